@@ -1,0 +1,178 @@
+//! What the log tells the engine to do.
+//!
+//! A command is not a request: requests change with the protocol, commands are replayed for years. A field
+//! is only ever added in a new version of the [entry](super::entry) encoding.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{IfExists, JobId, Lease, SessionId, SessionSecret, TopicId, When};
+
+/// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command<'a> {
+    /// The first command of a new queue: the secret under which keys are hashed. A second one is refused.
+    Genesis {
+        /// Drawn at random by whoever founded the queue.
+        key_secret: [u8; 16],
+    },
+    /// The wall clock is now so far ahead of the stamp (negative: behind it).
+    ClockOffset {
+        /// Added to a stamp it gives the wall clock, in milliseconds.
+        offset_ms: i64,
+    },
+    /// A new session.
+    SessionOpen {
+        /// What resuming it must show.
+        secret: SessionSecret,
+        /// Its leases run to their deadline when it lapses or closes.
+        leases_outlive: bool,
+    },
+    /// A lapsed session comes back before the queue forgot it.
+    SessionResume {
+        /// Which.
+        session: SessionId,
+        /// Must be the one it was opened with.
+        secret: SessionSecret,
+    },
+    /// A session's grace is over: its leases are given back. It is remembered for a while.
+    SessionLapse {
+        /// Which.
+        session: SessionId,
+    },
+    /// A session said goodbye: as a lapse, and it is forgotten at once.
+    SessionClose {
+        /// Which.
+        session: SessionId,
+    },
+    /// New jobs of one topic.
+    Push {
+        /// The producer; [`SessionId`] 0 for none.
+        session: SessionId,
+        /// Sequence of the first job; 0: repeats are not recognised.
+        sequence: u64,
+        /// Where they belong; created if it is new.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// The jobs.
+        #[serde(borrow)]
+        jobs: Vec<NewJob<'a>>,
+    },
+    /// Ready jobs for one consumer, in the order (priority, due, id) across the topics.
+    Reserve {
+        /// The consumer.
+        session: SessionId,
+        /// From which topics.
+        topics: Vec<TopicId>,
+        /// At most so many jobs.
+        jobs_max: u32,
+        /// No further job once their bodies have reached so many bytes.
+        bytes_max: u64,
+    },
+    /// Jobs are done.
+    Finish {
+        /// Which.
+        leases: Vec<Lease>,
+    },
+    /// Jobs are given back.
+    Release {
+        /// Which.
+        leases: Vec<Lease>,
+        /// When next; `None` follows the backoff.
+        delay_ms: Option<u64>,
+        /// False when the grant never reached its consumer: the attempt is taken back and no delay applies.
+        attempted: bool,
+    },
+    /// Leases start anew.
+    Touch {
+        /// Which.
+        leases: Vec<Lease>,
+        /// A new time to run from now on; `None` keeps the job's own.
+        ttr_ms: Option<u32>,
+    },
+    /// Jobs are set aside.
+    Bury {
+        /// Which.
+        leases: Vec<Lease>,
+    },
+    /// Removes a job in any state.
+    Delete {
+        /// Which.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+    },
+    /// A new due time for a delayed, ready or buried job.
+    Reschedule {
+        /// Which.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+        /// When it is due now.
+        due: When,
+    },
+    /// A delayed job becomes ready.
+    RunNow {
+        /// Which.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+    },
+    /// A buried job becomes ready; its attempts start at 0 again.
+    Kick {
+        /// Which.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+    },
+    /// Stops or starts the reserving of a topic's jobs; creates the topic if it is new.
+    TopicPause {
+        /// Which.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// Stops it.
+        paused: bool,
+    },
+}
+
+/// Names a topic: by number when the proposer knew it, which is shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TopicSelect<'a> {
+    /// Its number in the state.
+    Id(TopicId),
+    /// Its name, which is valid.
+    Name(&'a str),
+}
+
+/// Names a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobSelect<'a> {
+    /// By the queue's id.
+    Id(JobId),
+    /// By the user's.
+    Key {
+        /// The key's topic.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// The key.
+        #[serde(with = "serde_bytes", borrow)]
+        key: &'a [u8],
+    },
+}
+
+/// One job of a push. What it holds was checked before it was proposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewJob<'a> {
+    /// When it is due.
+    pub due: When,
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// How long a lease on it lasts, in milliseconds; never 0.
+    pub ttr_ms: u32,
+    /// What to do when the key lives.
+    pub if_exists: IfExists,
+    /// The user's own id.
+    #[serde(with = "serde_bytes", borrow)]
+    pub key: Option<&'a [u8]>,
+    /// The encoded attributes; empty for none.
+    #[serde(with = "serde_bytes", borrow)]
+    pub attributes: &'a [u8],
+    /// Opaque.
+    #[serde(with = "serde_bytes", borrow)]
+    pub body: &'a [u8],
+}

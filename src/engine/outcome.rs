@@ -1,0 +1,157 @@
+//! What the engine answers, and what it shows to readers.
+
+use super::body::BodyRef;
+use crate::types::{BuryReason, Fence, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName};
+
+/// What applying one entry did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// One outcome per command, in order.
+    pub outcomes: Vec<Outcome>,
+    /// Leases that ended otherwise than by a settling command that showed them: their time was over, their
+    /// session lapsed or closed, or their job was deleted.
+    pub ended: Vec<Lease>,
+}
+
+/// What one command did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Genesis, clock offset, session lapse and close, topic pause.
+    Done,
+    /// Session open and resume.
+    Session {
+        /// Its id.
+        session: SessionId,
+    },
+    /// Push: one per job.
+    Pushed(Vec<PushOutcome>),
+    /// Reserve: the jobs that are now leased; may be none.
+    Granted(Vec<Grant>),
+    /// Finish, release, touch and bury: one per lease.
+    Settled(Vec<Result<(), Reject>>),
+    /// Delete, reschedule, run now and kick.
+    Changed {
+        /// The job.
+        job: JobId,
+        /// Its state now; for a delete, the state it was in.
+        state: JobState,
+        /// When it is due, by the wall clock.
+        due: Millis,
+    },
+    /// Nothing was changed.
+    Rejected(Reject),
+}
+
+/// What became of one pushed job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushOutcome {
+    /// In the queue.
+    Pushed(JobId),
+    /// Its key lives and it said keep.
+    Kept(JobId),
+    /// It replaced the job with its key; the new id.
+    Replaced(JobId),
+    /// Refused; with the job that lives under its key.
+    Refused(Reject, Option<JobId>),
+}
+
+/// Why a command changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reject {
+    /// A second genesis.
+    GenesisTwice = 0,
+    /// The lease is not the one that holds.
+    StaleLease = 1,
+    /// The topic has a live job with this key.
+    KeyExists = 2,
+    /// No such job or topic.
+    NotFound = 3,
+    /// The job is reserved.
+    Reserved = 4,
+    /// The job is in another state than the command needs.
+    WrongState = 5,
+    /// No such session, or not its secret.
+    SessionUnknown = 6,
+    /// The sequence lies before the producer's window.
+    OutcomeUnknown = 7,
+    /// The job would expire before it is due.
+    ExpiresBeforeDue = 8,
+    /// Too many topics.
+    TopicQuota = 9,
+    /// Too many sessions.
+    SessionQuota = 10,
+}
+
+/// A job that is now leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The job and its new fence.
+    pub lease: Lease,
+    /// Its topic.
+    pub topic: TopicId,
+    /// A lower number was reserved first.
+    pub priority: u32,
+    /// This one included.
+    pub attempts: u32,
+    /// When it was due, by the wall clock.
+    pub due: Millis,
+    /// When the lease is over, as a stamp.
+    pub deadline: Millis,
+    /// Where key, attributes and body are.
+    pub body: BodyRef,
+}
+
+/// A job as readers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// Its id.
+    pub id: JobId,
+    /// Where it stands.
+    pub state: JobState,
+    /// Its topic.
+    pub topic: TopicId,
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// How often it was reserved.
+    pub attempts: u32,
+    /// When it is, or was, due, by the wall clock.
+    pub due: Millis,
+    /// How long a lease on it lasts.
+    pub ttr_ms: u32,
+    /// The lease that holds it and its deadline as a stamp.
+    pub lease: Option<(Fence, Millis)>,
+    /// Why it is buried.
+    pub buried: Option<BuryReason>,
+    /// Where key, attributes and body are.
+    pub body: BodyRef,
+}
+
+/// A topic as readers see it. The counters cost nothing to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopicView<'a> {
+    /// Its number.
+    pub id: TopicId,
+    /// Its name.
+    pub name: &'a TopicName,
+    /// Whether reserving is stopped.
+    pub paused: bool,
+    /// Jobs whose due time lies ahead.
+    pub delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub ready: u64,
+    /// Jobs under a lease.
+    pub reserved: u64,
+    /// Jobs set aside.
+    pub buried: u64,
+    /// Jobs ever pushed.
+    pub pushed: u64,
+    /// Jobs ever finished.
+    pub finished: u64,
+    /// Jobs ever deleted or replaced.
+    pub deleted: u64,
+    /// Jobs ever dropped because they expired.
+    pub expired: u64,
+    /// When the first ready job in reserving order was due, as a stamp.
+    pub ready_since: Option<Millis>,
+}

@@ -1,0 +1,17 @@
+//! Adjourn: a persistent, replicated delay queue.
+//!
+//! A producer pushes a job with a due time; when the time comes, exactly one consumer holds it under a lease;
+//! when it says *finish*, the job is gone. `ARCHITECTURE.md` explains how the parts fit together.
+//!
+//! The layers, each importing only from those above it: [`types`], [`protocol`], `engine`, `storage`, `raft`,
+//! `replica`, `server`, [`client`], `cli`. With the feature `client` alone neither sled nor raft is built.
+
+pub mod protocol;
+pub mod types;
+
+#[cfg(feature = "server")]
+pub mod engine;
+#[cfg(feature = "server")]
+pub mod replica;
+#[cfg(feature = "server")]
+pub mod storage;

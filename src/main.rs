@@ -1,0 +1,3 @@
+//! The `adjourn` binary.
+
+fn main() {}

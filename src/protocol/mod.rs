@@ -1,0 +1,24 @@
+//! The wire: bytes to requests and responses, and back.
+//!
+//! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test
+//! parses every frame that stands there and checks it against this code.
+
+pub mod error;
+pub mod request;
+pub mod response;
+
+pub use error::{Applied, ErrorCode, ErrorReply};
+pub use request::{Hello, JobRef, NewJob, Push, Request, Reserve, Resume, Subscribe};
+pub use response::{
+    Delivered, JobReport, Member, PushResult, Response, SettleResult, StatsReport, TopicReport, Totals,
+    Welcome,
+};
+
+/// The version of the protocol that this code speaks.
+pub const VERSION: u16 = 1;
+/// The oldest version that this code still understands.
+pub const VERSION_MIN: u16 = 1;
+
+/// A request and the number by which its answer is matched; chosen by the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u32);

@@ -1,0 +1,227 @@
+//! What a client asks.
+
+use bytes::Bytes;
+
+use crate::types::{
+    Attributes, IfExists, JobId, Key, Lease, Millis, SessionId, SessionSecret, TopicName, When,
+};
+
+/// One request. Each is answered once, under its request id, in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Opens the conversation; the first frame on every connection.
+    Hello(Hello),
+    /// Asks for a PONG.
+    Ping,
+    /// Ends the session: its leases are given back at once (unless they outlive it).
+    Goodbye,
+    /// Adds jobs to one topic.
+    Push(Push),
+    /// Long-poll: waits for jobs of some topics.
+    Reserve(Reserve),
+    /// Asks for jobs to be sent as they become ready.
+    Subscribe(Subscribe),
+    /// Adds credit to a subscription.
+    Credit {
+        /// The request id of its SUBSCRIBE.
+        subscription: u32,
+        /// More jobs.
+        jobs: u32,
+        /// More bytes of bodies.
+        bytes: u64,
+    },
+    /// Ends a subscription; jobs already sent stay leased.
+    Unsubscribe {
+        /// The request id of its SUBSCRIBE.
+        subscription: u32,
+    },
+    /// Says that jobs are done: they are removed.
+    Finish {
+        /// Which.
+        leases: Vec<Lease>,
+    },
+    /// Gives jobs back, to be attempted again.
+    Release {
+        /// Which.
+        leases: Vec<Lease>,
+        /// When next; `None` follows the job's backoff, and is at once without one.
+        delay_ms: Option<u64>,
+    },
+    /// Starts the time to run anew.
+    Touch {
+        /// Which.
+        leases: Vec<Lease>,
+        /// A new time to run in milliseconds; `None` keeps the job's own.
+        ttr_ms: Option<u32>,
+    },
+    /// Sets jobs aside until somebody kicks them.
+    Bury {
+        /// Which.
+        leases: Vec<Lease>,
+    },
+    /// Reads one job.
+    Get(JobRef),
+    /// Removes one job, whatever its state.
+    Delete(JobRef),
+    /// Gives one delayed, ready or buried job a new due time.
+    Reschedule {
+        /// Which.
+        job: JobRef,
+        /// When it is due now.
+        due: When,
+    },
+    /// Makes one delayed job ready at once.
+    RunNow(JobRef),
+    /// Makes one buried job ready.
+    Kick(JobRef),
+    /// Stops the reserving of a topic's jobs.
+    Pause {
+        /// Which.
+        topic: TopicName,
+    },
+    /// Starts it again.
+    Resume {
+        /// Which.
+        topic: TopicName,
+    },
+    /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
+    Peek {
+        /// Which.
+        topic: TopicName,
+    },
+    /// Counts by topic.
+    Topics,
+    /// Counts of the whole queue, and by topic.
+    Stats,
+}
+
+/// The first frame of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// The oldest protocol version that the client understands.
+    pub version_min: u16,
+    /// The newest.
+    pub version_max: u16,
+    /// What the client calls itself, for logs.
+    pub client_name: String,
+    /// The authentication token; empty for none.
+    pub token: Bytes,
+    /// A frame from each side at least so often, or the connection is lost; 0 lets the server say.
+    pub heartbeat_ms: u32,
+    /// The session to go on with; `None` opens a new one.
+    pub resume: Option<Resume>,
+    /// The session's leases run to their deadline when the connection is lost or the session ends.
+    pub leases_outlive: bool,
+}
+
+/// Which session to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Its id.
+    pub session: SessionId,
+    /// Its secret.
+    pub secret: SessionSecret,
+}
+
+/// Jobs for one topic, each with its own outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Where they belong.
+    pub topic: TopicName,
+    /// The session's sequence number of the first job; the others follow. A repeated number answers as it
+    /// did the first time. 0: no protection against repeats.
+    pub sequence: u64,
+    /// The jobs.
+    pub jobs: Vec<NewJob>,
+}
+
+/// One job to be pushed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewJob {
+    /// When it is due.
+    pub due: When,
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// How long a consumer may hold it, in milliseconds; 0 is the default.
+    pub ttr_ms: u32,
+    /// What to do when the key lives.
+    pub if_exists: IfExists,
+    /// The user's own id.
+    pub key: Option<Key>,
+    /// Headers, expiry, attempts and so on.
+    pub attributes: Attributes,
+    /// Opaque to the queue.
+    pub body: Bytes,
+}
+
+/// A long-poll.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserve {
+    /// From which topics.
+    pub topics: Vec<TopicName>,
+    /// At most so many jobs.
+    pub jobs_max: u32,
+    /// Answer without a job after so many milliseconds; 0 answers at once.
+    pub wait_ms: u64,
+}
+
+/// A standing order for jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribe {
+    /// From which topics.
+    pub topics: Vec<TopicName>,
+    /// Jobs that may be held at once. Settling a lease returns its share.
+    pub credit_jobs: u32,
+    /// Bytes of bodies that may be held at once. While it is above 0 one more job is sent, however large.
+    pub credit_bytes: u64,
+}
+
+/// Names one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobRef {
+    /// By the queue's id.
+    Id(JobId),
+    /// By the user's.
+    Key {
+        /// The key's topic.
+        topic: TopicName,
+        /// The key.
+        key: Key,
+    },
+}
+
+impl NewJob {
+    /// A job with the default priority and time to run, due at once.
+    pub fn new(body: impl Into<Bytes>) -> Self {
+        Self {
+            due: When::After(0),
+            priority: crate::types::limits::PRIORITY_DEFAULT,
+            ttr_ms: 0,
+            if_exists: IfExists::Reject,
+            key: None,
+            attributes: Attributes::default(),
+            body: body.into(),
+        }
+    }
+
+    /// Due so many milliseconds after the queue accepts it.
+    #[must_use]
+    pub fn after(mut self, delay_ms: u64) -> Self {
+        self.due = When::After(delay_ms);
+        self
+    }
+
+    /// Due at this point of the wall clock.
+    #[must_use]
+    pub fn at(mut self, at: Millis) -> Self {
+        self.due = When::At(at);
+        self
+    }
+
+    /// With the user's own id.
+    #[must_use]
+    pub fn key(mut self, key: Key) -> Self {
+        self.key = Some(key);
+        self
+    }
+}

@@ -1,0 +1,229 @@
+//! What a server answers, and what it sends unasked.
+
+use bytes::Bytes;
+
+use super::error::{ErrorCode, ErrorReply};
+use crate::types::{
+    Attributes, BuryReason, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret, TopicName,
+};
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// To HELLO.
+    Welcome(Box<Welcome>),
+    /// To PING.
+    Pong {
+        /// The server's clock.
+        now: Millis,
+    },
+    /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE and RESUME: it is done.
+    Done,
+    /// To PUSH: an outcome per job, in order.
+    Pushed(Vec<PushResult>),
+    /// To RESERVE: the jobs; none when the wait was over first.
+    Reserved(Vec<Delivered>),
+    /// To SUBSCRIBE. Jobs follow as `Deliver`.
+    Subscribed,
+    /// Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session.
+    Deliver(Vec<Delivered>),
+    /// To FINISH, RELEASE, TOUCH and BURY: an outcome per lease, in order.
+    Settled(Vec<SettleResult>),
+    /// To GET and PEEK.
+    Job(Box<JobReport>),
+    /// To DELETE, RESCHEDULE, RUN-NOW and KICK.
+    Changed {
+        /// The job's id.
+        job: JobId,
+        /// The state it is in now; for DELETE, the one it was in.
+        state: JobState,
+        /// When it is due.
+        due: Millis,
+    },
+    /// To TOPICS.
+    Topics(Vec<TopicReport>),
+    /// To STATS.
+    Stats(Box<StatsReport>),
+    /// Unasked, request id 0: the server is about to close. No new work is taken on this connection.
+    GoingAway {
+        /// Why, for a person.
+        message: String,
+    },
+    /// To any request that failed as a whole.
+    Error(ErrorReply),
+}
+
+/// The server's side of the bargain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// The protocol version that both speak from now on.
+    pub version: u16,
+    /// What the server calls itself.
+    pub server_name: String,
+    /// Which cluster this is: a client that reconnects checks that it is the same.
+    pub cluster_id: [u8; 16],
+    /// The session, new or resumed.
+    pub session: SessionId,
+    /// What to show when resuming it.
+    pub secret: SessionSecret,
+    /// Whether the session is the one that the client asked to resume.
+    pub resumed: bool,
+    /// Whether its leases were kept; false after its grace was over.
+    pub leases_kept: bool,
+    /// A frame from each side at least so often.
+    pub heartbeat_ms: u32,
+    /// How long a lost connection's leases are kept.
+    pub session_grace_ms: u32,
+    /// Largest frame.
+    pub frame_bytes_max: u32,
+    /// Largest body.
+    pub body_bytes_max: u32,
+    /// Most jobs in a PUSH.
+    pub push_jobs_max: u32,
+    /// Most leases in a FINISH and its like.
+    pub leases_max: u32,
+    /// Most jobs in a RESERVE.
+    pub reserve_jobs_max: u32,
+    /// Most requests that may wait for their answer on one connection.
+    pub in_flight_max: u32,
+    /// The members of the cluster and where clients reach them.
+    pub members: Vec<Member>,
+}
+
+/// One node of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its number.
+    pub node: u64,
+    /// Where clients connect.
+    pub address: String,
+    /// Whether it leads now.
+    pub leader: bool,
+}
+
+/// The outcome of one pushed job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushResult {
+    /// It is in the queue.
+    Pushed(JobId),
+    /// The key lives and the push said keep: this job.
+    Kept(JobId),
+    /// It took the place of a job with its key; the new id.
+    Replaced(JobId),
+    /// Refused. For `KeyExists` and `Reserved` the job that lives.
+    Refused(ErrorCode, Option<JobId>),
+}
+
+/// The outcome of one lease: done, or why not.
+pub type SettleResult = Result<(), ErrorCode>;
+
+/// A job that is now leased to the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// What to show when settling it.
+    pub lease: Lease,
+    /// Its topic.
+    pub topic: TopicName,
+    /// The user's own id.
+    pub key: Option<Key>,
+    /// A lower number was reserved first.
+    pub priority: u32,
+    /// How often it was reserved, this time included.
+    pub attempts: u32,
+    /// When it was due.
+    pub due: Millis,
+    /// How much of the lease is left, in milliseconds.
+    pub ttr_left_ms: u32,
+    /// Headers and so on.
+    pub attributes: Attributes,
+    /// Opaque.
+    pub body: Bytes,
+}
+
+/// A job as GET and PEEK show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobReport {
+    /// Its id.
+    pub id: JobId,
+    /// Where it stands.
+    pub state: JobState,
+    /// Its topic.
+    pub topic: TopicName,
+    /// The user's own id.
+    pub key: Option<Key>,
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// How often it was reserved.
+    pub attempts: u32,
+    /// When it is, or was, due.
+    pub due: Millis,
+    /// How long a lease on it lasts.
+    pub ttr_ms: u32,
+    /// How much of its lease is left; 0 when it is not reserved.
+    pub ttr_left_ms: u32,
+    /// Why it is buried.
+    pub buried: Option<BuryReason>,
+    /// Headers and so on.
+    pub attributes: Attributes,
+    /// Opaque.
+    pub body: Bytes,
+}
+
+/// Counts, of one topic or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Jobs whose due time lies ahead.
+    pub delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub ready: u64,
+    /// Jobs under a lease.
+    pub reserved: u64,
+    /// Jobs set aside.
+    pub buried: u64,
+    /// Jobs ever pushed.
+    pub pushed: u64,
+    /// Jobs ever finished.
+    pub finished: u64,
+    /// Jobs ever deleted or replaced.
+    pub deleted: u64,
+    /// Jobs ever dropped because they expired.
+    pub expired: u64,
+    /// For how long the oldest ready job has been due; 0 without one.
+    pub oldest_ready_ms: u64,
+}
+
+/// One topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicReport {
+    /// Its name.
+    pub topic: TopicName,
+    /// Whether reserving is stopped.
+    pub paused: bool,
+    /// Its counts.
+    pub totals: Totals,
+}
+
+/// The whole queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatsReport {
+    /// The server's clock.
+    pub now: Millis,
+    /// How long the server has been up, in milliseconds.
+    pub uptime_ms: u64,
+    /// Open connections.
+    pub connections: u32,
+    /// Sessions that the queue knows.
+    pub sessions: u32,
+    /// Consumers that wait for jobs.
+    pub waiting: u32,
+    /// The last index that was applied.
+    pub applied_index: u64,
+    /// The Raft term.
+    pub term: u64,
+    /// The hash of the state at that index.
+    pub state_hash: u128,
+    /// The sums over all topics.
+    pub totals: Totals,
+    /// Each topic, by name.
+    pub topics: Vec<TopicReport>,
+}

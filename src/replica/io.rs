@@ -1,0 +1,141 @@
+//! What goes into a replica and what comes out of it.
+
+use crate::protocol::{Member, Request, RequestId, Response};
+use crate::storage::PersistBatch;
+use crate::types::{Millis, SessionSecret};
+
+/// The machine's two clocks, read at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// A monotonic clock, in microseconds since some moment before the replica was made.
+    pub elapsed_us: u64,
+    /// The wall clock.
+    pub wall: Millis,
+}
+
+/// A client's connection, as the driver numbers it. Never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u64);
+
+/// What a replica needs to know of its node and never asks for again.
+#[derive(Clone, Debug)]
+pub struct ReplicaConfig {
+    /// This node's number in the group, from 1.
+    pub node: u64,
+    /// Which cluster it belongs to.
+    pub cluster_id: [u8; 16],
+    /// Random bytes for whatever the replica has to draw: the key secret of a new queue, election timeouts.
+    pub entropy: [u8; 32],
+    /// What WELCOME says of the server.
+    pub server_name: String,
+    /// Where clients reach this node.
+    pub client_address: String,
+    /// Largest body that is accepted.
+    pub body_bytes_max: usize,
+    /// A frame from each side at least so often.
+    pub heartbeat_ms: u32,
+    /// How long a lost connection's leases are kept.
+    pub session_grace_ms: u64,
+    /// Requests that may wait for their answer on one connection.
+    pub in_flight_max: u32,
+    /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`.
+    pub uncommitted_bytes_max: usize,
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    /// A client connected. `secret` is random and becomes the secret of its session, if it opens one.
+    Connected {
+        /// Who.
+        connection: ConnectionId,
+        /// Fresh random bytes.
+        secret: SessionSecret,
+    },
+    /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
+    /// each connection; the driver has checked its version and its token. PING never comes here: the driver
+    /// answers it.
+    Requests {
+        /// From whom.
+        connection: ConnectionId,
+        /// What.
+        requests: Vec<(RequestId, Request)>,
+    },
+    /// A client is gone, or was cut off. Nothing more comes from it or is sent to it.
+    Disconnected {
+        /// Who.
+        connection: ConnectionId,
+    },
+    /// The batch of this [`PersistOrder`], and all before it, are durable.
+    Persisted {
+        /// Its number.
+        number: u64,
+    },
+    /// The free space fell below (or rose above) what pushes need.
+    DiskLow(bool),
+    /// Stop taking new work; [`Output::Stopped`] follows when everything accepted is durable and answered.
+    Stop,
+}
+
+/// A batch to make durable. Orders are numbered from 1, and are to be carried out in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersistOrder {
+    /// To be named in [`Input::Persisted`].
+    pub number: u64,
+    /// What.
+    pub batch: PersistBatch,
+}
+
+/// Something to be done.
+#[derive(Debug)]
+pub enum Output {
+    /// Answers for one connection. Those to different requests may stand in any order.
+    Send {
+        /// To whom.
+        connection: ConnectionId,
+        /// What; `GoingAway` carries request id 0.
+        responses: Vec<(RequestId, Response)>,
+    },
+    /// Something to make durable.
+    Persist(PersistOrder),
+    /// Something an operator should know.
+    Notice(Notice),
+    /// After [`Input::Stop`]: nothing is under way any more.
+    Stopped,
+}
+
+/// What the server logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// This node leads from now on, in this term.
+    Leading {
+        /// The Raft term.
+        term: u64,
+    },
+    /// This node no longer leads.
+    Following {
+        /// The Raft term.
+        term: u64,
+    },
+    /// The wall clock was set. Delays and leases take no notice; absolute times follow it.
+    ClockStepped {
+        /// By how much; negative is back.
+        by_ms: i64,
+    },
+}
+
+/// Who leads, as far as this node knows.
+pub type LeaderHint = Option<Member>;
+
+/// What STATS shows and the engine does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplicaStats {
+    /// The last index that was applied.
+    pub applied_index: u64,
+    /// The Raft term.
+    pub term: u64,
+    /// Connections that are open.
+    pub connections: u32,
+    /// Long polls and subscriptions with credit.
+    pub waiting: u32,
+}

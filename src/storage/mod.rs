@@ -1,0 +1,92 @@
+//! Durable storage: the log on sled, the small files beside it, and where bodies live.
+//!
+//! [`Storage`] is what the disk thread drives. It has two implementations: [`disk`] on sled and real files,
+//! and [`faulty`], its twin in memory, which forgets what was not synced, tears, flips bits, fails and fills up.
+
+use bytes::Bytes;
+
+/// Why storage could not do what it was asked to. Every variant ends the process or the start.
+pub mod error;
+pub use error::StorageError;
+
+/// What kind of entry Raft wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EntryKind {
+    /// An [`Entry`](crate::engine::Entry) of commands, or empty.
+    Normal = 0,
+    /// A change of membership.
+    ConfChange = 1,
+    /// A change of membership, second encoding.
+    ConfChangeV2 = 2,
+}
+
+/// One entry of the Raft log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Its place, from 1, without gaps.
+    pub index: u64,
+    /// The term in which it was proposed.
+    pub term: u64,
+    /// How to read `data`.
+    pub kind: EntryKind,
+    /// The encoded entry; empty for the one that a new leader appends.
+    pub data: Bytes,
+}
+
+/// Term and vote: must be durable before the message or the entry that depends on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vote {
+    /// The newest term seen.
+    pub term: u64,
+    /// Whom this node voted for in it; 0 for nobody.
+    pub vote: u64,
+}
+
+/// One commit to disk: everything in it is durable when [`Storage::persist`] returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PersistBatch {
+    /// Written first when it changed.
+    pub vote: Option<Vote>,
+    /// In rising order, without gaps. If the first one's index is not past the end of the log, the log is
+    /// first cut back to just before it.
+    pub entries: Vec<LogEntry>,
+    /// The commit index that Raft knows now; goes to the watermark, lazily.
+    pub commit: u64,
+}
+
+/// What was found when a data directory was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Term and vote.
+    pub vote: Vote,
+    /// A lower bound of what is committed: at most `last_index`.
+    pub commit: u64,
+    /// First index of the log; 1 until a prefix was cut.
+    pub first_index: u64,
+    /// Last index of the log; 0 when it is empty.
+    pub last_index: u64,
+    /// Term of the last entry; 0 when the log is empty.
+    pub last_term: u64,
+}
+
+/// The durable state of one group on one node.
+pub trait Storage {
+    /// Makes a batch durable. After an error nothing more may be written: the process ends.
+    fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError>;
+
+    /// Writes the watermark (last durable index, commit index) if it lags. The disk thread calls it at least
+    /// every 100 ms while there is something new, and at a clean stop.
+    fn write_watermark(&mut self) -> Result<(), StorageError>;
+
+    /// Hands the entries from `first` to the end to `visit`, in order, verifying each. Streams: memory stays
+    /// bounded however long the log is.
+    fn replay(
+        &mut self,
+        first: u64,
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError>;
+
+    /// Free space on the device that holds the data, in bytes.
+    fn free_bytes(&self) -> Result<u64, StorageError>;
+}

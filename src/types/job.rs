@@ -1,0 +1,111 @@
+//! What can be said of a job from outside.
+
+use std::fmt;
+
+/// Where a job stands.
+///
+/// ```text
+///            push                  due                 reserve             finish
+///   (none) --------> delayed ------------> ready ------------> reserved ---------> (gone)
+///              |         ^                   ^ ^                  | | |
+///              |         |   release, after a delay or a backoff  | | |
+///              |         +----------------------------------------+ | |
+///              |                             |  release, ttr over   | |
+///              |                             +----------------------+ |
+///              +--- due at once --> ready    |  kick                  | bury, attempts used up
+///                                            +------- buried <--------+
+/// ```
+///
+/// `delete` and expiry end a job in any state but the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum JobState {
+    /// Its due time lies ahead.
+    Delayed = 0,
+    /// Due; any consumer of its topic may reserve it.
+    Ready = 1,
+    /// One session holds it under a lease.
+    Reserved = 2,
+    /// Set aside until somebody kicks or deletes it.
+    Buried = 3,
+}
+
+impl JobState {
+    /// The state with this number on the wire and on disk.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Delayed,
+            1 => Self::Ready,
+            2 => Self::Reserved,
+            3 => Self::Buried,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Delayed => "delayed",
+            Self::Ready => "ready",
+            Self::Reserved => "reserved",
+            Self::Buried => "buried",
+        })
+    }
+}
+
+/// What a push does when its topic already has a live job with the same key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
+pub enum IfExists {
+    /// The push is refused; the answer names the job that lives.
+    #[default]
+    Reject = 0,
+    /// The push succeeds without effect; the answer is the id of the job that lives.
+    Keep = 1,
+    /// The job that lives is replaced, under a new id. A reserved job is not: that push is refused.
+    Replace = 2,
+}
+
+impl IfExists {
+    /// The mode with this number on the wire and on disk.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Reject,
+            1 => Self::Keep,
+            2 => Self::Replace,
+            _ => return None,
+        })
+    }
+}
+
+/// Why a job is buried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum BuryReason {
+    /// A consumer buried it.
+    Consumer = 0,
+    /// It was attempted as often as its attributes allow.
+    AttemptsUsedUp = 1,
+}
+
+impl BuryReason {
+    /// The reason with this number on the wire and on disk.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Consumer,
+            1 => Self::AttemptsUsedUp,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for BuryReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Consumer => "buried by a consumer",
+            Self::AttemptsUsedUp => "attempts used up",
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! Every limit of the queue, as a named constant.
+//!
+//! Limits that the protocol advertises are in `Welcome`; `protocol.md` lists them all.
+
+/// Longest topic name, in bytes.
+pub const TOPIC_BYTES_MAX: usize = 128;
+/// Longest key, in bytes.
+pub const KEY_BYTES_MAX: usize = 256;
+/// Largest total of a job's headers (names and values), in bytes.
+pub const HEADERS_BYTES_MAX: usize = 1024;
+/// Largest encoded attributes of one job, in bytes.
+pub const ATTRIBUTES_BYTES_MAX: usize = 4096;
+/// Default for the largest body, in bytes; a server may configure less or more.
+pub const BODY_BYTES_MAX_DEFAULT: usize = 1 << 20;
+/// No server accepts a larger body than this, in bytes.
+pub const BODY_BYTES_CEILING: usize = 8 << 20;
+/// What a frame may hold beyond one body of the largest size, in bytes.
+pub const FRAME_OVERHEAD_BYTES_MAX: usize = 64 << 10;
+/// Largest frame before HELLO has succeeded, in bytes.
+pub const FRAME_BYTES_MAX_BEFORE_HELLO: usize = 4096;
+/// Most jobs in one PUSH.
+pub const PUSH_JOBS_MAX: usize = 4096;
+/// Most leases in one FINISH, RELEASE, TOUCH or BURY.
+pub const LEASES_MAX: usize = 4096;
+/// Most topics that one RESERVE or SUBSCRIBE names.
+pub const RESERVE_TOPICS_MAX: usize = 64;
+/// Most jobs that one RESERVE may ask for.
+pub const RESERVE_JOBS_MAX: u32 = 1024;
+/// Largest credit of a subscription, in jobs.
+pub const CREDIT_JOBS_MAX: u32 = 65_536;
+/// Largest credit of a subscription, in bytes of bodies.
+pub const CREDIT_BYTES_MAX: u64 = 256 << 20;
+/// Longest wait of a RESERVE, in milliseconds (one hour).
+pub const WAIT_MS_MAX: u64 = 3_600_000;
+/// Furthest a job may be delayed, in milliseconds (ten years of 365 days).
+pub const DELAY_MS_MAX: u64 = 10 * 365 * 86_400_000;
+/// Shortest time to run, in milliseconds.
+pub const TTR_MS_MIN: u32 = 100;
+/// Default time to run, in milliseconds.
+pub const TTR_MS_DEFAULT: u32 = 60_000;
+/// Longest time to run, in milliseconds (seven days).
+pub const TTR_MS_MAX: u32 = 7 * 86_400_000;
+/// Default priority. A lower number is reserved first.
+pub const PRIORITY_DEFAULT: u32 = 1024;
+/// Most topics in one queue.
+pub const TOPICS_MAX: usize = 65_536;
+/// Most sessions in one queue.
+pub const SESSIONS_MAX: usize = 65_536;
+/// How long a session keeps its leases after its connection was lost, in milliseconds.
+pub const SESSION_GRACE_MS_DEFAULT: u64 = 3_000;
+/// How long the queue remembers a lapsed session and what it pushed, in milliseconds.
+pub const SESSION_RETENTION_MS: u64 = 600_000;
+/// Pushed jobs per producer whose outcome the queue remembers.
+pub const PRODUCER_WINDOW_MAX: usize = 16_384;
+/// Finished leases that the queue remembers, so that a repeated finish answers as the first did.
+pub const FINISHED_WINDOW_MAX: usize = 65_536;
+/// How long the queue remembers a finished lease, in milliseconds.
+pub const FINISHED_WINDOW_MS: u64 = 60_000;
+/// Due jobs and expired leases that one entry moves at most.
+pub const DUE_PER_ENTRY_MAX: usize = 4096;
+/// An entry is closed when it has grown beyond this, in bytes, while the disk keeps up.
+pub const ENTRY_BYTES_TARGET: usize = 64 << 10;
+/// No entry is larger than this, in bytes: one largest body and what surrounds it.
+pub const ENTRY_BYTES_MAX: usize = BODY_BYTES_CEILING + (1 << 20);
+/// Longest client name in HELLO, in bytes.
+pub const CLIENT_NAME_BYTES_MAX: usize = 64;
+/// Longest authentication token in HELLO, in bytes.
+pub const TOKEN_BYTES_MAX: usize = 256;
+/// Most intervals in a backoff list.
+pub const BACKOFF_LIST_MAX: usize = 32;

@@ -1,0 +1,17 @@
+//! The words of the queue: ids, names, time, attributes and every limit.
+//!
+//! This is the lowest layer. It knows no frame, no log record, no clock and no socket; it only
+//! says what a valid value is. Every other module speaks in these types.
+
+mod attributes;
+mod ids;
+mod job;
+pub mod limits;
+mod names;
+mod time;
+
+pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
+pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
+pub use job::{BuryReason, IfExists, JobState};
+pub use names::{Key, NameError, TopicName};
+pub use time::{Millis, When};

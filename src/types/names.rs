@@ -1,0 +1,127 @@
+//! Names that users choose: topics and keys.
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+
+use super::limits::{KEY_BYTES_MAX, TOPIC_BYTES_MAX};
+
+/// A topic's name: 1 to 128 bytes of `A-Z a-z 0-9 . _ : / -`, not starting with `-`.
+///
+/// It shares the bytes that it was read from, so cloning is cheap.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicName(Bytes);
+
+/// The user's own id of a job, unique in its topic while the job lives: 1 to 256 bytes of UTF-8
+/// without control characters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(Bytes);
+
+/// Why a text is no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Not a topic name.
+    #[error("a topic name has 1 to 128 characters of A-Z a-z 0-9 . _ : / - and does not start with -")]
+    Topic,
+    /// Not a key.
+    #[error("a key has 1 to 256 bytes of UTF-8 without control characters")]
+    Key,
+}
+
+impl TopicName {
+    /// Takes `bytes` as a name if they are one.
+    pub fn new(bytes: Bytes) -> Result<Self, NameError> {
+        let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(byte);
+        let good = !bytes.is_empty()
+            && bytes.len() <= TOPIC_BYTES_MAX
+            && bytes.first() != Some(&b'-')
+            && bytes.iter().all(valid);
+        if good { Ok(Self(bytes)) } else { Err(NameError::Topic) }
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+}
+
+impl Key {
+    /// Takes `bytes` as a key if they are one.
+    pub fn new(bytes: Bytes) -> Result<Self, NameError> {
+        let text = std::str::from_utf8(&bytes).map_err(|_| NameError::Key)?;
+        if text.is_empty() || text.len() > KEY_BYTES_MAX || text.chars().any(char::is_control) {
+            return Err(NameError::Key);
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// The key's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+macro_rules! text_traits {
+    ($name:ident) => {
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::new(Bytes::copy_from_slice(text.as_bytes()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", self.as_str())
+            }
+        }
+    };
+}
+
+text_traits!(TopicName);
+text_traits!(Key);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topic_names() {
+        for good in ["a", "orders", "orders/close.v2:eu_west-1", &"x".repeat(128)] {
+            assert_eq!(good.parse::<TopicName>().map(|name| name.to_string()), Ok(good.to_owned()));
+        }
+        for bad in ["", "-a", "a b", "ü", "a\n", "a*", &"x".repeat(129)] {
+            assert_eq!(bad.parse::<TopicName>(), Err(NameError::Topic), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn keys() {
+        for good in ["order 17", "ключ", &"x".repeat(256)] {
+            assert_eq!(good.parse::<Key>().map(|key| key.to_string()), Ok(good.to_owned()));
+        }
+        for bad in ["", "a\u{7}", "a\nb", &"x".repeat(257)] {
+            assert_eq!(bad.parse::<Key>(), Err(NameError::Key), "{bad:?}");
+        }
+        assert_eq!(Key::new(Bytes::from_static(b"\xff")), Err(NameError::Key));
+    }
+}

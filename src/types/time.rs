@@ -1,0 +1,46 @@
+//! Time as the queue speaks of it. Nothing here reads a clock.
+
+use std::fmt;
+
+/// A point in time: milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// The point `delay_ms` later; the end of time when that overflows.
+    #[must_use]
+    pub fn after(self, delay_ms: u64) -> Self {
+        Self(self.0.saturating_add(delay_ms))
+    }
+
+    /// Milliseconds from `earlier` to `self`; 0 when `earlier` is later.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ms", self.0)
+    }
+}
+
+/// When a job becomes due.
+///
+/// The two kinds differ when somebody sets the machine's clock: `After` is elapsed time and takes no
+/// notice, `At` follows the wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
+pub enum When {
+    /// So many milliseconds after the queue accepts the command.
+    After(u64),
+    /// At this point of the wall clock.
+    At(Millis),
+}
+
+impl Default for When {
+    fn default() -> Self {
+        Self::After(0)
+    }
+}

@@ -1,0 +1,1 @@
+//! The one integration-test binary: linking once keeps the build short.
