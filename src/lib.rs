@@ -15,3 +15,6 @@ pub mod engine;
 pub mod replica;
 #[cfg(feature = "server")]
 pub mod storage;
+
+#[cfg(feature = "cli")]
+pub mod cli;

@@ -1,3 +1,5 @@
 //! The `adjourn` binary.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    adjourn::cli::main()
+}

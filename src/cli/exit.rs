@@ -1,0 +1,101 @@
+//! The exit codes, and how a command that failed says so.
+//!
+//! Scripts rely on the numbers: they never change their meaning. `adjourn --help` lists them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// The table of exit codes as `adjourn --help` shows it.
+pub const EXIT_CODES_HELP: &str = "\
+Exit codes:
+  0  done
+  1  refused by the server, or failed
+  2  the command line or the configuration is wrong
+  3  nothing there: no such job or topic, or nothing to reserve in time
+  4  cannot connect to the server, or cannot listen on the address
+  5  the connection was lost and the outcome is unknown: it may or may not have been done
+  6  the data directory cannot be used: it is in use, or belongs to another node or version
+  7  the data directory is damaged
+  8  the disk failed: a write or a sync was refused by the system
+130  ended by a second signal, without waiting";
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// The server refused it, or it failed.
+    Refused = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// There is no such job or topic, or nothing could be reserved in time.
+    Nothing = 3,
+    /// The server cannot be reached; for a server: the address cannot be listened on.
+    Unreachable = 4,
+    /// The connection was lost while an answer was awaited.
+    OutcomeUnknown = 5,
+    /// The data directory is in use, or belongs to another node or version.
+    DataUnusable = 6,
+    /// The data directory is damaged.
+    DataDamaged = 7,
+    /// A write or a sync failed.
+    DiskFailed = 8,
+    /// A second signal came before the first was done with.
+    Killed = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command did not do what it was asked to. `main` prints it on standard error.
+#[derive(Debug)]
+pub struct Failure {
+    /// What the process ends with.
+    pub exit: Exit,
+    /// What is wrong and what to do, for a person; may have several lines.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure that ends the process with `exit` and shows `message`.
+    pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_code_once() {
+        let codes = [
+            Exit::Done,
+            Exit::Refused,
+            Exit::Usage,
+            Exit::Nothing,
+            Exit::Unreachable,
+            Exit::OutcomeUnknown,
+            Exit::DataUnusable,
+            Exit::DataDamaged,
+            Exit::DiskFailed,
+            Exit::Killed,
+        ];
+        let listed: Vec<u8> = EXIT_CODES_HELP
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next()?.parse().ok())
+            .collect();
+        assert_eq!(listed, codes.map(|code| code as u8));
+    }
+}

@@ -1,0 +1,54 @@
+//! The command line: the root of `adjourn`, and where each subcommand is dispatched.
+//!
+//! `serve`, `demo` and `recover` run or repair a node; every other command is a client's and stands in
+//! [`commands`]. Nothing here decides anything about jobs: it reads arguments and prints answers.
+
+mod commands;
+mod demo;
+mod exit;
+mod recover;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use exit::{EXIT_CODES_HELP, Exit, Failure};
+
+/// A persistent delay queue: push a job with a due time; when it comes, one consumer holds the job.
+#[derive(Debug, Parser)]
+#[command(name = "adjourn", version, after_help = EXIT_CODES_HELP, propagate_version = true)]
+struct Root {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a node until it gets SIGTERM or SIGINT
+    Serve(serve::ServeArgs),
+    /// Start a node, push three jobs, watch them arrive, and go on serving
+    Demo(demo::DemoArgs),
+    /// Accept a log that ends too early, knowing that what is missing is lost
+    Recover(recover::RecoverArgs),
+    #[command(flatten)]
+    Client(commands::ClientCommand),
+}
+
+/// Reads the command line, does what it says and tells how it ended.
+pub fn main() -> ExitCode {
+    // clap prints usage errors itself and ends with 2, which is `Exit::Usage`.
+    let outcome = match Root::parse().command {
+        Command::Serve(args) => serve::run(args),
+        Command::Demo(args) => demo::run(args),
+        Command::Recover(args) => recover::run(args),
+        Command::Client(command) => commands::run(command),
+    };
+    match outcome {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            eprintln!("adjourn: {failure}");
+            failure.exit.into()
+        }
+    }
+}
