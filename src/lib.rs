@@ -12,6 +12,8 @@ pub mod types;
 #[cfg(feature = "server")]
 pub mod engine;
 #[cfg(feature = "server")]
+pub mod raft;
+#[cfg(feature = "server")]
 pub mod replica;
 #[cfg(feature = "server")]
 pub mod storage;
