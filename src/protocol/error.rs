@@ -46,10 +46,12 @@ pub enum ErrorCode {
     OutcomeUnknown = 40,
     /// The job would expire before it is due.
     ExpiresBeforeDue = 41,
+    /// A code that this version does not know; a newer server sent it. Never sent itself.
+    Unknown = u16::MAX,
 }
 
 impl ErrorCode {
-    /// Every code, for tables and tests.
+    /// Every code that is sent, for tables and tests.
     pub const ALL: [Self; 20] = [
         Self::Malformed,
         Self::Unsupported,
@@ -109,6 +111,7 @@ impl ErrorCode {
             Self::SessionUnknown => "SESSION_UNKNOWN",
             Self::OutcomeUnknown => "OUTCOME_UNKNOWN",
             Self::ExpiresBeforeDue => "EXPIRES_BEFORE_DUE",
+            Self::Unknown => "UNKNOWN",
         }
     }
 }

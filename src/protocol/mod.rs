@@ -3,16 +3,31 @@
 //! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test
 //! parses every frame that stands there and checks it against this code.
 
+mod codec;
+mod counts;
+pub mod decode_error;
 pub mod error;
+pub mod frame;
+mod job;
+pub mod opcode;
+mod push;
 pub mod request;
+mod reserve;
 pub mod response;
+mod session;
+mod settle;
+mod wire;
 
+pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
+pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader};
+pub use opcode::{RequestOpcode, ResponseOpcode};
 pub use request::{Hello, JobRef, NewJob, Push, Request, Reserve, Resume, Subscribe};
 pub use response::{
     Delivered, JobReport, Member, PushResult, Response, SettleResult, StatsReport, TopicReport, Totals,
     Welcome,
 };
+pub use session::{MAGIC, negotiate};
 
 /// The version of the protocol that this code speaks.
 pub const VERSION: u16 = 1;

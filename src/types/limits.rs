@@ -18,6 +18,8 @@ pub const BODY_BYTES_CEILING: usize = 8 << 20;
 pub const FRAME_OVERHEAD_BYTES_MAX: usize = 64 << 10;
 /// Largest frame before HELLO has succeeded, in bytes.
 pub const FRAME_BYTES_MAX_BEFORE_HELLO: usize = 4096;
+/// Largest frame that a server sends, in bytes: many jobs, or the counts of every topic.
+pub const RESPONSE_BYTES_MAX: usize = 32 << 20;
 /// Most jobs in one PUSH.
 pub const PUSH_JOBS_MAX: usize = 4096;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
@@ -26,6 +28,8 @@ pub const LEASES_MAX: usize = 4096;
 pub const RESERVE_TOPICS_MAX: usize = 64;
 /// Most jobs that one RESERVE may ask for.
 pub const RESERVE_JOBS_MAX: u32 = 1024;
+/// One RESERVED or DELIVER takes no further job once its bodies have reached this, in bytes.
+pub const RESERVE_BYTES_MAX: u64 = 8 << 20;
 /// Largest credit of a subscription, in jobs.
 pub const CREDIT_JOBS_MAX: u32 = 65_536;
 /// Largest credit of a subscription, in bytes of bodies.

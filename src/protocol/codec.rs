@@ -1,0 +1,173 @@
+//! Which message a frame holds, and back.
+//!
+//! Decoding never panics and checks every limit that does not depend on the queue's state. What stands in a payload behind
+//! the fields of this version is skipped: it comes from a newer peer. Encoding writes straight
+//! into the output buffer.
+
+use bytes::BytesMut;
+
+use super::decode_error::DecodeError;
+use super::frame::{self, Frame};
+use super::opcode::{RequestOpcode, ResponseOpcode};
+use super::request::Request;
+use super::response::Response;
+use super::wire::{Reader, put_topic8};
+use super::{RequestId, counts, job, push, reserve, session, settle};
+use crate::types::GroupId;
+
+impl Request {
+    /// The number of the message.
+    pub fn opcode(&self) -> RequestOpcode {
+        match self {
+            Self::Hello(_) => RequestOpcode::Hello,
+            Self::Ping => RequestOpcode::Ping,
+            Self::Goodbye => RequestOpcode::Goodbye,
+            Self::Push(_) => RequestOpcode::Push,
+            Self::Reserve(_) => RequestOpcode::Reserve,
+            Self::Subscribe(_) => RequestOpcode::Subscribe,
+            Self::Credit { .. } => RequestOpcode::Credit,
+            Self::Unsubscribe { .. } => RequestOpcode::Unsubscribe,
+            Self::Finish { .. } => RequestOpcode::Finish,
+            Self::Release { .. } => RequestOpcode::Release,
+            Self::Touch { .. } => RequestOpcode::Touch,
+            Self::Bury { .. } => RequestOpcode::Bury,
+            Self::Get(_) => RequestOpcode::Get,
+            Self::Delete(_) => RequestOpcode::Delete,
+            Self::Reschedule { .. } => RequestOpcode::Reschedule,
+            Self::RunNow(_) => RequestOpcode::RunNow,
+            Self::Kick(_) => RequestOpcode::Kick,
+            Self::Peek { .. } => RequestOpcode::Peek,
+            Self::Pause { .. } => RequestOpcode::Pause,
+            Self::Resume { .. } => RequestOpcode::Resume,
+            Self::Topics => RequestOpcode::Topics,
+            Self::Stats => RequestOpcode::Stats,
+        }
+    }
+
+    /// Appends the whole frame to `out` and returns how many bytes it took. The caller compares them with the
+    /// `frame_bytes_max` of WELCOME before it sends them: a larger frame costs the connection.
+    pub fn encode(&self, id: RequestId, out: &mut BytesMut) -> usize {
+        frame::write(out, self.opcode() as u8, id, |out| match self {
+            Self::Hello(hello) => session::encode_hello(hello, out),
+            Self::Push(push) => push::encode_push(push, out),
+            Self::Reserve(reserve) => reserve::encode_reserve(reserve, out),
+            Self::Subscribe(subscribe) => reserve::encode_subscribe(subscribe, out),
+            Self::Credit { subscription, jobs, bytes } => {
+                reserve::encode_credit(*subscription, *jobs, *bytes, out);
+            }
+            Self::Unsubscribe { subscription } => reserve::encode_unsubscribe(*subscription, out),
+            Self::Finish { leases } | Self::Bury { leases } => settle::encode_leases(leases, out),
+            Self::Release { leases, delay_ms } => settle::encode_release(leases, *delay_ms, out),
+            Self::Touch { leases, ttr_ms } => settle::encode_touch(leases, *ttr_ms, out),
+            Self::Get(job) | Self::Delete(job) | Self::RunNow(job) | Self::Kick(job) => {
+                job::encode_job_ref(job, out);
+            }
+            Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
+            Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
+            Self::Ping | Self::Goodbye | Self::Topics | Self::Stats => {}
+        })
+    }
+
+    /// Reads the request that a frame holds. `body_bytes_max` is the server's setting; one body beyond it
+    /// refuses the whole PUSH. On an error the frame is answered under its request id, and the connection
+    /// goes on.
+    pub fn decode(frame: &Frame, body_bytes_max: usize) -> Result<Self, DecodeError> {
+        let opcode =
+            RequestOpcode::from_u8(frame.header.opcode).ok_or(DecodeError::Opcode(frame.header.opcode))?;
+        if frame.header.id == RequestId(0) {
+            return Err(DecodeError::RequestIdZero);
+        }
+        if frame.header.group != GroupId(0) {
+            return Err(DecodeError::Group(frame.header.group.0));
+        }
+        let reader = &mut Reader::new(&frame.payload);
+        Ok(match opcode {
+            RequestOpcode::Hello => Self::Hello(session::decode_hello(reader)?),
+            RequestOpcode::Ping => Self::Ping,
+            RequestOpcode::Goodbye => Self::Goodbye,
+            RequestOpcode::Push => Self::Push(push::decode_push(reader, body_bytes_max)?),
+            RequestOpcode::Reserve => Self::Reserve(reserve::decode_reserve(reader)?),
+            RequestOpcode::Subscribe => Self::Subscribe(reserve::decode_subscribe(reader)?),
+            RequestOpcode::Credit => reserve::decode_credit(reader)?,
+            RequestOpcode::Unsubscribe => reserve::decode_unsubscribe(reader)?,
+            RequestOpcode::Finish => Self::Finish { leases: settle::decode_leases(reader)? },
+            RequestOpcode::Release => settle::decode_release(reader)?,
+            RequestOpcode::Touch => settle::decode_touch(reader)?,
+            RequestOpcode::Bury => Self::Bury { leases: settle::decode_leases(reader)? },
+            RequestOpcode::Get => Self::Get(job::decode_job_ref(reader)?),
+            RequestOpcode::Delete => Self::Delete(job::decode_job_ref(reader)?),
+            RequestOpcode::Reschedule => job::decode_reschedule(reader)?,
+            RequestOpcode::RunNow => Self::RunNow(job::decode_job_ref(reader)?),
+            RequestOpcode::Kick => Self::Kick(job::decode_job_ref(reader)?),
+            RequestOpcode::Peek => Self::Peek { topic: reader.topic8()? },
+            RequestOpcode::Pause => Self::Pause { topic: reader.topic8()? },
+            RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
+            RequestOpcode::Topics => Self::Topics,
+            RequestOpcode::Stats => Self::Stats,
+        })
+    }
+}
+
+impl Response {
+    /// The number of the message.
+    pub fn opcode(&self) -> ResponseOpcode {
+        match self {
+            Self::Welcome(_) => ResponseOpcode::Welcome,
+            Self::Pong { .. } => ResponseOpcode::Pong,
+            Self::Done => ResponseOpcode::Done,
+            Self::Pushed(_) => ResponseOpcode::Pushed,
+            Self::Reserved(_) => ResponseOpcode::Reserved,
+            Self::Subscribed => ResponseOpcode::Subscribed,
+            Self::Deliver(_) => ResponseOpcode::Deliver,
+            Self::Settled(_) => ResponseOpcode::Settled,
+            Self::Job(_) => ResponseOpcode::Job,
+            Self::Changed { .. } => ResponseOpcode::Changed,
+            Self::Topics(_) => ResponseOpcode::TopicCounts,
+            Self::Stats(_) => ResponseOpcode::QueueStats,
+            Self::GoingAway { .. } => ResponseOpcode::GoingAway,
+            Self::Error(_) => ResponseOpcode::Error,
+        }
+    }
+
+    /// Appends the whole frame to `out` and returns how many bytes it took. Bodies are copied once, from where
+    /// they are into `out`.
+    pub fn encode(&self, id: RequestId, out: &mut BytesMut) -> usize {
+        frame::write(out, self.opcode() as u8, id, |out| match self {
+            Self::Welcome(welcome) => session::encode_welcome(welcome, out),
+            Self::Pong { now } => session::encode_pong(*now, out),
+            Self::Pushed(results) => push::encode_pushed(results, out),
+            Self::Reserved(jobs) | Self::Deliver(jobs) => reserve::encode_jobs(jobs, out),
+            Self::Settled(results) => settle::encode_settled(results, out),
+            Self::Job(report) => job::encode_report(report, out),
+            Self::Changed { job, state, due } => job::encode_changed(*job, *state, *due, out),
+            Self::Topics(topics) => counts::encode_topics(topics, out),
+            Self::Stats(stats) => counts::encode_stats(stats, out),
+            Self::GoingAway { message } => session::encode_going_away(message, out),
+            Self::Error(error) => session::encode_error(error, out),
+            Self::Done | Self::Subscribed => {}
+        })
+    }
+
+    /// Reads the response that a frame holds.
+    pub fn decode(frame: &Frame) -> Result<Self, DecodeError> {
+        let opcode =
+            ResponseOpcode::from_u8(frame.header.opcode).ok_or(DecodeError::Opcode(frame.header.opcode))?;
+        let reader = &mut Reader::new(&frame.payload);
+        Ok(match opcode {
+            ResponseOpcode::Welcome => Self::Welcome(Box::new(session::decode_welcome(reader)?)),
+            ResponseOpcode::Pong => session::decode_pong(reader)?,
+            ResponseOpcode::Done => Self::Done,
+            ResponseOpcode::GoingAway => session::decode_going_away(reader)?,
+            ResponseOpcode::Pushed => Self::Pushed(push::decode_pushed(reader)?),
+            ResponseOpcode::Reserved => Self::Reserved(reserve::decode_jobs(reader)?),
+            ResponseOpcode::Subscribed => Self::Subscribed,
+            ResponseOpcode::Deliver => Self::Deliver(reserve::decode_jobs(reader)?),
+            ResponseOpcode::Settled => Self::Settled(settle::decode_settled(reader)?),
+            ResponseOpcode::Job => Self::Job(Box::new(job::decode_report(reader)?)),
+            ResponseOpcode::Changed => job::decode_changed(reader)?,
+            ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
+            ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
+            ResponseOpcode::Error => Self::Error(session::decode_error(reader)?),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Why the payload of a well-delimited frame is refused.
+//!
+//! Such a frame costs nobody the connection: the server answers it with an ERROR under its request id and
+//! reads on. A frame whose end cannot be found is a [`FrameError`](super::FrameError) instead.
+
+use super::error::{ErrorCode, ErrorReply};
+use crate::types::{AttributeError, NameError};
+
+/// Why a payload is no request, or no response. Fields are named as in `protocol.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// No message of this version has the opcode.
+    #[error("opcode {0:#04x} is not known here: use a newer server, or ask for an older version")]
+    Opcode(u8),
+    /// The frame is for a group that does not exist.
+    #[error("there is no group {0}: send 0")]
+    Group(u8),
+    /// A request under id 0, which stands for frames that nobody asked for.
+    #[error("request id 0 is the server's own: count from 1")]
+    RequestIdZero,
+    /// HELLO does not start with the protocol's mark.
+    #[error("HELLO does not start with ADJ1: this port speaks the Adjourn protocol")]
+    Magic,
+    /// The payload ends too early.
+    #[error("the payload ends before {0}")]
+    Truncated(&'static str),
+    /// A text is not UTF-8.
+    #[error("{0} is not UTF-8")]
+    NotText(&'static str),
+    /// A list that must have an element has none.
+    #[error("there are no {0}: send at least one")]
+    Empty(&'static str),
+    /// The fixed part of a list's items is shorter than this version's.
+    #[error("the items of {field} have {bytes} fixed bytes, at least {min} are needed")]
+    ItemTooShort {
+        /// Which list.
+        field: &'static str,
+        /// What the frame says.
+        bytes: usize,
+        /// What it must say at least.
+        min: usize,
+    },
+    /// A number that stands for a choice stands for none that is known.
+    #[error("{value} is no {field} that is known here")]
+    Choice {
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        value: u8,
+    },
+    /// A list has more items than its limit.
+    #[error("{count} {field}, at most {max} are accepted: send several requests")]
+    TooMany {
+        /// Which list.
+        field: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        max: usize,
+    },
+    /// A text or bytes are longer than their limit.
+    #[error("{field} of {bytes} bytes, at most {max} are accepted")]
+    TooLong {
+        /// Which field.
+        field: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// How long it may be.
+        max: usize,
+    },
+    /// A number is out of its range.
+    #[error("{field} is {value}, it must be from {min} to {max}")]
+    OutOfRange {
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        value: u64,
+        /// The least it may be.
+        min: u64,
+        /// The most it may be.
+        max: u64,
+    },
+    /// A topic's name or a key is not valid.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The attributes of a job are not valid.
+    #[error(transparent)]
+    Attributes(#[from] AttributeError),
+}
+
+impl DecodeError {
+    /// The code under which the peer learns of it.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Opcode(_)
+            | Self::Group(_)
+            | Self::Choice { .. }
+            | Self::Attributes(AttributeError::Unsupported(_)) => ErrorCode::Unsupported,
+            Self::RequestIdZero
+            | Self::Magic
+            | Self::Truncated(_)
+            | Self::NotText(_)
+            | Self::Empty(_)
+            | Self::ItemTooShort { .. }
+            | Self::Attributes(AttributeError::Malformed(_)) => ErrorCode::Malformed,
+            Self::TooMany { .. }
+            | Self::TooLong { .. }
+            | Self::Attributes(AttributeError::TooLarge | AttributeError::HeadersTooLarge) => {
+                ErrorCode::TooLarge
+            }
+            Self::OutOfRange { .. } | Self::Name(_) => ErrorCode::Invalid,
+        }
+    }
+}
+
+impl From<DecodeError> for ErrorReply {
+    fn from(error: DecodeError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}

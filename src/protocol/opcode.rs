@@ -1,0 +1,138 @@
+//! The number of each message. Requests are below 0x80, responses at or above it.
+//!
+//! The high digit is the group of messages, the low one counts in it. A number is never given to another
+//! message.
+
+macro_rules! opcodes {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum $name {
+            $($(#[$doc])* $variant = $number,)+
+        }
+
+        impl $name {
+            /// Every opcode of this version, for tables and tests.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The opcode with this number, if it is one of this version's.
+            pub fn from_u8(number: u8) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The name that `protocol.md` gives it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+    };
+}
+
+opcodes! {
+    /// What a client may send.
+    RequestOpcode {
+        /// Opens the conversation.
+        Hello = 0x01, "HELLO";
+        /// Asks for a PONG.
+        Ping = 0x02, "PING";
+        /// Ends the session.
+        Goodbye = 0x03, "GOODBYE";
+        /// Adds jobs.
+        Push = 0x10, "PUSH";
+        /// Waits for jobs.
+        Reserve = 0x20, "RESERVE";
+        /// Asks for jobs to be sent.
+        Subscribe = 0x21, "SUBSCRIBE";
+        /// Adds credit.
+        Credit = 0x22, "CREDIT";
+        /// Ends a subscription.
+        Unsubscribe = 0x23, "UNSUBSCRIBE";
+        /// Jobs are done.
+        Finish = 0x30, "FINISH";
+        /// Gives jobs back.
+        Release = 0x31, "RELEASE";
+        /// Leases start anew.
+        Touch = 0x32, "TOUCH";
+        /// Sets jobs aside.
+        Bury = 0x33, "BURY";
+        /// Reads one job.
+        Get = 0x40, "GET";
+        /// Removes one job.
+        Delete = 0x41, "DELETE";
+        /// Gives one job a new due time.
+        Reschedule = 0x42, "RESCHEDULE";
+        /// Makes a delayed job ready.
+        RunNow = 0x43, "RUN_NOW";
+        /// Makes a buried job ready.
+        Kick = 0x44, "KICK";
+        /// Reads a topic's next job.
+        Peek = 0x45, "PEEK";
+        /// Stops a topic.
+        Pause = 0x50, "PAUSE";
+        /// Starts a topic again.
+        Resume = 0x51, "RESUME";
+        /// Counts by topic.
+        Topics = 0x52, "TOPICS";
+        /// Counts of the queue.
+        Stats = 0x53, "STATS";
+    }
+}
+
+opcodes! {
+    /// What a server may send.
+    ResponseOpcode {
+        /// The answer to HELLO.
+        Welcome = 0x81, "WELCOME";
+        /// The answer to PING.
+        Pong = 0x82, "PONG";
+        /// It is done.
+        Done = 0x83, "DONE";
+        /// The server is about to close.
+        GoingAway = 0x84, "GOING_AWAY";
+        /// The outcomes of a PUSH.
+        Pushed = 0x90, "PUSHED";
+        /// The jobs of a RESERVE.
+        Reserved = 0xA0, "RESERVED";
+        /// The answer to SUBSCRIBE.
+        Subscribed = 0xA1, "SUBSCRIBED";
+        /// Jobs of a subscription.
+        Deliver = 0xA2, "DELIVER";
+        /// The outcomes of settling leases.
+        Settled = 0xB0, "SETTLED";
+        /// One job as it stands.
+        Job = 0xC0, "JOB";
+        /// One job was changed.
+        Changed = 0xC1, "CHANGED";
+        /// Counts by topic.
+        TopicCounts = 0xD0, "TOPIC_COUNTS";
+        /// Counts of the queue.
+        QueueStats = 0xD1, "QUEUE_STATS";
+        /// The request failed as a whole.
+        Error = 0xFF, "ERROR";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_opcodes_are_one_to_one() {
+        for number in 0..=u8::MAX {
+            let request = RequestOpcode::from_u8(number);
+            let response = ResponseOpcode::from_u8(number);
+            assert!(request.is_none_or(|opcode| opcode as u8 == number && number < 0x80), "{number:#04x}");
+            assert!(response.is_none_or(|opcode| opcode as u8 == number && number >= 0x80), "{number:#04x}");
+        }
+        let known = (0..=u8::MAX).filter_map(RequestOpcode::from_u8).count();
+        assert_eq!(known, RequestOpcode::ALL.len());
+        let known = (0..=u8::MAX).filter_map(ResponseOpcode::from_u8).count();
+        assert_eq!(known, ResponseOpcode::ALL.len());
+    }
+}

@@ -1,0 +1,131 @@
+//! RESERVE, SUBSCRIBE, CREDIT, UNSUBSCRIBE; RESERVED and DELIVER.
+
+use bytes::{BufMut as _, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::request::{Request, Reserve, Subscribe};
+use super::response::Delivered;
+use super::wire::{Fixed, Reader, in_range, key_bytes, put_list};
+use crate::types::limits::{
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX,
+};
+use crate::types::{Fence, JobId, Lease, Millis, TopicName};
+
+const TOPIC_FIXED_BYTES: usize = 1;
+const JOB_FIXED_BYTES: usize = 45;
+
+pub(super) fn encode_reserve(reserve: &Reserve, out: &mut BytesMut) {
+    Fixed::<12>::new().u64(reserve.wait_ms).u32(reserve.jobs_max).write(out);
+    encode_topics(&reserve.topics, out);
+}
+
+pub(super) fn decode_reserve(reader: &mut Reader<'_>) -> Result<Reserve, DecodeError> {
+    let wait_ms = in_range(reader.u64("wait_ms")?, 0, WAIT_MS_MAX, "wait_ms")?;
+    let jobs_max = in_range(reader.u32("jobs_max")?, 1, RESERVE_JOBS_MAX, "jobs_max")?;
+    Ok(Reserve { topics: decode_topics(reader)?, jobs_max, wait_ms })
+}
+
+pub(super) fn encode_subscribe(subscribe: &Subscribe, out: &mut BytesMut) {
+    Fixed::<12>::new().u32(subscribe.credit_jobs).u64(subscribe.credit_bytes).write(out);
+    encode_topics(&subscribe.topics, out);
+}
+
+pub(super) fn decode_subscribe(reader: &mut Reader<'_>) -> Result<Subscribe, DecodeError> {
+    let (credit_jobs, credit_bytes) = decode_credit_of(reader)?;
+    Ok(Subscribe { topics: decode_topics(reader)?, credit_jobs, credit_bytes })
+}
+
+pub(super) fn encode_credit(subscription: u32, jobs: u32, bytes: u64, out: &mut BytesMut) {
+    Fixed::<16>::new().u32(subscription).u32(jobs).u64(bytes).write(out);
+}
+
+pub(super) fn decode_credit(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let subscription = reader.u32("subscription")?;
+    let (jobs, bytes) = decode_credit_of(reader)?;
+    Ok(Request::Credit { subscription, jobs, bytes })
+}
+
+fn decode_credit_of(reader: &mut Reader<'_>) -> Result<(u32, u64), DecodeError> {
+    let jobs = in_range(reader.u32("credit_jobs")?, 0, CREDIT_JOBS_MAX, "credit_jobs")?;
+    let bytes = in_range(reader.u64("credit_bytes")?, 0, CREDIT_BYTES_MAX, "credit_bytes")?;
+    Ok((jobs, bytes))
+}
+
+pub(super) fn encode_unsubscribe(subscription: u32, out: &mut BytesMut) {
+    out.put_u32_le(subscription);
+}
+
+pub(super) fn decode_unsubscribe(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    Ok(Request::Unsubscribe { subscription: reader.u32("subscription")? })
+}
+
+fn encode_topics(topics: &[TopicName], out: &mut BytesMut) {
+    put_list(out, TOPIC_FIXED_BYTES, topics.len());
+    for topic in topics {
+        super::wire::put_topic8(out, topic);
+    }
+}
+
+fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicName>, DecodeError> {
+    let list = reader.list_of_some("topics", TOPIC_FIXED_BYTES, RESERVE_TOPICS_MAX)?;
+    reader.items(list, |reader, mut fields| {
+        let bytes = fields.u8("topic")?;
+        reader.topic(bytes)
+    })
+}
+
+pub(super) fn encode_jobs(jobs: &[Delivered], out: &mut BytesMut) {
+    put_list(out, JOB_FIXED_BYTES, jobs.len());
+    for job in jobs {
+        encode_job(job, out);
+    }
+}
+
+fn encode_job(job: &Delivered, out: &mut BytesMut) {
+    let topic = job.topic.as_str().as_bytes();
+    let key = key_bytes(job.key.as_ref());
+    let attributes = job.attributes.as_bytes();
+    Fixed::<JOB_FIXED_BYTES>::new()
+        .u64(job.lease.job.0)
+        .u64(job.lease.fence.0)
+        .u64(job.due.0)
+        .u32(job.priority)
+        .u32(job.attempts)
+        .u32(job.ttr_left_ms)
+        .length8(topic.len())
+        .length16(key.len())
+        .length16(attributes.len())
+        .length32(job.body.len())
+        .write(out);
+    out.put_slice(topic);
+    out.put_slice(key);
+    out.put_slice(attributes);
+    out.put_slice(&job.body);
+}
+
+pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, DecodeError> {
+    let list = reader.list("jobs", JOB_FIXED_BYTES, usize::MAX)?;
+    reader.items(list, |reader, mut fields| {
+        let job = JobId(fields.u64("job")?);
+        let fence = Fence(fields.u64("fence")?);
+        let due = Millis(fields.u64("due_ms")?);
+        let priority = fields.u32("priority")?;
+        let attempts = fields.u32("attempts")?;
+        let ttr_left_ms = fields.u32("ttr_left_ms")?;
+        let topic_bytes = fields.u8("topic")?;
+        let key_bytes = fields.u16("key")?;
+        let attributes_bytes = fields.u16("attributes")?;
+        let body_bytes = fields.u32("body")?;
+        Ok(Delivered {
+            lease: Lease { job, fence },
+            topic: reader.topic(topic_bytes)?,
+            key: reader.key(key_bytes)?,
+            priority,
+            attempts,
+            due,
+            ttr_left_ms,
+            attributes: reader.attributes(attributes_bytes)?,
+            body: reader.bytes(body_bytes as usize, usize::MAX, "body")?,
+        })
+    })
+}

@@ -1,0 +1,73 @@
+//! FINISH, RELEASE, TOUCH and BURY; SETTLED.
+
+use bytes::{BufMut as _, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::error::ErrorCode;
+use super::push::decode_ttr;
+use super::request::Request;
+use super::response::SettleResult;
+use super::wire::{Fixed, Reader, in_range, put_list};
+use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX};
+use crate::types::{Fence, JobId, Lease};
+
+const LEASE_FIXED_BYTES: usize = 16;
+const RESULT_FIXED_BYTES: usize = 2;
+/// In place of a RELEASE's delay: as the job's backoff says.
+const DELAY_BY_BACKOFF: u64 = u64::MAX;
+/// In place of a result's code: no error.
+const SETTLED: u16 = 0;
+
+pub(super) fn encode_leases(leases: &[Lease], out: &mut BytesMut) {
+    put_list(out, LEASE_FIXED_BYTES, leases.len());
+    for lease in leases {
+        Fixed::<LEASE_FIXED_BYTES>::new().u64(lease.job.0).u64(lease.fence.0).write(out);
+    }
+}
+
+pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Vec<Lease>, DecodeError> {
+    let list = reader.list_of_some("leases", LEASE_FIXED_BYTES, LEASES_MAX)?;
+    reader.items(list, |_, mut fields| {
+        Ok(Lease { job: JobId(fields.u64("job")?), fence: Fence(fields.u64("fence")?) })
+    })
+}
+
+pub(super) fn encode_release(leases: &[Lease], delay_ms: Option<u64>, out: &mut BytesMut) {
+    out.put_u64_le(delay_ms.unwrap_or(DELAY_BY_BACKOFF));
+    encode_leases(leases, out);
+}
+
+pub(super) fn decode_release(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let delay_ms = match reader.u64("delay_ms")? {
+        DELAY_BY_BACKOFF => None,
+        delay_ms => Some(in_range(delay_ms, 0, DELAY_MS_MAX, "delay_ms")?),
+    };
+    Ok(Request::Release { leases: decode_leases(reader)?, delay_ms })
+}
+
+pub(super) fn encode_touch(leases: &[Lease], ttr_ms: Option<u32>, out: &mut BytesMut) {
+    out.put_u32_le(ttr_ms.unwrap_or(0));
+    encode_leases(leases, out);
+}
+
+pub(super) fn decode_touch(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let ttr_ms = decode_ttr(reader.u32("ttr_ms")?)?;
+    Ok(Request::Touch { leases: decode_leases(reader)?, ttr_ms: (ttr_ms != 0).then_some(ttr_ms) })
+}
+
+pub(super) fn encode_settled(results: &[SettleResult], out: &mut BytesMut) {
+    put_list(out, RESULT_FIXED_BYTES, results.len());
+    for result in results {
+        out.put_u16_le(result.map_or_else(|code| code as u16, |()| SETTLED));
+    }
+}
+
+pub(super) fn decode_settled(reader: &mut Reader<'_>) -> Result<Vec<SettleResult>, DecodeError> {
+    let list = reader.list("results", RESULT_FIXED_BYTES, usize::MAX)?;
+    reader.items(list, |_, mut fields| {
+        Ok(match fields.u16("code")? {
+            SETTLED => Ok(()),
+            number => Err(ErrorCode::from_u16(number).unwrap_or(ErrorCode::Unknown)),
+        })
+    })
+}

@@ -1,0 +1,384 @@
+//! The fields of a payload: reading them with every check, writing them without a detour.
+//!
+//! Numbers have a fixed width and are little-endian. Texts and bytes stand behind their length. A **list** is
+//! the length of its items' fixed part (`u16`), their number (`u32`), then the items: the fixed part, then the
+//! pieces whose lengths stand in it. A reader takes the fields that it knows from the fixed part and
+//! skips the rest, so items can grow; nothing is spent on a length per item.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::decode_error::DecodeError;
+use crate::types::limits::{KEY_BYTES_MAX, TOPIC_BYTES_MAX};
+use crate::types::{Attributes, Key, Millis, TopicName, When};
+
+/// Reads a payload from its start to its end. Never panics, whatever the bytes.
+pub(super) struct Reader<'a> {
+    payload: &'a Bytes,
+    fields: Fields<'a>,
+}
+
+/// Numbers one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a>(&'a [u8]);
+
+/// The head of a list, checked against what has arrived.
+#[derive(Clone, Copy)]
+pub(super) struct List {
+    field: &'static str,
+    fixed_bytes: usize,
+    /// How many items follow: safe to allocate for.
+    pub(super) count: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(DecodeError::Truncated(field))?;
+        self.0 = rest;
+        Ok(*array)
+    }
+
+    pub(super) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
+        self.array(field).map(u8::from_le_bytes)
+    }
+
+    pub(super) fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
+        self.array(field).map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
+        self.array(field).map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
+        self.array(field).map(u64::from_le_bytes)
+    }
+
+    fn slice(&mut self, bytes: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
+        let (slice, rest) = self.0.split_at_checked(bytes).ok_or(DecodeError::Truncated(field))?;
+        self.0 = rest;
+        Ok(slice)
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(payload: &'a Bytes) -> Self {
+        Self { payload, fields: Fields(payload) }
+    }
+
+    /// The numbers from here on, as they stand in a fixed part.
+    pub(super) fn fields_mut(&mut self) -> &mut Fields<'a> {
+        &mut self.fields
+    }
+
+    pub(super) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
+        self.fields.array(field)
+    }
+
+    pub(super) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
+        self.fields.u8(field)
+    }
+
+    pub(super) fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
+        self.fields.u16(field)
+    }
+
+    pub(super) fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
+        self.fields.u32(field)
+    }
+
+    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
+        self.fields.u64(field)
+    }
+
+    /// A piece of a known length, sharing the payload's memory.
+    pub(super) fn bytes(
+        &mut self,
+        bytes: usize,
+        max: usize,
+        field: &'static str,
+    ) -> Result<Bytes, DecodeError> {
+        if bytes > max {
+            return Err(DecodeError::TooLong { field, bytes, max });
+        }
+        let start = self.payload.len() - self.fields.0.len();
+        let slice = self.fields.slice(bytes, field)?;
+        Ok(self.payload.slice(start..start + slice.len()))
+    }
+
+    /// A piece behind its length in a `u16`.
+    pub(super) fn bytes16(&mut self, max: usize, field: &'static str) -> Result<Bytes, DecodeError> {
+        let bytes = self.u16(field)?;
+        self.bytes(usize::from(bytes), max, field)
+    }
+
+    /// A text of a known length.
+    pub(super) fn text(
+        &mut self,
+        bytes: usize,
+        max: usize,
+        field: &'static str,
+    ) -> Result<String, DecodeError> {
+        if bytes > max {
+            return Err(DecodeError::TooLong { field, bytes, max });
+        }
+        let slice = self.fields.slice(bytes, field)?;
+        std::str::from_utf8(slice).map(str::to_owned).map_err(|_| DecodeError::NotText(field))
+    }
+
+    /// A text behind its length in a `u8`.
+    pub(super) fn text8(&mut self, max: usize, field: &'static str) -> Result<String, DecodeError> {
+        let bytes = self.u8(field)?;
+        self.text(usize::from(bytes), max, field)
+    }
+
+    /// A text behind its length in a `u16`.
+    pub(super) fn text16(&mut self, max: usize, field: &'static str) -> Result<String, DecodeError> {
+        let bytes = self.u16(field)?;
+        self.text(usize::from(bytes), max, field)
+    }
+
+    /// A topic's name of a known length.
+    pub(super) fn topic(&mut self, bytes: u8) -> Result<TopicName, DecodeError> {
+        Ok(TopicName::new(self.bytes(usize::from(bytes), TOPIC_BYTES_MAX, "topic")?)?)
+    }
+
+    /// A topic's name behind its length in a `u8`.
+    pub(super) fn topic8(&mut self) -> Result<TopicName, DecodeError> {
+        let bytes = self.u8("topic")?;
+        self.topic(bytes)
+    }
+
+    /// A key of a known length; 0 is none.
+    pub(super) fn key(&mut self, bytes: u16) -> Result<Option<Key>, DecodeError> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Key::new(self.bytes(usize::from(bytes), KEY_BYTES_MAX, "key")?)?))
+    }
+
+    /// Attributes of a known length.
+    pub(super) fn attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
+        // Their own limit is the tighter one, and its message says more.
+        Ok(Attributes::new(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
+    }
+
+    /// The head of a list with at most `max` items whose fixed part takes `known` bytes in this version.
+    pub(super) fn list(
+        &mut self,
+        field: &'static str,
+        known: usize,
+        max: usize,
+    ) -> Result<List, DecodeError> {
+        let fixed_bytes = usize::from(self.u16(field)?);
+        let count = self.u32(field)? as usize;
+        if count > max {
+            return Err(DecodeError::TooMany { field, count, max });
+        }
+        if fixed_bytes < known {
+            return Err(DecodeError::ItemTooShort { field, bytes: fixed_bytes, min: known });
+        }
+        if count.saturating_mul(fixed_bytes) > self.fields.0.len() {
+            return Err(DecodeError::Truncated(field));
+        }
+        Ok(List { field, fixed_bytes, count })
+    }
+
+    /// [`Self::list`] that has at least one item.
+    pub(super) fn list_of_some(
+        &mut self,
+        field: &'static str,
+        known: usize,
+        max: usize,
+    ) -> Result<List, DecodeError> {
+        let list = self.list(field, known, max)?;
+        if list.count == 0 { Err(DecodeError::Empty(field)) } else { Ok(list) }
+    }
+
+    /// The fixed part of a list's next item.
+    pub(super) fn item(&mut self, list: List) -> Result<Fields<'a>, DecodeError> {
+        self.fields.slice(list.fixed_bytes, list.field).map(Fields)
+    }
+
+    /// Every item of a list, each read by `read` from its fixed part and what follows it.
+    pub(super) fn items<T>(
+        &mut self,
+        list: List,
+        mut read: impl FnMut(&mut Self, Fields<'a>) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
+        let mut items = Vec::with_capacity(list.count);
+        for _ in 0..list.count {
+            let fields = self.item(list)?;
+            items.push(read(self, fields)?);
+        }
+        Ok(items)
+    }
+}
+
+/// Refuses a number that is out of its range.
+pub(super) fn in_range<T: Copy + PartialOrd + Into<u64>>(
+    value: T,
+    min: T,
+    max: T,
+    field: &'static str,
+) -> Result<T, DecodeError> {
+    if value < min || value > max {
+        return Err(DecodeError::OutOfRange { field, value: value.into(), min: min.into(), max: max.into() });
+    }
+    Ok(value)
+}
+
+/// A point in time from its two fields.
+pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
+    match kind {
+        0 => in_range(due_ms, 0, crate::types::limits::DELAY_MS_MAX, "due_ms").map(When::After),
+        1 => Ok(When::At(Millis(due_ms))),
+        value => Err(DecodeError::Choice { field: "due_kind", value }),
+    }
+}
+
+/// The two fields of a point in time.
+pub(super) fn when_fields(when: When) -> (u8, u64) {
+    match when {
+        When::After(delay_ms) => (0, delay_ms),
+        When::At(at) => (1, at.0),
+    }
+}
+
+/// Collects `N` bytes of numbers, so that they are written at once.
+pub(super) struct Fixed<const N: usize> {
+    bytes: [u8; N],
+    at: usize,
+}
+
+impl<const N: usize> Fixed<N> {
+    pub(super) fn new() -> Self {
+        Self { bytes: [0; N], at: 0 }
+    }
+
+    pub(super) fn array<const M: usize>(mut self, array: [u8; M]) -> Self {
+        if let Some(place) = self.bytes.get_mut(self.at..self.at + M) {
+            place.copy_from_slice(&array);
+        }
+        self.at += M;
+        self
+    }
+
+    pub(super) fn u8(self, value: u8) -> Self {
+        self.array([value])
+    }
+
+    pub(super) fn u16(self, value: u16) -> Self {
+        self.array(value.to_le_bytes())
+    }
+
+    pub(super) fn u32(self, value: u32) -> Self {
+        self.array(value.to_le_bytes())
+    }
+
+    pub(super) fn u64(self, value: u64) -> Self {
+        self.array(value.to_le_bytes())
+    }
+
+    /// The length of a piece that follows, in a `u8`.
+    pub(super) fn length8(self, bytes: usize) -> Self {
+        self.u8(u8::try_from(bytes).unwrap_or(u8::MAX))
+    }
+
+    /// The length of a piece that follows, in a `u16`.
+    pub(super) fn length16(self, bytes: usize) -> Self {
+        self.u16(u16::try_from(bytes).unwrap_or(u16::MAX))
+    }
+
+    /// The length of a piece that follows, in a `u32`.
+    pub(super) fn length32(self, bytes: usize) -> Self {
+        self.u32(u32::try_from(bytes).unwrap_or(u32::MAX))
+    }
+
+    /// The bytes; all of them were given.
+    pub(super) fn finish(self) -> [u8; N] {
+        assert_eq!(self.at, N, "a fixed part is written whole");
+        self.bytes
+    }
+
+    pub(super) fn write(self, out: &mut BytesMut) {
+        out.put_slice(&self.finish());
+    }
+}
+
+/// Writes the head of a list.
+pub(super) fn put_list(out: &mut BytesMut, fixed_bytes: usize, count: usize) {
+    Fixed::<6>::new().length16(fixed_bytes).length32(count).write(out);
+}
+
+/// Writes a text behind its length; what is beyond 255 bytes is cut off.
+pub(super) fn put_text8(out: &mut BytesMut, text: &str) {
+    let text = shortened(text, usize::from(u8::MAX));
+    Fixed::<1>::new().length8(text.len()).write(out);
+    out.put_slice(text.as_bytes());
+}
+
+/// Writes a text behind its length; what is beyond 65,535 bytes is cut off.
+pub(super) fn put_text16(out: &mut BytesMut, text: &str) {
+    let text = shortened(text, usize::from(u16::MAX));
+    Fixed::<2>::new().length16(text.len()).write(out);
+    out.put_slice(text.as_bytes());
+}
+
+/// Writes a topic's name behind its length.
+pub(super) fn put_topic8(out: &mut BytesMut, topic: &TopicName) {
+    put_text8(out, topic.as_str());
+}
+
+/// The bytes of a key; none for no key.
+pub(super) fn key_bytes(key: Option<&Key>) -> &[u8] {
+    key.map_or(&[], Key::as_bytes)
+}
+
+/// The start of a text, at most `max` bytes, cut between characters.
+pub(super) fn shortened(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        let mut out = BytesMut::new();
+        put_text8(&mut out, &"ü".repeat(200));
+        let bytes = out.freeze();
+        let mut reader = Reader::new(&bytes);
+        assert_eq!(reader.text8(255, "text"), Ok("ü".repeat(127)));
+    }
+
+    #[test]
+    fn a_list_is_checked_before_anything_is_allocated() {
+        let head = |fixed: u16, count: u32, rest: usize| {
+            let mut out = BytesMut::new();
+            out.put_u16_le(fixed);
+            out.put_u32_le(count);
+            out.put_bytes(0, rest);
+            let payload = out.freeze();
+            Reader::new(&payload).list("jobs", 4, 100).map(|list| list.count)
+        };
+        assert_eq!(head(4, 2, 8), Ok(2));
+        assert_eq!(head(5, 2, 9), Err(DecodeError::Truncated("jobs")));
+        assert_eq!(head(3, 2, 8), Err(DecodeError::ItemTooShort { field: "jobs", bytes: 3, min: 4 }));
+        let many = u32::MAX as usize;
+        assert_eq!(head(4, u32::MAX, 8), Err(DecodeError::TooMany { field: "jobs", count: many, max: 100 }));
+        assert_eq!(head(u16::MAX, 100, 8), Err(DecodeError::Truncated("jobs")));
+    }
+
+    #[test]
+    fn items_may_grow() {
+        let payload = Bytes::from_static(&[3, 0, 2, 0, 0, 0, 1, 0xAA, 0xAA, b'x', 1, 0xAA, 0xAA, b'y']);
+        let mut reader = Reader::new(&payload);
+        let list = reader.list("topics", 1, 10).expect("valid");
+        let topics = reader.items(list, |reader, mut fields| {
+            let bytes = fields.u8("topic")?;
+            reader.topic(bytes)
+        });
+        assert_eq!(topics, Ok(vec!["x".parse().expect("valid"), "y".parse().expect("valid")]));
+    }
+}
