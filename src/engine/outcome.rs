@@ -155,3 +155,29 @@ pub struct TopicView<'a> {
     /// When the first ready job in reserving order was due, as a stamp.
     pub ready_since: Option<Millis>,
 }
+
+/// What the queue knows of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionStatus {
+    /// No such session, or not its secret.
+    Unknown,
+    /// It may hold leases.
+    Live {
+        /// Its leases run to their deadline when it lapses or closes.
+        leases_outlive: bool,
+    },
+    /// Its leases were given back; it may come back.
+    Lapsed {
+        /// Its leases run to their deadline when it lapses or closes: it still has them.
+        leases_outlive: bool,
+    },
+}
+
+/// A session as readers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionView {
+    /// Its id.
+    pub id: SessionId,
+    /// Its leases run to their deadline when it lapses or closes.
+    pub leases_outlive: bool,
+}
