@@ -1,1 +1,3 @@
 //! The one integration-test binary: linking once keeps the build short.
+
+mod protocol_codec;

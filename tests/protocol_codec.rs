@@ -1,0 +1,628 @@
+//! The codec against everything that could come over a wire: what is encoded decodes to the same, what is cut
+//! short or random is an error and never a panic, and how bytes are cut into reads makes no difference.
+
+use adjourn::protocol::{
+    Applied, DecodeError, Delivered, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader,
+    Hello, JobRef, JobReport, Member, NewJob, Push, PushResult, Request, RequestId, Reserve, Response,
+    Resume, StatsReport, Subscribe, TopicReport, Totals, Welcome, frame,
+};
+use adjourn::types::limits::{
+    ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX,
+    DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN,
+    WAIT_MS_MAX,
+};
+use adjourn::types::{
+    Attributes, AttributesBuilder, BuryReason, Fence, GroupId, IfExists, JobId, JobState, Key, Lease, Millis,
+    SessionId, SessionSecret, TopicName, When,
+};
+use bytes::{BufMut as _, Bytes, BytesMut};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const FRAME_BYTES_MAX: u32 = 64 << 20;
+const ID: RequestId = RequestId(77);
+
+fn topic() -> impl Strategy<Value = TopicName> {
+    "[a-z0-9._:/][a-zA-Z0-9._:/-]{0,127}".prop_map(|text| text.parse().expect("a topic"))
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    "[a-zA-Z0-9 üж]{1,100}".prop_map(|text| text.parse().expect("a key"))
+}
+
+fn body() -> impl Strategy<Value = Bytes> {
+    vec(any::<u8>(), 0..200).prop_map(Bytes::from)
+}
+
+fn when() -> impl Strategy<Value = When> {
+    prop_oneof![(0..=DELAY_MS_MAX).prop_map(When::After), any::<u64>().prop_map(|at| When::At(Millis(at)))]
+}
+
+fn attributes() -> impl Strategy<Value = Attributes> {
+    let some =
+        ("[a-z-]{1,20}", "[ -~]{0,40}", 1..100_u32, when()).prop_map(|(name, value, attempts, expires)| {
+            let builder = AttributesBuilder::default().header(&name, &value).attempts_max(attempts);
+            builder.expires(expires).raw(900, vec![1, 2, 3]).build().expect("valid")
+        });
+    prop_oneof![Just(Attributes::default()), some]
+}
+
+fn ttr_ms() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), TTR_MS_MIN..=TTR_MS_MAX]
+}
+
+fn new_job() -> impl Strategy<Value = NewJob> {
+    let if_exists = prop_oneof![Just(IfExists::Reject), Just(IfExists::Keep), Just(IfExists::Replace)];
+    (when(), any::<u32>(), ttr_ms(), if_exists, proptest::option::of(key()), attributes(), body()).prop_map(
+        |(due, priority, ttr_ms, if_exists, key, attributes, body)| NewJob {
+            due,
+            priority,
+            ttr_ms,
+            if_exists,
+            key,
+            attributes,
+            body,
+        },
+    )
+}
+
+fn lease() -> impl Strategy<Value = Lease> {
+    any::<(u64, u64)>().prop_map(|(job, fence)| Lease { job: JobId(job), fence: Fence(fence) })
+}
+
+fn job_ref() -> impl Strategy<Value = JobRef> {
+    prop_oneof![
+        any::<u64>().prop_map(|id| JobRef::Id(JobId(id))),
+        (topic(), key()).prop_map(|(topic, key)| JobRef::Key { topic, key }),
+    ]
+}
+
+fn hello() -> impl Strategy<Value = Hello> {
+    let resume =
+        proptest::option::of((1..u64::MAX, any::<[u8; 16]>()).prop_map(|(session, secret)| Resume {
+            session: SessionId(session),
+            secret: SessionSecret(secret),
+        }));
+    (any::<(u16, u16, u32, bool)>(), "[ -~]{0,64}", vec(any::<u8>(), 0..=256), resume).prop_map(
+        |((version_min, version_max, heartbeat_ms, leases_outlive), client_name, token, resume)| Hello {
+            version_min,
+            version_max,
+            client_name,
+            token: token.into(),
+            heartbeat_ms,
+            resume,
+            leases_outlive,
+        },
+    )
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let topics = || vec(topic(), 1..=4);
+    let leases = || vec(lease(), 1..20);
+    prop_oneof![
+        hello().prop_map(Request::Hello),
+        Just(Request::Ping),
+        Just(Request::Goodbye),
+        (topic(), any::<u64>(), vec(new_job(), 1..8))
+            .prop_map(|(topic, sequence, jobs)| Request::Push(Push { topic, sequence, jobs })),
+        (topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX)
+            .prop_map(|(topics, jobs_max, wait_ms)| Request::Reserve(Reserve { topics, jobs_max, wait_ms })),
+        (topics(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
+            |(topics, credit_jobs, credit_bytes)| {
+                Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes })
+            }
+        ),
+        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX)
+            .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
+        any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
+        leases().prop_map(|leases| Request::Finish { leases }),
+        (leases(), proptest::option::of(0..=DELAY_MS_MAX))
+            .prop_map(|(leases, delay_ms)| Request::Release { leases, delay_ms }),
+        (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
+            .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
+        leases().prop_map(|leases| Request::Bury { leases }),
+        job_ref().prop_map(Request::Get),
+        job_ref().prop_map(Request::Delete),
+        (job_ref(), when()).prop_map(|(job, due)| Request::Reschedule { job, due }),
+        job_ref().prop_map(Request::RunNow),
+        job_ref().prop_map(Request::Kick),
+        topic().prop_map(|topic| Request::Peek { topic }),
+        topic().prop_map(|topic| Request::Pause { topic }),
+        topic().prop_map(|topic| Request::Resume { topic }),
+        Just(Request::Topics),
+        Just(Request::Stats),
+    ]
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    (any::<u64>(), "[ -~]{0,40}", any::<bool>()).prop_map(|(node, address, leader)| Member {
+        node,
+        address,
+        leader,
+    })
+}
+
+fn welcome() -> impl Strategy<Value = Welcome> {
+    let ids = any::<(u16, [u8; 16], u64, [u8; 16], bool, bool)>();
+    (ids, any::<[u32; 8]>(), "[ -~]{0,40}", vec(member(), 0..5)).prop_map(
+        |(ids, numbers, server_name, members)| {
+            let (version, cluster_id, session, secret, resumed, leases_kept) = ids;
+            let [heartbeat_ms, session_grace_ms, frame_bytes_max, body_bytes_max, rest @ ..] = numbers;
+            let [push_jobs_max, leases_max, reserve_jobs_max, in_flight_max] = rest;
+            Welcome {
+                version,
+                server_name,
+                cluster_id,
+                session: SessionId(session),
+                secret: SessionSecret(secret),
+                resumed,
+                leases_kept,
+                heartbeat_ms,
+                session_grace_ms,
+                frame_bytes_max,
+                body_bytes_max,
+                push_jobs_max,
+                leases_max,
+                reserve_jobs_max,
+                in_flight_max,
+                members,
+            }
+        },
+    )
+}
+
+fn code() -> impl Strategy<Value = ErrorCode> {
+    proptest::sample::select(ErrorCode::ALL.to_vec())
+}
+
+fn state() -> impl Strategy<Value = JobState> {
+    (0..4_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
+}
+
+fn push_result() -> impl Strategy<Value = PushResult> {
+    let id = || any::<u64>().prop_map(JobId);
+    let living = proptest::option::of((1..=u64::MAX).prop_map(JobId));
+    prop_oneof![
+        id().prop_map(PushResult::Pushed),
+        id().prop_map(PushResult::Kept),
+        id().prop_map(PushResult::Replaced),
+        (code(), living).prop_map(|(code, job)| PushResult::Refused(code, job)),
+    ]
+}
+
+fn delivered() -> impl Strategy<Value = Delivered> {
+    let numbers = any::<(u32, u32, u64, u32)>();
+    (lease(), topic(), proptest::option::of(key()), numbers, attributes(), body()).prop_map(
+        |(lease, topic, key, (priority, attempts, due, ttr_left_ms), attributes, body)| Delivered {
+            lease,
+            topic,
+            key,
+            priority,
+            attempts,
+            due: Millis(due),
+            ttr_left_ms,
+            attributes,
+            body,
+        },
+    )
+}
+
+fn report() -> impl Strategy<Value = JobReport> {
+    let buried =
+        prop_oneof![Just(None), Just(Some(BuryReason::Consumer)), Just(Some(BuryReason::AttemptsUsedUp))];
+    (delivered(), state(), any::<u32>(), buried).prop_map(|(job, state, ttr_ms, buried)| JobReport {
+        id: job.lease.job,
+        state,
+        topic: job.topic,
+        key: job.key,
+        priority: job.priority,
+        attempts: job.attempts,
+        due: job.due,
+        ttr_ms,
+        ttr_left_ms: job.ttr_left_ms,
+        buried,
+        attributes: job.attributes,
+        body: job.body,
+    })
+}
+
+fn totals() -> impl Strategy<Value = Totals> {
+    any::<[u64; 9]>().prop_map(
+        |[delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms]| Totals {
+            delayed,
+            ready,
+            reserved,
+            buried,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            oldest_ready_ms,
+        },
+    )
+}
+
+fn topic_report() -> impl Strategy<Value = TopicReport> {
+    (topic(), any::<bool>(), totals()).prop_map(|(topic, paused, totals)| TopicReport {
+        topic,
+        paused,
+        totals,
+    })
+}
+
+fn stats() -> impl Strategy<Value = StatsReport> {
+    let numbers = any::<(u64, u64, u32, u32, u32, u64, u64, u128)>();
+    (numbers, totals(), vec(topic_report(), 0..4)).prop_map(|(numbers, totals, topics)| {
+        let (now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash) = numbers;
+        StatsReport {
+            now: Millis(now),
+            uptime_ms,
+            connections,
+            sessions,
+            waiting,
+            applied_index,
+            term,
+            state_hash,
+            totals,
+            topics,
+        }
+    })
+}
+
+fn error_reply() -> impl Strategy<Value = ErrorReply> {
+    let applied = prop_oneof![Just(Applied::No), Just(Applied::Unknown)];
+    (code(), applied, any::<u32>(), proptest::option::of("[ -~]{1,40}"), "[ -~]{0,100}").prop_map(
+        |(code, applied, retry_after_ms, leader, message)| ErrorReply {
+            code,
+            applied,
+            retry_after_ms,
+            leader,
+            message,
+        },
+    )
+}
+
+fn response() -> impl Strategy<Value = Response> {
+    prop_oneof![
+        welcome().prop_map(|welcome| Response::Welcome(Box::new(welcome))),
+        any::<u64>().prop_map(|now| Response::Pong { now: Millis(now) }),
+        Just(Response::Done),
+        vec(push_result(), 0..20).prop_map(Response::Pushed),
+        vec(delivered(), 0..8).prop_map(Response::Reserved),
+        Just(Response::Subscribed),
+        vec(delivered(), 0..8).prop_map(Response::Deliver),
+        vec(prop_oneof![Just(Ok(())), code().prop_map(Err)], 0..20).prop_map(Response::Settled),
+        report().prop_map(|report| Response::Job(Box::new(report))),
+        (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
+            job: JobId(job),
+            state,
+            due: Millis(due)
+        }),
+        vec(topic_report(), 0..4).prop_map(Response::Topics),
+        stats().prop_map(|stats| Response::Stats(Box::new(stats))),
+        "[ -~]{0,100}".prop_map(|message| Response::GoingAway { message }),
+        error_reply().prop_map(Response::Error),
+    ]
+}
+
+fn only_frame(bytes: &[u8]) -> Frame {
+    let mut buffer = BytesMut::from(bytes);
+    let frame = FrameDecoder::new(FRAME_BYTES_MAX).next(&mut buffer).expect("valid").expect("whole");
+    assert!(buffer.is_empty(), "the length covers the frame");
+    frame
+}
+
+fn decode_request(frame: &Frame) -> Result<Request, DecodeError> {
+    Request::decode(frame, BODY_BYTES_CEILING)
+}
+
+/// The same frame with another payload.
+fn with_payload(frame: &Frame, payload: Bytes) -> Frame {
+    Frame { header: frame.header, payload }
+}
+
+fn frame_of(opcode: u8, payload: Bytes) -> Frame {
+    let length = u32::try_from(payload.len() + 8).expect("short");
+    Frame { header: FrameHeader { length, opcode, flags: 0, group: GroupId(0), id: ID }, payload }
+}
+
+proptest! {
+    #[test]
+    fn requests_survive_the_wire(request in request()) {
+        let mut out = BytesMut::new();
+        let written = request.encode(ID, &mut out);
+        prop_assert_eq!(written, out.len());
+        let frame = only_frame(&out);
+        prop_assert_eq!(frame.header.id, ID);
+        prop_assert_eq!(decode_request(&frame), Ok(request));
+    }
+
+    #[test]
+    fn responses_survive_the_wire(response in response()) {
+        let mut out = BytesMut::new();
+        let written = response.encode(ID, &mut out);
+        prop_assert_eq!(written, out.len());
+        let frame = only_frame(&out);
+        prop_assert_eq!(frame.header.id, ID);
+        prop_assert_eq!(Response::decode(&frame), Ok(response));
+    }
+
+    #[test]
+    fn a_payload_cut_short_anywhere_is_malformed(request in request(), response in response()) {
+        let mut out = BytesMut::new();
+        request.encode(ID, &mut out);
+        let frame = only_frame(&out);
+        for length in 0..frame.payload.len() {
+            let cut = with_payload(&frame, frame.payload.slice(..length));
+            let code = decode_request(&cut).expect_err("cut short").code();
+            prop_assert_eq!(code, ErrorCode::Malformed, "{} bytes of {:?}", length, request);
+        }
+        out.clear();
+        response.encode(ID, &mut out);
+        let frame = only_frame(&out);
+        for length in 0..frame.payload.len() {
+            let cut = with_payload(&frame, frame.payload.slice(..length));
+            prop_assert!(Response::decode(&cut).is_err(), "{} bytes of {:?}", length, response);
+        }
+    }
+
+    #[test]
+    fn what_a_newer_peer_adds_is_skipped(
+        request in request(),
+        response in response(),
+        extra in vec(any::<u8>(), 1..40),
+    ) {
+        let longer = |frame: &Frame| {
+            let payload = [frame.payload.as_ref(), extra.as_slice()].concat();
+            let header = FrameHeader { flags: 0xFF, ..frame.header };
+            Frame { header, payload: payload.into() }
+        };
+        let mut out = BytesMut::new();
+        request.encode(ID, &mut out);
+        prop_assert_eq!(decode_request(&longer(&only_frame(&out))), Ok(request));
+        out.clear();
+        response.encode(ID, &mut out);
+        prop_assert_eq!(Response::decode(&longer(&only_frame(&out))), Ok(response));
+    }
+
+    #[test]
+    fn random_payloads_never_panic(opcode: u8, payload in vec(any::<u8>(), 0..300)) {
+        let frame = frame_of(opcode, payload.into());
+        if let Ok(request) = decode_request(&frame) {
+            let mut out = BytesMut::new();
+            request.encode(ID, &mut out);
+            prop_assert_eq!(decode_request(&only_frame(&out)), Ok(request));
+        }
+        if let Ok(response) = Response::decode(&frame) {
+            let mut out = BytesMut::new();
+            response.encode(ID, &mut out);
+            prop_assert_eq!(Response::decode(&only_frame(&out)), Ok(response));
+        }
+    }
+
+    #[test]
+    fn a_flipped_byte_never_panics(request in request(), at: prop::sample::Index, flip in 1..=u8::MAX) {
+        let mut out = BytesMut::new();
+        request.encode(ID, &mut out);
+        let at = at.index(out.len());
+        if let Some(byte) = out.get_mut(at) {
+            *byte ^= flip;
+        }
+        if let Ok(Some(frame)) = FrameDecoder::new(FRAME_BYTES_MAX).next(&mut out) {
+            let _ = decode_request(&frame);
+            let _ = Response::decode(&frame);
+        }
+    }
+
+    #[test]
+    fn how_the_stream_is_cut_makes_no_difference(
+        requests in vec(request(), 1..5),
+        bad_end: bool,
+        sizes in vec(1..600_usize, 1..20),
+    ) {
+        let mut stream = BytesMut::new();
+        for (id, request) in (1..).zip(&requests) {
+            request.encode(RequestId(id), &mut stream);
+        }
+        if bad_end {
+            stream.put_slice(&[0xFF; 12]);
+        }
+        let whole = frames_of(&stream, [stream.len()].into_iter());
+        prop_assert_eq!(whole.0.len(), requests.len());
+        prop_assert_eq!(whole.1.is_some(), bad_end);
+        let (ones, pieces) = (std::iter::repeat(1), sizes.iter().copied().cycle());
+        prop_assert_eq!(&frames_of(&stream, ones), &whole);
+        prop_assert_eq!(&frames_of(&stream, pieces), &whole);
+    }
+}
+
+/// What a decoder makes of `stream` when reads bring so many bytes each.
+fn frames_of(stream: &[u8], sizes: impl Iterator<Item = usize>) -> (Vec<Frame>, Option<FrameError>) {
+    let mut decoder = FrameDecoder::new(FRAME_BYTES_MAX);
+    let (mut rest, mut buffer, mut frames) = (stream, BytesMut::new(), Vec::new());
+    for size in sizes {
+        if rest.is_empty() {
+            break;
+        }
+        let (read, unread) = rest.split_at(size.min(rest.len()));
+        rest = unread;
+        decoder.prepare(&mut buffer);
+        buffer.extend_from_slice(read);
+        loop {
+            match decoder.next(&mut buffer) {
+                Ok(Some(frame)) => frames.push(frame),
+                Ok(None) => break,
+                Err(error) => return (frames, Some(error)),
+            }
+        }
+    }
+    (frames, None)
+}
+
+/// The code with which a request is refused after its encoding, which checks nothing.
+fn refused(request: &Request) -> Option<ErrorCode> {
+    let mut out = BytesMut::new();
+    request.encode(ID, &mut out);
+    Request::decode(&only_frame(&out), BODY_BYTES_MAX_DEFAULT).err().map(|error| error.code())
+}
+
+fn push_of(jobs: Vec<NewJob>) -> Request {
+    Request::Push(Push { topic: "orders".parse().expect("a topic"), sequence: 0, jobs })
+}
+
+#[test]
+fn pushes_at_their_limits() {
+    let push = |change: &dyn Fn(&mut NewJob)| {
+        let mut job = NewJob::new("close it");
+        change(&mut job);
+        refused(&push_of(vec![job]))
+    };
+    let (fine, invalid, too_large) = (None, Some(ErrorCode::Invalid), Some(ErrorCode::TooLarge));
+    assert_eq!(push(&|job| job.due = When::After(DELAY_MS_MAX)), fine);
+    assert_eq!(push(&|job| job.due = When::After(DELAY_MS_MAX + 1)), invalid);
+    assert_eq!(push(&|job| job.due = When::At(Millis(u64::MAX))), fine, "no clock here to compare with");
+    assert_eq!(push(&|job| job.ttr_ms = TTR_MS_MIN), fine);
+    assert_eq!(push(&|job| job.ttr_ms = TTR_MS_MIN - 1), invalid);
+    assert_eq!(push(&|job| job.ttr_ms = TTR_MS_MAX), fine);
+    assert_eq!(push(&|job| job.ttr_ms = TTR_MS_MAX + 1), invalid);
+    assert_eq!(push(&|job| job.body = vec![0; BODY_BYTES_MAX_DEFAULT].into()), fine);
+    assert_eq!(push(&|job| job.body = vec![0; BODY_BYTES_MAX_DEFAULT + 1].into()), too_large);
+    assert_eq!(refused(&push_of(Vec::new())), Some(ErrorCode::Malformed));
+    assert_eq!(refused(&push_of(vec![NewJob::new(""); PUSH_JOBS_MAX])), fine);
+    assert_eq!(refused(&push_of(vec![NewJob::new(""); PUSH_JOBS_MAX + 1])), too_large);
+}
+
+#[test]
+fn consumers_at_their_limits() {
+    let topic: TopicName = "orders".parse().expect("a topic");
+    let reserve = |topics: usize, jobs_max, wait_ms| {
+        let topics = vec![topic.clone(); topics];
+        refused(&Request::Reserve(Reserve { topics, jobs_max, wait_ms }))
+    };
+    let (fine, invalid, too_large) = (None, Some(ErrorCode::Invalid), Some(ErrorCode::TooLarge));
+    assert_eq!(reserve(RESERVE_TOPICS_MAX, RESERVE_JOBS_MAX, WAIT_MS_MAX), fine);
+    assert_eq!(reserve(RESERVE_TOPICS_MAX + 1, 1, 0), too_large);
+    assert_eq!(reserve(0, 1, 0), Some(ErrorCode::Malformed));
+    assert_eq!(reserve(1, 0, 0), invalid);
+    assert_eq!(reserve(1, RESERVE_JOBS_MAX + 1, 0), invalid);
+    assert_eq!(reserve(1, 1, WAIT_MS_MAX + 1), invalid);
+    let subscribe = |credit_jobs, credit_bytes| {
+        let topics = vec![topic.clone()];
+        refused(&Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes }))
+    };
+    assert_eq!(subscribe(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
+    assert_eq!(subscribe(CREDIT_JOBS_MAX + 1, 0), invalid);
+    assert_eq!(subscribe(0, CREDIT_BYTES_MAX + 1), invalid);
+    let credit = |jobs, bytes| refused(&Request::Credit { subscription: 1, jobs, bytes });
+    assert_eq!(credit(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
+    assert_eq!(credit(CREDIT_JOBS_MAX + 1, 0), invalid);
+    assert_eq!(credit(0, CREDIT_BYTES_MAX + 1), invalid);
+}
+
+#[test]
+fn leases_at_their_limits() {
+    let lease = Lease { job: JobId(42), fence: Fence(7) };
+    let finish = |count: usize| refused(&Request::Finish { leases: vec![lease; count] });
+    let (fine, invalid, too_large) = (None, Some(ErrorCode::Invalid), Some(ErrorCode::TooLarge));
+    assert_eq!(finish(LEASES_MAX), fine);
+    assert_eq!(finish(LEASES_MAX + 1), too_large);
+    assert_eq!(finish(0), Some(ErrorCode::Malformed));
+    let release = |delay_ms| refused(&Request::Release { leases: vec![lease], delay_ms: Some(delay_ms) });
+    assert_eq!(release(DELAY_MS_MAX), fine);
+    assert_eq!(release(DELAY_MS_MAX + 1), invalid);
+    let touch = |ttr_ms| refused(&Request::Touch { leases: vec![lease], ttr_ms: Some(ttr_ms) });
+    assert_eq!(touch(TTR_MS_MAX), fine);
+    assert_eq!(touch(TTR_MS_MAX + 1), invalid);
+    assert_eq!(touch(TTR_MS_MIN - 1), invalid);
+}
+
+/// A PUSH of one job, so that single fields can be made wrong.
+fn push_payload(topic: &[u8], fixed: &[u8], rest: &[u8]) -> Bytes {
+    let mut out = BytesMut::new();
+    out.put_u64_le(0);
+    out.put_u8(u8::try_from(topic.len()).expect("short"));
+    out.put_slice(topic);
+    out.put_u16_le(u16::try_from(fixed.len()).expect("short"));
+    out.put_u32_le(1);
+    out.put_slice(fixed);
+    out.put_slice(rest);
+    out.freeze()
+}
+
+fn job_fixed(due_kind: u8, if_exists: u8, key_bytes: u16, attributes_bytes: u16, body_bytes: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.put_u64_le(1);
+    out.put_u32_le(1024);
+    out.put_u32_le(0);
+    out.put_u8(due_kind);
+    out.put_u8(if_exists);
+    out.put_u16_le(key_bytes);
+    out.put_u16_le(attributes_bytes);
+    out.put_u32_le(body_bytes);
+    out
+}
+
+#[test]
+fn each_bad_field_has_its_code() {
+    let code = |topic: &[u8], fixed: &[u8], rest: &[u8]| {
+        let frame = frame_of(0x10, push_payload(topic, fixed, rest));
+        decode_request(&frame).err().map(|error| error.code())
+    };
+    assert_eq!(code(b"a", &job_fixed(0, 0, 1, 0, 1), b"kb"), None);
+    assert_eq!(code(b"", &job_fixed(0, 0, 0, 0, 0), b""), Some(ErrorCode::Invalid));
+    assert_eq!(code(b"a b", &job_fixed(0, 0, 0, 0, 0), b""), Some(ErrorCode::Invalid));
+    assert_eq!(code(&[b'a'; 129], &job_fixed(0, 0, 0, 0, 0), b""), Some(ErrorCode::TooLarge));
+    assert_eq!(code(b"a", &job_fixed(9, 0, 0, 0, 0), b""), Some(ErrorCode::Unsupported));
+    assert_eq!(code(b"a", &job_fixed(0, 9, 0, 0, 0), b""), Some(ErrorCode::Unsupported));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 1, 0, 0), b"\n"), Some(ErrorCode::Invalid));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 257, 0, 0), &[b'k'; 257]), Some(ErrorCode::TooLarge));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 0, 3, 0), &[1, 0, 9]), Some(ErrorCode::Malformed));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 0, 4, 0), &[0, 0x83, 0, 0]), Some(ErrorCode::Unsupported));
+    let attributes = vec![0; ATTRIBUTES_BYTES_MAX + 1];
+    let attributes_bytes = u16::try_from(attributes.len()).expect("short");
+    let fixed = job_fixed(0, 0, 0, attributes_bytes, 0);
+    assert_eq!(code(b"a", &fixed, &attributes), Some(ErrorCode::TooLarge));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 0, 0, u32::MAX), b""), Some(ErrorCode::TooLarge));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 0, 0, 2), b"b"), Some(ErrorCode::Malformed));
+    let newer = [job_fixed(0, 0, 1, 0, 1), vec![0xAA; 5]].concat();
+    assert_eq!(code(b"a", &newer, b"kb"), None, "a longer fixed part");
+}
+
+#[test]
+fn a_frame_that_is_none_of_ours_is_answered() {
+    let ping = frame_of(0x02, Bytes::new());
+    let header = |header: FrameHeader| decode_request(&Frame { header, payload: Bytes::new() });
+    assert_eq!(header(ping.header), Ok(Request::Ping));
+    let unknown = header(FrameHeader { opcode: 0x7F, ..ping.header });
+    assert_eq!(unknown, Err(DecodeError::Opcode(0x7F)));
+    assert_eq!(unknown.map_err(|error| ErrorReply::from(error).code), Err(ErrorCode::Unsupported));
+    assert_eq!(header(FrameHeader { group: GroupId(1), ..ping.header }), Err(DecodeError::Group(1)));
+    assert_eq!(header(FrameHeader { id: RequestId(0), ..ping.header }), Err(DecodeError::RequestIdZero));
+    let stray = frame_of(0x01, Bytes::from_static(b"HTTP/1.1 200 OK\r\n\r\n"));
+    assert_eq!(decode_request(&stray), Err(DecodeError::Magic));
+}
+
+#[test]
+fn bodies_are_slices_of_what_was_read() {
+    let mut out = BytesMut::new();
+    push_of(vec![NewJob::new("close it")]).encode(ID, &mut out);
+    let frame = only_frame(&out);
+    let Ok(Request::Push(push)) = decode_request(&frame) else { panic!("a push") };
+    let body = &push.jobs.first().expect("one job").body;
+    assert!(frame.payload.as_ptr_range().contains(&body.as_ptr()), "the body is not copied");
+    assert_eq!(frame.payload.slice_ref(body), "close it");
+}
+
+#[test]
+fn the_largest_body_fits_the_largest_frame_with_all_its_fields() {
+    let mut job = NewJob::new(vec![0; BODY_BYTES_CEILING]);
+    job.key = Some("k".repeat(256).parse().expect("a key"));
+    let filling = vec![0; ATTRIBUTES_BYTES_MAX - 4];
+    job.attributes = AttributesBuilder::default().raw(900, filling).build().expect("valid");
+    let push = Push { topic: "t".repeat(128).parse().expect("a topic"), sequence: 1, jobs: vec![job] };
+    let mut out = BytesMut::new();
+    let written = Request::Push(push).encode(ID, &mut out);
+    let max = frame::frame_bytes_max(BODY_BYTES_CEILING);
+    assert!(written <= max as usize, "{written}");
+    assert!(FrameDecoder::new(max).next(&mut out).is_ok_and(|frame| frame.is_some()));
+}
