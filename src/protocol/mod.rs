@@ -20,7 +20,7 @@ mod wire;
 
 pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
-pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader};
+pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
 pub use request::{Hello, JobRef, NewJob, Push, Request, Reserve, Resume, Subscribe};
 pub use response::{
