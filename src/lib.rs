@@ -16,6 +16,8 @@ pub mod raft;
 #[cfg(feature = "server")]
 pub mod replica;
 #[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
 pub mod storage;
 
 #[cfg(feature = "cli")]

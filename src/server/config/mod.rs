@@ -1,0 +1,251 @@
+//! What a node is told: the configuration file, the environment and the command line, in one shape.
+//!
+//! [`Settings`] is one source: every key optional, every value checked as it is read, so that a mistake in the
+//! file is refused with its line. [`Config`] is the result: flags over environment over file over defaults.
+//! `adjourn.example.toml` documents each key; a test holds it to this file.
+
+mod value;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
+
+pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, Token, ValueError, Within};
+
+/// Everything a node is told, complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where the data lives.
+    pub data: PathBuf,
+    /// Where clients connect: `HOST:PORT`; port 0 lets the system choose.
+    pub listen: String,
+    /// Where clients are told to connect; `None` says the address that is listened on.
+    pub client_address: Option<String>,
+    /// This node's number, from 1.
+    pub node: u64,
+    /// What the server calls itself towards clients.
+    pub server_name: String,
+    /// Largest body, in bytes.
+    pub body_bytes_max: usize,
+    /// How long a lost connection's leases are kept, in milliseconds.
+    pub session_grace_ms: u64,
+    /// A client sends something at least so often, in milliseconds.
+    pub heartbeat_ms: u32,
+    /// Whoever shows one of these may connect; empty lets everybody.
+    pub auth_tokens: Vec<Token>,
+    /// Most connections at a time.
+    pub connections_max: usize,
+    /// Most requests that wait for their answer, per connection.
+    pub in_flight_max: u32,
+    /// Most bytes that wait to be sent, per connection; whoever reads slower is cut off.
+    pub output_bytes_max: usize,
+    /// A frame that was begun is complete within this time, in milliseconds.
+    pub frame_deadline_ms: u64,
+    /// Most bytes that are accepted and not yet durable; beyond it pushes get `BUSY`.
+    pub uncommitted_bytes_max: usize,
+    /// Below so many free bytes on the disk pushes get `DISK_FULL`; 0 never looks.
+    pub disk_free_min_bytes: u64,
+    /// Threads that serve connections.
+    pub worker_threads: usize,
+    /// How much is logged.
+    pub log_level: LogLevel,
+    /// In which form.
+    pub log_format: LogFormat,
+}
+
+/// One source of configuration. A key that it does not set is left to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Directory that holds the data; it is made when missing
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DATA", value_name = "DIR"))]
+    pub data: Option<PathBuf>,
+    /// Address that clients connect to
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_LISTEN", value_name = "HOST:PORT"))]
+    pub listen: Option<HostPort>,
+    /// Address that clients are told to connect to, when it is not the one listened on
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CLIENT_ADDRESS", value_name = "HOST:PORT"))]
+    pub client_address: Option<MaybeHostPort>,
+    /// Number of this node
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
+    pub node: Option<Within<1, 65_535>>,
+    /// What the server calls itself towards clients
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SERVER_NAME", value_name = "NAME"))]
+    pub server_name: Option<ServerName>,
+    /// Largest body, in bytes
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_BODY_BYTES_MAX", value_name = "BYTES"))]
+    pub body_bytes_max: Option<Within<1024, { BODY_BYTES_CEILING as u64 }>>,
+    /// How long a lost connection's leases are kept, in milliseconds
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SESSION_GRACE_MS", value_name = "MS"))]
+    pub session_grace_ms: Option<Within<0, 600_000>>,
+    /// A client sends something at least so often, in milliseconds
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS"))]
+    pub heartbeat_ms: Option<Within<100, 600_000>>,
+    /// Whoever shows one of these tokens may connect. Not a flag: everybody on the machine can read flags.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub auth_tokens: Option<Vec<Token>>,
+    /// File with a token a line; whoever shows one of them may connect
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_AUTH_TOKENS_FILE", value_name = "FILE"))]
+    pub auth_tokens_file: Option<PathBuf>,
+    /// Most connections at a time
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CONNECTIONS_MAX", value_name = "N"))]
+    pub connections_max: Option<Within<1, 1_000_000>>,
+    /// Most requests that wait for their answer, per connection
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_IN_FLIGHT_MAX", value_name = "N"))]
+    pub in_flight_max: Option<Within<1, 65_536>>,
+    /// Most bytes that wait to be sent, per connection
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_OUTPUT_BYTES_MAX", value_name = "BYTES"))]
+    pub output_bytes_max: Option<Within<65_536, { 4 << 30 }>>,
+    /// A frame that was begun is complete within this time, in milliseconds
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_FRAME_DEADLINE_MS", value_name = "MS"))]
+    pub frame_deadline_ms: Option<Within<100, 600_000>>,
+    /// Most bytes that are accepted and not yet durable
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_UNCOMMITTED_BYTES_MAX", value_name = "BYTES"))]
+    pub uncommitted_bytes_max: Option<Within<{ 16 << 20 }, { 4 << 30 }>>,
+    /// Below so many free bytes on the disk pushes are refused; 0 never looks
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DISK_FREE_MIN_BYTES", value_name = "BYTES"))]
+    pub disk_free_min_bytes: Option<Within<0, { 1 << 50 }>>,
+    /// Threads that serve connections
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_WORKER_THREADS", value_name = "N"))]
+    pub worker_threads: Option<Within<1, 256>>,
+    /// How much is logged: error, warn, info, debug or trace
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_LOG_LEVEL", value_name = "LEVEL"))]
+    pub log_level: Option<LogLevel>,
+    /// In which form: text or json
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_LOG_FORMAT", value_name = "FORMAT"))]
+    pub log_format: Option<LogFormat>,
+}
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A key is unknown, or a value is impossible. The text shows the line.
+    #[error("{}: {source}", path.display())]
+    Wrong {
+        /// Which file.
+        path: PathBuf,
+        /// Line, column and reason.
+        source: Box<toml::de::Error>,
+    },
+    /// A line of the tokens' file is no token.
+    #[error("{}: line {line}: {source}", path.display())]
+    Tokens {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: ValueError,
+    },
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from("adjourn-data"),
+            listen: "127.0.0.1:7440".to_owned(),
+            client_address: None,
+            node: 1,
+            server_name: "adjourn".to_owned(),
+            body_bytes_max: BODY_BYTES_MAX_DEFAULT,
+            session_grace_ms: SESSION_GRACE_MS_DEFAULT,
+            heartbeat_ms: 10_000,
+            auth_tokens: Vec::new(),
+            connections_max: 4096,
+            in_flight_max: 1024,
+            output_bytes_max: 64 << 20,
+            frame_deadline_ms: 10_000,
+            uncommitted_bytes_max: 64 << 20,
+            disk_free_min_bytes: 256 << 20,
+            worker_threads: 2,
+            log_level: LogLevel::Info,
+            log_format: LogFormat::Text,
+        }
+    }
+}
+
+impl Config {
+    /// The configuration that `flags` (the command line over the environment) and, below them, the file make.
+    pub fn load(file: Option<&Path>, flags: Settings) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        if let Some(path) = file {
+            config.apply(Settings::read(path)?)?;
+        }
+        config.apply(flags)?;
+        Ok(config)
+    }
+
+    /// Sets every key that `settings` has.
+    pub fn apply(&mut self, settings: Settings) -> Result<(), ConfigError> {
+        let Settings { data, listen, client_address, node, server_name, .. } = settings;
+        set(&mut self.data, data);
+        set(&mut self.listen, listen.map(|listen| listen.0));
+        set(&mut self.client_address, client_address.map(|address| address.0));
+        set(&mut self.node, node.map(Within::as_u64));
+        set(&mut self.server_name, server_name.map(|name| name.0));
+        set(&mut self.body_bytes_max, settings.body_bytes_max.map(Within::as_usize));
+        set(&mut self.session_grace_ms, settings.session_grace_ms.map(Within::as_u64));
+        set(&mut self.heartbeat_ms, settings.heartbeat_ms.map(Within::as_u32));
+        set(&mut self.connections_max, settings.connections_max.map(Within::as_usize));
+        set(&mut self.in_flight_max, settings.in_flight_max.map(Within::as_u32));
+        set(&mut self.output_bytes_max, settings.output_bytes_max.map(Within::as_usize));
+        set(&mut self.frame_deadline_ms, settings.frame_deadline_ms.map(Within::as_u64));
+        set(&mut self.uncommitted_bytes_max, settings.uncommitted_bytes_max.map(Within::as_usize));
+        set(&mut self.disk_free_min_bytes, settings.disk_free_min_bytes.map(Within::as_u64));
+        set(&mut self.worker_threads, settings.worker_threads.map(Within::as_usize));
+        set(&mut self.log_level, settings.log_level);
+        set(&mut self.log_format, settings.log_format);
+        match (settings.auth_tokens, settings.auth_tokens_file) {
+            (None, None) => {}
+            (tokens, file) => {
+                // One source's tokens replace those of the sources below it; its list and its file add up.
+                self.auth_tokens = tokens.unwrap_or_default();
+                if let Some(path) = file.filter(|path| !path.as_os_str().is_empty()) {
+                    self.auth_tokens.extend(read_tokens(&path)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Settings {
+    /// Reads a configuration file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        toml::from_str(&text)
+            .map_err(|source| ConfigError::Wrong { path: path.to_owned(), source: Box::new(source) })
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+/// A token a line; empty lines and lines that begin with `#` are passed over.
+fn read_tokens(path: &Path) -> Result<Vec<Token>, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(line, text)| {
+            text.parse().map_err(|source| ConfigError::Tokens { path: path.to_owned(), line, source })
+        })
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! The kinds of value that a configuration holds. Each checks itself, whether it comes from the file, from the
+//! environment or from a flag, and says what it expected.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use crate::types::limits::TOKEN_BYTES_MAX;
+
+/// Longest server name, in bytes.
+pub(super) const SERVER_NAME_BYTES_MAX: usize = 64;
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Within<const MIN: u64, const MAX: u64>(u64);
+
+/// An address: a host name or an IP address, and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort(pub String);
+
+/// An address, or nothing when it is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaybeHostPort(pub Option<String>);
+
+/// What a server calls itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerName(pub String);
+
+/// What a client shows to be let in. Never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(Box<[u8]>);
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Only what ends the process or loses something.
+    Error,
+    /// And what an operator should look at.
+    Warn,
+    /// And start, stop and who leads.
+    Info,
+    /// And connections.
+    Debug,
+    /// And all else.
+    Trace,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Why a single value is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// Not a whole number, or not in its range.
+    #[error("expected a whole number from {min} to {max}, found {found}")]
+    Number {
+        /// Smallest value that is possible.
+        min: u64,
+        /// Largest value that is possible.
+        max: u64,
+        /// What stands there.
+        found: String,
+    },
+    /// Not an address.
+    #[error("expected HOST:PORT, for example 127.0.0.1:7440 or [::1]:7440, found {0:?}")]
+    Address(String),
+    /// Not a token. The text never shows it.
+    #[error("a token has 1 to {TOKEN_BYTES_MAX} bytes")]
+    Token,
+    /// Not a name.
+    #[error("a server name has 1 to {SERVER_NAME_BYTES_MAX} bytes without control characters")]
+    ServerName,
+    /// Not a level.
+    #[error("expected error, warn, info, debug or trace, found {0:?}")]
+    LogLevel(String),
+    /// Not a form.
+    #[error("expected text or json, found {0:?}")]
+    LogFormat(String),
+}
+
+impl<const MIN: u64, const MAX: u64> Within<MIN, MAX> {
+    /// The number.
+    pub fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// The number; no range in use goes beyond what this holds.
+    pub fn as_u32(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+
+    /// The number; no range in use goes beyond what this holds.
+    pub fn as_usize(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+
+    fn checked(number: Option<u64>, found: impl fmt::Display) -> Result<Self, ValueError> {
+        number.filter(|number| (MIN..=MAX).contains(number)).map(Self).ok_or_else(|| ValueError::Number {
+            min: MIN,
+            max: MAX,
+            found: found.to_string(),
+        })
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> FromStr for Within<MIN, MAX> {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        Self::checked(text.replace('_', "").parse().ok(), format_args!("{text:?}"))
+    }
+}
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Within<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let number = i64::deserialize(source)?;
+        Self::checked(u64::try_from(number).ok(), number).map_err(D::Error::custom)
+    }
+}
+
+impl Token {
+    /// Whether `shown` is this token. Takes as long for a near miss as for a far one.
+    pub fn matches(&self, shown: &[u8]) -> bool {
+        let differences =
+            self.0.iter().zip(shown).fold(0_u8, |differences, (ours, theirs)| differences | (ours ^ theirs));
+        std::hint::black_box(differences) == 0 && self.0.len() == shown.len()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl FromStr for Token {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let fits = (1..=TOKEN_BYTES_MAX).contains(&text.len());
+        if fits { Ok(Self(text.as_bytes().into())) } else { Err(ValueError::Token) }
+    }
+}
+
+impl FromStr for HostPort {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let good = text.rsplit_once(':').is_some_and(|(host, port)| {
+            let bracketed = host.starts_with('[') && host.ends_with(']');
+            !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
+        });
+        if good { Ok(Self(text.to_owned())) } else { Err(ValueError::Address(text.to_owned())) }
+    }
+}
+
+impl FromStr for MaybeHostPort {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text.is_empty() { Ok(Self(None)) } else { text.parse::<HostPort>().map(|it| Self(Some(it.0))) }
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let good = (1..=SERVER_NAME_BYTES_MAX).contains(&text.len()) && !text.chars().any(char::is_control);
+        if good { Ok(Self(text.to_owned())) } else { Err(ValueError::ServerName) }
+    }
+}
+
+impl LogLevel {
+    /// Its name, as it is configured.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        [Self::Error, Self::Warn, Self::Info, Self::Debug, Self::Trace]
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| ValueError::LogLevel(text.to_owned()))
+    }
+}
+
+impl FromStr for LogFormat {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err(ValueError::LogFormat(text.to_owned())),
+        }
+    }
+}
+
+macro_rules! read_from_text {
+    ($($name:ident),+) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                String::deserialize(source)?.parse().map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+read_from_text!(HostPort, MaybeHostPort, ServerName, Token, LogLevel, LogFormat);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_to_their_range() {
+        type Small = Within<1, 1000>;
+        assert_eq!("1_000".parse::<Small>().map(Small::as_u64), Ok(1000));
+        for bad in ["0", "1001", "-1", "", "ten", "1.5", "99999999999999999999"] {
+            let error = bad.parse::<Small>().expect_err("out of range").to_string();
+            assert_eq!(error, format!("expected a whole number from 1 to 1000, found {bad:?}"));
+        }
+    }
+
+    #[test]
+    fn addresses_have_a_host_and_a_port() {
+        for good in ["127.0.0.1:7440", "[::1]:0", "queue.example:65535", "localhost:7440"] {
+            assert_eq!(good.parse(), Ok(HostPort(good.to_owned())));
+        }
+        for bad in ["", "127.0.0.1", ":7440", "a:b", "a:65536", "::1:7440", "a:-1"] {
+            assert_eq!(bad.parse::<HostPort>(), Err(ValueError::Address(bad.to_owned())));
+        }
+        assert_eq!("".parse(), Ok(MaybeHostPort(None)));
+    }
+
+    #[test]
+    fn a_token_matches_itself_alone_and_is_never_printed() {
+        let token: Token = "secret".parse().expect("a token");
+        assert!(token.matches(b"secret"));
+        for other in [&b""[..], b"secre", b"secrets", b"Secret", b"secret\0"] {
+            assert!(!token.matches(other), "{other:?}");
+        }
+        assert_eq!(format!("{token:?}"), "Token(..)");
+        assert_eq!("x".repeat(TOKEN_BYTES_MAX + 1).parse::<Token>(), Err(ValueError::Token));
+    }
+}

@@ -1,0 +1,3 @@
+//! One node, in a process of its own or inside a test: its threads, its sockets, its clock and its dice.
+
+pub mod config;

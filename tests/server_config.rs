@@ -1,0 +1,106 @@
+//! The configuration file: what it may say, and what it is told when it says something else.
+
+use std::fs;
+use std::path::PathBuf;
+
+use adjourn::server::config::{Config, ConfigError, Settings};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/adjourn.example.toml");
+
+fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("adjourn.toml");
+    fs::write(&path, text).expect("a file");
+    (directory, path)
+}
+
+fn refusal(text: &str) -> String {
+    let (_directory, path) = file(text);
+    Config::load(Some(&path), Settings::default()).expect_err(text).to_string()
+}
+
+#[test]
+fn the_example_holds_the_defaults() {
+    let config = Config::load(Some(EXAMPLE.as_ref()), Settings::default()).expect("valid");
+    assert_eq!(config, Config::default());
+}
+
+#[test]
+fn the_example_names_every_key() {
+    // The error about a key that does not exist lists all that do.
+    let refused = refusal("no_such_key = 1");
+    let (_, known) = refused.split_once("expected one of ").expect("a list");
+    let mut known: Vec<&str> = known.trim().split(", ").map(|key| key.trim_matches('`')).collect();
+    let example = fs::read_to_string(EXAMPLE).expect("the example");
+    let is_key = |line: &&str| !line.starts_with('#') && line.contains(" = ");
+    let mut named: Vec<&str> =
+        example.lines().filter(is_key).map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    known.sort_unstable();
+    named.sort_unstable();
+    assert!(known.len() > 10, "{refused}");
+    assert_eq!(named, known);
+}
+
+#[test]
+fn every_mistake_is_shown_with_its_line_and_its_reason() {
+    let cases = [
+        ("# ours\nno_such_key = 1\n", "line 2", "unknown field `no_such_key`"),
+        ("node = 1\nbody_bytes_max = 9000000\n", "line 2", "from 1024 to 8388608, found 9000000"),
+        ("\n\nheartbeat_ms = -1\n", "line 3", "from 100 to 600000, found -1"),
+        ("connections_max = 0", "line 1", "from 1 to 1000000, found 0"),
+        ("listen = \"7440\"", "line 1", "expected HOST:PORT"),
+        ("node = 1\nclient_address = \"here\"", "line 2", "expected HOST:PORT"),
+        ("log_level = \"loud\"", "line 1", "expected error, warn, info, debug or trace, found \"loud\""),
+        ("log_format = \"xml\"", "line 1", "expected text or json, found \"xml\""),
+        ("node = \"one\"", "line 1", "invalid type: string \"one\""),
+        ("node = 1\nnode = 2", "line 2", "duplicate key"),
+        ("data = ", "line 1", "string values must be quoted"),
+        ("server_name = \"\"", "line 1", "1 to 64 bytes"),
+        ("node = 1\nauth_tokens = [\"good\", \"\"]", "line 2", "a token has 1 to 256 bytes"),
+    ];
+    for (text, line, reason) in cases {
+        let refused = refusal(text);
+        assert!(refused.contains(line) && refused.contains(reason), "{text:?}: {refused}");
+    }
+}
+
+#[test]
+fn a_refusal_never_shows_a_token_of_the_file() {
+    let long = "s3cret".repeat(100);
+    let (directory, path) = file("");
+    let tokens = directory.path().join("tokens");
+    fs::write(&tokens, format!("good\n{long}\n")).expect("a file");
+    fs::write(&path, format!("auth_tokens_file = {tokens:?}")).expect("a file");
+    let refused = Config::load(Some(&path), Settings::default()).expect_err("too long").to_string();
+    assert!(refused.contains("line 2") && !refused.contains("s3cret"), "{refused}");
+}
+
+#[test]
+fn tokens_come_from_the_list_and_from_the_file() {
+    let (directory, path) = file("");
+    let tokens = directory.path().join("tokens");
+    fs::write(&tokens, "# ours\n\n  second \nthird\n").expect("a file");
+    fs::write(&path, format!("auth_tokens = [\"first\"]\nauth_tokens_file = {tokens:?}")).expect("a file");
+    let config = Config::load(Some(&path), Settings::default()).expect("valid");
+    for token in ["first", "second", "third"] {
+        assert!(config.auth_tokens.iter().any(|known| known.matches(token.as_bytes())), "{token}");
+    }
+    assert_eq!(config.auth_tokens.len(), 3);
+}
+
+#[test]
+fn a_source_above_wins_key_by_key() {
+    let (_directory, path) = file("node = 7\nserver_name = \"from the file\"");
+    let flags = Settings { node: Some("8".parse().expect("a number")), ..Settings::default() };
+    let config = Config::load(Some(&path), flags).expect("valid");
+    assert_eq!((config.node, config.server_name.as_str()), (8, "from the file"));
+    assert_eq!(config.listen, Config::default().listen);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let error =
+        Config::load(Some("/nowhere/adjourn.toml".as_ref()), Settings::default()).expect_err("missing");
+    assert!(matches!(error, ConfigError::Unreadable { .. }), "{error:?}");
+    assert!(error.to_string().contains("/nowhere/adjourn.toml"), "{error}");
+}
