@@ -34,7 +34,7 @@ pub enum Command<'a> {
         /// Must be the one it was opened with.
         secret: SessionSecret,
     },
-    /// A session's grace is over: its leases are given back. It is remembered for a while.
+    /// A session's grace is over: its leases are given back as failed attempts. It is remembered for a while.
     SessionLapse {
         /// Which.
         session: SessionId,
@@ -44,7 +44,7 @@ pub enum Command<'a> {
         /// Which.
         session: SessionId,
     },
-    /// New jobs of one topic.
+    /// New jobs of one topic. The outcome of a repeated sequence is that of the first time.
     Push {
         /// The producer; [`SessionId`] 0 for none.
         session: SessionId,
@@ -57,7 +57,8 @@ pub enum Command<'a> {
         #[serde(borrow)]
         jobs: Vec<NewJob<'a>>,
     },
-    /// Ready jobs for one consumer, in the order (priority, due, id) across the topics.
+    /// Ready jobs for one consumer, in the order (priority, due, id) across the topics. The session must be live; topics that
+    /// are paused or not known have none.
     Reserve {
         /// The consumer.
         session: SessionId,
@@ -68,12 +69,12 @@ pub enum Command<'a> {
         /// No further job once their bodies have reached so many bytes.
         bytes_max: u64,
     },
-    /// Jobs are done.
+    /// Jobs are done. One that was finished under the same lease a short time ago is so still.
     Finish {
         /// Which.
         leases: Vec<Lease>,
     },
-    /// Jobs are given back.
+    /// Jobs are given back. The attempt counts as failed: without one left the job is buried.
     Release {
         /// Which.
         leases: Vec<Lease>,
@@ -94,13 +95,13 @@ pub enum Command<'a> {
         /// Which.
         leases: Vec<Lease>,
     },
-    /// Removes a job in any state.
+    /// Removes a job in any state. A lease on it ends.
     Delete {
         /// Which.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// A new due time for a delayed, ready or buried job.
+    /// A new due time for a delayed or ready job, before its expiry. A buried one is kicked first.
     Reschedule {
         /// Which.
         #[serde(borrow)]
@@ -108,13 +109,13 @@ pub enum Command<'a> {
         /// When it is due now.
         due: When,
     },
-    /// A delayed job becomes ready.
+    /// A delayed job becomes ready, due now. One that is ready stays as it is.
     RunNow {
         /// Which.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// A buried job becomes ready; its attempts start at 0 again.
+    /// A buried job becomes ready, due now; its attempts start at 0 again.
     Kick {
         /// Which.
         #[serde(borrow)]

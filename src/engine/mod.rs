@@ -2,15 +2,67 @@
 //!
 //! Pure and deterministic. What [`Engine::apply`] does is a function of the state and the entry alone: no
 //! clock, no random source, no file, no configuration, and no iteration over a hash map. The same log gives
-//! the same state hash on every machine.
+//! the same [state hash](Engine::state_hash) on every machine.
 //!
-//! The engine holds a job's metadata and a reference to its body, never the body: see [`BodyStore`].
+//! The engine holds a job's metadata and a reference to its body, never the body: see [`BodyStore`]. It does not know who
+//! leads, who waits for a job, or where a body lies.
+//!
+//! # What an entry does
+//!
+//! 1. The stamp moves forward to the entry's; an older one changes nothing.
+//! 2. What is due moves, in the order (time, id), at most [`DUE_PER_ENTRY_MAX`] jobs: delayed jobs become ready, leases
+//!    whose time is over end, expired jobs are dropped. What is left moves with the entries after it.
+//! 3. A bounded number of old sessions and old finished leases is forgotten.
+//! 4. Each command is carried out, and has one outcome.
+//!
+//! # The life of a job
+//!
+//! ```text
+//!            push                  due                 reserve             finish
+//!   (none) --------> delayed ------------> ready ------------> reserved ---------> (gone)
+//!              |         ^                   ^ ^                  | | |
+//!              |         |   after a delay   | |   an attempt     | | |
+//!              |         |   or a backoff    | |   failed         | | |
+//!              |         +-------------------|-|------------------+ | |
+//!              |                             | +--------------------+ |
+//!              +--- due at once -------------+  kick                  | bury, attempts used up
+//!                                            +------- buried <--------+
+//! ```
+//!
+//! An attempt fails when its lease's time is over, when it is released, and when its session lapses or closes. A
+//! job that expires is dropped when that time comes; under a lease, when the lease ends. Delete ends a job in any state.
+//!
+//! # Invariants
+//!
+//! - A job is in exactly one state, and in exactly what that state asks for: the ready order of its topic, a
+//!   timer, the leases of its session. All changes go through [`Engine::change`], which takes it out of the one and puts
+//!   it into the other; `verify` recomputes all of it from the jobs.
+//! - A job has at most one timer.
+//! - Job ids and fences only grow and are never used again.
+//! - The state hash is the sum over what is there; it does not depend on slots, wheels or the order of insertion.
+
+mod change;
+mod clock;
+mod finished;
+mod hash;
+mod jobs;
+mod push;
+mod read;
+mod reserve;
+mod retry;
+mod sessions;
+mod settle;
+mod timers;
+mod topics;
+mod transition;
+mod verify;
+mod wheel;
+mod window;
 
 pub mod body;
 pub mod command;
 pub mod entry;
 pub mod outcome;
-mod read;
 
 pub use body::{BodyRef, BodyStore, Record};
 pub use command::{Command, JobSelect, NewJob, TopicSelect};
@@ -18,30 +70,146 @@ pub use entry::{Entry, EntryBuilder, EntryError};
 pub use outcome::{
     Applied, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView, TopicView,
 };
+pub use retry::wait_ms;
 
-use crate::types::{GroupId, Millis};
+use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::{GroupId, Lease, SessionId, TopicId};
 
 /// The state of one group.
 #[derive(Debug)]
 pub struct Engine {
     group: GroupId,
-    stamp: Millis,
-    offset_ms: i64,
-    genesis: bool,
+    clock: clock::Clock,
+    /// Keys are hashed under it; `None` before the genesis.
+    key_secret: Option<[u8; 16]>,
+    /// Sequence of the job that was pushed last.
+    last_job: u64,
+    /// The fence that was granted last.
+    last_fence: u64,
+    jobs: jobs::Jobs,
+    timers: timers::Timers,
+    topics: topics::Topics,
+    sessions: sessions::Sessions,
+    finished: finished::Finished,
+    sum: hash::Sum,
+    reserving: reserve::Scratch,
 }
 
 impl Engine {
     /// An empty queue, before its genesis.
     pub fn new(group: GroupId) -> Self {
-        Self { group, stamp: Millis(0), offset_ms: 0, genesis: false }
+        Self {
+            group,
+            clock: clock::Clock::default(),
+            key_secret: None,
+            last_job: 0,
+            last_fence: 0,
+            jobs: jobs::Jobs::default(),
+            timers: timers::Timers::new(),
+            topics: topics::Topics::default(),
+            sessions: sessions::Sessions::default(),
+            finished: finished::Finished::default(),
+            sum: hash::Sum::default(),
+            reserving: reserve::Scratch::default(),
+        }
     }
 
-    /// Applies one entry: moves what is due at its stamp (at most
-    /// [`DUE_PER_ENTRY_MAX`](crate::types::limits::DUE_PER_ENTRY_MAX) jobs, by due time and id), then carries out each
-    /// command. An entry with an older stamp than the last one counts as having the last one's.
+    /// Applies one entry: moves what is due at its stamp (at most [`DUE_PER_ENTRY_MAX`] jobs, by time and id), then
+    /// carries out each command. An entry with an older stamp than the last one counts as having the last one's.
     pub fn apply(&mut self, entry: &Entry<'_>, bodies: &mut impl BodyStore) -> Applied {
-        let _ = (self.group, bodies);
-        self.stamp = self.stamp.max(entry.stamp);
-        Applied { outcomes: vec![Outcome::Done; entry.commands.len()], ended: Vec::new() }
+        self.clock.stamp = self.clock.stamp.max(entry.stamp);
+        let mut applied = Applied { outcomes: Vec::with_capacity(entry.commands.len()), ended: Vec::new() };
+        self.move_due(bodies, &mut applied.ended);
+        self.finished.forget_old(self.clock.stamp, &mut self.sum);
+        self.sessions.forget_old(self.clock.stamp, &mut self.sum);
+        for command in &entry.commands {
+            let outcome = self.carry_out(command, bodies, &mut applied.ended);
+            applied.outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
+        }
+        self.topics.settle(&mut self.sum);
+        self.sessions.settle(&mut self.sum);
+        applied
+    }
+
+    fn move_due(&mut self, bodies: &mut impl BodyStore, ended: &mut Vec<Lease>) {
+        for _ in 0..DUE_PER_ENTRY_MAX {
+            match self.timers.first(self.clock) {
+                Some(slot) => self.fire(slot, bodies, ended),
+                None => return,
+            }
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        command: &Command<'_>,
+        bodies: &mut impl BodyStore,
+        ended: &mut Vec<Lease>,
+    ) -> Result<Outcome, Reject> {
+        match command {
+            Command::Genesis { key_secret } => match self.key_secret {
+                Some(_) => return Err(Reject::GenesisTwice),
+                None => self.key_secret = Some(*key_secret),
+            },
+            Command::ClockOffset { offset_ms } => self.clock.offset_ms = *offset_ms,
+            Command::SessionOpen { secret, leases_outlive } => {
+                let session = self.sessions.open(*secret, *leases_outlive, &mut self.sum)?;
+                return Ok(Outcome::Session { session });
+            }
+            Command::SessionResume { session, secret } => {
+                self.sessions.resume(*session, secret)?;
+                return Ok(Outcome::Session { session: *session });
+            }
+            Command::SessionLapse { session } => self.end_session(*session, bodies, ended)?,
+            Command::SessionClose { session } => {
+                self.end_session(*session, bodies, ended)?;
+                self.sessions.forget(*session, &mut self.sum);
+            }
+            Command::Push { session, sequence, topic, jobs } => {
+                return self.push(*session, *sequence, *topic, jobs, bodies).map(Outcome::Pushed);
+            }
+            Command::Reserve { session, topics, jobs_max, bytes_max } => {
+                let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, bodies)?;
+                return Ok(Outcome::Granted(grants));
+            }
+            Command::Finish { leases } => return Ok(self.finish(leases, bodies)),
+            Command::Release { leases, delay_ms, attempted } => {
+                return Ok(self.release(leases, *delay_ms, *attempted, bodies));
+            }
+            Command::Touch { leases, ttr_ms } => return Ok(self.touch(leases, *ttr_ms)),
+            Command::Bury { leases } => return Ok(self.bury(leases, bodies)),
+            Command::Delete { job } => return self.delete(job, bodies, ended),
+            Command::Reschedule { job, due } => return self.reschedule(job, *due),
+            Command::RunNow { job } => return self.run_now(job),
+            Command::Kick { job } => return self.kick(job),
+            Command::TopicPause { topic, paused } => {
+                let topic = self.intern(*topic)?;
+                self.topics.pause(topic, *paused);
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// The topic that a command names; made if it is named and new.
+    fn intern(&mut self, topic: TopicSelect<'_>) -> Result<TopicId, Reject> {
+        match topic {
+            TopicSelect::Id(id) => self.topics.find(id).map(|_| id).ok_or(Reject::NotFound),
+            TopicSelect::Name(name) => self.topics.intern(name),
+        }
+    }
+
+    /// A session may hold leases no longer: each counts as a failed attempt.
+    fn end_session(
+        &mut self,
+        session: SessionId,
+        bodies: &mut impl BodyStore,
+        ended: &mut Vec<Lease>,
+    ) -> Result<(), Reject> {
+        for slot in self.sessions.lapse(session, self.clock.stamp)? {
+            let job = &self.jobs[slot];
+            ended.push(Lease { job: job.id, fence: job.fence });
+            self.fail_attempt(slot, None, bodies);
+        }
+        Ok(())
     }
 }

@@ -83,6 +83,26 @@ pub enum Reject {
     SessionQuota = 10,
 }
 
+impl Reject {
+    /// The reason with this number.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::GenesisTwice,
+            1 => Self::StaleLease,
+            2 => Self::KeyExists,
+            3 => Self::NotFound,
+            4 => Self::Reserved,
+            5 => Self::WrongState,
+            6 => Self::SessionUnknown,
+            7 => Self::OutcomeUnknown,
+            8 => Self::ExpiresBeforeDue,
+            9 => Self::TopicQuota,
+            10 => Self::SessionQuota,
+            _ => return None,
+        })
+    }
+}
+
 /// A job that is now leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {

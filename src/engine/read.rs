@@ -4,105 +4,163 @@
 
 use super::Engine;
 use super::command::JobSelect;
+use super::hash::{Element, Kind};
+use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
-use crate::types::{Millis, SessionId, SessionSecret, TopicId};
+use super::transition::AfterFailure;
+use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::{JobState, Millis, SessionId, SessionSecret, TopicId};
+
+/// Timers that a peek looks at on each timeline.
+const PEEK_SCAN_MAX: usize = 65_536;
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
     pub fn stamp(&self) -> Millis {
-        self.stamp
+        self.clock.stamp
     }
 
     /// How far the wall clock is ahead of the stamp (negative: behind it), in milliseconds.
     pub fn clock_offset_ms(&self) -> i64 {
-        self.offset_ms
+        self.clock.offset_ms
     }
 
     /// The wall clock at a stamp.
     pub fn wall(&self, stamp: Millis) -> Millis {
-        Millis(stamp.0.saturating_add_signed(self.offset_ms))
+        self.clock.at(stamp).wall()
     }
 
     /// Whether the queue was founded.
     pub fn has_genesis(&self) -> bool {
-        self.genesis
+        self.key_secret.is_some()
     }
 
     /// The number of the topic with this name.
-    pub fn topic_id(&self, _name: &str) -> Option<TopicId> {
-        None
+    pub fn topic_id(&self, name: &str) -> Option<TopicId> {
+        self.topics.id(name)
     }
 
     /// A topic.
-    pub fn topic(&self, _id: TopicId) -> Option<TopicView<'_>> {
-        None
+    pub fn topic(&self, id: TopicId) -> Option<TopicView<'_>> {
+        self.topics.find(id).map(|topic| topic.view(id))
     }
 
     /// Every topic, by number.
     pub fn topics(&self) -> impl Iterator<Item = TopicView<'_>> {
-        std::iter::empty()
+        self.topics.views()
     }
 
     /// Jobs of a topic that a reserve could have now: 0 while it is paused.
-    pub fn ready(&self, _topic: TopicId) -> u64 {
-        0
+    pub fn ready(&self, topic: TopicId) -> u64 {
+        let found = self.topics.find(topic).filter(|found| !found.paused);
+        found.map_or(0, |found| found.ready.len() as u64)
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
-    /// which it would; at most [`DUE_PER_ENTRY_MAX`](crate::types::limits::DUE_PER_ENTRY_MAX) timers are
-    /// looked at.
-    pub fn due_topics(&mut self, _stamp: Millis, _visit: &mut dyn FnMut(TopicId)) {}
+    /// which it would; at most [`DUE_PER_ENTRY_MAX`] timers are looked at.
+    pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) {
+        let clock = self.clock.at(stamp.max(self.clock.stamp));
+        for slot in self.timers.due(clock, DUE_PER_ENTRY_MAX).collect::<Vec<_>>() {
+            let job = &self.jobs[slot];
+            let expired = job.expires().is_some_and(|expires| clock.reached(expires));
+            let ready = match job.state {
+                JobState::Delayed => true,
+                JobState::Reserved => matches!(self.after_failure(job, None), AfterFailure::Retry),
+                JobState::Ready | JobState::Buried => false,
+            };
+            if ready && !expired {
+                visit(job.topic);
+            }
+        }
+    }
 
     /// Whether an entry with this stamp would move any job: make it ready, end its lease or drop it.
-    pub fn is_overdue(&mut self, _stamp: Millis) -> bool {
-        false
+    pub fn is_overdue(&mut self, stamp: Millis) -> bool {
+        self.timers.first(self.clock.at(stamp.max(self.clock.stamp))).is_some()
     }
 
     /// A stamp after `after` at which to look again: no timer fires between the two. It is the first timer's own
     /// stamp when that is near, and a little before it when it is far; `None` if there is no timer.
-    pub fn next_deadline_after(&mut self, _after: Millis) -> Option<Millis> {
-        None
+    pub fn next_deadline_after(&mut self, after: Millis) -> Option<Millis> {
+        self.timers.next_after(self.clock.at(after))
     }
 
     /// Collects what comes due until `stamp`, in at most `budget` steps, so that an entry finds it done.
     /// Returns whether it is complete.
-    pub fn prepare(&mut self, _stamp: Millis, _budget: usize) -> bool {
-        true
+    pub fn prepare(&mut self, stamp: Millis, budget: usize) -> bool {
+        self.timers.prepare(self.clock.at(stamp), budget)
     }
 
     /// A job as it is now.
-    pub fn job(&self, _select: &JobSelect<'_>) -> Option<JobView> {
-        None
+    pub fn job(&self, select: &JobSelect<'_>) -> Option<JobView> {
+        self.select(select).map(|slot| self.view(slot))
     }
 
     /// The first ready job of a topic in reserving order; else the delayed one that is due first, if it is found among
     /// the next 65,536 timers.
-    pub fn peek(&self, _topic: TopicId) -> Option<JobView> {
-        None
+    pub fn peek(&mut self, topic: TopicId) -> Option<JobView> {
+        let found = self.topics.find(topic)?;
+        if let Some((.., slot)) = found.ready.first() {
+            return Some(self.view(*slot));
+        }
+        if found.delayed == 0 {
+            return None;
+        }
+        let jobs = &self.jobs;
+        let wanted = |slot: Slot| jobs[slot].topic == topic && jobs[slot].state == JobState::Delayed;
+        let slot = self.timers.find(self.clock, PEEK_SCAN_MAX, wanted)?;
+        Some(self.view(slot))
     }
 
     /// What a client that shows this secret may expect of a session.
-    pub fn session_matches(&self, _session: SessionId, _secret: &SessionSecret) -> SessionStatus {
-        SessionStatus::Unknown
+    pub fn session_matches(&self, session: SessionId, secret: &SessionSecret) -> SessionStatus {
+        self.sessions.status(session, secret)
     }
 
     /// The sessions that have not lapsed, by id.
     pub fn sessions(&self) -> impl Iterator<Item = SessionView> {
-        std::iter::empty()
+        self.sessions.views()
     }
 
     /// How many sessions the queue knows, lapsed ones included.
     pub fn session_count(&self) -> u64 {
-        0
+        self.sessions.len() as u64
     }
 
     /// A hash of the whole state: equal on every replica at the same index.
     pub fn state_hash(&self) -> u128 {
-        0
+        let mut scalars = Element::new(Kind::Scalars)
+            .u8(self.group.0)
+            .u64(self.clock.stamp.0)
+            .u64(self.clock.offset_ms.cast_unsigned())
+            .u64(self.last_job)
+            .u64(self.last_fence)
+            .u64(self.sessions.last())
+            .u64(self.finished.first())
+            .u8(u8::from(self.key_secret.is_some()));
+        scalars.put(&self.key_secret.unwrap_or_default());
+        self.sum.with(scalars.hash())
     }
 
     /// How many jobs live.
     pub fn jobs(&self) -> u64 {
-        0
+        self.jobs.len() as u64
+    }
+
+    fn view(&self, slot: Slot) -> JobView {
+        let job: &Job = &self.jobs[slot];
+        let reserved = job.state == JobState::Reserved;
+        JobView {
+            id: job.id,
+            state: job.state,
+            topic: job.topic,
+            priority: job.priority,
+            attempts: job.attempts,
+            due: self.clock.as_wall(job.due),
+            ttr_ms: job.ttr_ms,
+            lease: reserved.then_some((job.fence, Millis(job.since))),
+            buried: (job.state == JobState::Buried).then_some(job.buried),
+            body: job.body,
+        }
     }
 }

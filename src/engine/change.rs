@@ -1,0 +1,100 @@
+//! Delete, reschedule, run now and kick: what is done to one job from outside, by its id or its key.
+
+use super::Engine;
+use super::body::BodyStore;
+use super::command::{JobSelect, TopicSelect};
+use super::jobs::Slot;
+use super::outcome::{Outcome, Reject};
+use crate::types::{JobState, Lease, TopicId, When};
+
+impl Engine {
+    /// Ends a job in any state. The outcome shows the state that it was in.
+    pub(super) fn delete(
+        &mut self,
+        job: &JobSelect<'_>,
+        bodies: &mut impl BodyStore,
+        ended: &mut Vec<Lease>,
+    ) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        let outcome = self.changed(slot);
+        let job = self.end(slot, bodies);
+        if job.state == JobState::Reserved {
+            ended.push(Lease { job: job.id, fence: job.fence });
+        }
+        self.topics.totals(job.topic).deleted += 1;
+        Ok(outcome)
+    }
+
+    /// A new due time for a delayed or ready job; it must lie before its expiry.
+    pub(super) fn reschedule(&mut self, job: &JobSelect<'_>, due: When) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        let due = self.clock.resolve(due);
+        let job = &self.jobs[slot];
+        match job.state {
+            JobState::Delayed | JobState::Ready => {}
+            JobState::Reserved => return Err(Reject::Reserved),
+            JobState::Buried => return Err(Reject::WrongState),
+        }
+        if job.expires().is_some_and(|expires| self.clock.as_stamp(expires) <= self.clock.as_stamp(due)) {
+            return Err(Reject::ExpiresBeforeDue);
+        }
+        let clock = self.clock;
+        self.change(slot, |job| {
+            job.set_delayed(due);
+            if clock.reached(due) {
+                job.set_ready(clock.as_stamp(due));
+            }
+        });
+        Ok(self.changed(slot))
+    }
+
+    /// A delayed job becomes ready, due now. One that is ready stays as it is.
+    pub(super) fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        match self.jobs[slot].state {
+            JobState::Delayed => self.make_due(slot),
+            JobState::Ready => {}
+            JobState::Reserved => return Err(Reject::Reserved),
+            JobState::Buried => return Err(Reject::WrongState),
+        }
+        Ok(self.changed(slot))
+    }
+
+    /// A buried job becomes ready, due now, with all its attempts before it.
+    pub(super) fn kick(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        if self.jobs[slot].state != JobState::Buried {
+            return Err(Reject::WrongState);
+        }
+        self.change(slot, |job| job.attempts = 0);
+        self.make_due(slot);
+        Ok(self.changed(slot))
+    }
+
+    /// The job that is meant.
+    pub(super) fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
+        match job {
+            JobSelect::Id(id) => self.jobs.find(*id),
+            JobSelect::Key { topic, key } => {
+                let topic: TopicId = match topic {
+                    TopicSelect::Id(id) => *id,
+                    TopicSelect::Name(name) => self.topics.id(name)?,
+                };
+                self.jobs.find_identity(self.identity(topic, key))
+            }
+        }
+    }
+
+    fn make_due(&mut self, slot: Slot) {
+        let now = self.clock.later(0);
+        self.change(slot, |job| {
+            job.due = now;
+            job.set_ready(i128::from(now.at));
+        });
+    }
+
+    fn changed(&self, slot: Slot) -> Outcome {
+        let job = &self.jobs[slot];
+        Outcome::Changed { job: job.id, state: job.state, due: self.clock.as_wall(job.due) }
+    }
+}

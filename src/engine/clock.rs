@@ -1,0 +1,81 @@
+//! The two timelines of the state: the stamp, and the wall clock beside it.
+//!
+//! The stamp is elapsed time and never goes back. The wall clock is the stamp and an offset, which changes when
+//! somebody sets the clock. What runs on which is said by [`When`].
+
+use crate::types::{Millis, When};
+
+/// A timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Stamp,
+    Wall,
+}
+
+/// A point on one of the timelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) line: Line,
+    pub(super) at: u64,
+}
+
+/// Where both timelines are now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    pub(super) stamp: Millis,
+    pub(super) offset_ms: i64,
+}
+
+impl Clock {
+    /// The same clock at another stamp.
+    pub(super) fn at(self, stamp: Millis) -> Self {
+        Self { stamp, ..self }
+    }
+
+    /// The wall clock.
+    pub(super) fn wall(self) -> Millis {
+        Millis(self.stamp.0.saturating_add_signed(self.offset_ms))
+    }
+
+    /// What time it is on a timeline.
+    pub(super) fn now(self, line: Line) -> u64 {
+        match line {
+            Line::Stamp => self.stamp.0,
+            Line::Wall => self.wall().0,
+        }
+    }
+
+    /// Whether a moment has come.
+    pub(super) fn reached(self, moment: Moment) -> bool {
+        moment.at <= self.now(moment.line)
+    }
+
+    /// The moment that a producer means.
+    pub(super) fn resolve(self, when: When) -> Moment {
+        match when {
+            When::After(delay_ms) => self.later(delay_ms),
+            When::At(at) => Moment { line: Line::Wall, at: at.0 },
+        }
+    }
+
+    /// So many milliseconds from now.
+    pub(super) fn later(self, delay_ms: u64) -> Moment {
+        Moment { line: Line::Stamp, at: self.stamp.after(delay_ms).0 }
+    }
+
+    /// A moment as a stamp, with the offset as it is now. It may lie before the first stamp there is.
+    pub(super) fn as_stamp(self, moment: Moment) -> i128 {
+        match moment.line {
+            Line::Stamp => i128::from(moment.at),
+            Line::Wall => i128::from(moment.at) - i128::from(self.offset_ms),
+        }
+    }
+
+    /// A moment as the wall clock shows it.
+    pub(super) fn as_wall(self, moment: Moment) -> Millis {
+        match moment.line {
+            Line::Stamp => Millis(moment.at.saturating_add_signed(self.offset_ms)),
+            Line::Wall => Millis(moment.at),
+        }
+    }
+}

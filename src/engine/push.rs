@@ -1,0 +1,124 @@
+//! Push: new jobs, keys that live, and repeats.
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+use std::hash::Hasher;
+
+use super::Engine;
+use super::body::{BodyStore, Record};
+use super::command::{NewJob, TopicSelect};
+use super::jobs::{Identity, Job, Rare, Slot};
+use super::outcome::{PushOutcome, Reject};
+use super::retry::Retry;
+use super::window::Recall;
+use crate::types::{BuryReason, Fence, IfExists, JobId, JobState, SessionId, TopicId};
+
+impl Engine {
+    /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before.
+    pub(super) fn push(
+        &mut self,
+        session: SessionId,
+        sequence: u64,
+        topic: TopicSelect<'_>,
+        jobs: &[NewJob<'_>],
+        bodies: &mut impl BodyStore,
+    ) -> Result<Vec<PushOutcome>, Reject> {
+        if session == SessionId(0) || sequence == 0 {
+            let topic = self.intern(topic)?;
+            return Ok(jobs.iter().map(|job| self.push_one(topic, job, bodies)).collect());
+        }
+        self.sessions.window(session).ok_or(Reject::SessionUnknown)?;
+        let topic = self.intern(topic)?;
+        let mut window = self.sessions.window(session).map(std::mem::take).ok_or(Reject::SessionUnknown)?;
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        for (nth, job) in (0..).zip(jobs) {
+            let sequence = sequence.saturating_add(nth);
+            outcomes.push(match window.recall(sequence, self.group) {
+                Recall::Known(outcome) => outcome,
+                Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
+                Recall::New => {
+                    let outcome = self.push_one(topic, job, bodies);
+                    window.remember(session, sequence, outcome);
+                    outcome
+                }
+            });
+        }
+        if let Some(place) = self.sessions.window(session) {
+            *place = window;
+        }
+        Ok(outcomes)
+    }
+
+    /// The hash under which a topic's key is known.
+    pub(super) fn identity(&self, topic: TopicId, key: &[u8]) -> Identity {
+        let mut hasher = SipHasher24::new_with_key(&self.key_secret.unwrap_or_default());
+        hasher.write(&topic.0.to_le_bytes());
+        hasher.write(key);
+        hasher.finish128().as_u128()
+    }
+
+    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, bodies: &mut impl BodyStore) -> PushOutcome {
+        let due = self.clock.resolve(new.due);
+        let retry = Retry::read(new.attributes, self.clock);
+        if let Some(expires) = retry.as_ref().and_then(|retry| retry.expires) {
+            let earliest = self.clock.as_stamp(due).max(i128::from(self.clock.stamp.0));
+            if self.clock.as_stamp(expires) <= earliest {
+                return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
+            }
+        }
+        let identity = new.key.map(|key| self.identity(topic, key));
+        let mut replaces = false;
+        if let Some(slot) = identity.and_then(|identity| self.jobs.find_identity(identity)) {
+            if let Err(outcome) = self.make_way(slot, new.if_exists, bodies) {
+                return outcome;
+            }
+            replaces = true;
+        }
+        self.last_job += 1;
+        let id = JobId::new(self.group, self.last_job);
+        let body = bodies.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
+        let mut job = Job {
+            id,
+            due,
+            since: 0,
+            fence: Fence(0),
+            holder: SessionId(0),
+            topic,
+            priority: new.priority,
+            ttr_ms: new.ttr_ms,
+            attempts: 0,
+            body,
+            state: JobState::Delayed,
+            buried: BuryReason::Consumer,
+            rare: Rare::new(identity, retry),
+        };
+        if self.clock.reached(due) {
+            job.set_ready(self.clock.as_stamp(due));
+        }
+        let slot = self.jobs.insert(job);
+        self.enter(slot);
+        self.topics.totals(topic).pushed += 1;
+        if replaces { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    /// The key of a new job lives: ends the job that has it, or says what the push answers.
+    fn make_way(
+        &mut self,
+        slot: Slot,
+        if_exists: IfExists,
+        bodies: &mut impl BodyStore,
+    ) -> Result<(), PushOutcome> {
+        let job = &self.jobs[slot];
+        match if_exists {
+            IfExists::Reject => Err(PushOutcome::Refused(Reject::KeyExists, Some(job.id))),
+            IfExists::Keep => Err(PushOutcome::Kept(job.id)),
+            IfExists::Replace if job.state == JobState::Reserved => {
+                Err(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
+            }
+            IfExists::Replace => {
+                let job = self.end(slot, bodies);
+                self.topics.totals(job.topic).deleted += 1;
+                Ok(())
+            }
+        }
+    }
+}

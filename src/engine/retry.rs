@@ -1,0 +1,80 @@
+//! What a job's attributes say of its end: when it expires, how often it may fail, and how long it waits between.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::clock::{Clock, Moment};
+use crate::types::{Attributes, Backoff, JobId};
+
+/// The part of the attributes that the engine heeds.
+#[derive(Debug)]
+pub(super) struct Retry {
+    pub(super) expires: Option<Moment>,
+    pub(super) attempts_max: Option<u32>,
+    pub(super) backoff: Option<Backoff>,
+    /// Of the encoded attributes, so that they count in the state hash.
+    pub(super) digest: u64,
+}
+
+impl Retry {
+    /// Reads it from encoded attributes; `None` when they say nothing of it.
+    pub(super) fn read(attributes: &[u8], clock: Clock) -> Option<Self> {
+        if attributes.is_empty() {
+            return None;
+        }
+        let policy = Attributes::policy_of(attributes);
+        if policy == crate::types::Policy::default() {
+            return None;
+        }
+        Some(Self {
+            expires: policy.expires.map(|when| clock.resolve(when)),
+            attempts_max: policy.attempts_max,
+            backoff: policy.backoff,
+            digest: xxh3_64(attributes),
+        })
+    }
+
+    /// Whether no attempt is left after so many.
+    pub(super) fn is_used_up(&self, attempts: u32) -> bool {
+        self.attempts_max.is_some_and(|attempts_max| attempts >= attempts_max)
+    }
+
+    /// How long the job waits after its last attempt failed, in milliseconds.
+    pub(super) fn wait_ms(&self, job: JobId, attempts: u32) -> u64 {
+        self.backoff.as_ref().map_or(0, |backoff| wait_ms(backoff, job, attempts))
+    }
+}
+
+/// The wait after the `attempts`-th attempt of a job failed, in milliseconds: the curve's, less the jitter.
+///
+/// The jitter is drawn from job id and attempt, so every replica draws the same.
+pub fn wait_ms(backoff: &Backoff, job: JobId, attempts: u32) -> u64 {
+    let wait_ms = backoff.wait_ms(attempts);
+    let jitter_max_ms = wait_ms * u64::from(backoff.jitter_percent) / 100;
+    let mut seed = [0; 12];
+    let (id, attempt) = seed.split_at_mut(8);
+    id.copy_from_slice(&job.0.to_le_bytes());
+    attempt.copy_from_slice(&attempts.to_le_bytes());
+    wait_ms - xxh3_64(&seed) % (jitter_max_ms + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::BackoffCurve;
+
+    #[test]
+    fn jitter_takes_off_at_most_its_part_and_differs_between_jobs() {
+        let backoff = Backoff { curve: BackoffCurve::Fixed(1000), jitter_percent: 20 };
+        let waits: Vec<u64> = (1..200).map(|id| wait_ms(&backoff, JobId(id), 1)).collect();
+        assert!(waits.iter().all(|wait| (800..=1000).contains(wait)), "{waits:?}");
+        let (least, most) = (waits.iter().min(), waits.iter().max());
+        assert!(least < Some(&820) && most > Some(&980), "{least:?} {most:?}");
+        assert_eq!(wait_ms(&backoff, JobId(7), 1), wait_ms(&backoff, JobId(7), 1));
+    }
+
+    #[test]
+    fn without_jitter_the_wait_is_the_curves() {
+        let backoff = Backoff { curve: BackoffCurve::List(vec![0, 70]), jitter_percent: 0 };
+        assert_eq!([1, 2, 3].map(|attempts| wait_ms(&backoff, JobId(1), attempts)), [0, 70, 70]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The timers of all jobs: one wheel for each timeline, and one order over both.
+//!
+//! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry
+//! while it is ready or buried. Timers are derived from the jobs; nothing about them is hashed.
+
+use std::cmp::Ordering;
+
+use super::clock::{Clock, Line, Moment};
+use super::wheel::{Nodes, Timer, Wheel};
+use crate::types::Millis;
+
+/// Two wheels over one set of slots.
+#[derive(Debug)]
+pub(super) struct Timers {
+    nodes: Nodes,
+    stamps: Wheel,
+    walls: Wheel,
+}
+
+impl Timers {
+    /// No timer.
+    pub(super) fn new() -> Self {
+        Self { nodes: Nodes::default(), stamps: Wheel::new(), walls: Wheel::new() }
+    }
+
+    /// Sets the timer of a slot that has none.
+    pub(super) fn set(&mut self, slot: u32, moment: Moment, id: u64) {
+        match moment.line {
+            Line::Stamp => self.stamps.set(&mut self.nodes, slot, moment.at, id),
+            Line::Wall => self.walls.set(&mut self.nodes, slot, moment.at, id),
+        }
+    }
+
+    /// Takes away the timer of a slot, which was set on this line.
+    pub(super) fn cancel(&mut self, slot: u32, line: Line) {
+        match line {
+            Line::Stamp => self.stamps.cancel(&mut self.nodes, slot),
+            Line::Wall => self.walls.cancel(&mut self.nodes, slot),
+        }
+    }
+
+    /// The slot whose timer is first in the order (time as a stamp, id), if it fires by now.
+    pub(super) fn first(&mut self, clock: Clock) -> Option<u32> {
+        let stamp = self.stamps.first(&mut self.nodes, clock.stamp.0);
+        let wall = self.walls.first(&mut self.nodes, clock.wall().0);
+        first_of(clock, stamp, wall)
+    }
+
+    /// The first `count` slots whose timers fire by now, in order, as they are.
+    pub(super) fn due(&mut self, clock: Clock, count: usize) -> impl Iterator<Item = u32> + '_ {
+        self.stamps.fill(&mut self.nodes, clock.stamp.0, count);
+        self.walls.fill(&mut self.nodes, clock.wall().0, count);
+        let mut stamps = self.stamps.front(clock.stamp.0).peekable();
+        let mut walls = self.walls.front(clock.wall().0).peekable();
+        std::iter::from_fn(move || {
+            let stamp_is_first = match (stamps.peek(), walls.peek()) {
+                (Some(stamp), Some(wall)) => before(clock, *stamp, *wall).is_lt(),
+                (stamp, _) => stamp.is_some(),
+            };
+            if stamp_is_first { stamps.next() } else { walls.next() }.map(|timer| timer.2)
+        })
+        .take(count)
+    }
+
+    /// A stamp after that of `clock` before which nothing fires; see [`Wheel::next_after`].
+    pub(super) fn next_after(&mut self, clock: Clock) -> Option<Millis> {
+        let stamp = self.stamps.next_after(&mut self.nodes, clock.stamp.0);
+        let wall = self.walls.next_after(&mut self.nodes, clock.wall().0);
+        let wall = wall.map(|at| clock.as_stamp(Moment { line: Line::Wall, at }));
+        let wall = wall.and_then(|at| u64::try_from(at).ok());
+        let first = stamp.into_iter().chain(wall).min()?;
+        Some(Millis(first.max(clock.stamp.0.saturating_add(1))))
+    }
+
+    /// At most `budget` steps of collecting up to the time of `clock`. Whether that is complete.
+    pub(super) fn prepare(&mut self, clock: Clock, budget: usize) -> bool {
+        let (stamp_end, wall_end) = (clock.stamp.0.saturating_add(1), clock.wall().0.saturating_add(1));
+        for _ in 0..budget {
+            if !self.stamps.step(&mut self.nodes, stamp_end) && !self.walls.step(&mut self.nodes, wall_end) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The first slot whose timer `wanted` accepts, if it is among the next `scan_max` of its timeline.
+    pub(super) fn find(
+        &mut self,
+        clock: Clock,
+        scan_max: usize,
+        wanted: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let stamp = self.stamps.find(&mut self.nodes, scan_max, &wanted);
+        let wall = self.walls.find(&mut self.nodes, scan_max, &wanted);
+        first_of(clock, stamp, wall)
+    }
+
+    /// When the timer of a slot fires, if it has one.
+    pub(super) fn at(&self, slot: u32) -> Option<u64> {
+        self.nodes.is_set(slot).then(|| self.nodes.at(slot))
+    }
+}
+
+fn first_of(clock: Clock, stamp: Option<Timer>, wall: Option<Timer>) -> Option<u32> {
+    match (stamp, wall) {
+        (Some(stamp), Some(wall)) => Some(if before(clock, stamp, wall).is_lt() { stamp.2 } else { wall.2 }),
+        (one, other) => one.or(other).map(|timer| timer.2),
+    }
+}
+
+fn before(clock: Clock, stamp: Timer, wall: Timer) -> Ordering {
+    let at = clock.as_stamp(Moment { line: Line::Wall, at: wall.0 });
+    (i128::from(stamp.0), stamp.1).cmp(&(at, wall.1))
+}

@@ -1,0 +1,183 @@
+//! The topics: names, counters, and the order in which ready jobs are reserved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::hash::{Element, Kind, Sum};
+use super::jobs::{Job, Slot};
+use super::outcome::{Reject, TopicView};
+use crate::types::limits::TOPICS_MAX;
+use crate::types::{JobId, JobState, Millis, TopicId, TopicName};
+
+/// A ready job's place in the order of reserving: priority, due as a stamp, id; and where it lies.
+pub(super) type Turn = (u32, u64, JobId, Slot);
+
+/// The turn of a ready job.
+pub(super) fn turn_of(job: &Job, slot: Slot) -> Turn {
+    (job.priority, job.since, job.id, slot)
+}
+
+/// One topic.
+#[derive(Debug)]
+pub(super) struct Topic {
+    name: TopicName,
+    pub(super) paused: bool,
+    pub(super) ready: BTreeSet<Turn>,
+    pub(super) delayed: u64,
+    pub(super) reserved: u64,
+    pub(super) buried: u64,
+    pub(super) totals: Totals,
+    /// What it adds to the state hash at the moment.
+    hashed: u128,
+    changed: bool,
+}
+
+/// What is counted for ever.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) pushed: u64,
+    pub(super) finished: u64,
+    pub(super) deleted: u64,
+    pub(super) expired: u64,
+}
+
+/// Every topic, by its number.
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    known: Vec<Topic>,
+    names: BTreeMap<Box<str>, TopicId>,
+    changed: Vec<TopicId>,
+}
+
+impl Topics {
+    pub(super) fn id(&self, name: &str) -> Option<TopicId> {
+        self.names.get(name).copied()
+    }
+
+    pub(super) fn find(&self, id: TopicId) -> Option<&Topic> {
+        self.known.get(id.0 as usize)
+    }
+
+    /// The number of the topic with this name, which is made if it is new.
+    pub(super) fn intern(&mut self, name: &str) -> Result<TopicId, Reject> {
+        if let Some(id) = self.id(name) {
+            return Ok(id);
+        }
+        if self.known.len() >= TOPICS_MAX {
+            return Err(Reject::TopicQuota);
+        }
+        // Names were checked before they were proposed; one that is none names nothing.
+        let valid: TopicName = name.parse().map_err(|_| Reject::NotFound)?;
+        let id = TopicId(u32::try_from(self.known.len()).map_err(|_| Reject::TopicQuota)?);
+        self.known.push(Topic::new(valid));
+        self.names.insert(name.into(), id);
+        self.totals(id);
+        Ok(id)
+    }
+
+    /// A topic that is known to exist, for a change that is not hashed.
+    pub(super) fn existing(&mut self, id: TopicId) -> &mut Topic {
+        match self.known.get_mut(id.0 as usize) {
+            Some(topic) => topic,
+            None => unreachable!("every job's topic exists"),
+        }
+    }
+
+    /// What is counted of a topic, to be changed.
+    pub(super) fn totals(&mut self, id: TopicId) -> &mut Totals {
+        &mut self.touch(id).totals
+    }
+
+    pub(super) fn pause(&mut self, id: TopicId, paused: bool) {
+        self.touch(id).paused = paused;
+    }
+
+    pub(super) fn views(&self) -> impl Iterator<Item = TopicView<'_>> {
+        (0..).zip(&self.known).map(|(id, topic)| topic.view(TopicId(id)))
+    }
+
+    /// Brings what changed into the state hash.
+    pub(super) fn settle(&mut self, sum: &mut Sum) {
+        for id in std::mem::take(&mut self.changed) {
+            let topic = self.existing(id);
+            let hash = topic.hash(id);
+            sum.subtract(topic.hashed);
+            sum.add(hash);
+            (topic.hashed, topic.changed) = (hash, false);
+        }
+    }
+
+    /// The hashes of all of them, from scratch.
+    pub(super) fn hash(&self) -> u128 {
+        (0..).zip(&self.known).fold(0, |sum, (id, topic)| sum.wrapping_add(topic.hash(TopicId(id))))
+    }
+
+    fn touch(&mut self, id: TopicId) -> &mut Topic {
+        if !self.existing(id).changed {
+            self.existing(id).changed = true;
+            self.changed.push(id);
+        }
+        self.existing(id)
+    }
+}
+
+impl Topic {
+    fn new(name: TopicName) -> Self {
+        Self {
+            name,
+            paused: false,
+            ready: BTreeSet::new(),
+            delayed: 0,
+            reserved: 0,
+            buried: 0,
+            totals: Totals::default(),
+            hashed: 0,
+            changed: false,
+        }
+    }
+
+    pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {
+        let Totals { pushed, finished, deleted, expired } = self.totals;
+        TopicView {
+            id,
+            name: &self.name,
+            paused: self.paused,
+            delayed: self.delayed,
+            ready: self.ready.len() as u64,
+            reserved: self.reserved,
+            buried: self.buried,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            ready_since: self.ready.first().map(|turn| Millis(turn.1)),
+        }
+    }
+
+    /// A job comes into this state, or another one has left it.
+    pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
+        match job.state {
+            JobState::Delayed => self.delayed += 1,
+            JobState::Ready => drop(self.ready.insert(turn_of(job, slot))),
+            JobState::Reserved => self.reserved += 1,
+            JobState::Buried => self.buried += 1,
+        }
+    }
+
+    /// A job leaves the state that it is in.
+    pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
+        match job.state {
+            JobState::Delayed => self.delayed -= 1,
+            JobState::Ready => drop(self.ready.remove(&turn_of(job, slot))),
+            JobState::Reserved => self.reserved -= 1,
+            JobState::Buried => self.buried -= 1,
+        }
+    }
+
+    fn hash(&self, id: TopicId) -> u128 {
+        let Totals { pushed, finished, deleted, expired } = self.totals;
+        let mut element = Element::new(Kind::Topic).u32(id.0).u8(u8::from(self.paused));
+        element = element.u64(pushed).u64(finished).u64(deleted).u64(expired);
+        element.put(self.name.as_str().as_bytes());
+        element.hash()
+    }
+}

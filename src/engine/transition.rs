@@ -1,0 +1,150 @@
+//! How a job changes: the one place that moves it between states, orders, timers and sums.
+
+use super::Engine;
+use super::body::BodyStore;
+use super::clock::Moment;
+use super::hash;
+use super::jobs::{Job, Slot};
+use crate::types::{BuryReason, Fence, JobState, Lease, SessionId};
+
+impl Engine {
+    /// Changes a job: takes it out of everything that its state asked for, and puts it into what its new one asks
+    /// for.
+    pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
+        self.leave(slot);
+        change(&mut self.jobs[slot]);
+        self.enter(slot);
+    }
+
+    /// Puts a job into what its state asks for.
+    pub(super) fn enter(&mut self, slot: Slot) {
+        let job = &self.jobs[slot];
+        self.topics.existing(job.topic).enter(slot, job);
+        if let Some(timer) = job.timer() {
+            self.timers.set(slot, timer, job.id.0);
+        }
+        if job.holder != SessionId(0)
+            && let Some(session) = self.sessions.holder(job.holder)
+        {
+            session.leases.insert((job.id, slot));
+        }
+        self.sum.add(hash::of_job(job));
+    }
+
+    /// Makes a job ready in its turn, due when it is due.
+    pub(super) fn make_ready(&mut self, slot: Slot) {
+        let clock = self.clock;
+        self.change(slot, |job| job.set_ready(clock.as_stamp(job.due)));
+    }
+
+    /// Ends a job: it is gone, whatever its state was.
+    pub(super) fn end(&mut self, slot: Slot, bodies: &mut impl BodyStore) -> Job {
+        self.leave(slot);
+        let job = self.jobs.remove(slot);
+        bodies.forget(job.body);
+        job
+    }
+
+    /// Ends a job if it has expired. Whether it did.
+    pub(super) fn drop_expired(&mut self, slot: Slot, bodies: &mut impl BodyStore) -> bool {
+        let expired = self.is_expired(&self.jobs[slot]);
+        if expired {
+            let job = self.end(slot, bodies);
+            self.topics.totals(job.topic).expired += 1;
+        }
+        expired
+    }
+
+    pub(super) fn is_expired(&self, job: &Job) -> bool {
+        job.expires().is_some_and(|expires| self.clock.reached(expires))
+    }
+
+    /// A job's timer fires.
+    pub(super) fn fire(&mut self, slot: Slot, bodies: &mut impl BodyStore, ended: &mut Vec<Lease>) {
+        let job = &self.jobs[slot];
+        if job.state == JobState::Reserved {
+            ended.push(Lease { job: job.id, fence: job.fence });
+            self.fail_attempt(slot, None, bodies);
+        } else if !self.drop_expired(slot, bodies) {
+            self.make_ready(slot);
+        }
+    }
+
+    /// The attempt on a reserved job failed: it is tried again after `delay_ms`, which `None` leaves to its
+    /// backoff, or set aside when no attempt is left.
+    pub(super) fn fail_attempt(&mut self, slot: Slot, delay_ms: Option<u64>, bodies: &mut impl BodyStore) {
+        if self.drop_expired(slot, bodies) {
+            return;
+        }
+        match self.after_failure(&self.jobs[slot], delay_ms) {
+            AfterFailure::Bury => self.change(slot, |job| job.set_buried(BuryReason::AttemptsUsedUp)),
+            AfterFailure::Retry => self.make_ready(slot),
+            AfterFailure::Wait(due) => self.change(slot, |job| job.set_delayed(due)),
+        }
+    }
+
+    /// What becomes of a reserved job that is not expired when its attempt fails now.
+    pub(super) fn after_failure(&self, job: &Job, delay_ms: Option<u64>) -> AfterFailure {
+        if job.retry().is_some_and(|retry| retry.is_used_up(job.attempts)) {
+            return AfterFailure::Bury;
+        }
+        let backoff_ms = || job.retry().map_or(0, |retry| retry.wait_ms(job.id, job.attempts));
+        match delay_ms.unwrap_or_else(backoff_ms) {
+            0 => AfterFailure::Retry,
+            wait_ms => AfterFailure::Wait(self.clock.later(wait_ms)),
+        }
+    }
+
+    /// Takes a job out of everything that its state asked for.
+    fn leave(&mut self, slot: Slot) {
+        let job = &self.jobs[slot];
+        self.sum.subtract(hash::of_job(job));
+        if job.holder != SessionId(0)
+            && let Some(session) = self.sessions.holder(job.holder)
+        {
+            session.leases.remove(&(job.id, slot));
+        }
+        if let Some(timer) = job.timer() {
+            self.timers.cancel(slot, timer.line);
+        }
+        self.topics.existing(job.topic).leave(slot, job);
+    }
+}
+
+/// What becomes of a job whose attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AfterFailure {
+    /// No attempt is left.
+    Bury,
+    /// It is ready at once.
+    Retry,
+    /// It is delayed until then.
+    Wait(Moment),
+}
+
+impl Job {
+    /// Ready, in the order of this stamp, which may lie before the first there is.
+    pub(super) fn set_ready(&mut self, since: i128) {
+        self.end_lease();
+        self.state = JobState::Ready;
+        self.since = u64::try_from(since.max(0)).unwrap_or(u64::MAX);
+    }
+
+    pub(super) fn set_delayed(&mut self, due: Moment) {
+        self.end_lease();
+        (self.state, self.due) = (JobState::Delayed, due);
+    }
+
+    pub(super) fn set_buried(&mut self, reason: BuryReason) {
+        self.end_lease();
+        (self.state, self.buried) = (JobState::Buried, reason);
+    }
+
+    /// What does not describe the new state is zero: equal states have equal records.
+    fn end_lease(&mut self) {
+        self.since = 0;
+        self.fence = Fence(0);
+        self.holder = SessionId(0);
+        self.buried = BuryReason::Consumer;
+    }
+}

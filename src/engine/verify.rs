@@ -1,0 +1,49 @@
+//! A check of the engine against itself: everything that is kept up step by step, computed from scratch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use super::hash::{self, Sum};
+use super::topics::{Turn, turn_of};
+use crate::types::{JobState, SessionId, TopicId};
+
+impl Engine {
+    /// Panics if counters, orders, indexes, timers or the state hash are not what the jobs say. For tests and for
+    /// hunting a fault: it looks at every job.
+    #[doc(hidden)]
+    pub fn verify(&self) {
+        let mut by_topic: BTreeMap<TopicId, (BTreeSet<Turn>, [u64; 4])> = BTreeMap::new();
+        let mut held = BTreeSet::new();
+        let mut sum = Sum::default();
+        for (slot, job) in self.jobs.iter() {
+            assert_eq!(self.jobs.find(job.id), Some(slot), "the index of ids");
+            if let Some(identity) = job.identity() {
+                assert_eq!(self.jobs.find_identity(identity), Some(slot), "the index of keys");
+            }
+            assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
+            assert!(job.id.sequence() <= self.last_job && job.fence.0 <= self.last_fence, "{job:?}");
+            let (turns, counts) = by_topic.entry(job.topic).or_default();
+            if let Some(count) = counts.get_mut(job.state as usize) {
+                *count += 1;
+            }
+            if job.state == JobState::Ready {
+                turns.insert(turn_of(job, slot));
+            }
+            if job.holder != SessionId(0) {
+                held.insert((job.holder, job.id, slot));
+            }
+            sum.add(hash::of_job(job));
+        }
+        assert_eq!(self.jobs.iter().count(), self.jobs.len(), "the number of jobs");
+        assert!(self.sessions.leases().eq(held), "the leases of sessions");
+        for view in self.topics.views() {
+            let (turns, counts) = by_topic.remove(&view.id).unwrap_or_default();
+            assert_eq!([view.delayed, view.ready, view.reserved, view.buried], counts, "{view:?}");
+            assert_eq!(self.topics.find(view.id).map(|topic| &topic.ready), Some(&turns), "the ready order");
+        }
+        sum.add(self.topics.hash());
+        sum.add(self.sessions.hash());
+        sum.add(self.finished.hash());
+        assert_eq!(sum, self.sum, "the sum of the state hash");
+    }
+}
