@@ -1,5 +1,9 @@
 //! The one integration-test binary: linking once keeps the build short.
 
+mod engine_golden;
+mod engine_model;
+mod kept_bodies;
 mod protocol_codec;
 mod protocol_document;
+mod same_log;
 mod server_config;

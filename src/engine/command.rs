@@ -10,7 +10,8 @@ use crate::types::{IfExists, JobId, Lease, SessionId, SessionSecret, TopicId, Wh
 /// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command<'a> {
-    /// The first command of a new queue: the secret under which keys are hashed. A second one is refused.
+    /// The first command of a new queue: the secret under which keys are hashed. A second one is refused, and so is
+    /// one after the first job.
     Genesis {
         /// Drawn at random by whoever founded the queue.
         key_secret: [u8; 16],

@@ -147,10 +147,13 @@ impl Engine {
         ended: &mut Vec<Lease>,
     ) -> Result<Outcome, Reject> {
         match command {
-            Command::Genesis { key_secret } => match self.key_secret {
-                Some(_) => return Err(Reject::GenesisTwice),
-                None => self.key_secret = Some(*key_secret),
-            },
+            Command::Genesis { key_secret } => {
+                // Keys that live were hashed under what held then.
+                if self.key_secret.is_some() || self.last_job > 0 {
+                    return Err(Reject::GenesisTwice);
+                }
+                self.key_secret = Some(*key_secret);
+            }
             Command::ClockOffset { offset_ms } => self.clock.offset_ms = *offset_ms,
             Command::SessionOpen { secret, leases_outlive } => {
                 let session = self.sessions.open(*secret, *leases_outlive, &mut self.sum)?;

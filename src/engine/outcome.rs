@@ -59,7 +59,7 @@ pub enum PushOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reject {
-    /// A second genesis.
+    /// A second genesis, or one that comes after the first job.
     GenesisTwice = 0,
     /// The lease is not the one that holds.
     StaleLease = 1,

@@ -463,6 +463,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn fires_as_an_ordered_map_would(start in delays(), steps in steps()) {
             let (nodes, wheel, model) = (Nodes::default(), Wheel::new(), BTreeSet::new());

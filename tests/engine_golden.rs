@@ -1,0 +1,381 @@
+//! Golden scripts: what the engine answers, for a person to read.
+//!
+//! Each file in `tests/golden` is a script with its answers beneath each line. `@STAMP COMMAND` is an entry, `& COMMAND` one
+//! more command of it, `? QUESTION` asks a reader's question. With `UPDATE_GOLDEN=1` the answers are written anew.
+//!
+//! A lease is written as `JOB-FENCE`, a job as its number or as `TOPIC/KEY`, a backoff as its curve's name and numbers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use adjourn::engine::{
+    Command, Engine, Entry, JobSelect, JobView, NewJob, Outcome, PushOutcome, TopicSelect, TopicView,
+};
+use adjourn::types::limits::PRIORITY_DEFAULT;
+use adjourn::types::{
+    AttributesBuilder, Backoff, BackoffCurve, GroupId, IfExists, JobId, Lease, Millis, SessionId,
+    SessionSecret, TopicId, When,
+};
+
+use crate::kept_bodies::KeptBodies;
+
+/// One command as it is written: words, and `name=value` pairs.
+#[derive(Debug)]
+pub(crate) struct Written {
+    verb: String,
+    words: Vec<String>,
+    named: BTreeMap<String, String>,
+    attributes: Vec<u8>,
+    topics: Vec<TopicId>,
+}
+
+/// Commands between bars, with topic `t` as number 0.
+pub(crate) fn commands(script: &str) -> Vec<Written> {
+    let topic = |name: &str| (name == "t").then_some(TopicId(0));
+    script.split('|').map(|command| Written::parse(command, &topic)).collect()
+}
+
+impl Written {
+    fn parse(text: &str, topic: &dyn Fn(&str) -> Option<TopicId>) -> Self {
+        let (named, mut words): (Vec<&str>, Vec<&str>) =
+            text.split_whitespace().partition(|word| word.contains('='));
+        let named: BTreeMap<String, String> = named
+            .iter()
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let verb = words.remove(0).to_owned();
+        let topics = words.get(1).filter(|_| verb == "reserve");
+        let topics = topics.map(|names| names.split(',').filter_map(topic).collect()).unwrap_or_default();
+        let words = words.into_iter().map(str::to_owned).collect();
+        let attributes = attributes(&named);
+        Self { verb, words, named, attributes, topics }
+    }
+
+    pub(crate) fn as_command(&self) -> Command<'_> {
+        match self.verb.as_str() {
+            "genesis" => Command::Genesis { key_secret: [1; 16] },
+            "offset" => Command::ClockOffset { offset_ms: self.word(0).parse().expect("milliseconds") },
+            "open" => Command::SessionOpen {
+                secret: SessionSecret([5; 16]),
+                leases_outlive: self.words.first().is_some_and(|word| word == "outlive"),
+            },
+            "resume" => {
+                let secret = SessionSecret([self.number("secret").map_or(5, |_| 9); 16]);
+                Command::SessionResume { session: self.session(), secret }
+            }
+            "lapse" => Command::SessionLapse { session: self.session() },
+            "close" => Command::SessionClose { session: self.session() },
+            "push" => Command::Push {
+                session: SessionId(self.number("session").unwrap_or(0)),
+                sequence: self.number("seq").unwrap_or(0),
+                topic: TopicSelect::Name(self.word(0)),
+                jobs: vec![self.job(); usize::try_from(self.number("count").unwrap_or(1)).expect("few")],
+            },
+            "reserve" => Command::Reserve {
+                session: self.session(),
+                topics: self.topics.clone(),
+                jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
+                bytes_max: self.number("bytes").unwrap_or(u64::MAX),
+            },
+            "finish" => Command::Finish { leases: self.leases() },
+            "release" => Command::Release {
+                leases: self.leases(),
+                delay_ms: self.number("delay"),
+                attempted: self.words.get(1).is_none_or(|word| word != "undelivered"),
+            },
+            "touch" => Command::Touch {
+                leases: self.leases(),
+                ttr_ms: self.number("ttr").map(|ttr| u32::try_from(ttr).expect("short")),
+            },
+            "bury" => Command::Bury { leases: self.leases() },
+            "delete" => Command::Delete { job: self.select() },
+            "reschedule" => Command::Reschedule { job: self.select(), due: self.due() },
+            "runnow" => Command::RunNow { job: self.select() },
+            "kick" => Command::Kick { job: self.select() },
+            "pause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: true },
+            "unpause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: false },
+            other => panic!("no command {other:?}"),
+        }
+    }
+
+    fn job(&self) -> NewJob<'_> {
+        NewJob {
+            due: self.due(),
+            priority: self.number("priority").map_or(PRIORITY_DEFAULT, |n| u32::try_from(n).expect("small")),
+            ttr_ms: u32::try_from(self.number("ttr").unwrap_or(60_000)).expect("short"),
+            if_exists: match self.named.get("if").map(String::as_str) {
+                Some("keep") => IfExists::Keep,
+                Some("replace") => IfExists::Replace,
+                _ => IfExists::Reject,
+            },
+            key: self.named.get("key").map(String::as_bytes),
+            attributes: &self.attributes,
+            body: self.named.get("body").map(String::as_bytes).unwrap_or_default(),
+        }
+    }
+
+    fn due(&self) -> When {
+        match self.number("at") {
+            Some(at) => When::At(Millis(at)),
+            None => When::After(self.number("after").unwrap_or(0)),
+        }
+    }
+
+    fn select(&self) -> JobSelect<'_> {
+        match self.word(0).split_once('/') {
+            Some((topic, key)) => JobSelect::Key { topic: TopicSelect::Name(topic), key: key.as_bytes() },
+            None => JobSelect::Id(JobId(self.word(0).parse().expect("a job's number"))),
+        }
+    }
+
+    fn leases(&self) -> Vec<Lease> {
+        self.word(0).split(',').map(|lease| lease.parse().expect("a lease")).collect()
+    }
+
+    fn session(&self) -> SessionId {
+        SessionId(self.word(0).parse().expect("a session's number"))
+    }
+
+    fn word(&self, nth: usize) -> &str {
+        self.words.get(nth).expect("one more word")
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.named.get(name).map(|value| value.parse().expect("a number"))
+    }
+}
+
+fn attributes(named: &BTreeMap<String, String>) -> Vec<u8> {
+    let number = |text: &str| text.parse::<u32>().expect("a number");
+    let mut builder = AttributesBuilder::default();
+    if let Some(expires) = named.get("expires") {
+        builder = builder.expires(When::After(number(expires).into()));
+    }
+    if let Some(attempts) = named.get("attempts") {
+        builder = builder.attempts_max(number(attempts));
+    }
+    if let Some((name, waits)) = named.get("backoff").and_then(|backoff| backoff.split_once(':')) {
+        let waits: Vec<u32> = waits.split(':').map(number).collect();
+        let curve = match (name, waits.as_slice()) {
+            ("fixed", [wait_ms]) => BackoffCurve::Fixed(*wait_ms),
+            ("linear", [step_ms, max_ms]) => BackoffCurve::Linear { step_ms: *step_ms, max_ms: *max_ms },
+            ("exponential", [first_ms, max_ms]) => {
+                BackoffCurve::Exponential { first_ms: *first_ms, max_ms: *max_ms }
+            }
+            ("list", _) => BackoffCurve::List(waits),
+            other => panic!("no backoff {other:?}"),
+        };
+        builder = builder.backoff(&Backoff { curve, jitter_percent: 0 });
+    }
+    builder.build().expect("valid").as_bytes().to_vec()
+}
+
+/// An engine that a script talks to.
+struct Talk {
+    engine: Engine,
+    bodies: KeptBodies,
+}
+
+impl Talk {
+    /// The script with what the engine answers beneath each line.
+    fn run(script: &str) -> String {
+        let mut talk = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default() };
+        let mut lines = script.lines().filter(|line| !line.starts_with("  ")).peekable();
+        let mut told = String::new();
+        while let Some(line) = lines.next() {
+            if let Some(question) = line.strip_prefix("? ") {
+                writeln!(told, "{line}").expect("memory");
+                for answer in talk.answer(question) {
+                    writeln!(told, "  {answer}").expect("memory");
+                }
+                continue;
+            }
+            let Some(entry) = line.strip_prefix('@') else {
+                writeln!(told, "{line}").expect("memory");
+                continue;
+            };
+            let (stamp, first) = entry.split_once(' ').expect("@STAMP COMMAND");
+            let mut written = vec![(line, first)];
+            while let Some(line) = lines.next_if(|line| line.starts_with("& ")) {
+                written.push((line, &line[2..]));
+            }
+            for (line, answers) in talk.apply(stamp.parse().expect("a stamp"), &written) {
+                writeln!(told, "{line}").expect("memory");
+                for answer in answers {
+                    writeln!(told, "  {answer}").expect("memory");
+                }
+            }
+            talk.engine.verify();
+            assert_eq!(talk.bodies.len() as u64, talk.engine.jobs(), "a record is kept for each job");
+        }
+        told
+    }
+
+    fn apply<'a>(&mut self, stamp: u64, lines: &[(&'a str, &str)]) -> Vec<(&'a str, Vec<String>)> {
+        // Topics that earlier commands of the same entry make get the next numbers: entries know numbers only.
+        let mut names: Vec<String> = self.engine.topics().map(|view| view.name.to_string()).collect();
+        let mut commands = Vec::new();
+        for (_, text) in lines.iter().filter(|(_, text)| *text != "tick") {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            if let ["push" | "pause" | "unpause", name, ..] = words.as_slice()
+                && !names.iter().any(|known| known == name)
+            {
+                names.push((*name).to_owned());
+            }
+            let topic = |name: &str| {
+                let number = names.iter().position(|known| known == name);
+                Some(TopicId(number.map_or(99, |number| u32::try_from(number).expect("few"))))
+            };
+            commands.push(Written::parse(text, &topic));
+        }
+        let entry =
+            Entry { stamp: Millis(stamp), commands: commands.iter().map(Written::as_command).collect() };
+        let applied = self.engine.apply(&entry, &mut self.bodies);
+        let mut outcomes = applied.outcomes.iter();
+        let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+        for (line, text) in lines {
+            let outcome = (*text != "tick").then(|| outcomes.next().expect("an outcome per command"));
+            told.push((line, outcome.map(|outcome| self.tell(outcome)).unwrap_or_default()));
+        }
+        if let Some((_, last)) = told.last_mut() {
+            last.extend(applied.ended.iter().map(|lease| format!("ended {lease}")));
+        }
+        told
+    }
+
+    fn tell(&self, outcome: &Outcome) -> Vec<String> {
+        match outcome {
+            Outcome::Done => vec!["done".to_owned()],
+            Outcome::Session { session } => vec![format!("session {}", session.0)],
+            Outcome::Pushed(jobs) => grouped(jobs.iter().map(tell_push)),
+            Outcome::Granted(grants) if grants.is_empty() => vec!["nothing".to_owned()],
+            Outcome::Granted(grants) => grants
+                .iter()
+                .map(|grant| {
+                    let topic = self.engine.topic(grant.topic).expect("it exists").name;
+                    let (lease, due, deadline) = (grant.lease, grant.due, grant.deadline);
+                    let (priority, attempts) = (grant.priority, grant.attempts);
+                    format!(
+                        "granted {lease} {topic} priority={priority} attempts={attempts} due={due} until={deadline}"
+                    )
+                })
+                .collect(),
+            Outcome::Settled(results) => results
+                .iter()
+                .map(|result| result.map_or_else(|reject| format!("refused {reject:?}"), |()| "settled".into()))
+                .collect(),
+            Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
+            Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
+        }
+    }
+
+    fn answer(&mut self, question: &str) -> Vec<String> {
+        let (verb, rest) = question.split_once(' ').unwrap_or((question, ""));
+        let time = || Millis(rest.parse().expect("a stamp"));
+        match verb {
+            "job" => {
+                let written = Written::parse(question, &|_| None);
+                let view = self.engine.job(&written.select());
+                vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
+            }
+            "peek" => {
+                let topic = self.engine.topic_id(rest).expect("a topic");
+                let view = self.engine.peek(topic);
+                vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
+            }
+            "next" => {
+                let next = self.engine.next_deadline_after(time());
+                vec![next.map_or_else(|| "never".to_owned(), |next| next.to_string())]
+            }
+            "due" => {
+                let mut topics = Vec::new();
+                self.engine.due_topics(time(), &mut |topic| topics.push(topic));
+                grouped(
+                    topics.iter().map(|topic| self.engine.topic(*topic).expect("it exists").name.to_string()),
+                )
+            }
+            "topics" => self.engine.topics().map(|view| tell_topic(&view)).collect(),
+            "sessions" => {
+                let live = self.engine.sessions().map(|view| {
+                    let outlive = if view.leases_outlive { " (its leases outlive it)" } else { "" };
+                    format!("live {}{outlive}", view.id.0)
+                });
+                let known = self.engine.session_count();
+                live.chain([format!("known {known}")]).collect()
+            }
+            other => panic!("no question {other:?}"),
+        }
+    }
+
+    fn describe(&self, view: &JobView) -> String {
+        let topic = self.engine.topic(view.topic).expect("it exists").name;
+        let body = String::from_utf8_lossy(&self.bodies.read(view.body).body).into_owned();
+        let mut told =
+            format!("job {} {topic} {} due={} attempts={}", view.id, view.state, view.due, view.attempts);
+        if let Some((fence, deadline)) = view.lease {
+            write!(told, " fence={} until={deadline}", fence.0).expect("memory");
+        }
+        if let Some(reason) = view.buried {
+            write!(told, " ({reason})").expect("memory");
+        }
+        told + " body=" + &body
+    }
+}
+
+fn tell_push(outcome: &PushOutcome) -> String {
+    match outcome {
+        PushOutcome::Pushed(job) => format!("pushed {job}"),
+        PushOutcome::Kept(job) => format!("kept {job}"),
+        PushOutcome::Replaced(job) => format!("replaced by {job}"),
+        PushOutcome::Refused(reject, Some(job)) => format!("refused {reject:?} {job}"),
+        PushOutcome::Refused(reject, None) => format!("refused {reject:?}"),
+    }
+}
+
+fn tell_topic(view: &TopicView<'_>) -> String {
+    let paused = if view.paused { " paused" } else { "" };
+    let since = view.ready_since.map(|since| format!(" ready_since={since}")).unwrap_or_default();
+    format!(
+        "{}{paused} delayed={} ready={} reserved={} buried={} pushed={} finished={} deleted={} expired={}{since}",
+        view.name,
+        view.delayed,
+        view.ready,
+        view.reserved,
+        view.buried,
+        view.pushed,
+        view.finished,
+        view.deleted,
+        view.expired
+    )
+}
+
+/// Long runs in short: the first, the last, and how many.
+fn grouped(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let lines: Vec<String> = lines.collect();
+    match lines.as_slice() {
+        [first, .., last] if lines.len() > 8 => vec![format!("{first} .. {last} ({} in all)", lines.len())],
+        [] => vec!["none".to_owned()],
+        _ => lines,
+    }
+}
+
+#[test]
+fn the_scripts_answer_as_they_are_written() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let update = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let mut scripts = 0;
+    for file in std::fs::read_dir(&directory).expect("the scripts") {
+        let path = file.expect("a file").path();
+        let script = std::fs::read_to_string(&path).expect("a text");
+        let told = Talk::run(&script);
+        if update {
+            std::fs::write(&path, told).expect("written");
+        } else {
+            assert_eq!(told, script, "{} (UPDATE_GOLDEN=1 writes the answers anew)", path.display());
+        }
+        scripts += 1;
+    }
+    assert!(scripts >= 9, "{scripts} scripts in {}", directory.display());
+}

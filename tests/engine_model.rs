@@ -1,0 +1,221 @@
+//! The engine against a naive model: the same random entries into both, and everything that can be seen compared after
+//! each.
+
+mod commands;
+mod model;
+pub(crate) mod steps;
+
+use adjourn::engine::{
+    Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicSelect, TopicView,
+};
+use adjourn::types::limits::DUE_PER_ENTRY_MAX;
+use adjourn::types::{GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When};
+use proptest::prelude::*;
+
+use crate::kept_bodies::KeptBodies;
+use model::{Model, State};
+use steps::{KEYS, Known, Step, TOPICS};
+
+const START: u64 = 1_790_000_000_000;
+
+struct Both {
+    engine: Engine,
+    bodies: KeptBodies,
+    model: Model,
+    known: Known,
+    next_session: u64,
+}
+
+impl Both {
+    fn new() -> Self {
+        Self {
+            engine: Engine::new(GroupId(0)),
+            bodies: KeptBodies::default(),
+            model: Model::default(),
+            known: Known::default(),
+            next_session: 1,
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        let stamp = self.model.stamp.max(START).saturating_add_signed(step.elapsed_ms);
+        self.compare_what_is_due(stamp);
+        self.known.last_job = self.model.last_job;
+        self.known.offset = self.model.offset;
+        self.known.wall = self.model.wall(stamp);
+        let mut known = std::mem::take(&mut self.known);
+        let entry =
+            Entry { stamp: Millis(stamp), commands: known.commands(&step.actions, self.next_session) };
+        let applied = self.apply(&entry);
+        drop(entry);
+        known.learn(&applied);
+        self.known = known;
+    }
+
+    fn apply(&mut self, entry: &Entry<'_>) -> Applied {
+        let expected = self.model.apply(entry);
+        let applied = self.engine.apply(entry, &mut self.bodies);
+        assert_eq!(applied, expected, "{entry:?}");
+        let opened = |command: &&Command<'_>| matches!(command, Command::SessionOpen { .. });
+        self.next_session += entry.commands.iter().filter(opened).count() as u64;
+        self.compare();
+        applied
+    }
+
+    fn compare_what_is_due(&mut self, stamp: u64) {
+        let at = stamp.max(self.model.stamp);
+        let mut due = Vec::new();
+        self.engine.due_topics(Millis(stamp), &mut |topic| due.push(topic));
+        assert_eq!(due, self.model.due_topics(at));
+        assert_eq!(self.engine.is_overdue(Millis(stamp)), !self.model.due(at).is_empty());
+        let (next, first) = (self.engine.next_deadline_after(Millis(at)), self.model.next_alarm(at));
+        assert_eq!(next.is_some(), first.is_some(), "{next:?} {first:?}");
+        if let (Some(next), Some(first)) = (next, first) {
+            assert!(next.0 > at && next.0 <= first, "{next} {first}");
+        }
+    }
+
+    fn compare(&mut self) {
+        self.engine.verify();
+        assert_eq!(self.engine.stamp(), Millis(self.model.stamp));
+        assert_eq!(self.engine.clock_offset_ms(), self.model.offset);
+        assert_eq!(self.engine.has_genesis(), self.model.genesis);
+        assert_eq!(self.engine.jobs(), self.model.jobs.len() as u64);
+        assert_eq!(self.bodies.len(), self.model.jobs.len(), "a record is kept for each job");
+        self.compare_topics();
+        self.compare_sessions();
+        for id in 0..=self.model.last_job + 1 {
+            let view = self.engine.job(&JobSelect::Id(JobId(id)));
+            let Some(job) = self.model.jobs.iter().find(|job| job.id == id) else {
+                assert_eq!(view, None);
+                continue;
+            };
+            let view = view.expect("it lives");
+            assert_eq!(view, self.model.view(id));
+            let kept = self.bodies.read(view.body);
+            assert_eq!((&kept.key, &kept.attributes, &kept.body), (&job.key, &job.attributes, &job.body));
+        }
+        for (topic, key) in TOPICS.into_iter().flat_map(|topic| KEYS.map(|key| (topic, key))) {
+            let select = JobSelect::Key { topic: TopicSelect::Name(topic), key };
+            let found = self.engine.job(&select).map(|view| view.id.0);
+            assert_eq!(found, self.model.select(&select).ok());
+        }
+    }
+
+    fn compare_topics(&mut self) {
+        let count = |topic: usize, wanted: fn(&State) -> bool| {
+            let of_topic = self.model.jobs.iter().filter(|job| job.topic == topic);
+            of_topic.filter(|job| wanted(&job.state)).count() as u64
+        };
+        let orders = |topic: usize| {
+            self.model.jobs.iter().filter(move |job| job.topic == topic).filter_map(|job| match job.state {
+                State::Ready { order } => Some((self.model.view(job.id).priority, order)),
+                _ => None,
+            })
+        };
+        for (number, topic) in self.model.topics.iter().enumerate() {
+            let id = TopicId(u32::try_from(number).expect("few topics"));
+            let name = topic.name.parse().expect("a name");
+            let view = TopicView {
+                id,
+                name: &name,
+                paused: topic.paused,
+                delayed: count(number, |state| matches!(state, State::Delayed)),
+                ready: count(number, |state| matches!(state, State::Ready { .. })),
+                reserved: count(number, |state| matches!(state, State::Reserved { .. })),
+                buried: count(number, |state| matches!(state, State::Buried(_))),
+                pushed: topic.pushed,
+                finished: topic.finished,
+                deleted: topic.deleted,
+                expired: topic.expired,
+                ready_since: orders(number).min().map(|turn| Millis(turn.1)),
+            };
+            assert_eq!(self.engine.topic(id), Some(view));
+            assert_eq!(self.engine.topic_id(&topic.name), Some(id));
+            assert_eq!(self.engine.ready(id), if topic.paused { 0 } else { view.ready });
+            assert_eq!(self.engine.peek(id).map(|view| view.id.0), self.model.peek(number));
+        }
+        assert_eq!(self.engine.topics().count(), self.model.topics.len());
+    }
+
+    fn compare_sessions(&self) {
+        for session in &self.model.sessions {
+            let leases_outlive = session.outlive;
+            let status = match session.lapsed {
+                None => SessionStatus::Live { leases_outlive },
+                Some(_) => SessionStatus::Lapsed { leases_outlive },
+            };
+            let id = SessionId(session.id);
+            assert_eq!(self.engine.session_matches(id, &session.secret), status);
+            assert_eq!(self.engine.session_matches(id, &SessionSecret([255; 16])), SessionStatus::Unknown);
+        }
+        let live = self.model.sessions.iter().filter(|session| session.lapsed.is_none());
+        assert!(self.engine.sessions().map(|view| view.id.0).eq(live.map(|session| session.id)));
+        assert_eq!(self.engine.session_count(), self.model.sessions.len() as u64);
+    }
+}
+
+impl Known {
+    /// Keeps in mind what later steps may refer to.
+    pub(crate) fn learn(&mut self, applied: &Applied) {
+        for outcome in &applied.outcomes {
+            if let Outcome::Granted(grants) = outcome {
+                self.leases.extend(grants.iter().map(|grant| grant.lease));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_engine_does_what_the_model_does(steps in steps::steps()) {
+        let mut both = Both::new();
+        for step in &steps {
+            both.step(step);
+        }
+    }
+}
+
+#[test]
+fn what_is_due_moves_in_bounded_steps_and_in_order() {
+    let mut both = Both::new();
+    let count = DUE_PER_ENTRY_MAX + 10;
+    let job = |nth: usize| NewJob {
+        // Pairs that are due together, the later ones first.
+        due: When::After((count - nth) as u64 / 2 + 1),
+        priority: 0,
+        ttr_ms: 1000,
+        if_exists: IfExists::Reject,
+        key: None,
+        attributes: &[],
+        body: &[],
+    };
+    let push = Command::Push {
+        session: SessionId(0),
+        sequence: 0,
+        topic: TopicSelect::Name("orders"),
+        jobs: (0..count).map(job).collect(),
+    };
+    let mut engine = both.engine;
+    engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut both.bodies);
+    let late = Millis(START + 1_000_000);
+    let moved = |engine: &Engine| engine.topic(TopicId(0)).expect("made").ready as usize;
+    let mut due = 0;
+    engine.due_topics(late, &mut |_| due += 1);
+    assert_eq!(due, DUE_PER_ENTRY_MAX);
+    engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
+    assert_eq!(moved(&engine), DUE_PER_ENTRY_MAX);
+    assert!(engine.is_overdue(late));
+    // What was pushed first is due last; of the two that share the last time that moved, the lower id moved.
+    for id in 1..=count as u64 {
+        let state = engine.job(&JobSelect::Id(JobId(id))).expect("lives").state;
+        let waits = id <= 9 || id == 11;
+        assert_eq!(state, if waits { JobState::Delayed } else { JobState::Ready }, "{id}");
+    }
+    engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
+    assert_eq!(moved(&engine), count);
+    assert!(!engine.is_overdue(late));
+    engine.verify();
+}

@@ -1,0 +1,362 @@
+//! What each command does to the model.
+
+use std::collections::BTreeMap;
+
+use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, TopicSelect};
+use adjourn::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX};
+use adjourn::types::{
+    Attributes, BuryReason, Fence, GroupId, IfExists, JobId, Lease, Millis, SessionId, SessionSecret,
+    TopicId, When,
+};
+
+use super::model::{Job, Model, Session, State, Time, topic_id};
+
+impl Model {
+    pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        match command {
+            Command::Genesis { .. } if self.genesis || self.last_job > 0 => return Err(Reject::GenesisTwice),
+            Command::Genesis { .. } => self.genesis = true,
+            Command::ClockOffset { offset_ms } => self.offset = *offset_ms,
+            Command::SessionOpen { secret, leases_outlive } => {
+                return Ok(self.open_session(*secret, *leases_outlive));
+            }
+            Command::SessionResume { session, secret } => {
+                let found = self.session(*session)?;
+                if found.secret != *secret {
+                    return Err(Reject::SessionUnknown);
+                }
+                found.lapsed = None;
+                return Ok(Outcome::Session { session: *session });
+            }
+            Command::SessionLapse { session } => self.lapse(*session)?,
+            Command::SessionClose { session } => {
+                self.lapse(*session)?;
+                self.sessions.retain(|known| known.id != session.0);
+            }
+            Command::Push { session, sequence, topic, jobs } => {
+                return self.push(*session, *sequence, *topic, jobs);
+            }
+            Command::Reserve { session, topics, jobs_max, bytes_max } => {
+                return self.reserve(*session, topics, *jobs_max, *bytes_max);
+            }
+            Command::Finish { leases } => return Ok(self.settle(leases, Self::finish)),
+            Command::Release { leases, delay_ms, attempted } => {
+                return Ok(self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted)));
+            }
+            Command::Touch { leases, ttr_ms } => {
+                return Ok(self.settle(leases, |model, lease| model.touch(lease, *ttr_ms)));
+            }
+            Command::Bury { leases } => return Ok(self.settle(leases, Self::bury)),
+            Command::Delete { job } => return self.delete(job),
+            Command::Reschedule { job, due } => return self.reschedule(job, *due),
+            Command::RunNow { job } => return self.run_now(job),
+            Command::Kick { job } => return self.kick(job),
+            Command::TopicPause { topic, paused } => {
+                let topic = self.topic(*topic, true)?;
+                self.topics[topic].paused = *paused;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn open_session(&mut self, secret: SessionSecret, outlive: bool) -> Outcome {
+        self.last_session += 1;
+        let id = self.last_session;
+        let pushes = BTreeMap::new();
+        self.sessions.push(Session { id, secret, outlive, lapsed: None, pushes, low: 1, high: 1 });
+        Outcome::Session { session: SessionId(id) }
+    }
+
+    fn lapse(&mut self, id: SessionId) -> Result<(), Reject> {
+        let stamp = self.stamp;
+        let session = self.session(id)?;
+        session.lapsed = session.lapsed.or(Some(stamp));
+        if session.outlive {
+            return Ok(());
+        }
+        let held: Vec<Lease> = self
+            .jobs
+            .iter()
+            .filter_map(|job| match job.state {
+                State::Reserved { fence, session, .. } if session == id.0 => {
+                    Some(Lease { job: JobId(job.id), fence: Fence(fence) })
+                }
+                _ => None,
+            })
+            .collect();
+        for lease in held {
+            self.ended.push(lease);
+            self.fail(lease.job.0, None);
+        }
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        session: SessionId,
+        sequence: u64,
+        topic: TopicSelect<'_>,
+        jobs: &[NewJob<'_>],
+    ) -> Result<Outcome, Reject> {
+        let guarded = session.0 != 0 && sequence != 0;
+        if guarded {
+            self.session(session)?;
+        }
+        let topic = self.topic(topic, true)?;
+        let mut outcomes = Vec::new();
+        for (nth, job) in (0..).zip(jobs) {
+            if !guarded {
+                outcomes.push(self.push_one(topic, job));
+                continue;
+            }
+            let number = sequence + nth;
+            let known = self.session(session)?;
+            let outcome = match known.pushes.get(&number) {
+                _ if number < known.low => PushOutcome::Refused(Reject::OutcomeUnknown, None),
+                Some(outcome) => *outcome,
+                None => {
+                    let outcome = self.push_one(topic, job);
+                    self.session(session)?.remember(number, outcome);
+                    outcome
+                }
+            };
+            outcomes.push(outcome);
+        }
+        Ok(Outcome::Pushed(outcomes))
+    }
+
+    fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
+        let policy = Attributes::policy_of(new.attributes);
+        let due = self.time(new.due);
+        let expires = policy.expires.map(|when| self.time(when));
+        let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
+        if expires.is_some_and(too_late) {
+            return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
+        }
+        let same_key = |job: &&Job| job.topic == topic && job.key.is_some() && job.key.as_deref() == new.key;
+        let living = self.jobs.iter().find(same_key).cloned();
+        if let Some(living) = &living {
+            let id = JobId(living.id);
+            match new.if_exists {
+                IfExists::Reject => return PushOutcome::Refused(Reject::KeyExists, Some(id)),
+                IfExists::Keep => return PushOutcome::Kept(id),
+                IfExists::Replace if matches!(living.state, State::Reserved { .. }) => {
+                    return PushOutcome::Refused(Reject::Reserved, Some(id));
+                }
+                IfExists::Replace => {
+                    self.remove(living.id);
+                    self.topics[topic].deleted += 1;
+                }
+            }
+        }
+        self.last_job += 1;
+        self.kept += 1;
+        self.topics[topic].pushed += 1;
+        let order = self.order(due);
+        let ready = self.has_come(due, self.stamp);
+        let id = JobId::new(GroupId(0), self.last_job);
+        self.jobs.push(Job {
+            id: id.0,
+            topic,
+            key: new.key.map(<[u8]>::to_vec),
+            attributes: new.attributes.to_vec(),
+            body: new.body.to_vec(),
+            place: self.kept,
+            priority: new.priority,
+            ttr_ms: new.ttr_ms,
+            attempts: 0,
+            due,
+            expires,
+            policy,
+            state: if ready { State::Ready { order } } else { State::Delayed },
+        });
+        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    fn reserve(
+        &mut self,
+        session: SessionId,
+        topics: &[TopicId],
+        jobs_max: u32,
+        bytes_max: u64,
+    ) -> Result<Outcome, Reject> {
+        if self.session(session)?.lapsed.is_some() {
+            return Err(Reject::SessionUnknown);
+        }
+        let mut grants: Vec<Grant> = Vec::new();
+        while grants.len() < jobs_max as usize
+            && grants.iter().map(|grant| u64::from(grant.body.body_bytes)).sum::<u64>() < bytes_max
+        {
+            let turn = |job: &Job| match job.state {
+                State::Ready { order }
+                    if topics.contains(&topic_id(job.topic)) && !self.topics[job.topic].paused =>
+                {
+                    Some((job.priority, order, job.id))
+                }
+                _ => None,
+            };
+            let Some((.., id)) = self.jobs.iter().filter_map(turn).min() else { break };
+            if self.expired(self.find(id), self.stamp) {
+                self.expire(id);
+                continue;
+            }
+            self.last_fence += 1;
+            let (fence, stamp) = (self.last_fence, self.stamp);
+            let job = self.find_mut(id);
+            let deadline = stamp + u64::from(job.ttr_ms);
+            job.attempts += 1;
+            job.state = State::Reserved { fence, deadline, session: session.0 };
+            let job = self.find(id);
+            grants.push(Grant {
+                lease: Lease { job: JobId(id), fence: Fence(fence) },
+                topic: topic_id(job.topic),
+                priority: job.priority,
+                attempts: job.attempts,
+                due: self.as_wall(job.due),
+                deadline: Millis(deadline),
+                body: job.reference(),
+            });
+        }
+        Ok(Outcome::Granted(grants))
+    }
+
+    fn settle(
+        &mut self,
+        leases: &[Lease],
+        mut one: impl FnMut(&mut Self, Lease) -> Result<(), Reject>,
+    ) -> Outcome {
+        Outcome::Settled(leases.iter().map(|lease| one(self, *lease)).collect())
+    }
+
+    fn held(&self, lease: Lease) -> Result<(), Reject> {
+        let holds = |job: &Job| {
+            job.id == lease.job.0
+                && matches!(job.state, State::Reserved { fence, .. } if fence == lease.fence.0)
+        };
+        if self.jobs.iter().any(holds) { Ok(()) } else { Err(Reject::StaleLease) }
+    }
+
+    fn finish(&mut self, lease: Lease) -> Result<(), Reject> {
+        let lately = self.finished.iter().rev().take(FINISHED_WINDOW_MAX);
+        let mut lately = lately.filter(|(at, _)| at + FINISHED_WINDOW_MS > self.stamp);
+        if lately.any(|(_, finished)| *finished == lease) {
+            return Ok(());
+        }
+        self.held(lease)?;
+        let job = self.remove(lease.job.0);
+        self.topics[job.topic].finished += 1;
+        self.finished.push((self.stamp, lease));
+        Ok(())
+    }
+
+    fn release(&mut self, lease: Lease, delay_ms: Option<u64>, attempted: bool) -> Result<(), Reject> {
+        self.held(lease)?;
+        let id = lease.job.0;
+        if attempted {
+            self.fail(id, delay_ms);
+        } else if self.expired(self.find(id), self.stamp) {
+            self.expire(id);
+        } else {
+            self.find_mut(id).attempts -= 1;
+            self.ready(id);
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, lease: Lease, ttr_ms: Option<u32>) -> Result<(), Reject> {
+        self.held(lease)?;
+        let stamp = self.stamp;
+        let job = self.find_mut(lease.job.0);
+        let runs_ms = u64::from(ttr_ms.unwrap_or(job.ttr_ms));
+        if let State::Reserved { deadline, .. } = &mut job.state {
+            *deadline = stamp + runs_ms;
+        }
+        Ok(())
+    }
+
+    fn bury(&mut self, lease: Lease) -> Result<(), Reject> {
+        self.held(lease)?;
+        if self.expired(self.find(lease.job.0), self.stamp) {
+            self.expire(lease.job.0);
+        } else {
+            self.find_mut(lease.job.0).state = State::Buried(BuryReason::Consumer);
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let id = self.select(job)?;
+        let outcome = self.changed(id);
+        let job = self.remove(id);
+        if let State::Reserved { fence, .. } = job.state {
+            self.ended.push(Lease { job: JobId(id), fence: Fence(fence) });
+        }
+        self.topics[job.topic].deleted += 1;
+        Ok(outcome)
+    }
+
+    fn reschedule(&mut self, job: &JobSelect<'_>, due: When) -> Result<Outcome, Reject> {
+        let id = self.select(job)?;
+        let due = self.time(due);
+        let job = self.find(id);
+        match job.state {
+            State::Reserved { .. } => return Err(Reject::Reserved),
+            State::Buried(_) => return Err(Reject::WrongState),
+            State::Delayed | State::Ready { .. } => {}
+        }
+        if job.expires.is_some_and(|expires| self.as_stamp(expires) <= self.as_stamp(due)) {
+            return Err(Reject::ExpiresBeforeDue);
+        }
+        self.find_mut(id).due = due;
+        self.find_mut(id).state = State::Delayed;
+        if self.has_come(due, self.stamp) {
+            self.ready(id);
+        }
+        Ok(self.changed(id))
+    }
+
+    fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let id = self.select(job)?;
+        match self.find(id).state {
+            State::Reserved { .. } => return Err(Reject::Reserved),
+            State::Buried(_) => return Err(Reject::WrongState),
+            State::Ready { .. } => {}
+            State::Delayed => {
+                self.find_mut(id).due = Time::Stamp(self.stamp);
+                self.ready(id);
+            }
+        }
+        Ok(self.changed(id))
+    }
+
+    fn kick(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let id = self.select(job)?;
+        if !matches!(self.find(id).state, State::Buried(_)) {
+            return Err(Reject::WrongState);
+        }
+        let due = Time::Stamp(self.stamp);
+        let job = self.find_mut(id);
+        (job.due, job.attempts) = (due, 0);
+        self.ready(id);
+        Ok(self.changed(id))
+    }
+
+    fn changed(&self, id: u64) -> Outcome {
+        let view = self.view(id);
+        Outcome::Changed { job: view.id, state: view.state, due: view.due }
+    }
+}
+
+impl Session {
+    fn remember(&mut self, number: u64, outcome: PushOutcome) {
+        if number >= self.high + PRODUCER_WINDOW_MAX as u64 {
+            self.pushes.clear();
+            self.low = number;
+        }
+        self.pushes.insert(number, outcome);
+        self.high = self.high.max(number + 1);
+        self.low = self.low.max(self.high.saturating_sub(PRODUCER_WINDOW_MAX as u64));
+        let low = self.low;
+        self.pushes.retain(|number, _| *number >= low);
+    }
+}

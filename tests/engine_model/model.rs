@@ -1,0 +1,335 @@
+//! The queue, as simple as it can be said: lists that are searched from one end to the other.
+
+use std::collections::BTreeMap;
+
+use adjourn::engine::{
+    Applied, Entry, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, TopicSelect, wait_ms,
+};
+use adjourn::types::limits::{DUE_PER_ENTRY_MAX, SESSION_RETENTION_MS};
+use adjourn::types::{
+    BuryReason, Fence, JobId, JobState, Lease, Millis, Policy, SessionId, SessionSecret, TopicId, When,
+};
+
+use crate::kept_bodies::reference;
+
+/// A time: of the wall clock or of the stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Time {
+    Wall(u64),
+    Stamp(u64),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    Delayed,
+    Ready { order: u64 },
+    Reserved { fence: u64, deadline: u64, session: u64 },
+    Buried(BuryReason),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) id: u64,
+    pub(crate) topic: usize,
+    pub(crate) key: Option<Vec<u8>>,
+    pub(crate) attributes: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+    pub(super) place: u32,
+    pub(super) priority: u32,
+    pub(super) ttr_ms: u32,
+    pub(super) attempts: u32,
+    pub(super) due: Time,
+    pub(super) expires: Option<Time>,
+    pub(super) policy: Policy,
+    pub(crate) state: State,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Topic {
+    pub(crate) name: String,
+    pub(crate) paused: bool,
+    pub(crate) pushed: u64,
+    pub(crate) finished: u64,
+    pub(crate) deleted: u64,
+    pub(crate) expired: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) id: u64,
+    pub(crate) secret: SessionSecret,
+    pub(crate) outlive: bool,
+    pub(crate) lapsed: Option<u64>,
+    /// Outcomes by sequence; only numbers from `low` on are known.
+    pub(super) pushes: BTreeMap<u64, PushOutcome>,
+    pub(super) low: u64,
+    /// One more than the highest number.
+    pub(super) high: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) stamp: u64,
+    pub(crate) offset: i64,
+    pub(crate) genesis: bool,
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) topics: Vec<Topic>,
+    pub(crate) sessions: Vec<Session>,
+    pub(super) finished: Vec<(u64, Lease)>,
+    pub(crate) last_job: u64,
+    pub(super) last_fence: u64,
+    pub(super) last_session: u64,
+    pub(super) kept: u32,
+    pub(super) ended: Vec<Lease>,
+}
+
+impl Model {
+    pub(crate) fn apply(&mut self, entry: &Entry<'_>) -> Applied {
+        self.stamp = self.stamp.max(entry.stamp.0);
+        for _ in 0..DUE_PER_ENTRY_MAX {
+            let Some(id) = self.first_due(self.stamp) else { break };
+            self.fire(id);
+        }
+        let mut forgotten: Vec<(u64, u64)> = self
+            .sessions
+            .iter()
+            .filter_map(|session| Some((session.lapsed?, session.id)))
+            .filter(|(lapsed, _)| lapsed + SESSION_RETENTION_MS <= self.stamp)
+            .collect();
+        forgotten.sort_unstable();
+        forgotten.truncate(64);
+        self.sessions.retain(|session| !forgotten.iter().any(|(_, id)| *id == session.id));
+
+        let outcomes = entry.commands.iter().map(|command| match self.command(command) {
+            Ok(outcome) => outcome,
+            Err(reject) => Outcome::Rejected(reject),
+        });
+        let outcomes = outcomes.collect();
+        Applied { outcomes, ended: std::mem::take(&mut self.ended) }
+    }
+
+    pub(crate) fn wall(&self, stamp: u64) -> u64 {
+        u64::try_from((i128::from(stamp) + i128::from(self.offset)).max(0)).expect("fits")
+    }
+
+    pub(super) fn as_stamp(&self, time: Time) -> i128 {
+        match time {
+            Time::Stamp(at) => i128::from(at),
+            Time::Wall(at) => i128::from(at) - i128::from(self.offset),
+        }
+    }
+
+    pub(super) fn as_wall(&self, time: Time) -> Millis {
+        match time {
+            Time::Stamp(at) => Millis(self.wall(at)),
+            Time::Wall(at) => Millis(at),
+        }
+    }
+
+    pub(super) fn has_come(&self, time: Time, stamp: u64) -> bool {
+        match time {
+            Time::Stamp(at) => at <= stamp,
+            Time::Wall(at) => at <= self.wall(stamp),
+        }
+    }
+
+    pub(super) fn time(&self, when: When) -> Time {
+        match when {
+            When::After(delay_ms) => Time::Stamp(self.stamp + delay_ms),
+            When::At(at) => Time::Wall(at.0),
+        }
+    }
+
+    pub(super) fn order(&self, time: Time) -> u64 {
+        u64::try_from(self.as_stamp(time).max(0)).expect("fits")
+    }
+
+    pub(super) fn expired(&self, job: &Job, stamp: u64) -> bool {
+        job.expires.is_some_and(|expires| self.has_come(expires, stamp))
+    }
+
+    /// When something happens to a job by itself.
+    pub(crate) fn alarm(job: &Job) -> Option<Time> {
+        match job.state {
+            State::Reserved { deadline, .. } => Some(Time::Stamp(deadline)),
+            State::Ready { .. } | State::Buried(_) => job.expires,
+            State::Delayed => Some(match (job.due, job.expires) {
+                (Time::Stamp(due), Some(Time::Stamp(expires))) => Time::Stamp(due.min(expires)),
+                (Time::Wall(due), Some(Time::Wall(expires))) => Time::Wall(due.min(expires)),
+                (due, _) => due,
+            }),
+        }
+    }
+
+    /// The jobs whose time has come at a stamp, in order.
+    pub(crate) fn due(&self, stamp: u64) -> Vec<&Job> {
+        let come = |job: &&Job| Self::alarm(job).is_some_and(|alarm| self.has_come(alarm, stamp));
+        let mut due: Vec<&Job> = self.jobs.iter().filter(come).collect();
+        due.sort_by_key(|job| (Self::alarm(job).map(|alarm| self.as_stamp(alarm)), job.id));
+        due
+    }
+
+    fn first_due(&self, stamp: u64) -> Option<u64> {
+        self.due(stamp).first().map(|job| job.id)
+    }
+
+    /// The topics of the jobs that the next entry makes ready.
+    pub(crate) fn due_topics(&self, stamp: u64) -> Vec<TopicId> {
+        let becomes_ready = |job: &&&Job| {
+            let ready = match job.state {
+                State::Delayed => true,
+                State::Reserved { .. } => {
+                    let used_up = job.policy.attempts_max.is_some_and(|max| job.attempts >= max);
+                    !used_up && self.backoff(job) == 0
+                }
+                State::Ready { .. } | State::Buried(_) => false,
+            };
+            ready && !self.expired(job, stamp)
+        };
+        let due = self.due(stamp);
+        due.iter().take(DUE_PER_ENTRY_MAX).filter(becomes_ready).map(|job| topic_id(job.topic)).collect()
+    }
+
+    #[expect(clippy::unused_self, reason = "reads as a question to the model")]
+    fn backoff(&self, job: &Job) -> u64 {
+        job.policy.backoff.as_ref().map_or(0, |backoff| wait_ms(backoff, JobId(job.id), job.attempts))
+    }
+
+    /// When the next thing happens by itself after a stamp.
+    pub(crate) fn next_alarm(&self, after: u64) -> Option<u64> {
+        let alarms = self.jobs.iter().filter_map(Self::alarm).map(|alarm| self.order(alarm));
+        alarms.filter(|at| *at > after).min()
+    }
+
+    fn fire(&mut self, id: u64) {
+        let job = self.find(id);
+        match job.state {
+            State::Reserved { fence, .. } => {
+                self.ended.push(Lease { job: JobId(id), fence: Fence(fence) });
+                self.fail(id, None);
+            }
+            _ if self.expired(job, self.stamp) => self.expire(id),
+            _ => self.ready(id),
+        }
+    }
+
+    pub(super) fn fail(&mut self, id: u64, delay_ms: Option<u64>) {
+        let job = self.find(id).clone();
+        let wait = delay_ms.unwrap_or(self.backoff(&job));
+        if self.expired(&job, self.stamp) {
+            self.expire(id);
+        } else if job.policy.attempts_max.is_some_and(|max| job.attempts >= max) {
+            self.find_mut(id).state = State::Buried(BuryReason::AttemptsUsedUp);
+        } else if wait == 0 {
+            self.ready(id);
+        } else {
+            let due = Time::Stamp(self.stamp + wait);
+            let job = self.find_mut(id);
+            (job.state, job.due) = (State::Delayed, due);
+        }
+    }
+
+    pub(super) fn ready(&mut self, id: u64) {
+        let order = self.order(self.find(id).due);
+        self.find_mut(id).state = State::Ready { order };
+    }
+
+    pub(super) fn expire(&mut self, id: u64) {
+        let job = self.remove(id);
+        self.topics[job.topic].expired += 1;
+    }
+
+    pub(super) fn remove(&mut self, id: u64) -> Job {
+        let place = self.jobs.iter().position(|job| job.id == id).expect("lives");
+        self.jobs.remove(place)
+    }
+
+    pub(super) fn find(&self, id: u64) -> &Job {
+        self.jobs.iter().find(|job| job.id == id).expect("lives")
+    }
+
+    pub(super) fn find_mut(&mut self, id: u64) -> &mut Job {
+        self.jobs.iter_mut().find(|job| job.id == id).expect("lives")
+    }
+
+    pub(super) fn session(&mut self, id: SessionId) -> Result<&mut Session, Reject> {
+        self.sessions.iter_mut().find(|session| session.id == id.0).ok_or(Reject::SessionUnknown)
+    }
+
+    pub(super) fn topic(&mut self, topic: TopicSelect<'_>, make: bool) -> Result<usize, Reject> {
+        let found = match topic {
+            TopicSelect::Id(id) => Some(id.0 as usize).filter(|id| *id < self.topics.len()),
+            TopicSelect::Name(name) => self.topics.iter().position(|topic| topic.name == name),
+        };
+        match (found, topic) {
+            (None, TopicSelect::Name(name)) if make => {
+                self.topics.push(Topic { name: name.to_owned(), ..Topic::default() });
+                Ok(self.topics.len() - 1)
+            }
+            (found, _) => found.ok_or(Reject::NotFound),
+        }
+    }
+
+    pub(crate) fn select(&mut self, job: &JobSelect<'_>) -> Result<u64, Reject> {
+        let found = match job {
+            JobSelect::Id(id) => self.jobs.iter().find(|job| job.id == id.0),
+            JobSelect::Key { topic, key } => {
+                let topic = self.topic(*topic, false)?;
+                self.jobs.iter().find(|job| job.topic == topic && job.key.as_deref() == Some(*key))
+            }
+        };
+        found.map(|job| job.id).ok_or(Reject::NotFound)
+    }
+
+    /// The job that a peek shows.
+    pub(crate) fn peek(&self, topic: usize) -> Option<u64> {
+        let ready = self.jobs.iter().filter(|job| job.topic == topic).filter_map(|job| match job.state {
+            State::Ready { order } => Some((job.priority, order, job.id)),
+            _ => None,
+        });
+        let delayed = |job: &&Job| job.topic == topic && matches!(job.state, State::Delayed);
+        let alarm = |job: &Job| Some((self.as_stamp(Self::alarm(job)?), job.id));
+        let first = self.jobs.iter().filter(delayed).filter_map(alarm).min();
+        ready.min().map(|turn| turn.2).or(first.map(|first| first.1))
+    }
+
+    pub(crate) fn view(&self, id: u64) -> JobView {
+        let job = self.find(id);
+        let (mut lease, mut buried) = (None, None);
+        let state = match job.state {
+            State::Delayed => JobState::Delayed,
+            State::Ready { .. } => JobState::Ready,
+            State::Reserved { fence, deadline, .. } => {
+                lease = Some((Fence(fence), Millis(deadline)));
+                JobState::Reserved
+            }
+            State::Buried(reason) => {
+                buried = Some(reason);
+                JobState::Buried
+            }
+        };
+        JobView {
+            id: JobId(id),
+            state,
+            topic: topic_id(job.topic),
+            priority: job.priority,
+            attempts: job.attempts,
+            due: self.as_wall(job.due),
+            ttr_ms: job.ttr_ms,
+            lease,
+            buried,
+            body: job.reference(),
+        }
+    }
+}
+
+impl Job {
+    pub(super) fn reference(&self) -> adjourn::engine::BodyRef {
+        let record = Record { key: self.key.as_deref(), attributes: &self.attributes, body: &self.body };
+        reference(self.place, &record)
+    }
+}
+
+pub(super) fn topic_id(topic: usize) -> TopicId {
+    TopicId(u32::try_from(topic).expect("few topics"))
+}
