@@ -201,12 +201,12 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
     let mut engine = both.engine;
     engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut both.bodies);
     let late = Millis(START + 1_000_000);
-    let moved = |engine: &Engine| engine.topic(TopicId(0)).expect("made").ready as usize;
+    let moved = |engine: &Engine| engine.topic(TopicId(0)).expect("made").ready;
     let mut due = 0;
     engine.due_topics(late, &mut |_| due += 1);
     assert_eq!(due, DUE_PER_ENTRY_MAX);
     engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
-    assert_eq!(moved(&engine), DUE_PER_ENTRY_MAX);
+    assert_eq!(moved(&engine), DUE_PER_ENTRY_MAX as u64);
     assert!(engine.is_overdue(late));
     // What was pushed first is due last; of the two that share the last time that moved, the lower id moved.
     for id in 1..=count as u64 {
@@ -215,7 +215,7 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
         assert_eq!(state, if waits { JobState::Delayed } else { JobState::Ready }, "{id}");
     }
     engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
-    assert_eq!(moved(&engine), count);
+    assert_eq!(moved(&engine), count as u64);
     assert!(!engine.is_overdue(late));
     engine.verify();
 }

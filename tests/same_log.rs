@@ -43,7 +43,9 @@ fn disturb(engine: &mut Engine, between: Between) {
 fn without_places(mut applied: Applied) -> Applied {
     for outcome in &mut applied.outcomes {
         if let Outcome::Granted(grants) = outcome {
-            grants.iter_mut().for_each(|grant| grant.body.place = 0);
+            for grant in grants {
+                grant.body.place = 0;
+            }
         }
     }
     applied

@@ -3,6 +3,8 @@
 //! A command is not a request: requests change with the protocol, commands are replayed for years. A field
 //! is only ever added in a new version of the [entry](super::entry) encoding.
 
+#![expect(clippy::ref_option_ref, reason = "the derived code borrows the key as it is")]
+
 use serde::{Deserialize, Serialize};
 
 use crate::types::{IfExists, JobId, Lease, SessionId, SessionSecret, TopicId, When};

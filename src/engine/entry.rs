@@ -107,6 +107,7 @@ fn options() -> impl Options {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
 mod tests {
     use super::*;
     use crate::engine::command::{NewJob, TopicSelect};

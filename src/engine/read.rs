@@ -85,8 +85,9 @@ impl Engine {
         self.timers.next_after(self.clock.at(after))
     }
 
-    /// Collects what comes due until `stamp`, in at most `budget` steps, so that an entry finds it done.
-    /// Returns whether it is complete.
+    /// Puts what comes due until `stamp` in order, in at most `budget` steps of one timer each, so that an entry finds it
+    /// done. Returns whether it is complete. Looking a few seconds ahead of the clock spreads the work; looking hours
+    /// ahead makes setting and cancelling timers of that time cost O(log n).
     pub fn prepare(&mut self, stamp: Millis, budget: usize) -> bool {
         self.timers.prepare(self.clock.at(stamp), budget)
     }
@@ -129,16 +130,12 @@ impl Engine {
 
     /// A hash of the whole state: equal on every replica at the same index.
     pub fn state_hash(&self) -> u128 {
-        let mut scalars = Element::new(Kind::Scalars)
-            .u8(self.group.0)
-            .u64(self.clock.stamp.0)
-            .u64(self.clock.offset_ms.cast_unsigned())
-            .u64(self.last_job)
-            .u64(self.last_fence)
-            .u64(self.sessions.last())
-            .u64(self.finished.first())
-            .u8(u8::from(self.key_secret.is_some()));
-        scalars.put(&self.key_secret.unwrap_or_default());
+        let mut scalars = Element::new(Kind::Scalars);
+        scalars.word(self.group.0.into()).word(u64::from(self.key_secret.is_some()));
+        scalars.wide(u128::from_le_bytes(self.key_secret.unwrap_or_default()));
+        scalars.word(self.clock.stamp.0).word(self.clock.offset_ms.cast_unsigned());
+        scalars.word(self.last_job).word(self.last_fence);
+        scalars.word(self.sessions.last()).word(self.finished.first());
         self.sum.with(scalars.hash())
     }
 

@@ -183,8 +183,8 @@ impl Sessions {
 impl Session {
     fn hash(&self, id: SessionId, (start, pushed): (u64, u128)) -> u128 {
         let lapsed = self.lapsed.map_or(u64::MAX, |lapsed| lapsed.0);
-        let mut element = Element::new(Kind::Session).u64(id.0).u8(u8::from(self.leases_outlive));
-        element.put(&self.secret.0);
-        element.u64(lapsed).u64(start).u128(pushed).hash()
+        let mut element = Element::new(Kind::Session);
+        element.word(id.0).word(u64::from(self.leases_outlive)).wide(u128::from_le_bytes(self.secret.0));
+        element.word(lapsed).word(start).wide(pushed).hash()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::hash::{Element, Kind, Sum};
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
@@ -175,9 +177,9 @@ impl Topic {
 
     fn hash(&self, id: TopicId) -> u128 {
         let Totals { pushed, finished, deleted, expired } = self.totals;
-        let mut element = Element::new(Kind::Topic).u32(id.0).u8(u8::from(self.paused));
-        element = element.u64(pushed).u64(finished).u64(deleted).u64(expired);
-        element.put(self.name.as_str().as_bytes());
+        let mut element = Element::new(Kind::Topic);
+        element.pair(id.0, u32::from(self.paused)).word(pushed).word(finished).word(deleted).word(expired);
+        element.wide(xxh3_128(self.name.as_str().as_bytes()));
         element.hash()
     }
 }

@@ -1,5 +1,7 @@
 //! What each command does to the model.
 
+#![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
+
 use std::collections::BTreeMap;
 
 use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, TopicSelect};

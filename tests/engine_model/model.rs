@@ -1,5 +1,7 @@
 //! The queue, as simple as it can be said: lists that are searched from one end to the other.
 
+#![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
+
 use std::collections::BTreeMap;
 
 use adjourn::engine::{

@@ -3,6 +3,8 @@
 //! A lease or a job can only be named once it is known, so steps name them by number, and are made concrete when their turn
 //! comes.
 
+#![expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
+
 use adjourn::engine::{Command, JobSelect, NewJob, TopicSelect};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, IfExists, JobId, Lease, Millis, SessionId, SessionSecret,
