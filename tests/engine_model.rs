@@ -219,3 +219,61 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
     assert!(!engine.is_overdue(late));
     engine.verify();
 }
+
+/// What no proposer would send: the log could still hold it.
+#[test]
+fn extreme_values_do_no_harm() {
+    let mut engine = Engine::new(GroupId(255));
+    let mut bodies = KeptBodies::default();
+    let push = |session, due, attributes: &'static [u8]| Command::Push {
+        session: SessionId(session),
+        sequence: u64::MAX - 1,
+        topic: TopicSelect::Name("t"),
+        jobs: vec![
+            NewJob {
+                due,
+                priority: u32::MAX,
+                ttr_ms: 0,
+                if_exists: IfExists::Reject,
+                key: Some(b""),
+                attributes,
+                body: b"x",
+            };
+            3
+        ],
+    };
+    let reserve = |topics: &[u32]| Command::Reserve {
+        session: SessionId(1),
+        topics: topics.iter().copied().map(TopicId).collect(),
+        jobs_max: u32::MAX,
+        bytes_max: u64::MAX,
+    };
+    let whens =
+        [0, 1, u64::MAX / 2, u64::MAX].into_iter().flat_map(|at| [When::After(at), When::At(Millis(at))]);
+    let whens: Vec<When> = whens.collect();
+    for stamp in [0, 1, 1 << 40, u64::MAX - 1, u64::MAX] {
+        for offset_ms in [i64::MIN, -1, 0, i64::MAX] {
+            let secret = SessionSecret::default();
+            let mut commands = vec![Command::SessionOpen { secret, leases_outlive: false }];
+            commands.push(Command::ClockOffset { offset_ms });
+            commands.push(Command::TopicPause { topic: TopicSelect::Name(" no topic "), paused: true });
+            commands.push(Command::TopicPause { topic: TopicSelect::Id(TopicId(u32::MAX)), paused: true });
+            for due in &whens {
+                commands.push(push(1, *due, &[]));
+                commands.push(push(0, *due, &[9, 0, 255, 255, 1]));
+                commands.push(reserve(&[0, u32::MAX]));
+                let job = JobSelect::Key { topic: TopicSelect::Name("t"), key: b"" };
+                commands.push(Command::Reschedule { job, due: *due });
+                commands.push(Command::Delete { job });
+            }
+            let applied = engine.apply(&Entry { stamp: Millis(stamp), commands }, &mut bodies);
+            assert!(applied.outcomes.iter().any(|outcome| matches!(outcome, Outcome::Changed { .. })));
+            for at in [0, stamp, u64::MAX] {
+                engine.due_topics(Millis(at), &mut |_| {});
+                engine.next_deadline_after(Millis(at));
+                engine.prepare(Millis(at), 10);
+            }
+            engine.verify();
+        }
+    }
+}

@@ -35,7 +35,7 @@ impl Engine {
             JobState::Reserved => return Err(Reject::Reserved),
             JobState::Buried => return Err(Reject::WrongState),
         }
-        if job.expires().is_some_and(|expires| self.clock.as_stamp(expires) <= self.clock.as_stamp(due)) {
+        if job.expires().is_some_and(|expires| self.clock.expires_before(expires, due)) {
             return Err(Reject::ExpiresBeforeDue);
         }
         let clock = self.clock;

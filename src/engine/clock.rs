@@ -63,6 +63,11 @@ impl Clock {
         Moment { line: Line::Stamp, at: self.stamp.after(delay_ms).0 }
     }
 
+    /// Whether a job that expires then could not be ready first, if it were due at `due`.
+    pub(super) fn expires_before(self, expires: Moment, due: Moment) -> bool {
+        self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp.0))
+    }
+
     /// A moment as a stamp, with the offset as it is now. It may lie before the first stamp there is.
     pub(super) fn as_stamp(self, moment: Moment) -> i128 {
         match moment.line {

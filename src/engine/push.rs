@@ -59,11 +59,9 @@ impl Engine {
     fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, bodies: &mut impl BodyStore) -> PushOutcome {
         let due = self.clock.resolve(new.due);
         let retry = Retry::read(new.attributes, self.clock);
-        if let Some(expires) = retry.as_ref().and_then(|retry| retry.expires) {
-            let earliest = self.clock.as_stamp(due).max(i128::from(self.clock.stamp.0));
-            if self.clock.as_stamp(expires) <= earliest {
-                return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
-            }
+        let expires = retry.as_ref().and_then(|retry| retry.expires);
+        if expires.is_some_and(|expires| self.clock.expires_before(expires, due)) {
+            return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
         }
         let identity = new.key.map(|key| self.identity(topic, key));
         let mut replaces = false;

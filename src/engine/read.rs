@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// A stamp after `after` at which to look again: no timer fires between the two. It is the first timer's own
-    /// stamp when that is near, and a little before it when it is far; `None` if there is no timer.
+    /// stamp when that is near, and a little before it when it is far; `None` if there is no timer. What fires at `after` or before is for [`Engine::is_overdue`] to say.
     pub fn next_deadline_after(&mut self, after: Millis) -> Option<Millis> {
         self.timers.next_after(self.clock.at(after))
     }

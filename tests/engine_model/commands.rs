@@ -306,7 +306,8 @@ impl Model {
             State::Buried(_) => return Err(Reject::WrongState),
             State::Delayed | State::Ready { .. } => {}
         }
-        if job.expires.is_some_and(|expires| self.as_stamp(expires) <= self.as_stamp(due)) {
+        let ready_at = self.as_stamp(due).max(i128::from(self.stamp));
+        if job.expires.is_some_and(|expires| self.as_stamp(expires) <= ready_at) {
             return Err(Reject::ExpiresBeforeDue);
         }
         self.find_mut(id).due = due;
