@@ -20,5 +20,8 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod storage;
 
+#[cfg(feature = "client")]
+pub mod client;
+
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,0 +1,59 @@
+//! How long to wait between attempts to reconnect.
+//!
+//! Exponential, with full jitter: each wait is drawn evenly between nothing and a bound that doubles. Clients that
+//! lost the same server so come back spread over time, not all at once. (M. Brooker, "Exponential Backoff And Jitter", 2015.)
+
+use std::time::Duration;
+
+/// The bound of the first wait, in milliseconds.
+const FIRST_MS_MAX: u64 = 50;
+
+/// The waits of one row of attempts.
+#[derive(Debug)]
+pub(super) struct Reconnects {
+    bound_ms: u64,
+    bound_ms_max: u64,
+}
+
+impl Reconnects {
+    /// No wait is longer than `wait_ms_max`.
+    pub(super) fn new(wait_ms_max: u64) -> Self {
+        Self { bound_ms: FIRST_MS_MAX.min(wait_ms_max), bound_ms_max: wait_ms_max }
+    }
+
+    /// The next wait; `dice` is any random number.
+    pub(super) fn wait(&mut self, dice: u64) -> Duration {
+        let wait_ms = dice % (self.bound_ms + 1);
+        self.bound_ms = self.bound_ms.saturating_mul(2).min(self.bound_ms_max);
+        Duration::from_millis(wait_ms)
+    }
+
+    /// The connection is good again: start over.
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.bound_ms_max);
+    }
+}
+
+/// A random number. Without the system's entropy all clients wait the full bound, which is safe.
+pub(super) fn dice() -> u64 {
+    getrandom::u64().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_doubles_up_to_the_maximum_and_starts_over() {
+        let mut reconnects = Reconnects::new(120);
+        let longest = |reconnects: &mut Reconnects| {
+            let bound_ms = reconnects.bound_ms;
+            reconnects.wait(bound_ms).as_millis()
+        };
+        let waits: Vec<_> = (0..4).map(|_| longest(&mut reconnects)).collect();
+        assert_eq!(waits, [50, 100, 120, 120]);
+        reconnects.reset();
+        assert_eq!(longest(&mut reconnects), 50);
+        assert_eq!(Reconnects::new(0).wait(7), Duration::ZERO);
+    }
+}

@@ -1,0 +1,381 @@
+//! The client's calls: one for each request of the protocol.
+
+use std::sync::Arc;
+
+use super::config::ClientConfig;
+use super::connection;
+use super::error::ClientError;
+use super::feed::Feed;
+use super::producer::job_id;
+use super::shared::{Handle, Shared};
+use super::subscription::Subscription;
+use super::ticket::{PushTicket, SettleTicket, Ticket};
+use crate::protocol::{
+    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
+    SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
+};
+use crate::types::{JobId, JobState, Lease, Millis, TopicName, When};
+
+/// A client of one queue: a session, and the connection that carries it at the time.
+///
+/// Cheap to clone; all clones share session and connection. When the last one is dropped, the connection is
+/// closed and the session's grace begins; [`close`](Self::close) ends the session at once.
+///
+/// Every call returns when its answer came. Call as many as you like at the same time: their requests share
+/// writes, and no answer waits for another.
+#[derive(Clone, Debug)]
+pub struct Client {
+    handle: Arc<Handle>,
+}
+
+/// What became of one job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The job's id.
+    pub job: JobId,
+    /// The state it is in now; for `delete`, the one it was in.
+    pub state: JobState,
+    /// When it is due.
+    pub due: Millis,
+}
+
+impl Client {
+    /// Connects and opens a session. Must be called within a tokio runtime: a task of it keeps the connection.
+    ///
+    /// Fails with [`ClientError::CannotConnect`] when no server answers within
+    /// [`connect_timeout_ms`](ClientConfig::connect_timeout_ms), with [`ClientError::Refused`] when one answers but does not want this
+    /// client. Once connected, the client reconnects by itself until it is closed.
+    pub async fn connect(config: ClientConfig) -> Result<Self, ClientError> {
+        connection::open(config).await.map(|handle| Self { handle: Arc::new(handle) })
+    }
+
+    /// What the server said when it was connected to last: the session, the limits, the members of the cluster.
+    pub fn welcome(&self) -> Arc<Welcome> {
+        self.shared().welcome()
+    }
+
+    /// How often the connection was lost and made again.
+    pub fn reconnects(&self) -> u64 {
+        self.shared().reconnects()
+    }
+
+    /// Pushes jobs; one result per job, in order. More than fits into one request is sent as several.
+    ///
+    /// A refusal of one job (for example [`ErrorCode::KeyExists`]) is its [`PushResult`]. When an error is returned for several
+    /// requests' worth of jobs, those of the requests before it may be in the queue.
+    pub async fn push(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<Vec<PushResult>, ClientError> {
+        let mut jobs = jobs;
+        let mut tickets = Vec::new();
+        while !jobs.is_empty() {
+            let fitting = self.fitting(topic, &jobs)?;
+            let rest = jobs.split_off(fitting);
+            tickets.push(self.push_detached(topic, jobs)?);
+            jobs = rest;
+        }
+        let mut results = Vec::new();
+        for ticket in tickets {
+            results.append(&mut ticket.await?);
+        }
+        Ok(results)
+    }
+
+    /// Pushes one job and returns its id, or the id of the job that lives if the push said
+    /// [`IfExists::Keep`](crate::types::IfExists). A refusal is a [`ClientError::ItemRefused`].
+    pub async fn push_one(&self, topic: &TopicName, job: NewJob) -> Result<JobId, ClientError> {
+        let results = self.push_detached(topic, vec![job])?.await?;
+        job_id(results.first())
+    }
+
+    /// Hands one PUSH to the connection without waiting for its answer: the ticket is the answer. To keep many under way,
+    /// hold many tickets. Tickets of one client are carried out in the order of these calls.
+    ///
+    /// [`ClientError::TooLarge`] if the jobs do not fit into one request; [`push`](Self::push) splits them.
+    pub fn push_detached(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<PushTicket, ClientError> {
+        let push = Request::Push(Push { topic: topic.clone(), sequence: 0, jobs });
+        self.submit(push, |response| match response {
+            Response::Pushed(results) => Ok(results),
+            other => Err(other),
+        })
+    }
+
+    /// Reserves jobs: waits until some are there, up to `wait_ms`, and returns what is there, up to `jobs_max`; nothing
+    /// when the wait was over first. `jobs_max` beyond the server's limit is lowered to it.
+    pub async fn reserve(&self, reserve: Reserve) -> Result<Vec<Delivered>, ClientError> {
+        let mut reserve = reserve;
+        reserve.jobs_max = reserve.jobs_max.min(self.shared().limits().reserve_jobs_max);
+        let ticket = self.submit(Request::Reserve(reserve), |response| match response {
+            Response::Reserved(jobs) => Ok(jobs),
+            other => Err(other),
+        })?;
+        let mut reserving = Reserving { client: self, ticket };
+        (&mut reserving.ticket).await
+    }
+
+    /// Asks for jobs as they become ready, as long as fewer than `credit_jobs` jobs and `credit_bytes` bytes are held. Settling a
+    /// job makes room for the next.
+    pub async fn subscribe(&self, subscribe: Subscribe) -> Result<Subscription, ClientError> {
+        let credit_jobs = subscribe.credit_jobs;
+        let feed = Arc::new(Feed::new(credit_jobs));
+        let (id, acknowledged) = self.shared().subscribe(subscribe, Arc::clone(&feed))?;
+        let subscription = Subscription::new(self.clone(), id, feed);
+        Ticket::new(acknowledged, |response| match response {
+            Response::Subscribed => Ok(()),
+            other => Err(other),
+        })
+        .await?;
+        Ok(subscription)
+    }
+
+    /// Says that jobs are done: they are removed. One result per lease, in order.
+    pub async fn finish(&self, leases: Vec<Lease>) -> Result<Vec<SettleResult>, ClientError> {
+        self.settle(leases, |leases| Request::Finish { leases }).await
+    }
+
+    /// [`finish`](Self::finish) without waiting for the answer: the ticket is the answer. [`ClientError::TooLarge`] if there
+    /// are more leases than one request takes.
+    pub fn finish_detached(&self, leases: Vec<Lease>) -> Result<SettleTicket, ClientError> {
+        self.settle_detached(leases, |leases| Request::Finish { leases })
+    }
+
+    /// Gives jobs back, to be attempted again after `delay_ms`; `None` follows each job's backoff, and is at once without
+    /// one. One result per lease, in order.
+    pub async fn release(
+        &self,
+        leases: Vec<Lease>,
+        delay_ms: Option<u64>,
+    ) -> Result<Vec<SettleResult>, ClientError> {
+        self.settle(leases, |leases| Request::Release { leases, delay_ms }).await
+    }
+
+    /// Starts the leases anew, to run for `ttr_ms` from now; `None` takes each job's own. One result per lease, in order.
+    pub async fn touch(
+        &self,
+        leases: Vec<Lease>,
+        ttr_ms: Option<u32>,
+    ) -> Result<Vec<SettleResult>, ClientError> {
+        self.settle(leases, |leases| Request::Touch { leases, ttr_ms }).await
+    }
+
+    /// Sets jobs aside until somebody kicks them. One result per lease, in order.
+    pub async fn bury(&self, leases: Vec<Lease>) -> Result<Vec<SettleResult>, ClientError> {
+        self.settle(leases, |leases| Request::Bury { leases }).await
+    }
+
+    /// Reads one job; `None` if there is no such job: finished, deleted, expired or never there.
+    pub async fn get(&self, job: JobRef) -> Result<Option<JobReport>, ClientError> {
+        self.job_or_none(Request::Get(job)).await
+    }
+
+    /// Removes one job, whatever its state. [`ErrorCode::NotFound`] if there is none.
+    pub async fn delete(&self, job: JobRef) -> Result<Changed, ClientError> {
+        self.change(Request::Delete(job)).await
+    }
+
+    /// Gives one delayed, ready or buried job a new due time.
+    pub async fn reschedule(&self, job: JobRef, due: When) -> Result<Changed, ClientError> {
+        self.change(Request::Reschedule { job, due }).await
+    }
+
+    /// Makes one delayed job ready at once.
+    pub async fn run_now(&self, job: JobRef) -> Result<Changed, ClientError> {
+        self.change(Request::RunNow(job)).await
+    }
+
+    /// Makes one buried job ready; its attempts start at 0 again.
+    pub async fn kick(&self, job: JobRef) -> Result<Changed, ClientError> {
+        self.change(Request::Kick(job)).await
+    }
+
+    /// Stops the reserving of a topic's jobs.
+    pub async fn pause(&self, topic: &TopicName) -> Result<(), ClientError> {
+        self.done(Request::Pause { topic: topic.clone() }).await
+    }
+
+    /// Starts the reserving of a topic's jobs again.
+    pub async fn resume(&self, topic: &TopicName) -> Result<(), ClientError> {
+        self.done(Request::Resume { topic: topic.clone() }).await
+    }
+
+    /// Reads the job of a topic that would be next, without reserving it: the first ready one, else the first delayed
+    /// one. `None` if there is neither.
+    pub async fn peek(&self, topic: &TopicName) -> Result<Option<JobReport>, ClientError> {
+        self.job_or_none(Request::Peek { topic: topic.clone() }).await
+    }
+
+    /// Counts by topic.
+    pub async fn topics(&self) -> Result<Vec<TopicReport>, ClientError> {
+        let answer = self.submit(Request::Topics, |response| match response {
+            Response::Topics(topics) => Ok(topics),
+            other => Err(other),
+        });
+        answer?.await
+    }
+
+    /// Counts of the whole queue, and by topic.
+    pub async fn stats(&self) -> Result<StatsReport, ClientError> {
+        let answer = self.submit(Request::Stats, |response| match response {
+            Response::Stats(stats) => Ok(*stats),
+            other => Err(other),
+        });
+        answer?.await
+    }
+
+    /// Asks whether the server is there. Returns its wall clock.
+    pub async fn ping(&self) -> Result<Millis, ClientError> {
+        let answer = self.submit(Request::Ping, |response| match response {
+            Response::Pong { now } => Ok(now),
+            other => Err(other),
+        });
+        answer?.await
+    }
+
+    /// Ends the session, when what was asked before is answered: its leases are given back at once (unless they
+    /// outlive it). From this call on every other call of every clone fails with [`ClientError::Closed`], and so do reserves that
+    /// still wait.
+    pub async fn close(&self) -> Result<(), ClientError> {
+        let answer = self.shared().close()?;
+        let done = Ticket::new(answer, done_or_other).await;
+        self.handle.stop();
+        done
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        self.handle.shared()
+    }
+
+    /// Gives leased jobs back that nobody here wants any more. Nobody waits for the answer.
+    pub(super) fn give_back(&self, jobs: &[Delivered]) {
+        let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
+        self.shared().give_back(&leases);
+    }
+
+    pub(super) fn submit<T>(
+        &self,
+        request: Request,
+        read: fn(Response) -> Result<T, Response>,
+    ) -> Result<Ticket<T>, ClientError> {
+        self.shared().submit(request).map(|answer| Ticket::new(answer, read))
+    }
+
+    async fn settle(
+        &self,
+        leases: Vec<Lease>,
+        request: impl Fn(Vec<Lease>) -> Request,
+    ) -> Result<Vec<SettleResult>, ClientError> {
+        let leases_max = self.shared().limits().leases_max.max(1);
+        if leases.len() <= leases_max {
+            return if leases.is_empty() {
+                Ok(Vec::new())
+            } else {
+                self.settle_detached(leases, request)?.await
+            };
+        }
+        let tickets: Result<Vec<_>, _> =
+            leases.chunks(leases_max).map(|part| self.settle_detached(part.to_vec(), &request)).collect();
+        let mut results = Vec::with_capacity(leases.len());
+        for ticket in tickets? {
+            results.append(&mut ticket.await?);
+        }
+        Ok(results)
+    }
+
+    fn settle_detached(
+        &self,
+        leases: Vec<Lease>,
+        request: impl Fn(Vec<Lease>) -> Request,
+    ) -> Result<SettleTicket, ClientError> {
+        self.submit(request(leases), |response| match response {
+            Response::Settled(results) => Ok(results),
+            other => Err(other),
+        })
+    }
+
+    async fn change(&self, request: Request) -> Result<Changed, ClientError> {
+        let answer = self.submit(request, |response| match response {
+            Response::Changed { job, state, due } => Ok(Changed { job, state, due }),
+            other => Err(other),
+        });
+        answer?.await
+    }
+
+    async fn done(&self, request: Request) -> Result<(), ClientError> {
+        self.submit(request, done_or_other)?.await
+    }
+
+    async fn job_or_none(&self, request: Request) -> Result<Option<JobReport>, ClientError> {
+        let answer = self.submit(request, |response| match response {
+            Response::Job(report) => Ok(*report),
+            other => Err(other),
+        });
+        match answer?.await {
+            Err(ClientError::Refused(reply)) if reply.code == ErrorCode::NotFound => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// How many of the first jobs fit into one request: at least one.
+    fn fitting(&self, topic: &TopicName, jobs: &[NewJob]) -> Result<usize, ClientError> {
+        if jobs.len() == 1 {
+            return Ok(1);
+        }
+        let limits = self.shared().limits();
+        limits.check_bodies(jobs)?;
+        let mut bytes = push_bytes(topic);
+        let fits = |job: &&NewJob| {
+            bytes += job_bytes(job);
+            bytes <= limits.frame_bytes_max
+        };
+        Ok(jobs.iter().take(limits.push_jobs_max).take_while(fits).count().max(1))
+    }
+}
+
+fn done_or_other(response: Response) -> Result<(), Response> {
+    match response {
+        Response::Done => Ok(()),
+        other => Err(other),
+    }
+}
+
+/// A reserve that is waited for. Dropped with its call, it gives back what had come.
+struct Reserving<'a> {
+    client: &'a Client,
+    ticket: Ticket<Vec<Delivered>>,
+}
+
+impl Drop for Reserving<'_> {
+    fn drop(&mut self) {
+        if let Some(jobs) = self.ticket.withdraw() {
+            self.client.give_back(&jobs);
+        }
+    }
+}
+
+/// What the length field of a PUSH without a job says.
+pub(super) fn push_bytes(topic: &TopicName) -> usize {
+    const HEADER_AND_FIELDS: usize = 8 + 8 + 1 + 6;
+    HEADER_AND_FIELDS + topic.as_str().len()
+}
+
+/// How much a job adds to it.
+pub(super) fn job_bytes(job: &NewJob) -> usize {
+    const FIXED: usize = 26;
+    let key_bytes = job.key.as_ref().map_or(0, |key| key.as_bytes().len());
+    FIXED + key_bytes + job.attributes.as_bytes().len() + job.body.len()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+    use crate::protocol::RequestId;
+    #[test]
+    fn the_size_of_a_push_is_known_before_it_is_encoded() {
+        let topic: TopicName = "orders".parse().unwrap();
+        let jobs = vec![NewJob::new("body").key("key".parse().unwrap()), NewJob::new("")];
+        let counted = push_bytes(&topic) + jobs.iter().map(job_bytes).sum::<usize>();
+        let frame_bytes = Request::Push(Push { topic, sequence: 1, jobs })
+            .encode(RequestId(1), &mut bytes::BytesMut::new());
+        assert_eq!(counted, frame_bytes - 4);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a client is told before it connects.
+
+use bytes::Bytes;
+
+/// How to reach a server, and how patient to be. [`ClientConfig::new`] fills in everything but the address.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// Where the server listens, as `host:port`; several addresses are separated by commas and tried in turn.
+    pub server: String,
+    /// What the client calls itself, for the server's logs; at most 64 bytes.
+    pub name: String,
+    /// The authentication token, at most 256 bytes; empty for none.
+    pub token: Bytes,
+    /// Leases run to their deadline whatever becomes of this client, [`close`](super::Client::close) included. For
+    /// programs that reserve in one process and finish in another.
+    pub leases_outlive: bool,
+    /// How long one attempt to connect may take, HELLO included, in milliseconds. [`connect`](super::Client::connect)
+    /// fails after this time; a client that lost its connection goes on trying.
+    pub connect_timeout_ms: u64,
+    /// How long a call may wait for its answer, in milliseconds, all reconnects included; 0 for no bound. The
+    /// wait of a [`reserve`](super::Client::reserve) is added to it.
+    pub request_timeout_ms: u64,
+    /// A frame from each side at least so often, in milliseconds; 0 lets the server say. After twice this time
+    /// without a frame the connection counts as lost.
+    pub heartbeat_ms: u32,
+    /// The longest wait between two attempts to reconnect, in milliseconds. The first is at most 50 ms; it doubles
+    /// from attempt to attempt, and a random part of it is waited.
+    pub reconnect_wait_ms_max: u64,
+}
+
+impl ClientConfig {
+    /// A usual client of the server at `server` (`host:port`).
+    pub fn new(server: impl Into<String>) -> Self {
+        Self {
+            server: server.into(),
+            name: concat!("adjourn-client/", env!("CARGO_PKG_VERSION")).to_owned(),
+            token: Bytes::new(),
+            leases_outlive: false,
+            connect_timeout_ms: 5_000,
+            request_timeout_ms: 30_000,
+            heartbeat_ms: 0,
+            reconnect_wait_ms_max: 1_000,
+        }
+    }
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self::new("127.0.0.1:7440")
+    }
+}

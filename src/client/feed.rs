@@ -1,0 +1,131 @@
+//! Jobs of one subscription that came and were not taken yet.
+//!
+//! The connection puts jobs in, the [`Subscription`](super::Subscription) takes them out. A job whose lease has run out meanwhile is
+//! never handed out: somebody else may have it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::error::ClientError;
+use crate::protocol::Delivered;
+
+/// The jobs, and whether more can come.
+#[derive(Debug)]
+pub(super) struct Feed {
+    buffer: Mutex<Buffer>,
+    news: Notify,
+    /// More jobs than this in memory, and those with dead leases are cleared away.
+    jobs_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Buffer {
+    jobs: VecDeque<(Instant, Delivered)>,
+    end: Option<End>,
+}
+
+/// Why no more jobs come.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// The subscriber left.
+    Left,
+    /// The subscription failed.
+    Failed(ClientError),
+}
+
+/// What there was to take.
+enum Taken {
+    Job(Delivered),
+    /// There will be no more.
+    End,
+    /// Not yet.
+    Nothing,
+}
+
+impl Feed {
+    /// The feed of a subscription with credit for so many jobs.
+    pub(super) fn new(credit_jobs: u32) -> Self {
+        let jobs_max = usize::try_from(credit_jobs).unwrap_or(usize::MAX).saturating_mul(2);
+        Self { buffer: Mutex::default(), news: Notify::new(), jobs_max }
+    }
+
+    /// Takes jobs in; gives them back if nobody wants them any more.
+    pub(super) fn deliver(&self, now: Instant, jobs: Vec<Delivered>) -> Result<(), Vec<Delivered>> {
+        let mut buffer = self.lock();
+        if buffer.end.is_some() {
+            return Err(jobs);
+        }
+        buffer.jobs.extend(jobs.into_iter().map(|job| (now, job)));
+        if buffer.jobs.len() > self.jobs_max {
+            buffer.jobs.retain(|(came, job)| ttr_left(*came, job, now).is_some());
+        }
+        drop(buffer);
+        self.news.notify_one();
+        Ok(())
+    }
+
+    /// The next job whose lease still runs; `None` when none can come any more.
+    pub(super) async fn next(&self) -> Option<Delivered> {
+        loop {
+            match self.take(Instant::now()) {
+                Taken::Job(job) => return Some(job),
+                Taken::End => return None,
+                Taken::Nothing => self.news.notified().await,
+            }
+        }
+    }
+
+    /// The leases of what is in memory are over.
+    pub(super) fn forget(&self) {
+        self.lock().jobs.clear();
+    }
+
+    /// No more jobs come. The first reason stays.
+    pub(super) fn end(&self, end: End) {
+        let mut buffer = self.lock();
+        let failed = matches!(end, End::Failed(_));
+        buffer.end.get_or_insert(end);
+        if failed {
+            buffer.jobs.clear();
+        }
+        drop(buffer);
+        self.news.notify_one();
+    }
+
+    /// The subscriber leaves; what it did not take.
+    pub(super) fn leave(&self) -> Vec<Delivered> {
+        self.end(End::Left);
+        self.lock().jobs.drain(..).map(|(_, job)| job).collect()
+    }
+
+    /// Why no more jobs come, if so.
+    pub(super) fn ended(&self) -> Option<End> {
+        self.lock().end.clone()
+    }
+
+    fn take(&self, now: Instant) -> Taken {
+        let mut buffer = self.lock();
+        while let Some((came, mut job)) = buffer.jobs.pop_front() {
+            if let Some(left_ms) = ttr_left(came, &job, now) {
+                job.ttr_left_ms = left_ms;
+                return Taken::Job(job);
+            }
+        }
+        if buffer.end.is_some() { Taken::End } else { Taken::Nothing }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How much of the lease of a job that came at `came` is left, in milliseconds; `None` when it is over.
+fn ttr_left(came: Instant, job: &Delivered, now: Instant) -> Option<u32> {
+    let left =
+        Duration::from_millis(job.ttr_left_ms.into()).checked_sub(now.saturating_duration_since(came))?;
+    u32::try_from(left.as_millis()).ok().filter(|left_ms| *left_ms > 0)
+}

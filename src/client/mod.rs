@@ -1,0 +1,77 @@
+//! The async client: one connection, many requests under way at once, and a session that outlives the connection.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use adjourn::client::{Client, ClientConfig};
+//! use adjourn::protocol::{NewJob, Reserve};
+//!
+//! let client = Client::connect(ClientConfig::new("127.0.0.1:7440")).await?;
+//! let topic = "orders".parse()?;
+//! client.push_one(&topic, NewJob::new("close order 17").after(15 * 60_000)).await?;
+//!
+//! let reserve = Reserve { topics: vec![topic], jobs_max: 10, wait_ms: 5_000 };
+//! for job in client.reserve(reserve).await? {
+//!     println!("{:?}", job.body);
+//!     client.finish(vec![job.lease]).await?;
+//! }
+//! client.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Client`] has a call for every request of the protocol. On top of it, a [`Producer`] gathers jobs into batches, a
+//! [`Subscription`] yields jobs as they become ready, and a [`Worker`] runs a handler for each.
+//!
+//! # What happens when the connection is lost
+//!
+//! The client connects again, with growing and randomised waits, and resumes its session. Calls notice only the
+//! time it takes:
+//!
+//! - **Pushes** carry sequence numbers. Those without an answer are sent again under the same numbers, in the old order: the
+//!   queue takes each once. If the session could not be resumed, they end with [`ClientError::OutcomeUnknown`]: they are never
+//!   pushed a second time under new numbers.
+//! - **Reads**, `finish`, `release`, `touch`, `bury`, `delete`, `pause` and `resume` are sent again: doing them twice does what once does. But the
+//!   second answer may tell of the first: `STALE_LEASE` or `NOT_FOUND` after a reconnect can mean that it was done.
+//! - **`reschedule`, `run_now` and `kick`** that were sent end with [`ClientError::OutcomeUnknown`]: look with `get`.
+//! - **`reserve`** is sent again for the rest of its wait. Jobs of a lost answer stay leased until their ttr is over (or the session's grace,
+//!   if it was not resumed), and are then delivered again.
+//! - **Subscriptions** are made anew. Jobs that wait in a subscription's memory are dropped from it when the session's leases
+//!   were not kept: the queue delivers them again.
+//!
+//! A call that is not answered within [`ClientConfig::request_timeout_ms`] ends with [`ClientError::Timeout`], a push that was sent
+//! with [`ClientError::OutcomeUnknown`].
+//!
+//! # Dropping a call
+//!
+//! A call's future may be dropped at any time. The request, once sent, is carried out all the same. Jobs that come for a
+//! dropped `reserve` or [`Subscription`] are released at once.
+//!
+//! # What it must not know
+//!
+//! The queue's rules: it knows the types and the protocol, nothing of engine, storage or server.
+
+mod answers;
+mod backoff;
+mod calls;
+mod config;
+mod connection;
+mod error;
+mod feed;
+mod producer;
+mod pulse;
+mod reader;
+mod repeat;
+mod requests;
+mod shared;
+mod slots;
+mod subscription;
+mod ticket;
+mod worker;
+
+pub use calls::{Changed, Client};
+pub use config::ClientConfig;
+pub use error::{ClientError, Excess, ProtocolFault};
+pub use producer::{Producer, ProducerConfig, SendTicket};
+pub use subscription::Subscription;
+pub use ticket::{PushTicket, SettleTicket, Ticket};
+pub use worker::{Worker, WorkerConfig};

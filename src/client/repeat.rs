@@ -1,0 +1,123 @@
+//! What may be sent again after the connection was lost, request by request.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::time::Instant;
+
+use super::error::{ClientError, ProtocolFault};
+use super::feed::End;
+use super::slots::Open;
+use super::ticket::Outcome;
+use crate::protocol::{Request, RequestId, Response};
+
+/// The sequence numbers of a push.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// How many: one per job, none for other requests.
+    pub(super) jobs: u64,
+    /// The first, if it was given out.
+    pub(super) first: Option<u64>,
+}
+
+impl Open {
+    /// What the request ends with now that the connection is lost; `None` if it is to be sent (again).
+    pub(super) fn after_loss(&self, was_on_wire: bool, fault: Option<&ProtocolFault>) -> Option<Outcome> {
+        if self.left_subscription() || matches!(self.request, Request::Unsubscribe { .. }) {
+            // Subscriptions end with their connection.
+            return Some(Ok(Response::Done));
+        }
+        if self.feed.is_some() || !was_on_wire {
+            return None;
+        }
+        if let Some(fault) = fault {
+            return Some(Err(ClientError::Protocol(fault.clone())));
+        }
+        if self.waiter.is_none() && !matches!(self.request, Request::Release { .. }) {
+            // Its caller was told long ago that the outcome is unknown.
+            return Some(Err(ClientError::OutcomeUnknown));
+        }
+        (!self.repeatable()).then_some(Err(ClientError::OutcomeUnknown))
+    }
+
+    /// Whether carrying it out twice does no more than carrying it out once: a push by its numbers in the same
+    /// session, what settles by the lease's fence, the others by what they are.
+    pub(super) fn repeatable(&self) -> bool {
+        match self.request {
+            Request::Push(_)
+            | Request::Reserve(_)
+            | Request::Subscribe(_)
+            | Request::Finish { .. }
+            | Request::Release { .. }
+            | Request::Touch { .. }
+            | Request::Bury { .. }
+            | Request::Delete(_)
+            | Request::Pause { .. }
+            | Request::Resume { .. }
+            | Request::Get(_)
+            | Request::Peek { .. }
+            | Request::Topics
+            | Request::Stats
+            | Request::Ping
+            | Request::Goodbye => true,
+            // The job may have gone on meanwhile, and would be moved a second time.
+            Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_)
+            // These belong to one connection.
+            | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. } => false,
+        }
+    }
+
+    /// Whether it is a push of which a copy may have been carried out.
+    pub(super) fn doubtful_push(&self) -> bool {
+        self.doubts > 0 && matches!(self.request, Request::Push(_))
+    }
+
+    /// Whether it is a subscription whose subscriber left.
+    pub(super) fn left_subscription(&self) -> bool {
+        self.feed.as_ref().is_some_and(|feed| matches!(feed.ended(), Some(End::Left)))
+    }
+
+    /// Whether it would only fetch jobs for nobody.
+    pub(super) fn nobody_wants(&self) -> bool {
+        matches!(self.request, Request::Reserve(_))
+            && self.waiter.as_ref().is_none_or(tokio::sync::oneshot::Sender::is_closed)
+    }
+
+    /// Which sequence numbers it takes.
+    pub(super) fn numbers(&self) -> Numbers {
+        match &self.request {
+            Request::Push(push) => {
+                let jobs = u64::try_from(push.jobs.len()).unwrap_or(u64::MAX);
+                Numbers { jobs, first: (push.sequence != 0).then_some(push.sequence) }
+            }
+            _ => Numbers { jobs: 0, first: None },
+        }
+    }
+
+    /// How long the server may take on purpose.
+    pub(super) fn wait(&self) -> Duration {
+        match &self.request {
+            Request::Reserve(reserve) => Duration::from_millis(reserve.wait_ms),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Encodes it; a reserve asks for the rest of its wait. Returns the frame's bytes.
+    pub(super) fn encode(&mut self, now: Instant, id: RequestId, out: &mut BytesMut) -> usize {
+        let wait = self.wait();
+        let left = wait.saturating_sub(now.saturating_duration_since(self.accepted));
+        if let Request::Reserve(reserve) = &mut self.request {
+            let whole_ms = std::mem::replace(&mut reserve.wait_ms, millis(left));
+            let bytes = self.request.encode(id, out);
+            if let Request::Reserve(reserve) = &mut self.request {
+                reserve.wait_ms = whole_ms;
+            }
+            return bytes;
+        }
+        self.request.encode(id, out)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

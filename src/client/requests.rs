@@ -1,0 +1,474 @@
+//! What was asked and what is known of it: the client's state, without a socket and without a clock.
+//!
+//! Requests are accepted in order and encoded in that order into one output buffer, which the connection writes. An
+//! answer frees its slot. When the connection is lost, what has no answer goes back in line in its old order, and
+//! [`Requests::up`] decides what may be sent again.
+//!
+//! ```text
+//!   accept --> in line --> on the wire --> answered
+//!                 ^              |
+//!                 +--- down -----+--> outcome unknown (not safe to repeat, session lost)
+//! ```
+//!
+//! Promised: a push is encoded under new numbers only if no copy of it can have been carried out.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::error::{ClientError, Excess, ProtocolFault};
+use super::feed::{End, Feed};
+use super::pulse::Pulse;
+use super::repeat::Numbers;
+use super::slots::{Open, Slots};
+use super::ticket::Outcome;
+use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
+use crate::types::Lease;
+use crate::types::limits::PRODUCER_WINDOW_MAX;
+
+/// The id of what the connection itself asks: HELLO and heartbeats. No slot has it.
+pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
+/// Nothing more is encoded while so many bytes wait to be written.
+const OUT_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a frame that its length field does not count.
+const UNCOUNTED_BYTES: usize = 4;
+
+/// The server's limits, as WELCOME gave them last.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "the names are those of WELCOME")]
+pub(super) struct Limits {
+    /// Largest length field of a request.
+    pub(super) frame_bytes_max: usize,
+    /// Largest body.
+    pub(super) body_bytes_max: usize,
+    /// Most jobs in a push.
+    pub(super) push_jobs_max: usize,
+    /// Most leases in one request.
+    pub(super) leases_max: usize,
+    /// Most jobs in a reserve.
+    pub(super) reserve_jobs_max: u32,
+    /// Most requests on the wire. One place is kept for the heartbeat.
+    in_flight_max: usize,
+}
+
+/// The state.
+#[derive(Debug)]
+pub(super) struct Requests {
+    pub(super) slots: Slots,
+    /// What is to be sent, in order. What was ended meanwhile has another serial in its slot, or none.
+    pub(super) line: VecDeque<(RequestId, u64)>,
+    pub(super) connection: Connection,
+    pub(super) in_flight: usize,
+    /// The first sequence of pushes on the wire, in order; those that were answered leave when they come first.
+    window: VecDeque<(RequestId, u64, u64)>,
+    pub(super) out: BytesMut,
+    /// Whether the connection sleeps until there is output.
+    pub(super) writer_waits: bool,
+    pub(super) pulse: Pulse,
+    pub(super) welcome: Arc<Welcome>,
+    limits: Limits,
+    serial: u64,
+    sequence: u64,
+    timeout: Option<Duration>,
+    leases_outlive: bool,
+    pub(super) reconnects: u64,
+    /// Whether the present connection has answered something.
+    pub(super) proven: bool,
+    /// What a server said of where to go on, and when.
+    pub(super) elsewhere: Elsewhere,
+    /// Set when nothing is accepted any more.
+    pub(super) ended: Option<ClientError>,
+}
+
+/// The connection as the requests see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Connection {
+    /// None: requests wait in line.
+    Down,
+    /// Requests are sent.
+    Up,
+    /// It is about to be closed: answers still come, nothing more is sent.
+    Draining,
+}
+
+/// What a server that cannot help said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Elsewhere {
+    /// Who leads.
+    pub(super) leader: Option<String>,
+    /// Not before so many milliseconds.
+    pub(super) retry_after_ms: u32,
+}
+
+/// What is to be told to whom, once the state is not locked any more.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// The calls that have ended.
+    pub(super) ended: Vec<(oneshot::Sender<Outcome>, Outcome)>,
+    /// Jobs that nobody waits for any more: to be released.
+    pub(super) stray: Vec<Lease>,
+}
+
+impl Requests {
+    /// The state of a client that was just welcomed.
+    pub(super) fn new(
+        now: Instant,
+        welcome: Welcome,
+        timeout: Option<Duration>,
+        leases_outlive: bool,
+    ) -> Self {
+        Self {
+            slots: Slots::default(),
+            line: VecDeque::new(),
+            connection: Connection::Up,
+            in_flight: 0,
+            window: VecDeque::new(),
+            out: BytesMut::new(),
+            writer_waits: false,
+            pulse: Pulse::new(now, welcome.heartbeat_ms),
+            limits: Limits::of(&welcome),
+            welcome: Arc::new(welcome),
+            serial: 0,
+            sequence: 1,
+            timeout,
+            leases_outlive,
+            reconnects: 0,
+            proven: false,
+            elsewhere: Elsewhere::default(),
+            ended: None,
+        }
+    }
+
+    /// The server's limits.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Takes a request in and sends it as soon as its turn comes. Refuses what the server would refuse for its size.
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        request: Request,
+    ) -> Result<oneshot::Receiver<Outcome>, ClientError> {
+        self.limits.check(&request)?;
+        let (waiter, answer) = oneshot::channel();
+        self.enter(now, request, Some(waiter), None)?;
+        Ok(answer)
+    }
+
+    /// Takes a request in whose answer nobody waits for.
+    pub(super) fn accept_unheard(&mut self, now: Instant, request: Request) {
+        // After the end there is nothing to be done.
+        let _ = self.enter(now, request, None, None);
+    }
+
+    /// Takes a subscription in; its id stays the same over all reconnects.
+    pub(super) fn subscribe(
+        &mut self,
+        now: Instant,
+        subscribe: Subscribe,
+        feed: Arc<Feed>,
+    ) -> Result<(RequestId, oneshot::Receiver<Outcome>), ClientError> {
+        let (waiter, answer) = oneshot::channel();
+        let id = self.enter(now, Request::Subscribe(subscribe), Some(waiter), Some(feed))?;
+        Ok((id, answer))
+    }
+
+    /// Ends a subscription whose feed was left.
+    pub(super) fn unsubscribe(&mut self, now: Instant, id: RequestId) {
+        let known = self.slots.get_mut(id).filter(|open| open.left_subscription());
+        let Some(on_wire) = known.map(|open| open.on_wire) else { return };
+        if on_wire {
+            self.accept_unheard(now, Request::Unsubscribe { subscription: id.0 });
+        } else {
+            self.slots.remove(id);
+        }
+    }
+
+    /// Takes in the last request, GOODBYE; everything else is refused from now on.
+    pub(super) fn close(&mut self, now: Instant) -> Result<oneshot::Receiver<Outcome>, ClientError> {
+        let answer = self.accept(now, Request::Goodbye);
+        self.ended.get_or_insert(ClientError::Closed);
+        answer
+    }
+
+    /// Encodes what is in line, as far as the server's limits and the buffer allow.
+    pub(super) fn pump(&mut self, now: Instant, answers: &mut Answers) {
+        while self.connection == Connection::Up
+            && self.in_flight < self.limits.in_flight_max
+            && self.out.len() < OUT_BYTES_MAX
+        {
+            let Some(&(id, serial)) = self.line.front() else { return };
+            let open = self.slots.get_mut(id).filter(|open| open.serial == serial);
+            let numbers = open.map(|open| open.numbers());
+            if let Some(numbers) = numbers
+                && !self.fits_window(&numbers)
+            {
+                return;
+            }
+            self.line.pop_front();
+            if numbers.is_some() {
+                self.send(now, id, answers);
+            }
+        }
+    }
+
+    /// The connection is gone. `fault` is the server's, if it broke the protocol: what was on the wire ends with it.
+    pub(super) fn down(&mut self, fault: Option<&ProtocolFault>, answers: &mut Answers) {
+        self.connection = Connection::Down;
+        self.in_flight = 0;
+        self.window.clear();
+        self.out.clear();
+        let mut ending = Vec::new();
+        let mut waiting = Vec::new();
+        for (id, open) in self.slots.iter_mut() {
+            let was_on_wire = std::mem::take(&mut open.on_wire);
+            match open.after_loss(was_on_wire, fault) {
+                Some(outcome) => ending.push((id, outcome)),
+                None => waiting.push((open.serial, id)),
+            }
+        }
+        for (id, outcome) in ending {
+            self.finish(id, outcome, answers);
+        }
+        waiting.sort_unstable();
+        self.line = waiting.into_iter().map(|(serial, id)| (id, serial)).collect();
+    }
+
+    /// A new connection: sends again what may be sent again. Fails if another cluster answers.
+    pub(super) fn up(
+        &mut self,
+        now: Instant,
+        welcome: Welcome,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
+        let (expected, found) = (self.welcome.cluster_id, welcome.cluster_id);
+        if expected != found {
+            return Err(ClientError::WrongCluster { expected, found });
+        }
+        let resumed = welcome.resumed && welcome.session == self.welcome.session;
+        let leases_kept = self.leases_outlive || (resumed && welcome.leases_kept);
+        if !resumed {
+            self.renumber(answers);
+        }
+        for (_, open) in self.slots.iter_mut() {
+            if let Some(feed) = open.feed.as_ref().filter(|_| !leases_kept) {
+                feed.forget();
+            }
+        }
+        self.limits = Limits::of(&welcome);
+        self.pulse = Pulse::new(now, welcome.heartbeat_ms);
+        self.welcome = Arc::new(welcome);
+        self.reconnects += 1;
+        self.proven = false;
+        self.connection = Connection::Up;
+        self.pump(now, answers);
+        Ok(())
+    }
+
+    /// Nothing more is sent on this connection. Returns whether that is new.
+    pub(super) fn drain(&mut self) -> bool {
+        let was_up = self.connection == Connection::Up;
+        if was_up {
+            self.connection = Connection::Draining;
+        }
+        was_up
+    }
+
+    /// Whether the connection may be closed without losing an answer.
+    pub(super) fn drained(&self) -> bool {
+        self.connection == Connection::Draining && self.in_flight == 0 && self.out.is_empty()
+    }
+
+    /// Ends the calls that have waited too long. Returns when to look again.
+    pub(super) fn expire(&mut self, now: Instant, answers: &mut Answers) -> Option<Instant> {
+        let timeout = self.timeout?;
+        let mut next = now + timeout;
+        let mut late = Vec::new();
+        for (id, open) in self.slots.iter_mut().filter(|(_, open)| open.waiter.is_some()) {
+            let deadline = open.accepted + timeout + open.wait();
+            if deadline <= now { late.push(id) } else { next = next.min(deadline) }
+        }
+        for id in late {
+            let Some(open) = self.slots.get_mut(id) else { continue };
+            let error = if open.doubtful_push() {
+                ClientError::OutcomeUnknown
+            } else {
+                ClientError::Timeout { after_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX) }
+            };
+            if open.on_wire || open.feed.is_some() {
+                // The id is in use until the answer comes, or the connection is lost.
+                answers.ended.extend(open.waiter.take().map(|waiter| (waiter, Err(error))));
+            } else {
+                self.finish(id, Err(error), answers);
+            }
+        }
+        Some(next)
+    }
+
+    /// Ends everything: every call with `error`, pushes that may have been carried out as such.
+    pub(super) fn end(&mut self, error: &ClientError, answers: &mut Answers) {
+        self.ended = Some(error.clone());
+        self.connection = Connection::Down;
+        self.line.clear();
+        let open: Vec<RequestId> = self.slots.iter_mut().map(|(id, _)| id).collect();
+        for id in open {
+            let doubtful = self.slots.get_mut(id).is_some_and(|open| open.doubtful_push());
+            let error = if doubtful { ClientError::OutcomeUnknown } else { error.clone() };
+            self.finish(id, Err(error), answers);
+        }
+    }
+
+    /// Ends one request: frees its slot, tells who waits.
+    pub(super) fn finish(&mut self, id: RequestId, outcome: Outcome, answers: &mut Answers) {
+        let Some(open) = self.slots.remove(id) else { return };
+        self.leave_wire(&open);
+        if let Some(feed) = &open.feed {
+            let cause = outcome.as_ref().err().cloned();
+            feed.end(cause.map_or(End::Left, End::Failed));
+        }
+        match (open.waiter, outcome) {
+            (Some(waiter), outcome) => answers.ended.push((waiter, outcome)),
+            (None, Ok(Response::Reserved(jobs))) => answers.stray.extend(jobs.iter().map(|job| job.lease)),
+            (None, _) => {}
+        }
+    }
+
+    /// Puts a request that was answered "not here" back in line, for the next connection.
+    pub(super) fn send_elsewhere(&mut self, id: RequestId) {
+        if let Some(open) = self.slots.get_mut(id)
+            && std::mem::take(&mut open.on_wire)
+            && open.feed.is_none()
+        {
+            self.in_flight = self.in_flight.saturating_sub(1);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        now: Instant,
+        request: Request,
+        waiter: Option<oneshot::Sender<Outcome>>,
+        feed: Option<Arc<Feed>>,
+    ) -> Result<RequestId, ClientError> {
+        if let Some(error) = &self.ended {
+            return Err(error.clone());
+        }
+        self.serial += 1;
+        let serial = self.serial;
+        let open = Open { serial, accepted: now, request, on_wire: false, doubts: 0, waiter, feed };
+        let id = self.slots.insert(open);
+        self.line.push_back((id, serial));
+        Ok(id)
+    }
+
+    /// Whether a push keeps within what the queue remembers of this session.
+    fn fits_window(&mut self, numbers: &Numbers) -> bool {
+        if numbers.jobs == 0 {
+            return true;
+        }
+        let end = numbers.first.unwrap_or(self.sequence) + numbers.jobs;
+        while let Some(&(id, serial, first)) = self.window.front() {
+            if self.slots.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
+                return end - first <= PRODUCER_WINDOW_MAX as u64;
+            }
+            self.window.pop_front();
+        }
+        true
+    }
+
+    fn send(&mut self, now: Instant, id: RequestId, answers: &mut Answers) {
+        let Some(open) = self.slots.get_mut(id) else { return };
+        if open.nobody_wants() {
+            self.slots.remove(id);
+            return;
+        }
+        let Numbers { jobs, first } = open.numbers();
+        if let Request::Push(push) = &mut open.request {
+            push.sequence = first.unwrap_or(self.sequence);
+            self.sequence = self.sequence.max(push.sequence + jobs);
+            self.window.push_back((id, open.serial, push.sequence));
+        }
+        let start = self.out.len();
+        let frame_bytes = open.encode(now, id, &mut self.out).saturating_sub(UNCOUNTED_BYTES);
+        if frame_bytes > self.limits.frame_bytes_max {
+            self.out.truncate(start);
+            let max = self.limits.frame_bytes_max;
+            let error = if open.doubtful_push() {
+                ClientError::OutcomeUnknown
+            } else {
+                ClientError::TooLarge { what: Excess::Frame, found: frame_bytes, max }
+            };
+            return self.finish(id, Err(error), answers);
+        }
+        open.on_wire = true;
+        open.doubts = open.doubts.saturating_add(1);
+        if open.feed.is_none() {
+            self.in_flight += 1;
+        }
+    }
+
+    fn leave_wire(&mut self, open: &Open) {
+        if open.on_wire && open.feed.is_none() {
+            self.in_flight = self.in_flight.saturating_sub(1);
+        }
+    }
+
+    /// A new session: numbers start over, and a push that may have been carried out is not pushed again.
+    fn renumber(&mut self, answers: &mut Answers) {
+        self.sequence = 1;
+        let mut unknown = Vec::new();
+        for (id, open) in self.slots.iter_mut() {
+            if open.doubtful_push() {
+                unknown.push(id);
+            } else if let Request::Push(push) = &mut open.request {
+                push.sequence = 0;
+            }
+        }
+        for id in unknown {
+            self.finish(id, Err(ClientError::OutcomeUnknown), answers);
+        }
+    }
+}
+
+impl Limits {
+    fn of(welcome: &Welcome) -> Self {
+        let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        Self {
+            frame_bytes_max: size(welcome.frame_bytes_max),
+            body_bytes_max: size(welcome.body_bytes_max),
+            push_jobs_max: size(welcome.push_jobs_max).clamp(1, PRODUCER_WINDOW_MAX),
+            leases_max: size(welcome.leases_max).max(1),
+            reserve_jobs_max: welcome.reserve_jobs_max,
+            in_flight_max: size(welcome.in_flight_max).saturating_sub(1).max(1),
+        }
+    }
+
+    fn check(&self, request: &Request) -> Result<(), ClientError> {
+        let (what, found, max) = match request {
+            Request::Push(push) => {
+                self.check_bodies(&push.jobs)?;
+                (Excess::Jobs, push.jobs.len(), self.push_jobs_max)
+            }
+            Request::Finish { leases }
+            | Request::Release { leases, .. }
+            | Request::Touch { leases, .. }
+            | Request::Bury { leases } => (Excess::Leases, leases.len(), self.leases_max),
+            _ => return Ok(()),
+        };
+        if found > max { Err(ClientError::TooLarge { what, found, max }) } else { Ok(()) }
+    }
+
+    /// Refuses a body over the limit.
+    pub(super) fn check_bodies(&self, jobs: &[crate::protocol::NewJob]) -> Result<(), ClientError> {
+        let max = self.body_bytes_max;
+        match jobs.iter().map(|job| job.body.len()).find(|found| *found > max) {
+            Some(found) => Err(ClientError::TooLarge { what: Excess::Body, found, max }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What the client's handles and its connection task share: the state behind a lock, and who is to be woken.
+//!
+//! A caller puts its request in the state, encoded, and wakes the task only if the task waits for something to write.
+//! So requests of many callers meet in one buffer, and in one write.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::error::ClientError;
+use super::feed::Feed;
+use super::requests::{Answers, Limits, Requests};
+use super::ticket::Outcome;
+use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
+use crate::types::Lease;
+
+/// The shared part.
+#[derive(Debug)]
+pub(super) struct Shared {
+    requests: Mutex<Requests>,
+    /// There is something to write.
+    pub(super) output: Notify,
+    /// The connection is to be drained.
+    pub(super) draining: Notify,
+    /// Nobody needs the connection any more.
+    pub(super) stopping: Notify,
+}
+
+/// What the clones of a client hold together. Dropping it stops the connection task.
+pub(super) struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Shared {
+    pub(super) fn new(requests: Requests) -> Self {
+        Self {
+            requests: Mutex::new(requests),
+            output: Notify::new(),
+            draining: Notify::new(),
+            stopping: Notify::new(),
+        }
+    }
+
+    pub(super) fn welcome(&self) -> Arc<Welcome> {
+        Arc::clone(&self.lock().welcome)
+    }
+
+    pub(super) fn reconnects(&self) -> u64 {
+        self.lock().reconnects
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.lock().limits()
+    }
+
+    /// Hands a request to the connection.
+    pub(super) fn submit(&self, request: Request) -> Result<oneshot::Receiver<Outcome>, ClientError> {
+        self.change(|requests, now, _| requests.accept(now, request))
+    }
+
+    /// Hands a subscription to the connection.
+    pub(super) fn subscribe(
+        &self,
+        subscribe: Subscribe,
+        feed: Arc<Feed>,
+    ) -> Result<(RequestId, oneshot::Receiver<Outcome>), ClientError> {
+        self.change(|requests, now, _| requests.subscribe(now, subscribe, feed))
+    }
+
+    /// Ends a subscription whose feed was left.
+    pub(super) fn unsubscribe(&self, id: RequestId) {
+        self.change(|requests, now, _| requests.unsubscribe(now, id));
+    }
+
+    /// Hands GOODBYE to the connection.
+    pub(super) fn close(&self) -> Result<oneshot::Receiver<Outcome>, ClientError> {
+        self.change(|requests, now, _| requests.close(now))
+    }
+
+    /// Releases jobs that nobody wants; they may be attempted again at once.
+    pub(super) fn give_back(&self, leases: &[Lease]) {
+        if leases.is_empty() {
+            return;
+        }
+        self.change(|requests, now, _| {
+            for part in leases.chunks(requests.limits().leases_max) {
+                let release = Request::Release { leases: part.to_vec(), delay_ms: Some(0) };
+                requests.accept_unheard(now, release);
+            }
+        });
+    }
+
+    /// Changes the state, sends what can be sent, and tells whoever is concerned, unlocked.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Requests, Instant, &mut Answers) -> T) -> T {
+        let mut answers = Answers::default();
+        self.change_with(&mut answers, change)
+    }
+
+    /// [`Self::change`] with a buffer to be used again.
+    pub(super) fn change_with<T>(
+        &self,
+        answers: &mut Answers,
+        change: impl FnOnce(&mut Requests, Instant, &mut Answers) -> T,
+    ) -> T {
+        let now = Instant::now();
+        let mut requests = self.lock();
+        let changed = change(&mut requests, now, answers);
+        requests.pump(now, answers);
+        let write = requests.writer_waits && !requests.out.is_empty();
+        if write {
+            requests.writer_waits = false;
+        }
+        drop(requests);
+        if write {
+            self.output.notify_one();
+        }
+        self.tell(answers);
+        changed
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, answers: &mut Answers) {
+        for (waiter, outcome) in answers.ended.drain(..) {
+            if let Err(Ok(Response::Reserved(jobs))) = waiter.send(outcome) {
+                answers.stray.extend(jobs.iter().map(|job| job.lease));
+            }
+        }
+        if !answers.stray.is_empty() {
+            self.give_back(&std::mem::take(&mut answers.stray));
+        }
+    }
+}
+
+impl Handle {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Ends the connection task.
+    pub(super) fn stop(&self) {
+        self.shared.stopping.notify_one();
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let welcome = self.shared.welcome();
+        f.debug_struct("Client")
+            .field("server", &welcome.server_name)
+            .field("session", &welcome.session)
+            .finish_non_exhaustive()
+    }
+}

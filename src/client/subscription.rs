@@ -1,0 +1,49 @@
+//! A standing order for jobs.
+
+use std::sync::Arc;
+
+use super::calls::Client;
+use super::error::ClientError;
+use super::feed::{End, Feed};
+use crate::protocol::{Delivered, RequestId};
+
+/// Jobs as they become ready, under a lease each. Settle them with the [`Client`]: that makes room for the next.
+///
+/// It survives reconnects. Dropping it ends it; jobs that it had not handed out are released.
+#[derive(Debug)]
+pub struct Subscription {
+    client: Client,
+    id: RequestId,
+    feed: Arc<Feed>,
+}
+
+impl Subscription {
+    pub(super) fn new(client: Client, id: RequestId, feed: Arc<Feed>) -> Self {
+        Self { client, id, feed }
+    }
+
+    /// Waits for the next job; `None` when there will be none: the client was closed or the server ended the subscription.
+    /// Then [`failure`](Self::failure) says why.
+    ///
+    /// [`Delivered::ttr_left_ms`] is what is left of the lease now; jobs whose lease ran out before they were taken
+    /// are left out. The call may be dropped and made again without losing a job.
+    pub async fn next(&mut self) -> Option<Delivered> {
+        self.feed.next().await
+    }
+
+    /// Why it ended, if it has ended.
+    pub fn failure(&self) -> Option<ClientError> {
+        match self.feed.ended()? {
+            End::Left => None,
+            End::Failed(error) => Some(error),
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let left = self.feed.leave();
+        self.client.shared().unsubscribe(self.id);
+        self.client.give_back(&left);
+    }
+}

@@ -1,0 +1,55 @@
+//! The answer to a request that is under way.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::sync::oneshot;
+
+use super::error::{ClientError, ProtocolFault};
+use crate::protocol::{PushResult, Response, SettleResult};
+
+/// What a call ends with.
+pub(super) type Outcome = Result<Response, ClientError>;
+
+/// The answer to a request that was already handed to the connection: a future.
+///
+/// The request is under way whether or not the ticket is polled, and dropping the ticket does not take it
+/// back: only its answer is not heard.
+#[derive(Debug)]
+#[must_use = "a ticket resolves to the answer; without it a refusal goes unnoticed"]
+pub struct Ticket<T> {
+    answer: oneshot::Receiver<Outcome>,
+    read: fn(Response) -> Result<T, Response>,
+}
+
+/// The results of a push, one per job, in order.
+pub type PushTicket = Ticket<Vec<PushResult>>;
+
+/// The results of a settling request, one per lease, in order.
+pub type SettleTicket = Ticket<Vec<SettleResult>>;
+
+impl<T> Ticket<T> {
+    pub(super) fn new(answer: oneshot::Receiver<Outcome>, read: fn(Response) -> Result<T, Response>) -> Self {
+        Self { answer, read }
+    }
+
+    /// Ends the wait: later answers go back to the connection. Returns what had come by now.
+    pub(super) fn withdraw(&mut self) -> Option<T> {
+        self.answer.close();
+        (self.read)(self.answer.try_recv().ok()?.ok()?).ok()
+    }
+}
+
+impl<T> Future for Ticket<T> {
+    type Output = Result<T, ClientError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = ready!(Pin::new(&mut self.answer).poll(context));
+        let response = outcome.unwrap_or(Err(ClientError::Closed))?;
+        Poll::Ready(
+            (self.read)(response)
+                .map_err(|other| ClientError::Protocol(ProtocolFault::Unexpected(other.opcode()))),
+        )
+    }
+}

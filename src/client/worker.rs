@@ -1,0 +1,226 @@
+//! Runs a handler for each job of some topics.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep_until};
+
+use super::calls::Client;
+use super::error::ClientError;
+use super::subscription::Subscription;
+use crate::protocol::{Delivered, Subscribe};
+use crate::types::limits::CREDIT_BYTES_MAX;
+use crate::types::{Lease, TopicName};
+
+/// What a worker works on.
+#[derive(Clone, Debug)]
+pub struct WorkerConfig {
+    /// From which topics, 1 to 64.
+    pub topics: Vec<TopicName>,
+    /// How many handlers run at once, at least 1.
+    pub concurrency: u32,
+    /// How many jobs wait in memory beside those, under leases that run already. 0 costs a round trip between two jobs
+    /// of one handler, and starts no lease early.
+    pub prefetch: u32,
+}
+
+/// A handler at work: for each job that becomes ready it is called once.
+///
+/// | the handler | the job |
+/// |---|---|
+/// | returns `Ok` | is finished |
+/// | returns `Err`, or panics | is released, to be attempted again as its backoff says |
+/// | takes long | keeps its lease: it is touched when half of the time is over |
+/// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is dropped** at its next `await` |
+///
+/// Dropping the worker drops running handlers; their jobs come back when their leases end. [`stop`](Self::stop)
+/// waits for them instead.
+#[derive(Debug)]
+pub struct Worker {
+    stopping: watch::Sender<bool>,
+    task: JoinHandle<Result<(), ClientError>>,
+}
+
+impl WorkerConfig {
+    /// One topic, eight handlers at once.
+    pub fn new(topic: TopicName) -> Self {
+        Self { topics: vec![topic], concurrency: 8, prefetch: 8 }
+    }
+}
+
+impl Worker {
+    /// Subscribes and starts to work. Must be called within a tokio runtime.
+    pub async fn start<H, F, E>(
+        client: &Client,
+        config: WorkerConfig,
+        handler: H,
+    ) -> Result<Self, ClientError>
+    where
+        H: Fn(Delivered) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Display + Send + 'static,
+    {
+        let concurrency = config.concurrency.max(1);
+        let subscribe = Subscribe {
+            topics: config.topics,
+            credit_jobs: concurrency.saturating_add(config.prefetch),
+            credit_bytes: CREDIT_BYTES_MAX,
+        };
+        let subscription = client.subscribe(subscribe).await?;
+        let (stopping, stop) = watch::channel(false);
+        let crew = Crew {
+            client: client.clone(),
+            handler: Arc::new(handler),
+            concurrency: usize::try_from(concurrency).unwrap_or(usize::MAX),
+            running: JoinSet::new(),
+        };
+        Ok(Self { stopping, task: tokio::spawn(crew.work(subscription, stop)) })
+    }
+
+    /// Takes no new job, releases those that wait in memory, and waits for the running handlers and the answers to what
+    /// they settled. Fails with what had ended the subscription, if it had ended by itself.
+    pub async fn stop(mut self) -> Result<(), ClientError> {
+        self.stopping.send_replace(true);
+        // The task handles panics of handlers itself.
+        (&mut self.task).await.unwrap_or(Err(ClientError::Closed))
+    }
+
+    /// Waits until the subscription ends by itself: the client was closed, or the server refused to go on.
+    pub async fn ended(&mut self) -> Result<(), ClientError> {
+        if self.task.is_finished() {
+            return Ok(());
+        }
+        (&mut self.task).await.unwrap_or(Err(ClientError::Closed))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Crew<H> {
+    client: Client,
+    handler: Arc<H>,
+    concurrency: usize,
+    running: JoinSet<()>,
+}
+
+impl<H, F, E> Crew<H>
+where
+    H: Fn(Delivered) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<(), E>> + Send + 'static,
+    E: Display + Send + 'static,
+{
+    async fn work(
+        mut self,
+        mut subscription: Subscription,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), ClientError> {
+        let end = loop {
+            let full = self.running.len() >= self.concurrency;
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break Ok(()),
+                Some(_) = self.running.join_next() => {}
+                job = subscription.next(), if !full => match job {
+                    Some(job) => self.start(job),
+                    None => break subscription.failure().map_or(Ok(()), Err),
+                },
+            }
+        };
+        drop(subscription);
+        while self.running.join_next().await.is_some() {}
+        end
+    }
+
+    fn start(&mut self, job: Delivered) {
+        let work = Work {
+            client: self.client.clone(),
+            lease: job.lease,
+            ttr: Duration::from_millis(job.ttr_left_ms.into()),
+        };
+        let handler = Arc::clone(&self.handler);
+        self.running.spawn(async move {
+            // In a task of its own a panic is an outcome.
+            let mut handling = Handling(tokio::spawn(async move { handler(job).await }));
+            let outcome = tokio::select! {
+                outcome = &mut handling.0 => outcome,
+                () = work.keep_lease() => {
+                    tracing::warn!(lease = %work.lease, "the lease is lost: its handler is dropped");
+                    return;
+                }
+            };
+            match outcome {
+                Ok(Ok(())) => work.finish().await,
+                Ok(Err(error)) => work.release(error.to_string()).await,
+                Err(panic) => work.release(panic.to_string()).await,
+            }
+        });
+    }
+}
+
+/// A running handler, dropped with its keeper.
+struct Handling<T>(JoinHandle<T>);
+
+impl<T> Drop for Handling<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What is done with one lease.
+struct Work {
+    client: Client,
+    lease: Lease,
+    ttr: Duration,
+}
+
+impl Work {
+    /// Touches the lease at half of its time, again and again; returns when it is lost.
+    async fn keep_lease(&self) {
+        let mut granted = Instant::now();
+        loop {
+            let deadline = granted + self.ttr;
+            sleep_until(granted + self.ttr / 2).await;
+            let touched = Instant::now();
+            let touch = self.client.touch(vec![self.lease], None);
+            let settled = tokio::select! {
+                settled = touch => settled,
+                () = sleep_until(deadline) => return,
+            };
+            match settled.as_deref() {
+                Ok([Ok(())]) => granted = touched,
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::warn!(lease = %self.lease, %error, "the lease could not be touched");
+                    return sleep_until(deadline).await;
+                }
+            }
+        }
+    }
+
+    async fn finish(&self) {
+        let settled = self.client.finish(vec![self.lease]).await;
+        self.report("finished", settled.map(|results| results.into_iter().all(|result| result.is_ok())));
+    }
+
+    async fn release(&self, cause: String) {
+        tracing::warn!(lease = %self.lease, cause, "the handler failed: the job is released");
+        let settled = self.client.release(vec![self.lease], None).await;
+        self.report("released", settled.map(|results| results.into_iter().all(|result| result.is_ok())));
+    }
+
+    fn report(&self, done: &'static str, settled: Result<bool, ClientError>) {
+        match settled {
+            Ok(true) => tracing::trace!(lease = %self.lease, "the job is {done}"),
+            Ok(false) => tracing::warn!(lease = %self.lease, "the lease was over before the job was {done}"),
+            Err(error) => tracing::warn!(lease = %self.lease, %error, "the job could not be {done}"),
+        }
+    }
+}
