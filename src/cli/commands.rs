@@ -1,12 +1,73 @@
-//! The commands that talk to a server. Each is one variant here and one file beside this one.
+//! The commands that talk to a server. Each is one variant here; its arguments and what it does stand in
+//! the file of its group beside this one.
 
+use super::bench::{self, BenchArgs};
 use super::exit::Failure;
+use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
+use super::push::{self, PushArgs};
+use super::reserve::{self, ReserveArgs};
+use super::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
+use super::stats::{self, StatsArgs, TopicsArgs};
+use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs};
 
 /// Every client command; `adjourn --help` lists them after `serve` and `demo`.
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum ClientCommand {}
+pub(super) enum ClientCommand {
+    /// Push a job, or a job per line of standard input; prints the id
+    Push(Box<PushArgs>),
+    /// Reserve jobs; prints a JSON object per job
+    Reserve(ReserveArgs),
+    /// Say that reserved jobs are done: they are removed
+    Finish(FinishArgs),
+    /// Give reserved jobs back, to be attempted again
+    Release(ReleaseArgs),
+    /// Start the time to run of reserved jobs anew
+    Touch(TouchArgs),
+    /// Set reserved jobs aside until somebody kicks them
+    Bury(BuryArgs),
+    /// Show one job as a JSON object
+    Get(GetArgs),
+    /// Remove one job, whatever its state
+    Delete(DeleteArgs),
+    /// Give one job a new due time
+    Reschedule(RescheduleArgs),
+    /// Make one delayed job ready at once
+    RunNow(RunNowArgs),
+    /// Make one buried job ready
+    Kick(KickArgs),
+    /// Stop the reserving of a topic's jobs
+    Pause(PauseArgs),
+    /// Start the reserving of a topic's jobs again
+    Resume(ResumeArgs),
+    /// Show the next job of a topic without reserving it
+    Peek(PeekArgs),
+    /// List the topics with their counts
+    Topics(TopicsArgs),
+    /// Show the counts of the whole queue, and by topic
+    Stats(StatsArgs),
+    /// Measure a server: pushes, whole cycles, or how late jobs come
+    Bench(BenchArgs),
+}
 
 /// Carries out one command.
 pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
-    match command {}
+    match command {
+        ClientCommand::Push(args) => push::run(&args),
+        ClientCommand::Reserve(args) => reserve::run(args),
+        ClientCommand::Finish(args) => settle::finish(args),
+        ClientCommand::Release(args) => settle::release(args),
+        ClientCommand::Touch(args) => settle::touch(args),
+        ClientCommand::Bury(args) => settle::bury(args),
+        ClientCommand::Get(args) => job::get(args),
+        ClientCommand::Delete(args) => job::delete(args),
+        ClientCommand::Reschedule(args) => job::reschedule(args),
+        ClientCommand::RunNow(args) => job::run_now(args),
+        ClientCommand::Kick(args) => job::kick(args),
+        ClientCommand::Pause(args) => topic::pause(args),
+        ClientCommand::Resume(args) => topic::resume(args),
+        ClientCommand::Peek(args) => topic::peek(args),
+        ClientCommand::Topics(args) => stats::topics(&args),
+        ClientCommand::Stats(args) => stats::stats(&args),
+        ClientCommand::Bench(args) => bench::run(args),
+    }
 }

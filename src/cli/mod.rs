@@ -3,11 +3,22 @@
 //! `serve`, `demo` and `recover` run or repair a node; every other command is a client's and stands in
 //! [`commands`]. Nothing here decides anything about jobs: it reads arguments and prints answers.
 
+mod arguments;
+mod bench;
 mod commands;
+mod connection;
 mod demo;
 mod exit;
+mod in_flight;
+mod job;
+mod output;
+mod push;
 mod recover;
+mod reserve;
 mod serve;
+mod settle;
+mod stats;
+mod topic;
 
 use std::process::ExitCode;
 

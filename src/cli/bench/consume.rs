@@ -1,0 +1,309 @@
+//! The consuming side of a bench: subscribed connections that finish what they are sent.
+//!
+//! A body begins with the job's number and its due time, so that a bench does not have to believe what the
+//! server says of either. A job that comes a second time is counted as such.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use indicatif::ProgressBar;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::clock;
+use super::load::Tally;
+use super::report::Latencies;
+use crate::cli::connection::failure;
+use crate::cli::exit::Failure;
+use crate::cli::in_flight::InFlight;
+use crate::client::{Client, ClientError, Subscription};
+use crate::protocol::{Delivered, SettleResult, Subscribe};
+use crate::types::TopicName;
+use crate::types::limits::LEASES_MAX;
+
+/// Jobs that one consumer may hold.
+const CREDIT_JOBS: u32 = 8192;
+/// Bytes of bodies that one consumer may hold.
+const CREDIT_BYTES: u64 = 16 << 20;
+/// Nothing came for so long: what is missing will not come.
+const STALL: Duration = Duration::from_secs(15);
+/// How often it is looked whether all jobs came.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Smallest body that carries a stamp, in bytes.
+pub(super) const STAMPED_BODY_BYTES_MIN: usize = 16;
+
+/// What a body says of its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BodyStamp {
+    /// The job's number in this run.
+    pub(super) number: u64,
+    /// When it is due, in milliseconds since the Unix epoch.
+    pub(super) due_ms: u64,
+}
+
+impl BodyStamp {
+    /// A body of `bytes` bytes, at least as many as the stamp takes.
+    pub(super) fn body(self, bytes: usize) -> Bytes {
+        let bytes = bytes.max(STAMPED_BODY_BYTES_MIN);
+        let mut body = BytesMut::with_capacity(bytes);
+        body.put_u64_le(self.number);
+        body.put_u64_le(self.due_ms);
+        body.resize(bytes, b'x');
+        body.freeze()
+    }
+
+    /// The stamp of a body; `None` when it has none.
+    pub(super) fn of(mut body: &[u8]) -> Option<Self> {
+        (body.len() >= STAMPED_BODY_BYTES_MIN)
+            .then(|| Self { number: body.get_u64_le(), due_ms: body.get_u64_le() })
+    }
+}
+
+/// Which jobs came, shared by all consumers.
+#[derive(Debug)]
+pub(super) struct Seen {
+    words: Vec<AtomicU64>,
+    distinct: AtomicU64,
+}
+
+impl Seen {
+    /// None of `jobs` jobs.
+    pub(super) fn none_of(jobs: u64) -> Self {
+        let words = usize::try_from(jobs.div_ceil(64)).unwrap_or(usize::MAX);
+        Self { words: (0..words).map(|_| AtomicU64::new(0)).collect(), distinct: AtomicU64::new(0) }
+    }
+
+    /// Takes note of a job; whether it is the first time. A number beyond the run is never the first.
+    pub(super) fn note(&self, number: u64) -> bool {
+        let word = usize::try_from(number / 64).ok().and_then(|place| self.words.get(place));
+        let bit = 1 << (number % 64);
+        let first = word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
+        if first {
+            self.distinct.fetch_add(1, Ordering::Relaxed);
+        }
+        first
+    }
+
+    /// How many different jobs came.
+    pub(super) fn distinct(&self) -> u64 {
+        self.distinct.load(Ordering::Relaxed)
+    }
+
+    /// Waits until `jobs` different jobs came, or nothing came for a long time.
+    pub(super) async fn wait_for(&self, jobs: u64) {
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        let (mut distinct, mut since) = (self.distinct(), clock::instant());
+        while distinct < jobs && since.elapsed() < STALL {
+            looks.tick().await;
+            let before = std::mem::replace(&mut distinct, self.distinct());
+            if distinct > before {
+                since = clock::instant();
+            }
+        }
+    }
+}
+
+/// What consumers saw.
+#[derive(Debug)]
+pub(super) struct Consumed {
+    /// The FINISH requests.
+    pub(super) finished: Tally,
+    /// When the last of them was answered.
+    pub(super) last_answer: Option<Instant>,
+    /// How long after its due time each job came.
+    pub(super) lateness: Latencies,
+    /// Jobs that came before it.
+    pub(super) early: u64,
+    /// Jobs that came again.
+    pub(super) twice: u64,
+}
+
+/// Subscribed connections, at work.
+#[derive(Debug)]
+pub(super) struct Consumers {
+    tasks: JoinSet<Consumed>,
+    stop: watch::Sender<bool>,
+}
+
+impl Consumers {
+    /// Subscribes every client; jobs are finished as they come.
+    pub(super) async fn start(
+        clients: &[Client],
+        topic: &TopicName,
+        seen: &Arc<Seen>,
+        progress: ProgressBar,
+    ) -> Result<Self, Failure> {
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        for client in clients {
+            let request = Subscribe {
+                topics: vec![topic.clone()],
+                credit_jobs: CREDIT_JOBS,
+                credit_bytes: CREDIT_BYTES,
+            };
+            let subscription = client.subscribe(request).await.map_err(|error| failure(&error))?;
+            let consumer =
+                Consumer { client: client.clone(), seen: seen.clone(), progress: progress.clone() };
+            tasks.spawn(consumer.run(subscription, stopped.clone()));
+        }
+        Ok(Self { tasks, stop })
+    }
+
+    /// Stops them once what they took is answered for.
+    pub(super) async fn stop(mut self) -> Consumed {
+        // Consumers whose connection was lost do not listen any more.
+        self.stop.send_replace(true);
+        let mut sum = Consumed::nothing();
+        while let Some(consumed) = self.tasks.join_next().await {
+            match consumed {
+                Ok(consumed) => sum.merge(&consumed),
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        sum
+    }
+}
+
+impl Consumed {
+    fn nothing() -> Self {
+        Self { finished: Tally::new(), last_answer: None, lateness: Latencies::new(), early: 0, twice: 0 }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.finished.merge(&other.finished);
+        self.last_answer = self.last_answer.max(other.last_answer);
+        self.lateness.merge(&other.lateness);
+        self.early += other.early;
+        self.twice += other.twice;
+    }
+
+    /// Takes the answer to a FINISH, given when it was sent and of how many jobs.
+    fn answered(
+        &mut self,
+        ((sent, jobs), answer): &((Instant, u64), Result<Vec<SettleResult>, ClientError>),
+    ) {
+        self.finished.finished(*sent, *jobs, answer);
+        self.last_answer = Some(clock::instant());
+    }
+
+    /// Takes note of a job that came at `now_us`.
+    fn note(&mut self, body: &[u8], seen: &Seen, now_us: u64) {
+        let Some(BodyStamp { number, due_ms }) = BodyStamp::of(body) else {
+            return self.finished.errors.add("FOREIGN_JOB", 1);
+        };
+        if !seen.note(number) {
+            self.twice += 1;
+        }
+        let due_us = due_ms.saturating_mul(1000);
+        if now_us < due_us {
+            self.early += 1;
+        }
+        self.lateness.record(Duration::from_micros(now_us.saturating_sub(due_us)), 1);
+    }
+}
+
+/// One connection.
+struct Consumer {
+    client: Client,
+    seen: Arc<Seen>,
+    progress: ProgressBar,
+}
+
+impl Consumer {
+    async fn run(self, mut subscription: Subscription, mut stopped: watch::Receiver<bool>) -> Consumed {
+        let mut consumed = Consumed::nothing();
+        let mut in_flight = InFlight::new();
+        loop {
+            tokio::select! {
+                jobs = at_hand(&mut subscription) => {
+                    if jobs.is_empty() {
+                        break;
+                    }
+                    self.note(&jobs, &mut consumed);
+                    let memo = (clock::instant(), jobs.len() as u64);
+                    match self.client.finish_detached(jobs.iter().map(|(job, _)| job.lease).collect()) {
+                        Ok(ticket) => in_flight.push(memo, ticket),
+                        Err(error) => consumed.finished.failed(&error, memo.1),
+                    }
+                }
+                Some(answer) = in_flight.next() => consumed.answered(&answer),
+                _ = stopped.wait_for(|stopped| *stopped) => break,
+            }
+        }
+        while let Some(answer) = in_flight.next().await {
+            consumed.answered(&answer);
+        }
+        consumed
+    }
+
+    fn note(&self, jobs: &[(Delivered, u64)], consumed: &mut Consumed) {
+        for (job, came_us) in jobs {
+            consumed.note(&job.body, &self.seen, *came_us);
+        }
+        if !self.progress.is_hidden() {
+            self.progress.inc(jobs.len() as u64);
+        }
+    }
+}
+
+/// Waits for a job, and takes what else is there by then; each with the time. None when no more can come.
+async fn at_hand(subscription: &mut Subscription) -> Vec<(Delivered, u64)> {
+    let mut jobs = Vec::new();
+    // Nothing is awaited once there is a job: giving up this wait loses none.
+    let mut next = subscription.next().await;
+    while let Some(job) = next {
+        jobs.push((job, clock::wall_us()));
+        if jobs.len() >= LEASES_MAX {
+            break;
+        }
+        let another = pin!(subscription.next());
+        next = match another.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(job) => job,
+            Poll::Pending => None,
+        };
+    }
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::bench::report::Errors;
+
+    #[test]
+    fn a_body_carries_its_stamp() {
+        let stamp = BodyStamp { number: 7, due_ms: 1_767_225_600_005 };
+        for bytes in [0, 16, 64] {
+            let body = stamp.body(bytes);
+            assert_eq!((body.len(), BodyStamp::of(&body)), (bytes.max(16), Some(stamp)));
+        }
+        assert_eq!(BodyStamp::of(b"hello"), None);
+    }
+
+    #[test]
+    fn jobs_are_seen_once() {
+        let seen = Seen::none_of(65);
+        let firsts: Vec<bool> = [0, 64, 0, 1, 64, 1000].map(|number| seen.note(number)).to_vec();
+        assert_eq!(firsts, [true, true, false, true, false, false]);
+        assert_eq!(seen.distinct(), 3);
+    }
+
+    #[test]
+    fn early_and_repeated_jobs_are_counted() {
+        let (seen, mut consumed) = (Seen::none_of(3), Consumed::nothing());
+        let body = |number| BodyStamp { number, due_ms: 5 }.body(0);
+        consumed.note(&body(0), &seen, 4_999);
+        consumed.note(&body(1), &seen, 5_000);
+        consumed.note(&body(1), &seen, 9_000);
+        assert_eq!((consumed.early, consumed.twice), (1, 1));
+        assert_eq!(consumed.finished.errors, Errors::default());
+        consumed.note(b"too short", &seen, 0);
+        assert_ne!(consumed.finished.errors, Errors::default());
+    }
+}

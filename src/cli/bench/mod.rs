@@ -1,0 +1,181 @@
+//! `adjourn bench`: measures a server as its clients see it.
+//!
+//! `push` sends jobs and waits for each to be durable; `cycle` pushes jobs, then takes and finishes them all;
+//! `late` pushes jobs that are due soon and looks how late each one comes. Each run has a topic of its own.
+//! What is pushed does not depend on chance, so that two runs put the same load on a server.
+
+mod clock;
+mod consume;
+mod cycle;
+mod late;
+mod load;
+mod push;
+mod report;
+
+use clap::{Args, Subcommand, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use load::Pushing;
+use report::{Errors, Phase, Report};
+
+use super::connection::{Leases, ServerArgs, goodbye};
+use super::exit::{Exit, Failure};
+use super::output::{print, write_json};
+use crate::client::Client;
+use crate::types::TopicName;
+use crate::types::limits::{BODY_BYTES_MAX_DEFAULT, PUSH_JOBS_MAX};
+
+#[expect(clippy::cast_possible_wrap, reason = "a constant of a few thousand")]
+const BATCH_MAX: i64 = PUSH_JOBS_MAX as i64;
+
+const BENCH_EXAMPLE: &str = "\
+Example:
+  adjourn bench push
+  adjourn bench cycle --jobs 500000
+  adjourn bench late --rate 1000 --json";
+
+/// What `adjourn bench` is told.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_EXAMPLE)]
+pub(super) struct BenchArgs {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// How many jobs per second the server makes durable
+    Push(push::PushBenchArgs),
+    /// How many jobs per second go from push through delivery to finish
+    Cycle(cycle::CycleBenchArgs),
+    /// How long after their due time jobs are delivered
+    Late(late::LateBenchArgs),
+}
+
+/// The load that every bench can be told.
+#[derive(Debug, Args)]
+struct LoadArgs {
+    /// Connections that share the load
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=4096))]
+    connections: u32,
+    /// The size of each body in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = body_bytes)]
+    body: usize,
+    /// The topic; one of its own per run if not given
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<TopicName>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// How a connection pushes.
+#[derive(Clone, Copy, Debug, Args, Serialize)]
+struct WindowArgs {
+    /// PUSH frames in flight on each connection
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=65_536))]
+    window: u32,
+    /// Jobs in each PUSH frame
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=BATCH_MAX))]
+    batch: u32,
+}
+
+/// Carries out one bench and prints what it measured.
+pub(super) fn run(args: BenchArgs) -> Result<(), Failure> {
+    match args.bench {
+        Bench::Push(args) => push::run(&args),
+        Bench::Cycle(args) => cycle::run(&args),
+        Bench::Late(args) => late::run(&args),
+    }
+}
+
+impl LoadArgs {
+    fn topic(&self) -> Result<TopicName, Failure> {
+        let own = || format!("bench/{}", clock::wall_us() / 1000).parse();
+        self.topic.clone().map_or_else(own, Ok).map_err(|error| Failure::new(Exit::Usage, error))
+    }
+
+    /// A client per connection.
+    async fn connect(&self) -> Result<Vec<Client>, Failure> {
+        let mut clients = Vec::new();
+        for _ in 0..self.connections {
+            clients.push(self.server.connect(Leases::EndWithIt).await?);
+        }
+        Ok(clients)
+    }
+
+    /// The report of a bench without a window, phases and deliveries.
+    fn report(
+        &self,
+        bench: &'static str,
+        topic: &TopicName,
+        jobs: u64,
+        whole: Phase,
+        errors: Errors,
+    ) -> Report {
+        Report {
+            bench,
+            server: self.server.address.clone(),
+            topic: topic.to_string(),
+            jobs,
+            connections: self.connections,
+            window: None,
+            body_bytes: self.body,
+            whole,
+            phases: Vec::new(),
+            deliveries: None,
+            errors,
+        }
+    }
+
+    fn show(&self, report: &Report) -> Result<(), Failure> {
+        print(|out| {
+            if self.json {
+                return write_json(out, report);
+            }
+            out.write_all(report.text().as_bytes())
+        })?;
+        if report.is_clean() {
+            return Ok(());
+        }
+        Err(Failure::new(Exit::Refused, "not every job fared as it should: see the counts in the report"))
+    }
+}
+
+impl WindowArgs {
+    fn pushing(self, topic: &TopicName, progress: ProgressBar) -> Pushing {
+        let size = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        Pushing { topic: topic.clone(), window: size(self.window), batch: size(self.batch), progress }
+    }
+}
+
+/// Says goodbye on every connection.
+async fn close(clients: Vec<Client>) {
+    for client in clients {
+        goodbye(&client).await;
+    }
+}
+
+/// A progress bar over jobs, on a terminal only.
+fn progress(phase: &'static str, jobs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(jobs).with_prefix(phase);
+    let template = "{prefix} [{wide_bar}] {human_pos}/{human_len} jobs, {per_sec}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+fn body_bytes(text: &str) -> Result<usize, BodyBytesError> {
+    match text.parse() {
+        Ok(bytes) if bytes <= BODY_BYTES_MAX_DEFAULT => Ok(bytes),
+        _ => Err(BodyBytesError),
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("expected a number of bytes up to {BODY_BYTES_MAX_DEFAULT}, for example 64")]
+struct BodyBytesError;

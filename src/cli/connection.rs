@@ -1,0 +1,194 @@
+//! How a command reaches its server, and how it tells of what went wrong there.
+//!
+//! A command connects once, asks, prints and says goodbye. Every refusal becomes an exit code that scripts
+//! can use and a sentence that says what to do.
+
+use clap::Args;
+use tokio::runtime::{Builder, Runtime};
+
+use super::exit::{Exit, Failure};
+use crate::client::{Client, ClientConfig, ClientError};
+use crate::protocol::ErrorCode;
+
+/// Which server, and how to be let in.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ServerArgs {
+    /// The server's address
+    #[arg(
+        long = "server",
+        value_name = "ADDR",
+        env = "ADJOURN_SERVER",
+        default_value = "127.0.0.1:7440",
+        help_heading = "Server"
+    )]
+    pub(super) address: String,
+    /// The token that the server asks for
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "ADJOURN_TOKEN",
+        hide_env_values = true,
+        help_heading = "Server"
+    )]
+    token: Option<String>,
+}
+
+/// What becomes of the leases of a command that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leases {
+    /// They are given back.
+    EndWithIt,
+    /// They run to their deadline: another process settles them.
+    OutliveIt,
+}
+
+impl ServerArgs {
+    /// Connects, lets `talk` speak with the server, and says goodbye.
+    pub(super) fn with_client<T>(
+        &self,
+        leases: Leases,
+        talk: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
+    ) -> Result<T, Failure> {
+        runtime()?.block_on(async {
+            let client = self.connect(leases).await?;
+            let answer = talk(&client).await;
+            if answer.as_ref().err().is_none_or(|error| error.code().is_some()) {
+                goodbye(&client).await;
+            }
+            answer.map_err(|error| failure(&error))
+        })
+    }
+
+    /// A connection of its own.
+    pub(super) async fn connect(&self, leases: Leases) -> Result<Client, Failure> {
+        let config = ClientConfig {
+            name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
+            token: self.token.clone().unwrap_or_default().into(),
+            leases_outlive: leases == Leases::OutliveIt,
+            ..ClientConfig::new(&self.address)
+        };
+        Client::connect(config).await.map_err(|error| failure(&error))
+    }
+}
+
+/// Ends the session of a connection that is in order.
+pub(super) async fn goodbye(client: &Client) {
+    // Everything asked for is answered. A server that does not hear this forgets the session by itself.
+    let _ = client.close().await;
+}
+
+/// A runtime of one thread: a command has little to do beside waiting.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(Exit::Refused, format_args!("cannot start: {error}")))
+}
+
+/// How a command ends that the server, or the way to it, did not let succeed.
+pub(super) fn failure(error: &ClientError) -> Failure {
+    match error {
+        ClientError::CannotConnect { server, source } => {
+            let advice = "start a server with `adjourn serve`, or name another with --server";
+            Failure::new(Exit::Unreachable, format_args!("cannot connect to {server}: {source}\n{advice}"))
+        }
+        ClientError::ItemRefused { code, job: Some(job) } => {
+            Failure::new(exit_of(*code), format_args!("{} (it is job {})", refusal_text(*code), job.0))
+        }
+        ClientError::ItemRefused { code, job: None } => Failure::new(exit_of(*code), refusal_text(*code)),
+        ClientError::Refused(reply) if !error.outcome_unknown() => {
+            let text = if reply.message.is_empty() { refusal_text(reply.code) } else { reply.to_string() };
+            Failure::new(exit_of(reply.code), text)
+        }
+        _ if error.outcome_unknown() => Failure::new(Exit::OutcomeUnknown, error),
+        _ => Failure::new(Exit::Refused, error),
+    }
+}
+
+/// How a command ends that finds no job.
+pub(super) fn not_found() -> Failure {
+    Failure::new(exit_of(ErrorCode::NotFound), refusal_text(ErrorCode::NotFound))
+}
+
+/// What a refusal of one item of a request says: its name, what it means and what to do.
+pub(super) fn refusal_text(code: ErrorCode) -> String {
+    format!("{code}: {}", advice(code))
+}
+
+/// The exit code of a refusal.
+pub(super) fn exit_of(code: ErrorCode) -> Exit {
+    match code {
+        ErrorCode::NotFound => Exit::Nothing,
+        ErrorCode::OutcomeUnknown => Exit::OutcomeUnknown,
+        _ => Exit::Refused,
+    }
+}
+
+fn advice(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::Malformed => "the server does not understand this client: are both of the same version?",
+        ErrorCode::Unsupported => "the server does not support this: use a newer server",
+        ErrorCode::TooLarge => "larger than the server accepts: send less, or raise the server's limit",
+        ErrorCode::Unauthorised => "the server asks for another token: give --token or ADJOURN_TOKEN",
+        ErrorCode::Invalid => "a value is out of its range: see --help",
+        ErrorCode::NotLeader => "this node does not lead: use the leader's address with --server",
+        ErrorCode::NoLeader => "no leader is elected yet: try again in a moment",
+        ErrorCode::Busy => "too much is under way: try again in a moment",
+        ErrorCode::DiskFull => "the server's disk is nearly full: free space there, or finish jobs",
+        ErrorCode::Stopping => "the server is stopping: try again when it is back",
+        ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` ends that",
+        ErrorCode::Quota => "too many topics or sessions: use fewer",
+        ErrorCode::StaleLease => "no longer held: its time to run is over, or it was settled before",
+        ErrorCode::KeyExists => "a job with this key lives: --if-exists keep or replace says what to do then",
+        ErrorCode::NotFound => "there is no such job or topic",
+        ErrorCode::Reserved => "a consumer holds the job: try again when it is given back",
+        ErrorCode::WrongState => "the job is not in the state that this needs: `adjourn get` shows it",
+        ErrorCode::SessionUnknown => "the server has forgotten this session: try again",
+        ErrorCode::OutcomeUnknown => "it may or may not have been done: look before you repeat it",
+        ErrorCode::ExpiresBeforeDue => {
+            "it would expire before it is due: a longer --expires or a shorter delay"
+        }
+        ErrorCode::Unknown => "the server gives a reason that this client does not know: use a newer client",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::protocol::{Applied, ErrorReply};
+    use crate::types::JobId;
+
+    #[test]
+    fn every_failure_has_the_exit_code_that_scripts_expect() {
+        let refused =
+            |code, applied| ClientError::Refused(ErrorReply { applied, ..ErrorReply::new(code, "") });
+        let item = |code| ClientError::ItemRefused { code, job: None };
+        let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+        for (error, expected) in [
+            (ClientError::CannotConnect { server: "there".to_owned(), source }, Exit::Unreachable),
+            (refused(ErrorCode::NotFound, Applied::No), Exit::Nothing),
+            (refused(ErrorCode::DiskFull, Applied::No), Exit::Refused),
+            (refused(ErrorCode::Stopping, Applied::Unknown), Exit::OutcomeUnknown),
+            (item(ErrorCode::KeyExists), Exit::Refused),
+            (item(ErrorCode::OutcomeUnknown), Exit::OutcomeUnknown),
+            (ClientError::OutcomeUnknown, Exit::OutcomeUnknown),
+            (ClientError::Timeout { after_ms: 1 }, Exit::OutcomeUnknown),
+            (ClientError::Closed, Exit::Refused),
+        ] {
+            assert_eq!(failure(&error).exit, expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_code_and_say_what_to_do() {
+        let lives = ClientError::ItemRefused { code: ErrorCode::KeyExists, job: Some(JobId(7)) };
+        let text = failure(&lives).message;
+        assert!(text.starts_with("KEY_EXISTS: ") && text.ends_with("(it is job 7)"), "{text}");
+        let told =
+            ClientError::Refused(ErrorReply::new(ErrorCode::Unauthorised, "wrong token: see auth_token"));
+        assert_eq!(failure(&told).message, "UNAUTHORISED: wrong token: see auth_token");
+        let untold = ClientError::Refused(ErrorReply::new(ErrorCode::Busy, ""));
+        assert_eq!(failure(&untold).message, refusal_text(ErrorCode::Busy));
+    }
+}

@@ -1,0 +1,33 @@
+//! Requests that were sent and not answered yet, in the order in which they were sent.
+
+use std::collections::VecDeque;
+
+use crate::client::{ClientError, Ticket};
+
+/// A queue of tickets, each with what its sender wants to remember.
+pub(super) struct InFlight<M, T>(VecDeque<(M, Ticket<T>)>);
+
+impl<M, T> InFlight<M, T> {
+    /// None.
+    pub(super) fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
+    /// How many.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// One more.
+    pub(super) fn push(&mut self, memo: M, ticket: Ticket<T>) {
+        self.0.push_back((memo, ticket));
+    }
+
+    /// The answer to the one that was sent first; `None` without one. Giving up the wait loses nothing.
+    pub(super) async fn next(&mut self) -> Option<(M, Result<T, ClientError>)> {
+        let (_, ticket) = self.0.front_mut()?;
+        let answer = ticket.await;
+        let (memo, _) = self.0.pop_front()?;
+        Some((memo, answer))
+    }
+}

@@ -1,0 +1,475 @@
+//! What the commands print: JSON objects of one line, and tables for people.
+//!
+//! Scripts rely on the JSON: fields may be added, but none changes its meaning. This module knows no
+//! connection and no clock; it turns what a server answered into text.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+use super::arguments::{backoff_text, spelled};
+use super::exit::{Exit, Failure};
+use crate::client::Changed;
+use crate::protocol::{Delivered, JobReport, StatsReport, TopicReport, Totals};
+use crate::types::{Attributes, Key, Millis, When};
+
+/// A reserved job as `adjourn reserve` prints it.
+pub(super) fn delivered_json(job: &Delivered) -> impl Serialize {
+    DeliveredJson {
+        id: job.lease.job.0,
+        lease: job.lease.to_string(),
+        topic: job.topic.as_str(),
+        key: job.key.as_ref().map(Key::as_str),
+        priority: job.priority,
+        attempts: job.attempts,
+        due: time_text(job.due),
+        ttr_left_ms: job.ttr_left_ms,
+        headers: headers(&job.attributes),
+        body: BodyJson::of(&job.body),
+    }
+}
+
+/// A job as `adjourn get` and `adjourn peek` print it.
+pub(super) fn report_json(job: &JobReport) -> impl Serialize {
+    let policy = job.attributes.policy();
+    ReportJson {
+        id: job.id.0,
+        state: job.state.to_string(),
+        topic: job.topic.as_str(),
+        key: job.key.as_ref().map(Key::as_str),
+        priority: job.priority,
+        attempts: job.attempts,
+        due: time_text(job.due),
+        ttr_ms: job.ttr_ms,
+        ttr_left_ms: job.ttr_left_ms,
+        buried: job.buried.map(|reason| reason.to_string()),
+        expires: policy.expires.map(|expires| match expires {
+            When::After(retention_ms) => spelled(retention_ms),
+            When::At(at) => time_text(at),
+        }),
+        attempts_max: policy.attempts_max,
+        backoff: policy.backoff.as_ref().map(backoff_text),
+        headers: headers(&job.attributes),
+        body: BodyJson::of(&job.body),
+    }
+}
+
+/// What became of a job, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
+pub(super) fn changed_json(changed: &Changed) -> impl Serialize {
+    ChangedJson { id: changed.job.0, state: changed.state.to_string(), due: time_text(changed.due) }
+}
+
+/// Counts as `adjourn stats --json` prints them: the totals at the top level, then each topic's.
+pub(super) fn stats_json(stats: &StatsReport) -> impl Serialize {
+    StatsJson {
+        totals: TotalsJson::of(&stats.totals),
+        now: time_text(stats.now),
+        uptime_ms: stats.uptime_ms,
+        connections: stats.connections,
+        sessions: stats.sessions,
+        waiting: stats.waiting,
+        applied_index: stats.applied_index,
+        term: stats.term,
+        state_hash: format!("{:032x}", stats.state_hash),
+        topics: stats
+            .topics
+            .iter()
+            .map(|topic| {
+                let counts = PausableJson { totals: TotalsJson::of(&topic.totals), paused: topic.paused };
+                (topic.topic.as_str(), counts)
+            })
+            .collect(),
+    }
+}
+
+/// One topic as `adjourn topics --json` prints it.
+pub(super) fn topic_json(topic: &TopicReport) -> impl Serialize {
+    TopicJson { topic: topic.topic.as_str(), paused: topic.paused, totals: TotalsJson::of(&topic.totals) }
+}
+
+/// Prints on standard output. A reader that has gone away, as in `| head`, is no failure.
+pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Refused, format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints one object on a line of its own.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(|out| write_json(out, value))
+}
+
+/// Writes one object on a line of its own.
+pub(super) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;
+    out.write_all(b"\n")
+}
+
+/// The counts of a whole queue, as a table.
+pub(super) fn stats_table(stats: &StatsReport) -> String {
+    let facts = [
+        ("up", spelled(stats.uptime_ms)),
+        ("connections", stats.connections.to_string()),
+        ("sessions", stats.sessions.to_string()),
+        ("waiting", stats.waiting.to_string()),
+        ("index", stats.applied_index.to_string()),
+        ("term", stats.term.to_string()),
+    ];
+    let facts = facts.map(|(name, value)| format!("{name} {value}")).join(", ");
+    let mut rows = topic_rows(&stats.topics);
+    rows.push(row("(all)".to_owned(), &stats.totals));
+    format!("{facts}\n\n{}", aligned(&rows))
+}
+
+/// The counts of topics, as a table.
+pub(super) fn topics_table(topics: &[TopicReport]) -> String {
+    aligned(&topic_rows(topics))
+}
+
+/// A point in time as RFC 3339 writes it, in UTC, to the millisecond.
+pub(super) fn time_text(at: Millis) -> String {
+    let at = i64::try_from(at.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+    format!("{:.3}", at.unwrap_or(Timestamp::MAX))
+}
+
+#[derive(Serialize)]
+struct DeliveredJson<'a> {
+    id: u64,
+    lease: String,
+    topic: &'a str,
+    key: Option<&'a str>,
+    priority: u32,
+    attempts: u32,
+    due: String,
+    ttr_left_ms: u32,
+    headers: BTreeMap<&'a str, Header<'a>>,
+    #[serde(flatten)]
+    body: BodyJson<'a>,
+}
+
+#[derive(Serialize)]
+struct ReportJson<'a> {
+    id: u64,
+    state: String,
+    topic: &'a str,
+    key: Option<&'a str>,
+    priority: u32,
+    attempts: u32,
+    due: String,
+    ttr_ms: u32,
+    ttr_left_ms: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buried: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts_max: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backoff: Option<String>,
+    headers: BTreeMap<&'a str, Header<'a>>,
+    #[serde(flatten)]
+    body: BodyJson<'a>,
+}
+
+#[derive(Serialize)]
+struct ChangedJson {
+    id: u64,
+    state: String,
+    due: String,
+}
+
+#[derive(Serialize)]
+struct StatsJson<'a> {
+    #[serde(flatten)]
+    totals: TotalsJson,
+    now: String,
+    uptime_ms: u64,
+    connections: u32,
+    sessions: u32,
+    waiting: u32,
+    applied_index: u64,
+    term: u64,
+    state_hash: String,
+    topics: BTreeMap<&'a str, PausableJson>,
+}
+
+#[derive(Serialize)]
+struct PausableJson {
+    #[serde(flatten)]
+    totals: TotalsJson,
+    paused: bool,
+}
+
+#[derive(Serialize)]
+struct TopicJson<'a> {
+    topic: &'a str,
+    paused: bool,
+    #[serde(flatten)]
+    totals: TotalsJson,
+}
+
+#[derive(Serialize)]
+struct TotalsJson {
+    delayed: u64,
+    ready: u64,
+    reserved: u64,
+    buried: u64,
+    pushed: u64,
+    finished: u64,
+    deleted: u64,
+    expired: u64,
+    oldest_ready_ms: u64,
+}
+
+impl TotalsJson {
+    fn of(totals: &Totals) -> Self {
+        Self {
+            delayed: totals.delayed,
+            ready: totals.ready,
+            reserved: totals.reserved,
+            buried: totals.buried,
+            pushed: totals.pushed,
+            finished: totals.finished,
+            deleted: totals.deleted,
+            expired: totals.expired,
+            oldest_ready_ms: totals.oldest_ready_ms,
+        }
+    }
+}
+
+/// JSON has no bytes: a body that is text stands as it is, any other in base64 under another name.
+#[derive(Serialize)]
+enum BodyJson<'a> {
+    #[serde(rename = "body")]
+    Text(&'a str),
+    #[serde(rename = "body_base64")]
+    Binary(String),
+}
+
+impl<'a> BodyJson<'a> {
+    fn of(body: &'a Bytes) -> Self {
+        match std::str::from_utf8(body) {
+            Ok(text) => Self::Text(text),
+            Err(_) => Self::Binary(STANDARD.encode(body)),
+        }
+    }
+}
+
+/// The values of one header: a text, or an array when the name was repeated.
+struct Header<'a>(Vec<&'a str>);
+
+impl Serialize for Header<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [value] => serializer.serialize_str(value),
+            values => values.serialize(serializer),
+        }
+    }
+}
+
+fn headers(attributes: &Attributes) -> BTreeMap<&str, Header<'_>> {
+    let mut headers = BTreeMap::new();
+    for (name, value) in attributes.headers() {
+        headers.entry(name).or_insert_with(|| Header(Vec::new())).0.push(value);
+    }
+    headers
+}
+
+const COLUMNS: usize = 10;
+
+fn topic_rows(topics: &[TopicReport]) -> Vec<[String; COLUMNS]> {
+    let head = [
+        "TOPIC", "DELAYED", "READY", "RESERVED", "BURIED", "PUSHED", "FINISHED", "DELETED", "EXPIRED",
+        "OLDEST",
+    ];
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(topics.iter().map(|topic| {
+        let name = if topic.paused { format!("{} (paused)", topic.topic) } else { topic.topic.to_string() };
+        row(name, &topic.totals)
+    }));
+    rows
+}
+
+fn row(name: String, totals: &Totals) -> [String; COLUMNS] {
+    let oldest = match totals.oldest_ready_ms {
+        0 => "-".to_owned(),
+        short_ms @ ..10_000 => format!("{short_ms}ms"),
+        long_ms => spelled(long_ms / 1000 * 1000).replace(' ', ""),
+    };
+    let counts = [
+        totals.delayed,
+        totals.ready,
+        totals.reserved,
+        totals.buried,
+        totals.pushed,
+        totals.finished,
+        totals.deleted,
+        totals.expired,
+    ];
+    let [delayed, ready, reserved, buried, pushed, finished, deleted, expired] =
+        counts.map(|count| count.to_string());
+    [name, delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest]
+}
+
+/// The first column stands left, the others right, with two spaces between them.
+fn aligned(rows: &[[String; COLUMNS]]) -> String {
+    let mut widths = [0; COLUMNS];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.len().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut cells = row.iter().zip(widths);
+        let first = cells.next().map(|(cell, width)| format!("{cell:<width$}"));
+        let others = cells.map(|(cell, width)| format!("  {cell:>width$}"));
+        text.extend(first.into_iter().chain(others));
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{AttributesBuilder, BuryReason, Fence, JobId, JobState, Lease};
+
+    fn json(value: &impl Serialize) -> String {
+        let mut line = Vec::new();
+        write_json(&mut line, value).expect("memory takes it");
+        String::from_utf8(line).expect("JSON is text")
+    }
+
+    fn delivered(body: &'static [u8]) -> Delivered {
+        Delivered {
+            lease: Lease { job: JobId(42), fence: Fence(7) },
+            topic: "orders".parse().expect("a topic"),
+            key: Some("order 17".parse().expect("a key")),
+            priority: 1024,
+            attempts: 1,
+            due: Millis(1_767_225_600_005),
+            ttr_left_ms: 59_998,
+            attributes: Attributes::default(),
+            body: Bytes::from_static(body),
+        }
+    }
+
+    #[test]
+    fn a_reserved_job_is_one_line() {
+        assert_eq!(
+            json(&delivered_json(&delivered("close \"it\"\n".as_bytes()))),
+            concat!(
+                r#"{"id":42,"lease":"42-7","topic":"orders","key":"order 17","priority":1024,"attempts":1,"#,
+                r#""due":"2026-01-01T00:00:00.005Z","ttr_left_ms":59998,"headers":{},"body":"close \"it\"\n"}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_body_that_is_no_text_has_another_name() {
+        let line = json(&delivered_json(&delivered(b"\xff\x00")));
+        assert!(line.ends_with("\"headers\":{},\"body_base64\":\"/wA=\"}\n"), "{line}");
+    }
+
+    #[test]
+    fn repeated_headers_become_an_array() {
+        let builder = AttributesBuilder::default().header("b", "1").header("a", "2").header("b", "3");
+        let attributes = builder.build().expect("valid");
+        let line = json(&delivered_json(&Delivered { attributes, ..delivered(b"") }));
+        assert!(line.contains(r#""headers":{"a":"2","b":["1","3"]}"#), "{line}");
+    }
+
+    #[test]
+    fn a_report_names_what_is_set_and_nothing_else() {
+        let backoff = super::super::arguments::backoff("1s..10m").expect("a backoff");
+        let builder =
+            AttributesBuilder::default().expires(When::At(Millis(0))).attempts_max(5).backoff(&backoff);
+        let report = JobReport {
+            id: JobId(9),
+            state: JobState::Buried,
+            topic: "orders".parse().expect("a topic"),
+            key: None,
+            priority: 1,
+            attempts: 5,
+            due: Millis(0),
+            ttr_ms: 60_000,
+            ttr_left_ms: 0,
+            buried: Some(BuryReason::AttemptsUsedUp),
+            attributes: builder.build().expect("valid"),
+            body: Bytes::new(),
+        };
+        assert_eq!(
+            json(&report_json(&report)),
+            concat!(
+                r#"{"id":9,"state":"buried","topic":"orders","key":null,"priority":1,"attempts":5,"#,
+                r#""due":"1970-01-01T00:00:00.000Z","ttr_ms":60000,"ttr_left_ms":0,"buried":"attempts used up","#,
+                r#""expires":"1970-01-01T00:00:00.000Z","attempts_max":5,"backoff":"1s..10m","headers":{},"body":""}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn times_beyond_the_calendar_are_its_end() {
+        assert_eq!(time_text(Millis(u64::MAX)), "9999-12-30T22:00:00.999Z");
+    }
+
+    fn stats() -> StatsReport {
+        let totals =
+            Totals { delayed: 3, ready: 1, pushed: 12_345, oldest_ready_ms: 61_234, ..Totals::default() };
+        let topic = TopicReport { topic: "orders".parse().expect("a topic"), paused: true, totals };
+        StatsReport {
+            now: Millis(1_767_225_600_005),
+            uptime_ms: 61_000,
+            connections: 2,
+            sessions: 3,
+            waiting: 1,
+            applied_index: 77,
+            term: 4,
+            state_hash: 0xabc,
+            totals,
+            topics: vec![topic],
+        }
+    }
+
+    #[test]
+    fn stats_have_their_totals_at_the_top() {
+        let counts = concat!(
+            r#""delayed":3,"ready":1,"reserved":0,"buried":0,"pushed":12345,"finished":0,"deleted":0,"#,
+            r#""expired":0,"oldest_ready_ms":61234"#
+        );
+        let rest = concat!(
+            r#""now":"2026-01-01T00:00:00.005Z","uptime_ms":61000,"connections":2,"sessions":3,"waiting":1,"#,
+            r#""applied_index":77,"term":4,"state_hash":"00000000000000000000000000000abc""#
+        );
+        assert_eq!(
+            json(&stats_json(&stats())),
+            format!("{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true}}}}}}\n")
+        );
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        assert_eq!(
+            stats_table(&stats()),
+            "\
+up 1m 1s, connections 2, sessions 3, waiting 1, index 77, term 4
+
+TOPIC            DELAYED  READY  RESERVED  BURIED  PUSHED  FINISHED  DELETED  EXPIRED  OLDEST
+orders (paused)        3      1         0       0   12345         0        0        0    1m1s
+(all)                  3      1         0       0   12345         0        0        0    1m1s
+"
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! `adjourn reserve`: takes jobs under a lease and prints them.
+//!
+//! The leases outlive this process: another one finishes the jobs.
+
+use clap::{Args, value_parser};
+
+use super::arguments::wait_ms;
+use super::connection::{Leases, ServerArgs};
+use super::exit::{Exit, Failure};
+use super::output::{delivered_json, print, write_json};
+use crate::protocol::Reserve;
+use crate::types::TopicName;
+use crate::types::limits::RESERVE_JOBS_MAX;
+
+const RESERVE_EXAMPLE: &str = "\
+Prints a JSON object per job: id, lease, topic, key, priority, attempts, due, ttr_left_ms, headers, body \
+(body_base64 instead of body when the body is not UTF-8). Show the lease to `adjourn finish`, `release`, \
+`touch` or `bury` before ttr_left_ms is over; else the job is ready again. Ends with 3 when there was no job.
+
+Example:
+  adjourn reserve emails --wait 5s
+  adjourn reserve emails invoices --max 10 | jq -r '.lease + \" \" + .body'";
+
+/// What `adjourn reserve` is told.
+#[derive(Debug, Args)]
+#[command(after_help = RESERVE_EXAMPLE)]
+pub(super) struct ReserveArgs {
+    /// From which topics
+    #[arg(value_name = "TOPIC", required = true)]
+    topics: Vec<TopicName>,
+    /// At most so many jobs
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = value_parser!(u32).range(1..=i64::from(RESERVE_JOBS_MAX)))]
+    max: u32,
+    /// Wait so long for the first job, for example 5s; at once if not given
+    #[arg(long, value_name = "DURATION", value_parser = wait_ms)]
+    wait: Option<u64>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Reserves and prints.
+pub(super) fn run(args: ReserveArgs) -> Result<(), Failure> {
+    let request = Reserve { topics: args.topics, jobs_max: args.max, wait_ms: args.wait.unwrap_or(0) };
+    let jobs = args.server.with_client(Leases::OutliveIt, async |client| client.reserve(request).await)?;
+    if jobs.is_empty() {
+        return Err(Failure::new(Exit::Nothing, "nothing to reserve: --wait 5s waits for a job"));
+    }
+    print(|out| jobs.iter().try_for_each(|job| write_json(out, &delivered_json(job))))
+}

@@ -1,0 +1,143 @@
+//! `adjourn finish`, `release`, `touch` and `bury`: what becomes of reserved jobs.
+//!
+//! Each takes leases as `adjourn reserve` prints them, prints nothing when all went well, and tells for
+//! each lease that was refused why. A lease is good from any process until its time to run is over.
+
+use clap::Args;
+
+use super::arguments::{delay_ms, ttr_ms};
+use super::connection::{Leases, ServerArgs, exit_of, refusal_text};
+use super::exit::Failure;
+use crate::client::{Client, ClientError};
+use crate::protocol::{ErrorCode, SettleResult};
+use crate::types::Lease;
+
+const FINISH_EXAMPLE: &str = "\
+Example:
+  adjourn finish 42-7
+  adjourn reserve emails --max 100 | jq -r .lease | xargs adjourn finish";
+
+/// What `adjourn finish` is told.
+#[derive(Debug, Args)]
+#[command(after_help = FINISH_EXAMPLE)]
+pub(super) struct FinishArgs {
+    #[command(flatten)]
+    leases: LeaseArgs,
+}
+
+const RELEASE_EXAMPLE: &str = "\
+Without --delay the job follows its own backoff, and is ready at once if it has none.
+
+Example:
+  adjourn release 42-7 --delay 30s";
+
+/// What `adjourn release` is told.
+#[derive(Debug, Args)]
+#[command(after_help = RELEASE_EXAMPLE)]
+pub(super) struct ReleaseArgs {
+    #[command(flatten)]
+    leases: LeaseArgs,
+    /// When the job is ready again, for example 30s
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
+    delay: Option<u64>,
+}
+
+const TOUCH_EXAMPLE: &str = "\
+Example:
+  adjourn touch 42-7
+  adjourn touch 42-7 --ttr 5m";
+
+/// What `adjourn touch` is told.
+#[derive(Debug, Args)]
+#[command(after_help = TOUCH_EXAMPLE)]
+pub(super) struct TouchArgs {
+    #[command(flatten)]
+    leases: LeaseArgs,
+    /// The time to run from now on, for example 5m; the job's own if not given
+    #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
+    ttr: Option<u32>,
+}
+
+const BURY_EXAMPLE: &str = "\
+A buried job stays until `adjourn kick` or `adjourn delete`.
+
+Example:
+  adjourn bury 42-7";
+
+/// What `adjourn bury` is told.
+#[derive(Debug, Args)]
+#[command(after_help = BURY_EXAMPLE)]
+pub(super) struct BuryArgs {
+    #[command(flatten)]
+    leases: LeaseArgs,
+}
+
+#[derive(Debug, Args)]
+struct LeaseArgs {
+    /// The lease as `adjourn reserve` prints it, for example 42-7
+    #[arg(value_name = "LEASE", required = true)]
+    leases: Vec<Lease>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Says that jobs are done.
+pub(super) fn finish(args: FinishArgs) -> Result<(), Failure> {
+    args.leases.settle(async |client, leases| client.finish(leases).await)
+}
+
+/// Gives jobs back.
+pub(super) fn release(args: ReleaseArgs) -> Result<(), Failure> {
+    args.leases.settle(async |client, leases| client.release(leases, args.delay).await)
+}
+
+/// Starts the time to run anew.
+pub(super) fn touch(args: TouchArgs) -> Result<(), Failure> {
+    args.leases.settle(async |client, leases| client.touch(leases, args.ttr).await)
+}
+
+/// Sets jobs aside.
+pub(super) fn bury(args: BuryArgs) -> Result<(), Failure> {
+    args.leases.settle(async |client, leases| client.bury(leases).await)
+}
+
+impl LeaseArgs {
+    /// Asks for all leases at once and gathers what was refused.
+    fn settle(
+        self,
+        request: impl AsyncFnOnce(&Client, Vec<Lease>) -> Result<Vec<SettleResult>, ClientError>,
+    ) -> Result<(), Failure> {
+        let Self { leases, server } = self;
+        let results =
+            server.with_client(Leases::EndWithIt, async |client| request(client, leases.clone()).await)?;
+        let outcomes = leases.into_iter().zip(results);
+        refused(&outcomes.filter_map(|(lease, result)| Some((lease, result.err()?))).collect::<Vec<_>>())
+    }
+}
+
+/// A failure that names every lease that was refused.
+fn refused(refusals: &[(Lease, ErrorCode)]) -> Result<(), Failure> {
+    let Some((_, first)) = refusals.first() else { return Ok(()) };
+    let lines: Vec<String> =
+        refusals.iter().map(|(lease, code)| format!("{lease}: {}", refusal_text(*code))).collect();
+    Err(Failure::new(exit_of(*first), lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::exit::Exit;
+    use crate::types::{Fence, JobId};
+
+    #[test]
+    fn every_refused_lease_is_named() {
+        assert!(refused(&[]).is_ok());
+        let lease = |job| Lease { job: JobId(job), fence: Fence(7) };
+        let refusals = [(lease(1), ErrorCode::StaleLease), (lease(2), ErrorCode::Busy)];
+        let failure = refused(&refusals).expect_err("refused");
+        assert_eq!(failure.exit, Exit::Refused);
+        let lines: Vec<&str> = failure.message.lines().collect();
+        let [one, two] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(one.starts_with("1-7: STALE_LEASE") && two.starts_with("2-7: BUSY"), "{lines:?}");
+    }
+}
