@@ -7,3 +7,4 @@ mod protocol_codec;
 mod protocol_document;
 mod same_log;
 mod server_config;
+mod tidy;

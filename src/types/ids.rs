@@ -23,7 +23,6 @@ impl JobId {
     }
 
     /// The group that assigned the id.
-    #[expect(clippy::cast_possible_truncation, reason = "the shift leaves 8 bits")]
     pub fn group(self) -> GroupId {
         GroupId((self.0 >> Self::SEQUENCE_BITS) as u8)
     }

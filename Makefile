@@ -1,0 +1,65 @@
+# What a contributor and CI run. Needs a stable cargo and nothing else, except where a target says so.
+
+CARGO ?= cargo
+# Seconds that `make fuzz` gives to each decoder.
+FUZZ_SECONDS ?= 60
+
+.DEFAULT_GOAL := help
+
+## test: formatting, lints, documentation and every test; what CI runs
+.PHONY: test
+test: format lint docs fuzz-builds tests
+
+## format: fail if a file is not formatted
+.PHONY: format
+format:
+	@$(CARGO) fmt --check
+	@cd fuzz && $(CARGO) fmt --check
+
+## lint: every warning is an error, in the whole crate and in the client alone
+.PHONY: lint
+lint:
+	@$(CARGO) clippy --quiet --locked --all-targets -- -D warnings
+	@$(CARGO) clippy --quiet --locked --no-default-features --features client -- -D warnings
+
+## docs: the documentation builds and its links resolve
+.PHONY: docs
+docs:
+	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --quiet --locked --no-deps --document-private-items
+
+## fuzz-builds: the fuzz targets compile
+.PHONY: fuzz-builds
+fuzz-builds:
+	@cd fuzz && CARGO_TARGET_DIR=../target $(CARGO) check --quiet --locked
+
+## tests: every test
+.PHONY: tests
+tests:
+	@$(CARGO) test --quiet --locked --no-run
+	@$(CARGO) test --quiet --locked
+
+## fmt: format every file
+.PHONY: fmt
+fmt:
+	@$(CARGO) fmt
+	@cd fuzz && $(CARGO) fmt
+
+## fuzz: run every fuzz target for FUZZ_SECONDS
+.PHONY: fuzz
+fuzz:
+	@fuzz/run $(FUZZ_SECONDS)
+
+## bench: Adjourn side by side with Redis and beanstalkd (both must be installed)
+.PHONY: bench
+bench:
+	@benches/peers
+
+## deny: licences, sources and known vulnerabilities of dependencies (needs cargo-deny)
+.PHONY: deny
+deny:
+	@$(CARGO) deny --locked check
+
+## help: this list
+.PHONY: help
+help:
+	@sed -n 's/^## \([a-z-]*\): /\1\t/p' $(MAKEFILE_LIST) | expand -t 14

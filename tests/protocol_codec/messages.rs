@@ -1,0 +1,299 @@
+//! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
+
+use adjourn::protocol::{
+    Applied, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member, NewJob, Push, PushResult,
+    Request, Reserve, Response, Resume, StatsReport, Subscribe, TopicReport, Totals, Welcome,
+};
+use adjourn::types::limits::{
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+};
+use adjourn::types::{
+    Attributes, AttributesBuilder, BuryReason, Fence, IfExists, JobId, JobState, Key, Lease, Millis,
+    SessionId, SessionSecret, TopicName, When,
+};
+use bytes::Bytes;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+pub(super) fn topic() -> impl Strategy<Value = TopicName> {
+    "[a-z0-9._:/][a-zA-Z0-9._:/-]{0,127}".prop_map(|text| text.parse().expect("a topic"))
+}
+
+pub(super) fn key() -> impl Strategy<Value = Key> {
+    "[a-zA-Z0-9 üж]{1,100}".prop_map(|text| text.parse().expect("a key"))
+}
+
+pub(super) fn body() -> impl Strategy<Value = Bytes> {
+    vec(any::<u8>(), 0..200).prop_map(Bytes::from)
+}
+
+pub(super) fn when() -> impl Strategy<Value = When> {
+    prop_oneof![(0..=DELAY_MS_MAX).prop_map(When::After), any::<u64>().prop_map(|at| When::At(Millis(at)))]
+}
+
+pub(super) fn attributes() -> impl Strategy<Value = Attributes> {
+    let some =
+        ("[a-z-]{1,20}", "[ -~]{0,40}", 1..100_u32, when()).prop_map(|(name, value, attempts, expires)| {
+            let builder = AttributesBuilder::default().header(&name, &value).attempts_max(attempts);
+            builder.expires(expires).raw(900, vec![1, 2, 3]).build().expect("valid")
+        });
+    prop_oneof![Just(Attributes::default()), some]
+}
+
+pub(super) fn ttr_ms() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), TTR_MS_MIN..=TTR_MS_MAX]
+}
+
+pub(super) fn new_job() -> impl Strategy<Value = NewJob> {
+    let if_exists = prop_oneof![Just(IfExists::Reject), Just(IfExists::Keep), Just(IfExists::Replace)];
+    (when(), any::<u32>(), ttr_ms(), if_exists, proptest::option::of(key()), attributes(), body()).prop_map(
+        |(due, priority, ttr_ms, if_exists, key, attributes, body)| NewJob {
+            due,
+            priority,
+            ttr_ms,
+            if_exists,
+            key,
+            attributes,
+            body,
+        },
+    )
+}
+
+pub(super) fn lease() -> impl Strategy<Value = Lease> {
+    any::<(u64, u64)>().prop_map(|(job, fence)| Lease { job: JobId(job), fence: Fence(fence) })
+}
+
+pub(super) fn job_ref() -> impl Strategy<Value = JobRef> {
+    prop_oneof![
+        any::<u64>().prop_map(|id| JobRef::Id(JobId(id))),
+        (topic(), key()).prop_map(|(topic, key)| JobRef::Key { topic, key }),
+    ]
+}
+
+pub(super) fn hello() -> impl Strategy<Value = Hello> {
+    let resume =
+        proptest::option::of((1..u64::MAX, any::<[u8; 16]>()).prop_map(|(session, secret)| Resume {
+            session: SessionId(session),
+            secret: SessionSecret(secret),
+        }));
+    (any::<(u16, u16, u32, bool)>(), "[ -~]{0,64}", vec(any::<u8>(), 0..=256), resume).prop_map(
+        |((version_min, version_max, heartbeat_ms, leases_outlive), client_name, token, resume)| Hello {
+            version_min,
+            version_max,
+            client_name,
+            token: token.into(),
+            heartbeat_ms,
+            resume,
+            leases_outlive,
+        },
+    )
+}
+
+pub(super) fn request() -> impl Strategy<Value = Request> {
+    let topics = || vec(topic(), 1..=4);
+    let leases = || vec(lease(), 1..20);
+    prop_oneof![
+        hello().prop_map(Request::Hello),
+        Just(Request::Ping),
+        Just(Request::Goodbye),
+        (topic(), any::<u64>(), vec(new_job(), 1..8))
+            .prop_map(|(topic, sequence, jobs)| Request::Push(Push { topic, sequence, jobs })),
+        (topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX)
+            .prop_map(|(topics, jobs_max, wait_ms)| Request::Reserve(Reserve { topics, jobs_max, wait_ms })),
+        (topics(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
+            |(topics, credit_jobs, credit_bytes)| {
+                Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes })
+            }
+        ),
+        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX)
+            .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
+        any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
+        leases().prop_map(|leases| Request::Finish { leases }),
+        (leases(), proptest::option::of(0..=DELAY_MS_MAX))
+            .prop_map(|(leases, delay_ms)| Request::Release { leases, delay_ms }),
+        (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
+            .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
+        leases().prop_map(|leases| Request::Bury { leases }),
+        job_ref().prop_map(Request::Get),
+        job_ref().prop_map(Request::Delete),
+        (job_ref(), when()).prop_map(|(job, due)| Request::Reschedule { job, due }),
+        job_ref().prop_map(Request::RunNow),
+        job_ref().prop_map(Request::Kick),
+        topic().prop_map(|topic| Request::Peek { topic }),
+        topic().prop_map(|topic| Request::Pause { topic }),
+        topic().prop_map(|topic| Request::Resume { topic }),
+        Just(Request::Topics),
+        Just(Request::Stats),
+    ]
+}
+
+pub(super) fn member() -> impl Strategy<Value = Member> {
+    (any::<u64>(), "[ -~]{0,40}", any::<bool>()).prop_map(|(node, address, leader)| Member {
+        node,
+        address,
+        leader,
+    })
+}
+
+pub(super) fn welcome() -> impl Strategy<Value = Welcome> {
+    let ids = any::<(u16, [u8; 16], u64, [u8; 16], bool, bool)>();
+    (ids, any::<[u32; 8]>(), "[ -~]{0,40}", vec(member(), 0..5)).prop_map(
+        |(ids, numbers, server_name, members)| {
+            let (version, cluster_id, session, secret, resumed, leases_kept) = ids;
+            let [heartbeat_ms, session_grace_ms, frame_bytes_max, body_bytes_max, rest @ ..] = numbers;
+            let [push_jobs_max, leases_max, reserve_jobs_max, in_flight_max] = rest;
+            Welcome {
+                version,
+                server_name,
+                cluster_id,
+                session: SessionId(session),
+                secret: SessionSecret(secret),
+                resumed,
+                leases_kept,
+                heartbeat_ms,
+                session_grace_ms,
+                frame_bytes_max,
+                body_bytes_max,
+                push_jobs_max,
+                leases_max,
+                reserve_jobs_max,
+                in_flight_max,
+                members,
+            }
+        },
+    )
+}
+
+pub(super) fn code() -> impl Strategy<Value = ErrorCode> {
+    proptest::sample::select(ErrorCode::ALL.to_vec())
+}
+
+pub(super) fn state() -> impl Strategy<Value = JobState> {
+    (0..4_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
+}
+
+pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
+    let id = || any::<u64>().prop_map(JobId);
+    let living = proptest::option::of((1..=u64::MAX).prop_map(JobId));
+    prop_oneof![
+        id().prop_map(PushResult::Pushed),
+        id().prop_map(PushResult::Kept),
+        id().prop_map(PushResult::Replaced),
+        (code(), living).prop_map(|(code, job)| PushResult::Refused(code, job)),
+    ]
+}
+
+pub(super) fn delivered() -> impl Strategy<Value = Delivered> {
+    let numbers = any::<(u32, u32, u64, u32)>();
+    (lease(), topic(), proptest::option::of(key()), numbers, attributes(), body()).prop_map(
+        |(lease, topic, key, (priority, attempts, due, ttr_left_ms), attributes, body)| Delivered {
+            lease,
+            topic,
+            key,
+            priority,
+            attempts,
+            due: Millis(due),
+            ttr_left_ms,
+            attributes,
+            body,
+        },
+    )
+}
+
+pub(super) fn report() -> impl Strategy<Value = JobReport> {
+    let buried =
+        prop_oneof![Just(None), Just(Some(BuryReason::Consumer)), Just(Some(BuryReason::AttemptsUsedUp))];
+    (delivered(), state(), any::<u32>(), buried).prop_map(|(job, state, ttr_ms, buried)| JobReport {
+        id: job.lease.job,
+        state,
+        topic: job.topic,
+        key: job.key,
+        priority: job.priority,
+        attempts: job.attempts,
+        due: job.due,
+        ttr_ms,
+        ttr_left_ms: job.ttr_left_ms,
+        buried,
+        attributes: job.attributes,
+        body: job.body,
+    })
+}
+
+pub(super) fn totals() -> impl Strategy<Value = Totals> {
+    any::<[u64; 9]>().prop_map(
+        |[delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms]| Totals {
+            delayed,
+            ready,
+            reserved,
+            buried,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            oldest_ready_ms,
+        },
+    )
+}
+
+pub(super) fn topic_report() -> impl Strategy<Value = TopicReport> {
+    (topic(), any::<bool>(), totals()).prop_map(|(topic, paused, totals)| TopicReport {
+        topic,
+        paused,
+        totals,
+    })
+}
+
+pub(super) fn stats() -> impl Strategy<Value = StatsReport> {
+    let numbers = any::<(u64, u64, u32, u32, u32, u64, u64, u128)>();
+    (numbers, totals(), vec(topic_report(), 0..4)).prop_map(|(numbers, totals, topics)| {
+        let (now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash) = numbers;
+        StatsReport {
+            now: Millis(now),
+            uptime_ms,
+            connections,
+            sessions,
+            waiting,
+            applied_index,
+            term,
+            state_hash,
+            totals,
+            topics,
+        }
+    })
+}
+
+pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
+    let applied = prop_oneof![Just(Applied::No), Just(Applied::Unknown)];
+    (code(), applied, any::<u32>(), proptest::option::of("[ -~]{1,40}"), "[ -~]{0,100}").prop_map(
+        |(code, applied, retry_after_ms, leader, message)| ErrorReply {
+            code,
+            applied,
+            retry_after_ms,
+            leader,
+            message,
+        },
+    )
+}
+
+pub(super) fn response() -> impl Strategy<Value = Response> {
+    prop_oneof![
+        welcome().prop_map(|welcome| Response::Welcome(Box::new(welcome))),
+        any::<u64>().prop_map(|now| Response::Pong { now: Millis(now) }),
+        Just(Response::Done),
+        vec(push_result(), 0..20).prop_map(Response::Pushed),
+        vec(delivered(), 0..8).prop_map(Response::Reserved),
+        Just(Response::Subscribed),
+        vec(delivered(), 0..8).prop_map(Response::Deliver),
+        vec(prop_oneof![Just(Ok(())), code().prop_map(Err)], 0..20).prop_map(Response::Settled),
+        report().prop_map(|report| Response::Job(Box::new(report))),
+        (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
+            job: JobId(job),
+            state,
+            due: Millis(due)
+        }),
+        vec(topic_report(), 0..4).prop_map(Response::Topics),
+        stats().prop_map(|stats| Response::Stats(Box::new(stats))),
+        "[ -~]{0,100}".prop_map(|message| Response::GoingAway { message }),
+        error_reply().prop_map(Response::Error),
+    ]
+}

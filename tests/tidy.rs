@@ -1,0 +1,69 @@
+//! The house rules that a machine can check, checked on every file of the repository.
+//!
+//! Each rule is one small function from a [`SourceFile`](source::SourceFile) or a document to its findings, and
+//! stands beside a test that shows it a bad snippet: a rule that cannot fail proves nothing. A finding names
+//! the file and the line, and says what to do.
+
+mod documents;
+mod layers;
+mod shape;
+mod source;
+mod words;
+
+use source::{Finding, SourceFile, Tree};
+
+#[test]
+fn layers_import_only_from_above() {
+    check_sources(&[layers::imports, layers::core_is_pure]);
+}
+
+#[test]
+fn files_and_functions_stay_small() {
+    check_sources(&[shape::file_length, shape::function_length]);
+}
+
+#[test]
+fn modules_introduce_themselves() {
+    check_sources(&[shape::opens_with_docs, shape::module_name]);
+}
+
+#[test]
+fn nothing_is_left_unfinished_or_in_the_wrong_words() {
+    check_sources(&[
+        words::unfinished,
+        words::getter_prefix,
+        words::prints,
+        words::ignored_tests,
+        words::waits,
+    ]);
+    check_texts(&[words::unfinished_notes, words::issue_numbers, words::machine_paths]);
+}
+
+#[test]
+fn every_wait_that_is_allowed_still_exists() {
+    let tree = Tree::read();
+    report(words::stale_waits(&tree.rust).into_iter());
+}
+
+#[test]
+fn documents_link_to_what_exists() {
+    let tree = Tree::read();
+    report(tree.markdown().flat_map(|text| documents::links(text, &tree.root)));
+    report(tree.markdown().flat_map(documents::heading));
+}
+
+fn check_sources(rules: &[fn(&SourceFile) -> Vec<Finding>]) {
+    let tree = Tree::read();
+    assert!(tree.rust.len() > 50, "only {} Rust files were found", tree.rust.len());
+    report(rules.iter().flat_map(|rule| tree.rust.iter().flat_map(rule)));
+}
+
+fn check_texts(rules: &[fn(&source::Text) -> Vec<Finding>]) {
+    let tree = Tree::read();
+    report(rules.iter().flat_map(|rule| tree.texts.iter().flat_map(rule)));
+}
+
+fn report(findings: impl Iterator<Item = Finding>) {
+    let lines: Vec<String> = findings.map(|finding| finding.to_string()).collect();
+    assert!(lines.is_empty(), "{} finding(s):\n{}", lines.len(), lines.join("\n"));
+}
