@@ -6,8 +6,7 @@ const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Names that say nothing of what is inside.
-const NAMES_FORBIDDEN: [&str; 9] =
-    ["util", "utils", "common", "manager", "helper", "helpers", "misc", "shared", "base"];
+const NAMES_FORBIDDEN: [&str; 7] = ["util", "utils", "common", "manager", "helper", "helpers", "misc"];
 
 /// A file is a concept.
 pub(super) fn file_length(file: &SourceFile) -> Vec<Finding> {

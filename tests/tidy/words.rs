@@ -24,12 +24,12 @@ pub(super) fn unfinished_notes(text: &Text) -> Vec<Finding> {
         .collect()
 }
 
-/// A field's reader is named like the field.
+/// A field's reader is named like the field. `get_mut` beside `get` is what collections call theirs.
 pub(super) fn getter_prefix(file: &SourceFile) -> Vec<Finding> {
     file.places_of("fn")
         .into_iter()
         .map(|at| (at, leading_name(file.code[at + 2..].trim_start())))
-        .filter(|(_, name)| name.starts_with("get_"))
+        .filter(|(_, name)| name.starts_with("get_") && *name != "get_mut")
         .map(|(at, name)| file.finding(at, format!("call `{name}` what it returns, without `get_`")))
         .collect()
 }
