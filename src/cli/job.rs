@@ -2,7 +2,7 @@
 //!
 //! Each prints one JSON object: the job, or what became of it.
 
-use clap::{Args, value_parser};
+use clap::{ArgGroup, Args, value_parser};
 
 use super::arguments::{delay_ms, time};
 use super::connection::{Leases, ServerArgs, not_found};
@@ -50,11 +50,12 @@ Example:
 /// What `adjourn reschedule` is told.
 #[derive(Debug, Args)]
 #[command(after_help = RESCHEDULE_EXAMPLE)]
+#[command(group = ArgGroup::new("due").args(["delay", "at"]).required(true))]
 pub(super) struct RescheduleArgs {
     #[command(flatten)]
     job: JobArgs,
     /// Due so long after the server accepts this, for example 30m
-    #[arg(long, value_name = "DURATION", value_parser = delay_ms, required_unless_present = "at", conflicts_with = "at")]
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
     /// Due at this time (RFC 3339), for example 2030-12-24T18:00:00Z
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -88,10 +89,10 @@ pub(super) struct KickArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("job").args(["id", "key"]).required(true))]
 struct JobArgs {
     /// The job's id as `adjourn push` prints it
-    #[arg(long, value_name = "ID", value_parser = value_parser!(u64),
-          required_unless_present_any = ["topic", "key"], conflicts_with_all = ["topic", "key"])]
+    #[arg(long, value_name = "ID", value_parser = value_parser!(u64), conflicts_with = "topic")]
     id: Option<u64>,
     /// The topic of the job's key
     #[arg(long, value_name = "TOPIC", requires = "key")]

@@ -12,8 +12,10 @@ mod load;
 mod push;
 mod report;
 
+use std::fmt::Write;
+
 use clap::{Args, Subcommand, value_parser};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use load::Pushing;
@@ -162,9 +164,13 @@ async fn close(clients: Vec<Client>) {
 /// A progress bar over jobs, on a terminal only.
 fn progress(phase: &'static str, jobs: u64) -> ProgressBar {
     let bar = ProgressBar::new(jobs).with_prefix(phase);
-    let template = "{prefix} [{wide_bar}] {human_pos}/{human_len} jobs, {per_sec}";
+    let rate = |state: &ProgressState, text: &mut dyn Write| {
+        // A bar that cannot be drawn is no failure.
+        let _ = write!(text, "{:.0}", state.per_sec());
+    };
+    let template = "{prefix} [{wide_bar}] {human_pos}/{human_len} jobs, {rate} per second";
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
+        bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
     }
     bar
 }

@@ -152,7 +152,7 @@ impl<W: Write> Answers<W> {
             return Err(Failure::new(failure.exit, message));
         }
         let Some((_, first)) = self.refusals.first() else { return Ok(()) };
-        let mut message = format!("{} lines were refused, {pushed_lines} pushed", self.refused);
+        let mut message = format!("refused {} of {} lines", self.refused, self.lines);
         for (line, code) in &self.refusals {
             message.extend(["\n", &format!("line {line}: {}", refusal_text(*code))]);
         }
@@ -198,10 +198,7 @@ mod tests {
         ];
         answers.take(0, &results).expect("memory takes it");
         let failure = answers.finish(Ok(())).expect_err("one was refused");
-        assert!(
-            failure.message.starts_with("1 lines were refused, 2 pushed\nline 2: TOO_LARGE"),
-            "{failure}"
-        );
+        assert!(failure.message.starts_with("refused 1 of 3 lines\nline 2: TOO_LARGE"), "{failure}");
         assert_eq!(printed, b"5\n-\n6\n");
     }
 
