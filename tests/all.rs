@@ -1,5 +1,7 @@
 //! The one integration-test binary: linking once keeps the build short.
 
+mod client_connection;
+mod client_fake;
 mod engine_golden;
 mod engine_model;
 mod kept_bodies;

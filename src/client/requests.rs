@@ -472,3 +472,6 @@ impl Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! Handles jobs of the topic `mails` until Enter is pressed, then finishes what it has begun.
+//!
+//! Start a server with `adjourn serve`, push something (`adjourn push mails hello --delay 3s`, or
+//! `cargo run --example producer`), then `cargo run --example worker`.
+
+use adjourn::client::{Client, ClientConfig, Worker, WorkerConfig};
+use adjourn::protocol::Delivered;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let client = Client::connect(ClientConfig::default()).await?;
+    let worker = Worker::start(&client, WorkerConfig::new("mails".parse()?), send_mail).await?;
+    println!("waiting for jobs; press Enter to stop");
+    tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
+
+    worker.stop().await?;
+    client.close().await?;
+    Ok(())
+}
+
+/// `Ok` finishes the job; an error releases it, to be attempted again.
+async fn send_mail(job: Delivered) -> Result<(), std::str::Utf8Error> {
+    let text = str::from_utf8(&job.body)?;
+    println!("job {}, attempt {}: {text}", job.lease.job, job.attempts);
+    Ok(())
+}

@@ -1,0 +1,385 @@
+//! The client's state, driven by hand: what it sends is decoded as a server would.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use super::*;
+use crate::client::pulse::Beat;
+use crate::protocol::{ErrorCode, ErrorReply, FrameDecoder, JobRef, NewJob, Push, PushResult, Reserve};
+use crate::types::{Fence, JobId, SessionId};
+
+const TIMEOUT_MS: u64 = 30_000;
+
+struct Client {
+    now: Instant,
+    requests: Requests,
+    answers: Answers,
+}
+
+type Call = oneshot::Receiver<Outcome>;
+
+fn welcome() -> Welcome {
+    Welcome {
+        version: 1,
+        server_name: "test".to_owned(),
+        cluster_id: [1; 16],
+        session: SessionId(1),
+        secret: crate::types::SessionSecret::default(),
+        resumed: false,
+        leases_kept: false,
+        heartbeat_ms: 1_000,
+        session_grace_ms: 3_000,
+        frame_bytes_max: 70_000,
+        body_bytes_max: 5_000,
+        push_jobs_max: 4_096,
+        leases_max: 10,
+        reserve_jobs_max: 100,
+        in_flight_max: 100,
+        members: Vec::new(),
+    }
+}
+
+fn resumed() -> Welcome {
+    Welcome { resumed: true, leases_kept: true, ..welcome() }
+}
+
+impl Client {
+    fn new(welcome: Welcome) -> Self {
+        let now = Instant::now();
+        let requests = Requests::new(now, welcome, Some(Duration::from_millis(TIMEOUT_MS)), false);
+        Self { now, requests, answers: Answers::default() }
+    }
+
+    fn call(&mut self, request: Request) -> Call {
+        let call = self.requests.accept(self.now, request).unwrap();
+        self.requests.pump(self.now, &mut self.answers);
+        call
+    }
+
+    fn push(&mut self, jobs: usize) -> Call {
+        self.call(push(jobs))
+    }
+
+    /// What was sent since the last look.
+    fn sent(&mut self) -> Vec<(RequestId, Request)> {
+        let decoder = &mut FrameDecoder::new(u32::MAX);
+        let mut sent = Vec::new();
+        while let Some(frame) = decoder.next(&mut self.requests.out).unwrap() {
+            sent.push((frame.header.id, Request::decode(&frame, usize::MAX).unwrap()));
+        }
+        self.requests.pump(self.now, &mut self.answers);
+        sent
+    }
+
+    /// The sequences of the pushes that were sent since the last look.
+    fn sequences(&mut self) -> Vec<u64> {
+        let sequence = |request| if let Request::Push(push) = request { Some(push.sequence) } else { None };
+        self.sent().into_iter().filter_map(|(_, request)| sequence(request)).collect()
+    }
+
+    fn answer(&mut self, id: u32, response: Response) {
+        self.requests.answer(self.now, RequestId(id), Ok(response), &mut self.answers);
+        self.requests.pump(self.now, &mut self.answers);
+        self.tell();
+    }
+
+    fn refuse(&mut self, id: u32, code: ErrorCode) {
+        self.answer(id, Response::Error(ErrorReply::new(code, "no")));
+    }
+
+    fn reconnect(&mut self, welcome: Welcome) {
+        self.requests.down(None, &mut self.answers);
+        self.requests.up(self.now, welcome, &mut self.answers).unwrap();
+        self.tell();
+    }
+
+    fn later(&mut self, wait_ms: u64) -> Instant {
+        self.now += Duration::from_millis(wait_ms);
+        let next = self.requests.expire(self.now, &mut self.answers).unwrap();
+        self.tell();
+        next
+    }
+
+    fn tell(&mut self) {
+        for (waiter, outcome) in self.answers.ended.drain(..) {
+            let _ = waiter.send(outcome);
+        }
+    }
+}
+
+fn push(jobs: usize) -> Request {
+    let jobs = (0..jobs).map(|n| NewJob::new(n.to_string())).collect();
+    Request::Push(Push { topic: "t".parse().unwrap(), sequence: 0, jobs })
+}
+
+fn pushed(jobs: u64) -> Response {
+    Response::Pushed((0..jobs).map(|job| PushResult::Pushed(JobId(job))).collect())
+}
+
+fn reserve(wait_ms: u64) -> Request {
+    Request::Reserve(Reserve { topics: vec!["t".parse().unwrap()], jobs_max: 1, wait_ms })
+}
+
+fn outcome(mut call: Call) -> Result<Response, String> {
+    call.try_recv().unwrap().map_err(|error| match error {
+        ClientError::Refused(reply) => reply.code.to_string(),
+        error => format!("{error:?}"),
+    })
+}
+
+#[test]
+fn numbers_follow_the_jobs_and_start_at_one() {
+    let mut client = Client::new(welcome());
+    let _calls = [client.push(1), client.push(3), client.push(2)];
+    assert_eq!(client.sequences(), [1, 2, 5]);
+}
+
+#[test]
+fn answers_in_any_order_end_the_right_call() {
+    let mut client = Client::new(welcome());
+    let (first, second) = (client.push(1), client.push(2));
+    client.answer(2, pushed(2));
+    assert_eq!(outcome(second), Ok(pushed(2)));
+    client.answer(1, pushed(1));
+    assert_eq!(outcome(first), Ok(pushed(1)));
+}
+
+#[test]
+fn what_has_no_answer_is_sent_again_in_order_under_the_same_numbers() {
+    let mut client = Client::new(welcome());
+    let _calls = [client.push(1), client.push(2), client.push(3), client.push(1)];
+    client.answer(2, pushed(2));
+    client.sent();
+    client.requests.down(None, &mut client.answers);
+    let new = client.push(1);
+    assert_eq!(client.sent(), []);
+    client.requests.up(client.now, resumed(), &mut client.answers).unwrap();
+    assert_eq!(client.sequences(), [1, 4, 7, 8]);
+    client.answer(2, pushed(1));
+    assert_eq!(outcome(new), Ok(pushed(1)), "the freed id was given to the new push");
+}
+
+#[test]
+fn a_lost_session_leaves_sent_pushes_unknown_and_pushes_the_rest_under_new_numbers() {
+    let mut client = Client::new(Welcome { in_flight_max: 2, ..welcome() });
+    let (sent, waiting) = (client.push(5), client.push(2));
+    assert_eq!(client.sequences(), [1], "one place is kept for heartbeats");
+    client.reconnect(Welcome { session: SessionId(2), in_flight_max: 2, ..welcome() });
+    assert_eq!(outcome(sent), Err("OutcomeUnknown".to_owned()));
+    assert_eq!(client.sequences(), [1]);
+    client.answer(2, pushed(2));
+    assert_eq!(outcome(waiting), Ok(pushed(2)));
+}
+
+#[test]
+fn a_refusal_without_effect_is_final_unless_an_earlier_copy_is_in_doubt() {
+    let mut client = Client::new(welcome());
+    let once = client.push(1);
+    client.refuse(1, ErrorCode::DiskFull);
+    assert_eq!(outcome(once), Err("DISK_FULL".to_owned()));
+    let twice = client.push(1);
+    client.reconnect(resumed());
+    client.refuse(1, ErrorCode::DiskFull);
+    assert_eq!(outcome(twice), Err("OutcomeUnknown".to_owned()));
+}
+
+#[test]
+fn a_server_that_cannot_help_is_left_and_nothing_is_lost() {
+    let mut client = Client::new(welcome());
+    let (asked, moved) = (client.push(1), client.call(Request::Stats));
+    client.sent();
+    let reply =
+        ErrorReply { leader: Some("there:1".to_owned()), ..ErrorReply::new(ErrorCode::NotLeader, "no") };
+    client.answer(1, Response::Error(reply));
+    let held = client.push(1);
+    assert_eq!(client.sent(), [], "nothing more is sent here");
+    assert!(!client.requests.drained(), "an answer is outstanding");
+    client.refuse(2, ErrorCode::Stopping);
+    assert!(client.requests.drained());
+    client.reconnect(Welcome { session: SessionId(2), ..welcome() });
+    let sent: Vec<_> =
+        client.sent().into_iter().map(|(id, request)| (id.0, request.opcode() as u8)).collect();
+    assert_eq!(sent, [(1, 0x10), (2, 0x53), (3, 0x10)], "not applied, so pushed again even in a new session");
+    drop((asked, moved, held));
+}
+
+#[test]
+fn what_moves_a_job_is_not_repeated_and_what_settles_is() {
+    let mut client = Client::new(welcome());
+    let kick = client.call(Request::Kick(JobRef::Id(JobId(1))));
+    let _finish = client.call(Request::Finish { leases: vec![Lease { job: JobId(1), fence: Fence(0) }] });
+    client.sent();
+    client.reconnect(resumed());
+    assert_eq!(outcome(kick), Err("OutcomeUnknown".to_owned()));
+    assert!(matches!(client.sent().as_slice(), [(_, Request::Finish { .. })]));
+}
+
+#[test]
+fn another_cluster_is_another_queue() {
+    let mut client = Client::new(welcome());
+    client.requests.down(None, &mut client.answers);
+    let other = Welcome { cluster_id: [2; 16], ..resumed() };
+    let error = client.requests.up(client.now, other, &mut client.answers).unwrap_err();
+    assert!(matches!(error, ClientError::WrongCluster { expected: [1, ..], found: [2, ..] }));
+}
+
+#[test]
+fn the_server_limits_what_is_in_flight() {
+    let mut client = Client::new(Welcome { in_flight_max: 3, ..welcome() });
+    let _calls: Vec<_> = (0..4).map(|_| client.call(Request::Stats)).collect();
+    assert_eq!(client.sent().len(), 2);
+    assert_eq!(client.sent().len(), 0);
+    client.refuse(1, ErrorCode::Busy);
+    assert_eq!(client.sent().len(), 1);
+}
+
+#[test]
+fn no_more_pushes_are_unanswered_than_the_queue_remembers() {
+    let roomy = |welcome| Welcome { frame_bytes_max: 1 << 20, ..welcome };
+    let mut client = Client::new(roomy(welcome()));
+    let _calls: Vec<_> = (0..6).map(|_| client.push(4_096)).collect();
+    assert_eq!(client.sequences(), [1, 4_097, 8_193, 12_289]);
+    client.answer(2, pushed(4_096));
+    assert_eq!(client.sequences(), [], "the first is still in doubt");
+    client.answer(1, pushed(4_096));
+    assert_eq!(client.sequences(), [16_385, 20_481]);
+    client.reconnect(roomy(resumed()));
+    assert_eq!(client.sequences(), [8_193, 12_289, 16_385, 20_481]);
+}
+
+#[test]
+fn what_the_server_would_refuse_for_its_size_is_not_sent() {
+    let mut client = Client::new(Welcome { push_jobs_max: 2, ..welcome() });
+    let refused = |request| match client.requests.accept(client.now, request) {
+        Err(ClientError::TooLarge { what, found, max }) => Some((what, found, max)),
+        _ => None,
+    };
+    let large = Push { topic: "t".parse().unwrap(), sequence: 0, jobs: vec![NewJob::new(vec![0; 5_001])] };
+    let leases = vec![Lease { job: JobId(1), fence: Fence(0) }; 11];
+    let requests = [push(3), Request::Push(large), Request::Finish { leases }];
+    let expected = [(Excess::Jobs, 3, 2), (Excess::Body, 5_001, 5_000), (Excess::Leases, 11, 10)];
+    assert_eq!(requests.map(refused), expected.map(Some));
+    let mut client = Client::new(Welcome { frame_bytes_max: 100, ..welcome() });
+    let frame = client.push(100);
+    client.tell();
+    assert!(outcome(frame).unwrap_err().starts_with("TooLarge { what: Frame"));
+    assert_eq!(client.sent(), []);
+}
+
+#[test]
+fn a_reserve_that_is_sent_again_asks_for_the_rest_of_its_wait() {
+    let mut client = Client::new(welcome());
+    let call = client.call(reserve(10_000));
+    client.sent();
+    client.now += Duration::from_secs(4);
+    client.reconnect(resumed());
+    assert_eq!(client.sent(), [(RequestId(1), reserve(6_000))]);
+    client.reconnect(resumed());
+    drop(call);
+    client.reconnect(resumed());
+    client.sent();
+    client.reconnect(resumed());
+    assert_eq!(client.sent(), [], "nobody wants its jobs any more");
+}
+
+#[test]
+fn late_calls_end_and_their_answers_harm_nobody() {
+    let mut client = Client::new(welcome());
+    let start = client.now;
+    let (push, stats, poll) = (client.push(1), client.call(Request::Stats), client.call(reserve(5_000)));
+    assert_eq!(client.later(TIMEOUT_MS - 1), start + Duration::from_millis(TIMEOUT_MS));
+    assert_eq!(client.later(1), start + Duration::from_millis(TIMEOUT_MS + 5_000));
+    assert_eq!(outcome(push), Err("OutcomeUnknown".to_owned()));
+    assert_eq!(outcome(stats), Err(format!("Timeout {{ after_ms: {TIMEOUT_MS} }}")));
+    client.sent();
+    let next = client.push(1);
+    assert_eq!(client.sent().first().unwrap().0, RequestId(4), "ids of late calls are in use until answered");
+    client.answer(1, pushed(1));
+    client.answer(4, pushed(1));
+    assert_eq!(outcome(next), Ok(pushed(1)));
+    client.reconnect(resumed());
+    assert!(matches!(client.sent().as_slice(), [(_, Request::Reserve(_))]), "late calls are not repeated");
+    drop(poll);
+}
+
+#[test]
+fn a_call_that_was_never_sent_ends_without_doubt() {
+    let mut client = Client::new(welcome());
+    client.requests.down(None, &mut client.answers);
+    let call = client.push(1);
+    client.later(TIMEOUT_MS);
+    assert_eq!(outcome(call), Err(format!("Timeout {{ after_ms: {TIMEOUT_MS} }}")));
+    client.requests.up(client.now, resumed(), &mut client.answers).unwrap();
+    assert_eq!(client.sent(), [], "it is not sent after all");
+}
+
+#[test]
+fn a_heartbeat_is_sent_in_silence_and_silence_ends_the_connection() {
+    let mut client = Client::new(welcome());
+    let start = client.now;
+    let at = |ms| start + Duration::from_millis(ms);
+    assert_eq!(client.requests.beat(at(999)), Beat::Quiet(at(1_000)));
+    assert_eq!(client.sent(), []);
+    client.requests.pulse.heard(at(999));
+    assert_eq!(client.requests.beat(at(1_000)), Beat::Quiet(at(2_000)));
+    assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
+    assert_eq!(client.requests.beat(at(1_500)), Beat::Quiet(at(2_000)), "one is enough");
+    assert_eq!(client.requests.beat(at(2_998)), Beat::Quiet(at(2_999)));
+    assert_eq!(client.requests.beat(at(2_999)), Beat::Lost);
+}
+
+#[test]
+fn a_broken_answer_ends_its_call_only() {
+    let mut client = Client::new(welcome());
+    let (short, other) = (client.push(2), client.call(Request::Stats));
+    client.answer(1, pushed(1));
+    assert_eq!(outcome(short), Err("Protocol(Items { asked: 2, found: 1 })".to_owned()));
+    client.answer(99, pushed(1));
+    client.answer(2, Response::Pong { now: crate::types::Millis(1) });
+    assert_eq!(
+        outcome(other),
+        Ok(Response::Pong { now: crate::types::Millis(1) }),
+        "the ticket tells them apart"
+    );
+}
+
+#[test]
+fn a_subscription_keeps_its_id_and_forgets_jobs_of_lost_leases() {
+    let mut client = Client::new(welcome());
+    let feed = Arc::new(Feed::new(8));
+    let subscribe = Subscribe { topics: vec!["t".parse().unwrap()], credit_jobs: 8, credit_bytes: 1_000 };
+    let (id, _call) = client.requests.subscribe(client.now, subscribe, Arc::clone(&feed)).unwrap();
+    client.requests.pump(client.now, &mut client.answers);
+    client.answer(id.0, Response::Subscribed);
+    client.answer(id.0, Response::Deliver(vec![delivered(1), delivered(2)]));
+    assert_eq!(client.requests.in_flight, 0, "a subscription that stands does not count");
+    client.reconnect(resumed());
+    assert!(matches!(client.sent().as_slice(), [.., (again, Request::Subscribe(_))] if *again == id));
+    client.reconnect(Welcome { leases_kept: false, ..resumed() });
+    client.answer(id.0, Response::Deliver(vec![delivered(3)]));
+    let left: Vec<u64> = feed.leave().iter().map(|job| job.lease.job.0).collect();
+    assert_eq!(left, [3], "the leases of the others are over");
+    client.sent();
+    client.requests.unsubscribe(client.now, id);
+    client.requests.pump(client.now, &mut client.answers);
+    assert!(
+        matches!(client.sent().as_slice(), [(_, Request::Unsubscribe { subscription })] if *subscription == id.0)
+    );
+    client.answer(id.0, Response::Deliver(vec![delivered(4)]));
+    assert_eq!(client.answers.stray.iter().map(|lease| lease.job.0).collect::<Vec<_>>(), [4]);
+    client.answer(2, Response::Done);
+    assert_eq!(client.requests.slots.iter_mut().count(), 0);
+}
+
+fn delivered(job: u64) -> crate::protocol::Delivered {
+    crate::protocol::Delivered {
+        lease: Lease { job: JobId(job), fence: Fence(job) },
+        topic: "t".parse().unwrap(),
+        key: None,
+        priority: 0,
+        attempts: 1,
+        due: crate::types::Millis(0),
+        ttr_left_ms: 60_000,
+        attributes: crate::types::Attributes::default(),
+        body: bytes::Bytes::new(),
+    }
+}

@@ -1,0 +1,158 @@
+//! A server made by hand: real sockets and the real codec, and a test that decides each answer.
+
+use adjourn::client::{Client, ClientConfig};
+use adjourn::protocol::{Delivered, FrameDecoder, Hello, PushResult, Request, RequestId, Response, Welcome};
+use adjourn::types::{Attributes, Fence, JobId, Lease, Millis, SessionId, SessionSecret};
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Where clients connect.
+pub(crate) struct FakeServer {
+    listener: TcpListener,
+}
+
+/// One connection, as the server sees it.
+pub(crate) struct Peer {
+    stream: TcpStream,
+    decoder: FrameDecoder,
+    buffer: BytesMut,
+}
+
+impl FakeServer {
+    pub(crate) async fn start() -> Self {
+        Self { listener: TcpListener::bind("127.0.0.1:0").await.expect("a free port") }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.listener.local_addr().expect("a bound socket").to_string()
+    }
+
+    /// The next connection.
+    pub(crate) async fn accept(&self) -> Peer {
+        let (stream, _) = self.listener.accept().await.expect("a connection");
+        Peer { stream, decoder: FrameDecoder::new(u32::MAX), buffer: BytesMut::new() }
+    }
+
+    /// A client that was just welcomed, and its connection.
+    pub(crate) async fn client(&self, welcome: Welcome) -> (Client, Peer) {
+        self.client_with(self.config(), welcome).await
+    }
+
+    pub(crate) async fn client_with(&self, config: ClientConfig, welcome: Welcome) -> (Client, Peer) {
+        let serve = async {
+            let mut peer = self.accept().await;
+            peer.welcome(welcome).await;
+            peer
+        };
+        let (client, peer) = tokio::join!(Client::connect(config), serve);
+        (client.expect("a welcome"), peer)
+    }
+
+    /// The client's next connection, welcomed; and its HELLO.
+    pub(crate) async fn again(&self, welcome: Welcome) -> (Hello, Peer) {
+        let mut peer = self.accept().await;
+        let hello = peer.welcome(welcome).await;
+        (hello, peer)
+    }
+
+    pub(crate) fn config(&self) -> ClientConfig {
+        ClientConfig { reconnect_wait_ms_max: 5, ..ClientConfig::new(self.address()) }
+    }
+}
+
+impl Peer {
+    /// The next request; `None` when the client has closed the connection.
+    pub(crate) async fn next(&mut self) -> Option<(RequestId, Request)> {
+        loop {
+            if let Some(frame) = self.decoder.next(&mut self.buffer).expect("frames of the client are good") {
+                let request = Request::decode(&frame, usize::MAX).expect("so are its requests");
+                return Some((frame.header.id, request));
+            }
+            if !matches!(self.stream.read_buf(&mut self.buffer).await, Ok(1..)) {
+                return None;
+            }
+        }
+    }
+
+    /// The next request, which must come; heartbeats are answered on the way.
+    pub(crate) async fn request(&mut self) -> (RequestId, Request) {
+        loop {
+            match self.next().await.expect("a request") {
+                (id, Request::Ping) => self.send(id, Response::Pong { now: Millis(7) }).await,
+                other => return other,
+            }
+        }
+    }
+
+    /// The id and the sequence of the next request, which must be a push.
+    pub(crate) async fn push(&mut self) -> (RequestId, u64) {
+        match self.request().await {
+            (id, Request::Push(push)) => (id, push.sequence),
+            (_, other) => panic!("a push was to come, not {other:?}"),
+        }
+    }
+
+    pub(crate) async fn send(&mut self, id: RequestId, response: Response) {
+        let mut out = BytesMut::new();
+        response.encode(id, &mut out);
+        self.send_bytes(&out).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.expect("the client reads");
+    }
+
+    async fn welcome(&mut self, welcome: Welcome) -> Hello {
+        let Some((id, Request::Hello(hello))) = self.next().await else { panic!("HELLO comes first") };
+        self.send(id, Response::Welcome(Box::new(welcome))).await;
+        hello
+    }
+}
+
+/// A usual welcome to a new session.
+pub(crate) fn welcome() -> Welcome {
+    Welcome {
+        version: 1,
+        server_name: "fake".to_owned(),
+        cluster_id: [1; 16],
+        session: SessionId(9),
+        secret: SessionSecret([3; 16]),
+        resumed: false,
+        leases_kept: false,
+        heartbeat_ms: 10_000,
+        session_grace_ms: 3_000,
+        frame_bytes_max: 1 << 20,
+        body_bytes_max: 1 << 19,
+        push_jobs_max: 4_096,
+        leases_max: 4_096,
+        reserve_jobs_max: 1_024,
+        in_flight_max: 4_096,
+        members: Vec::new(),
+    }
+}
+
+/// The same session, with its leases.
+pub(crate) fn resumed() -> Welcome {
+    Welcome { resumed: true, leases_kept: true, ..welcome() }
+}
+
+/// Results of so many pushed jobs, with ids from `first` on.
+pub(crate) fn pushed(first: u64, jobs: u64) -> Response {
+    Response::Pushed((first..first + jobs).map(|id| PushResult::Pushed(JobId(id))).collect())
+}
+
+/// A job under a lease of so many milliseconds.
+pub(crate) fn delivered(job: u64, ttr_left_ms: u32) -> Delivered {
+    Delivered {
+        lease: Lease { job: JobId(job), fence: Fence(job) },
+        topic: "t".parse().expect("a name"),
+        key: None,
+        priority: 1_024,
+        attempts: 1,
+        due: Millis(0),
+        ttr_left_ms,
+        attributes: Attributes::default(),
+        body: Bytes::from_static(b"body"),
+    }
+}
