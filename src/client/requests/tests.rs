@@ -239,7 +239,7 @@ fn no_more_pushes_are_unanswered_than_the_queue_remembers() {
     let _calls: Vec<_> = (0..6).map(|_| client.push(4_096)).collect();
     assert_eq!(client.sequences(), [1, 4_097, 8_193, 12_289]);
     client.answer(2, pushed(4_096));
-    assert_eq!(client.sequences(), [], "the first is still in doubt");
+    assert_eq!(client.sequences().len(), 0, "the first is still in doubt");
     client.answer(1, pushed(4_096));
     assert_eq!(client.sequences(), [16_385, 20_481]);
     client.reconnect(roomy(resumed()));
