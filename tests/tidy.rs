@@ -52,6 +52,16 @@ fn documents_link_to_what_exists() {
     report(tree.markdown().flat_map(documents::heading));
 }
 
+#[test]
+fn documents_name_the_commands_that_exist() {
+    let tree = Tree::read();
+    let commands = documents::subcommands();
+    let targets = documents::make_targets(&tree.text("Makefile").text);
+    report(tree.markdown().flat_map(|text| documents::unknown_commands(text, "adjourn", &commands)));
+    report(tree.markdown().flat_map(|text| documents::unknown_commands(text, "make", &targets)));
+    report(documents::unnamed_commands(tree.text("README.md"), &commands).into_iter());
+}
+
 fn check_sources(rules: &[fn(&SourceFile) -> Vec<Finding>]) {
     let tree = Tree::read();
     assert!(tree.rust.len() > 50, "only {} Rust files were found", tree.rust.len());

@@ -1,7 +1,8 @@
-//! What documents say about the repository: links and headings.
+//! What documents say about the repository: links, headings, and the names of commands.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 use super::source::{Finding, Text};
 
@@ -36,6 +37,72 @@ pub(super) fn heading(text: &Text) -> Vec<Finding> {
         [0, second, ..] => vec![text.finding(*second, "a document has one title: make this `##`")],
         _ => vec![text.finding(0, "begin the document with its title: `# ...`")],
     }
+}
+
+/// The subcommands of the binary, as it tells them.
+pub(super) fn subcommands() -> BTreeSet<String> {
+    let help = Command::new(env!("CARGO_BIN_EXE_adjourn")).arg("--help").output().expect("the binary runs");
+    let help = String::from_utf8(help.stdout).expect("text");
+    commands_in(&help)
+}
+
+/// The targets of a Makefile.
+pub(super) fn make_targets(makefile: &str) -> BTreeSet<String> {
+    makefile
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(name, rest)| is_command(name) && !rest.starts_with('='))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// Where a code span or a code block calls `program` with a first word that it does not know.
+pub(super) fn unknown_commands(text: &Text, program: &str, known: &BTreeSet<String>) -> Vec<Finding> {
+    calls(text, program)
+        .filter(|(_, name)| !known.contains(*name))
+        .map(|(at, name)| text.finding(at, format!("`{program} {name}` does not exist: correct the name")))
+        .collect()
+}
+
+/// The commands that a document never names.
+pub(super) fn unnamed_commands(text: &Text, known: &BTreeSet<String>) -> Vec<Finding> {
+    let called: BTreeSet<&str> = calls(text, "adjourn").map(|(_, name)| name).collect();
+    known
+        .iter()
+        .filter(|name| !called.contains(name.as_str()) && *name != "help")
+        .map(|name| text.finding(0, format!("`adjourn {name}` exists: say in a line what it is for")))
+        .collect()
+}
+
+/// (place, first word) of every call of `program` in code: after a back quote, a prompt, a pipe or a path, or first in its line.
+fn calls<'a>(text: &'a Text, program: &str) -> impl Iterator<Item = (usize, &'a str)> {
+    let call = format!("{program} ");
+    let places: Vec<usize> = text.text.match_indices(&call).map(|(at, _)| at).collect();
+    places.into_iter().filter_map(move |at| {
+        let line = text.text[..at].rsplit('\n').next().unwrap_or_default();
+        let fenced = text.text[..at - line.len()].matches("\n```").count() % 2 == 1;
+        let before = line.trim_end();
+        let begins = line.ends_with('`')
+            || fenced && (before.is_empty() || before.ends_with(['$', '|', ';', '&', '/']));
+        let after = &text.text[at + call.len()..];
+        let end = after.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(after.len());
+        (begins && is_command(&after[..end])).then(|| (at, &after[..end]))
+    })
+}
+
+fn commands_in(help: &str) -> BTreeSet<String> {
+    help.lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.trim().is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect()
+}
+
+fn is_command(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
 }
 
 /// (place, line) of every heading outside code blocks.
@@ -88,5 +155,26 @@ mod tests {
     fn a_document_without_its_title_is_found() {
         let of = |text| heading(&Text::new("x.md", text)).len();
         assert_eq!((of("text\n# Title"), of("# A\n# B"), of("# A\n```\n# c\n```\n## B")), (1, 1, 0));
+    }
+
+    #[test]
+    fn a_command_that_does_not_exist_is_found() {
+        let of = |text| unknown_commands(&Text::new("x.md", text), "adjourn", &names(&["push"])).len();
+        assert_eq!((of("use `adjourn pull`"), of("use `adjourn push x`"), of("adjourn jobs")), (1, 0, 0));
+        assert_eq!((of("\n```\nadjourn pull\n```\n"), of("\n```\n$ adjourn pull\n```\n")), (1, 1));
+        assert_eq!(of("\n```\n  a | adjourn pull\n  let adjourn do\n```\nadjourn pulls"), 1);
+    }
+
+    #[test]
+    fn a_command_that_is_never_named_is_found() {
+        let text = Text::new("README.md", "`adjourn push`");
+        assert_eq!(unnamed_commands(&text, &names(&["push", "peek", "help"])).len(), 1);
+    }
+
+    #[test]
+    fn commands_are_read_from_help_and_targets_from_a_makefile() {
+        let help = "Usage\n\nCommands:\n  push    Push\n            more\n  run-now  Run\n\nOptions:\n  -h";
+        assert_eq!(commands_in(help), names(&["push", "run-now"]));
+        assert_eq!(make_targets("A := b\ntest: lint\n\tcargo x\n.PHONY: test"), names(&["test"]));
     }
 }

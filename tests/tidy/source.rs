@@ -104,6 +104,10 @@ impl Tree {
     pub(super) fn markdown(&self) -> impl Iterator<Item = &Text> {
         self.texts.iter().filter(|text| text.has_extension("md"))
     }
+
+    pub(super) fn text(&self, path: &str) -> &Text {
+        self.texts.iter().find(|text| text.path == path).unwrap_or_else(|| panic!("{path} is missing"))
+    }
 }
 
 /// Where `word` stands in `code`, not as a part of a longer name.
