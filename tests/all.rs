@@ -2,6 +2,7 @@
 
 mod client_connection;
 mod client_fake;
+mod client_worker;
 mod engine_golden;
 mod engine_model;
 mod kept_bodies;

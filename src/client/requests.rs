@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::error::{ClientError, Excess, ProtocolFault};
@@ -76,6 +76,8 @@ pub(super) struct Requests {
     timeout: Option<Duration>,
     leases_outlive: bool,
     pub(super) reconnects: u64,
+    /// Counts how often the queue took all leases back, and tells who works under one.
+    pub(super) leases_lost: watch::Sender<u64>,
     /// Whether the present connection has answered something.
     pub(super) proven: bool,
     /// What a server said of where to go on, and when.
@@ -137,6 +139,7 @@ impl Requests {
             timeout,
             leases_outlive,
             reconnects: 0,
+            leases_lost: watch::Sender::new(0),
             proven: false,
             elsewhere: Elsewhere::default(),
             ended: None,
@@ -255,10 +258,9 @@ impl Requests {
         if !resumed {
             self.renumber(answers);
         }
-        for (_, open) in self.slots.iter_mut() {
-            if let Some(feed) = open.feed.as_ref().filter(|_| !leases_kept) {
-                feed.forget();
-            }
+        if !leases_kept {
+            self.slots.iter_mut().filter_map(|(_, open)| open.feed.as_ref()).for_each(|feed| feed.forget());
+            self.leases_lost.send_modify(|times| *times += 1);
         }
         self.limits = Limits::of(&welcome);
         self.pulse = Pulse::new(now, welcome.heartbeat_ms);

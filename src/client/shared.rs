@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
 use super::error::ClientError;
@@ -53,6 +53,11 @@ impl Shared {
 
     pub(super) fn limits(&self) -> Limits {
         self.lock().limits()
+    }
+
+    /// Changes each time the queue took the session's leases back.
+    pub(super) fn leases_lost(&self) -> watch::Receiver<u64> {
+        self.lock().leases_lost.subscribe()
     }
 
     /// Hands a request to the connection.

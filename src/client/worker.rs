@@ -37,6 +37,9 @@ pub struct WorkerConfig {
 /// | takes long | keeps its lease: it is touched when half of the time is over |
 /// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is dropped** at its next `await` |
 ///
+/// A lease is lost when the server says so: to a touch, or after a reconnect that came too late for the session's
+/// grace; and when its time is over and the server could not be asked.
+///
 /// Dropping the worker drops running handlers; their jobs come back when their leases end. [`stop`](Self::stop)
 /// waits for them instead.
 #[derive(Debug)]
@@ -140,6 +143,7 @@ where
     }
 
     fn start(&mut self, job: Delivered) {
+        let mut lost = self.client.shared().leases_lost();
         let work = Work {
             client: self.client.clone(),
             lease: job.lease,
@@ -150,16 +154,17 @@ where
             // In a task of its own a panic is an outcome.
             let mut handling = Handling(tokio::spawn(async move { handler(job).await }));
             let outcome = tokio::select! {
-                outcome = &mut handling.0 => outcome,
-                () = work.keep_lease() => {
-                    tracing::warn!(lease = %work.lease, "the lease is lost: its handler is dropped");
-                    return;
-                }
+                biased;
+                outcome = &mut handling.0 => Some(outcome),
+                () = work.keep_lease() => None,
+                // The client outlives its workers: this ends with a loss only.
+                _ = lost.changed() => None,
             };
             match outcome {
-                Ok(Ok(())) => work.finish().await,
-                Ok(Err(error)) => work.release(error.to_string()).await,
-                Err(panic) => work.release(panic.to_string()).await,
+                Some(Ok(Ok(()))) => work.finish().await,
+                Some(Ok(Err(error))) => work.release(error.to_string()).await,
+                Some(Err(panic)) => work.release(panic.to_string()).await,
+                None => tracing::warn!(lease = %work.lease, "the lease is lost: its handler is dropped"),
             }
         });
     }

@@ -1,0 +1,264 @@
+//! Producer and worker against a server made by hand.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use adjourn::client::{Client, ClientError, Producer, ProducerConfig, Worker, WorkerConfig};
+use adjourn::protocol::{
+    Delivered, ErrorCode, NewJob, Push, PushResult, Request, RequestId, Response, SettleResult, Welcome,
+};
+use adjourn::types::limits::DELAY_MS_MAX;
+use adjourn::types::{JobId, Lease};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::client_fake::{FakeServer, Peer, delivered, pushed, resumed, welcome};
+
+/// Long enough that nothing in these tests waits for it.
+const NEVER_MS: u32 = 3_600_000;
+
+fn worker(concurrency: u32, prefetch: u32) -> WorkerConfig {
+    WorkerConfig { concurrency, prefetch, ..WorkerConfig::new("t".parse().unwrap()) }
+}
+
+/// A worker that is about to get these jobs; and the id of its subscription.
+async fn start<H, F>(
+    client: &Client,
+    peer: &mut Peer,
+    config: WorkerConfig,
+    jobs: Vec<Delivered>,
+    handler: H,
+) -> (Worker, RequestId)
+where
+    H: Fn(Delivered) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<(), &'static str>> + Send + 'static,
+{
+    let serve = async {
+        let (id, request) = peer.request().await;
+        assert!(matches!(request, Request::Subscribe(_)), "{request:?}");
+        peer.send(id, Response::Subscribed).await;
+        peer.send(id, Response::Deliver(jobs)).await;
+        id
+    };
+    let (worker, id) = tokio::join!(Worker::start(client, config, handler), serve);
+    (worker.unwrap(), id)
+}
+
+fn lease(job: u64) -> Vec<Lease> {
+    vec![delivered(job, 1).lease]
+}
+
+fn settled(result: SettleResult) -> Response {
+    Response::Settled(vec![result])
+}
+
+#[tokio::test]
+async fn a_job_is_finished_or_released_as_its_handler_ends() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let jobs = (1..=3).map(|job| delivered(job, NEVER_MS)).collect();
+    let handler = async |job: Delivered| match job.lease.job.0 {
+        1 => Ok(()),
+        2 => Err("out of paper"),
+        _ => panic!("a handler may panic"),
+    };
+    let _worker = start(&client, &mut peer, worker(1, 8), jobs, handler).await;
+    let expected = [
+        Request::Finish { leases: lease(1) },
+        Request::Release { leases: lease(2), delay_ms: None },
+        Request::Release { leases: lease(3), delay_ms: None },
+    ];
+    for expected in expected {
+        let (id, request) = peer.request().await;
+        assert_eq!(request, expected);
+        peer.send(id, settled(Ok(()))).await;
+    }
+}
+
+#[tokio::test]
+async fn no_more_handlers_run_than_allowed() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let jobs = (1..=6).map(|job| delivered(job, NEVER_MS)).collect();
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counts = (Arc::clone(&running), Arc::clone(&most));
+    let handler = move |_| {
+        let (running, most) = (Arc::clone(&counts.0), Arc::clone(&counts.1));
+        async move {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+            running.fetch_sub(1, Ordering::SeqCst);
+            Ok(())
+        }
+    };
+    let _worker = start(&client, &mut peer, worker(2, 8), jobs, handler).await;
+    for _ in 0..6 {
+        let (id, _) = peer.request().await;
+        peer.send(id, settled(Ok(()))).await;
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_long_handler_keeps_its_lease() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let enough = Arc::new(Notify::new());
+    let waits = Arc::clone(&enough);
+    let handler = move |_| {
+        let waits = Arc::clone(&waits);
+        async move {
+            waits.notified().await;
+            Ok(())
+        }
+    };
+    let jobs = vec![delivered(1, 400)];
+    let _worker = start(&client, &mut peer, worker(1, 0), jobs, handler).await;
+    for _ in 0..2 {
+        let (id, request) = peer.request().await;
+        assert_eq!(request, Request::Touch { leases: lease(1), ttr_ms: None });
+        peer.send(id, settled(Ok(()))).await;
+    }
+    enough.notify_one();
+    assert_eq!(peer.request().await.1, Request::Finish { leases: lease(1) });
+}
+
+#[tokio::test]
+async fn a_handler_whose_lease_is_lost_is_dropped_and_settles_nothing() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (alive, mut dropped) = mpsc::channel::<()>(1);
+    let handler = move |job: Delivered| {
+        let alive = alive.clone();
+        async move {
+            if job.lease.job == JobId(1) {
+                std::future::pending::<()>().await;
+            }
+            drop(alive);
+            Ok(())
+        }
+    };
+    let jobs = vec![delivered(1, 200)];
+    let (worker, subscription) = start(&client, &mut peer, worker(1, 1), jobs, handler).await;
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Touch { leases: lease(1), ttr_ms: None });
+    peer.send(id, settled(Err(ErrorCode::StaleLease))).await;
+    peer.send(subscription, Response::Deliver(vec![delivered(2, NEVER_MS)])).await;
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Finish { leases: lease(2) }, "its place is free for the next");
+    peer.send(id, settled(Ok(()))).await;
+    drop(worker);
+    assert_eq!(dropped.recv().await, None, "no handler is left");
+}
+
+#[tokio::test]
+async fn a_reconnect_without_the_leases_drops_the_handlers() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (alive, mut dropped) = mpsc::channel::<()>(1);
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let handler = move |_| {
+        let alive = alive.clone();
+        begun.send(()).unwrap();
+        async move {
+            let _alive = alive;
+            std::future::pending().await
+        }
+    };
+    let jobs = vec![delivered(1, NEVER_MS)];
+    let (worker, _) = start(&client, &mut peer, worker(1, 0), jobs, handler).await;
+    begins.recv().await.unwrap();
+    drop(peer);
+    let (_, mut peer) = server.again(Welcome { leases_kept: false, ..resumed() }).await;
+    let (id, request) = peer.request().await;
+    assert!(matches!(request, Request::Subscribe(_)));
+    peer.send(id, Response::Subscribed).await;
+    peer.send(id, Response::Deliver(vec![delivered(1, NEVER_MS)])).await;
+    begins.recv().await.expect("the only place is free again");
+    drop(worker);
+    assert_eq!(dropped.recv().await, None);
+}
+
+#[tokio::test]
+async fn stopping_waits_for_what_runs_and_gives_back_what_waits() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let handler = move |_| {
+        let (end, wait) = oneshot::channel();
+        begun.send(end).unwrap();
+        async move { wait.await.map_err(|_| "dropped") }
+    };
+    let jobs = vec![delivered(1, NEVER_MS), delivered(2, NEVER_MS)];
+    let (worker, subscription) = start(&client, &mut peer, worker(1, 1), jobs, handler).await;
+    let end = begins.recv().await.unwrap();
+    let stop = tokio::spawn(worker.stop());
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Unsubscribe { subscription: subscription.0 });
+    peer.send(id, Response::Done).await;
+    assert_eq!(peer.request().await.1, Request::Release { leases: lease(2), delay_ms: Some(0) });
+    assert!(!stop.is_finished(), "a handler runs");
+    end.send(()).unwrap();
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Finish { leases: lease(1) });
+    assert!(!stop.is_finished(), "its job is not finished yet");
+    peer.send(id, settled(Ok(()))).await;
+    stop.await.unwrap().unwrap();
+}
+
+async fn batch(peer: &mut Peer) -> (RequestId, Vec<NewJob>) {
+    match peer.request().await {
+        (id, Request::Push(Push { jobs, .. })) => (id, jobs),
+        (_, other) => panic!("a batch was to come, not {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_sent_in_batches_and_each_hears_its_own_result() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let config = ProducerConfig { batch_jobs_max: 3, ..ProducerConfig::default() };
+    let producer = Producer::new(&client, "t".parse().unwrap(), config);
+    let tickets: Vec<_> = (0..5).map(|n| producer.send(NewJob::new(n.to_string()))).collect();
+    let (id, jobs) = batch(&mut peer).await;
+    assert_eq!(jobs.iter().map(|job| job.body.as_ref()).collect::<Vec<_>>(), [b"0", b"1", b"2"]);
+    peer.send(id, pushed(1, 3)).await;
+    let (id, jobs) = batch(&mut peer).await;
+    assert_eq!(jobs.len(), 2, "the rest has lingered long enough");
+    let refused = PushResult::Refused(ErrorCode::KeyExists, Some(JobId(77)));
+    peer.send(id, Response::Pushed(vec![PushResult::Kept(JobId(9)), refused])).await;
+    let mut results = Vec::new();
+    for ticket in tickets {
+        results.push(ticket.await.map_err(|error| error.code()));
+    }
+    let (ok, refused) = (|id| Ok(JobId(id)), Err(Some(ErrorCode::KeyExists)));
+    assert_eq!(results, [ok(1), ok(2), ok(3), ok(9), refused]);
+    let failure = producer.flush().await.unwrap_err();
+    assert!(matches!(failure, ClientError::ItemRefused { job: Some(JobId(77)), .. }));
+    producer.flush().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_job_that_would_spoil_its_batch_is_refused_alone_and_size_ends_a_batch() {
+    let server = FakeServer::start().await;
+    let small = Welcome { body_bytes_max: 100, frame_bytes_max: 300, ..welcome() };
+    let (client, mut peer) = server.client(small).await;
+    let config = ProducerConfig { linger_ms: u64::from(NEVER_MS), ..ProducerConfig::default() };
+    let producer = Producer::new(&client, "t".parse().unwrap(), config);
+    let jobs = [NewJob::new(vec![0; 101]), NewJob::new("").after(DELAY_MS_MAX + 1)];
+    for job in jobs {
+        assert!(producer.send(job).await.is_err());
+    }
+    let tickets = [(); 3].map(|()| producer.send(NewJob::new(vec![0; 100])));
+    let (id, jobs) = batch(&mut peer).await;
+    assert_eq!(jobs.len(), 2, "a third would not fit");
+    peer.send(id, pushed(1, 2)).await;
+    drop(producer);
+    let (id, jobs) = batch(&mut peer).await;
+    assert_eq!(jobs.len(), 1, "what is left is sent when the producer goes");
+    peer.send(id, pushed(3, 1)).await;
+    for (ticket, id) in tickets.into_iter().zip(1..) {
+        assert_eq!(ticket.await.unwrap(), JobId(id));
+    }
+}
