@@ -1,5 +1,6 @@
 //! The one integration-test binary: linking once keeps the build short.
 
+mod cli_usage;
 mod client_connection;
 mod client_fake;
 mod client_worker;

@@ -1,0 +1,89 @@
+//! The command line without a server: help, mistakes, and a server that is not there.
+
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+/// The real binary with these arguments, and nothing of this process's configuration.
+fn adjourn(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adjourn"));
+    command.args(arguments).stdin(Stdio::null()).env_remove("ADJOURN_SERVER").env_remove("ADJOURN_TOKEN");
+    command
+}
+
+/// The standard output of a command that must succeed.
+fn help_of(arguments: &[&str]) -> String {
+    let output = adjourn(arguments).arg("--help").output().expect("the binary");
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The names under "Commands:" in a help.
+fn commands_of(help: &str) -> Vec<String> {
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = listed.filter_map(|line| line.split_whitespace().next()).map(str::to_owned);
+    names.filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_client_command_has_a_help_with_an_example() {
+    let mut commands = commands_of(&help_of(&[]));
+    commands.retain(|name| !["serve", "demo", "recover"].contains(&name.as_str()));
+    for expected in ["push", "reserve", "finish", "run-now", "stats", "bench"] {
+        assert!(commands.iter().any(|name| name == expected), "{expected} is not among {commands:?}");
+    }
+    for command in &commands {
+        assert!(help_of(&[command]).contains("Example"), "adjourn {command} --help");
+    }
+    let benches = commands_of(&help_of(&["bench"]));
+    assert_eq!(benches, ["push", "cycle", "late"]);
+    for bench in &benches {
+        assert!(help_of(&["bench", bench]).contains("Example"), "adjourn bench {bench} --help");
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let output = adjourn(&["--version"]).output().expect("the binary");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("adjourn {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn mistakes_say_what_was_expected() {
+    for (arguments, expected) in [
+        (&["push", "orders", "--delay", "90"][..], "for example 1500ms, 60s, 10m or 3d"),
+        (&["push", "orders", "--at", "tomorrow"], "for example 2030-12-24T18:00:00Z"),
+        (&["push", "orders", "--backoff", "10m..1s"], "for example 1s..10m"),
+        (&["push", "orders", "--header", "a"], "for example content-type=text/plain"),
+        (&["push", "no topic"], "a topic name has 1 to 128 characters"),
+        (&["push", "orders", "--ttr", "1ms"], "expected a duration between 100ms and 7d"),
+        (&["push", "orders", "body", "--lines"], "with --lines the bodies come from standard input"),
+        (&["push", "orders", "--lines", "--key", "k"], "cannot be used with"),
+        (&["finish", "42"], "for example 42-7"),
+        (&["finish"], "<LEASE>"),
+        (&["get"], "<--id <ID>|--key <KEY>>"),
+        (&["get", "--topic", "orders"], "--key <KEY>"),
+        (&["reschedule", "--id", "1"], "<--delay <DURATION>|--at <TIME>>"),
+        (&["reserve", "orders", "--max", "0"], "1..=1024"),
+        (&["bench", "push", "--delay", "2d..1d"], "the smaller duration first"),
+    ] {
+        let output = adjourn(arguments).output().expect("the binary");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.contains(expected), "{arguments:?}: {errors}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_has_its_own_exit_code() {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    // Nobody listens there any more.
+    let server = port.to_string();
+    for arguments in [&["stats"][..], &["push", "orders", "--lines"], &["bench", "push", "--jobs", "1"]] {
+        let output = adjourn(arguments).args(["--server", &server]).output().expect("the binary");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {errors}");
+        assert!(errors.contains(&server) && errors.contains("adjourn serve"), "{arguments:?}: {errors}");
+    }
+}
