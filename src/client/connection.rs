@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use super::reader::Reader;
 use super::requests::{Connection, Elsewhere, OWN_ID, Requests};
 use super::shared::{Handle, Shared};
 use crate::protocol::{
-    ErrorCode, FrameDecoder, Hello, Request, Response, Resume, VERSION, VERSION_MIN, Welcome,
+    ErrorCode, FrameDecoder, Hello, Member, Request, Response, Resume, VERSION, VERSION_MIN, Welcome,
 };
 use crate::types::limits::RESPONSE_BYTES_MAX;
 
@@ -107,12 +108,14 @@ async fn first(
     }
 }
 
-/// Where to try, in order, each address once.
-fn addresses(hint: Option<String>, configured: &str, members: &[String]) -> Vec<String> {
+/// Where to try, in order, each address once. What servers say of themselves is left out when it is no address to
+/// connect to: 0.0.0.0 would be this machine.
+fn addresses(hint: Option<String>, configured: &str, members: &[Member]) -> Vec<String> {
     let configured = configured.split(',').map(str::trim).filter(|address| !address.is_empty());
-    let all = hint.into_iter().chain(configured.map(str::to_owned)).chain(members.iter().cloned());
+    let told = |address: &String| !address.parse().is_ok_and(|at: SocketAddr| at.ip().is_unspecified());
+    let members = members.iter().map(|member| member.address.clone()).filter(told);
     let mut addresses = Vec::new();
-    for address in all {
+    for address in hint.filter(told).into_iter().chain(configured.map(str::to_owned)).chain(members) {
         if !addresses.contains(&address) {
             addresses.push(address);
         }
@@ -285,14 +288,17 @@ impl Task {
             };
             let least = Duration::from_millis(elsewhere.retry_after_ms.into());
             sleep(waits.wait(dice()).max(least)).await;
-            let members: Vec<String> = welcome.members.iter().map(|member| member.address.clone()).collect();
             let resume = Resume { session: welcome.session, secret: welcome.secret };
-            for address in addresses(elsewhere.leader.take(), &self.config.server, &members) {
+            for address in addresses(elsewhere.leader.take(), &self.config.server, &welcome.members) {
                 match timeout(limit, dial(&address, hello(&self.config, Some(resume)))).await {
                     Ok(Ok((link, welcome))) => {
                         tracing::info!(address, resumed = welcome.resumed, "connected again");
                         self.shared.change(|requests, now, answers| requests.up(now, welcome, answers))?;
                         return Ok(link);
+                    }
+                    // Something else answers here for now: what was a server once may be one again.
+                    Ok(Err(Attempt::Hopeless(error @ ClientError::Protocol(_)))) => {
+                        tracing::warn!(address, %error, "cannot connect yet");
                     }
                     Ok(Err(Attempt::Hopeless(error))) => return Err(error),
                     Ok(Err(Attempt::Again(error, hint))) => {
@@ -305,5 +311,21 @@ impl Task {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_come_first_and_no_address_twice() {
+        let members = ["10.0.0.2:1", "0.0.0.0:1", "b:1", "[::]:1"].map(|address| Member {
+            node: 1,
+            address: address.to_owned(),
+            leader: false,
+        });
+        let found = addresses(Some("b:1".to_owned()), "a:1, b:1,", &members);
+        assert_eq!(found, ["b:1", "a:1", "10.0.0.2:1"]);
     }
 }

@@ -45,7 +45,7 @@ pub struct WorkerConfig {
 #[derive(Debug)]
 pub struct Worker {
     stopping: watch::Sender<bool>,
-    task: JoinHandle<Result<(), ClientError>>,
+    task: Option<JoinHandle<Result<(), ClientError>>>,
 }
 
 impl WorkerConfig {
@@ -81,29 +81,32 @@ impl Worker {
             concurrency: usize::try_from(concurrency).unwrap_or(usize::MAX),
             running: JoinSet::new(),
         };
-        Ok(Self { stopping, task: tokio::spawn(crew.work(subscription, stop)) })
+        Ok(Self { stopping, task: Some(tokio::spawn(crew.work(subscription, stop))) })
     }
 
     /// Takes no new job, releases those that wait in memory, and waits for the running handlers and the answers to what
-    /// they settled. Fails with what had ended the subscription, if it had ended by itself.
+    /// they settled. Fails with what had ended the subscription, if it had ended by itself and nobody was told.
     pub async fn stop(mut self) -> Result<(), ClientError> {
         self.stopping.send_replace(true);
-        // The task handles panics of handlers itself.
-        (&mut self.task).await.unwrap_or(Err(ClientError::Closed))
+        self.ended().await
     }
 
-    /// Waits until the subscription ends by itself: the client was closed, or the server refused to go on.
+    /// Waits until the subscription ends by itself: the client was closed, or the server refused to go on. Says why
+    /// once.
     pub async fn ended(&mut self) -> Result<(), ClientError> {
-        if self.task.is_finished() {
-            return Ok(());
-        }
-        (&mut self.task).await.unwrap_or(Err(ClientError::Closed))
+        let Some(task) = &mut self.task else { return Ok(()) };
+        // The task survives panics of handlers; it is gone early only with its runtime.
+        let end = task.await.unwrap_or(Err(ClientError::Closed));
+        self.task = None;
+        end
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.task.abort();
+        if let Some(task) = &self.task {
+            task.abort();
+        }
     }
 }
 
