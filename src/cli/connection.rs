@@ -91,12 +91,15 @@ pub(super) fn failure(error: &ClientError) -> Failure {
             Failure::new(Exit::Unreachable, format_args!("cannot connect to {server}: {source}\n{advice}"))
         }
         ClientError::ItemRefused { code, job: Some(job) } => {
-            Failure::new(exit_of(*code), format_args!("{} (it is job {})", refusal_text(*code), job.0))
+            Failure::new(exit_of(*code), format_args!("{} (job {})", refusal_text(*code), job.0))
         }
         ClientError::ItemRefused { code, job: None } => Failure::new(exit_of(*code), refusal_text(*code)),
         ClientError::Refused(reply) if !error.outcome_unknown() => {
             let text = if reply.message.is_empty() { refusal_text(reply.code) } else { reply.to_string() };
             Failure::new(exit_of(reply.code), text)
+        }
+        ClientError::TooLarge { .. } => {
+            Failure::new(Exit::Refused, format_args!("{}: {error}", ErrorCode::TooLarge))
         }
         _ if error.outcome_unknown() => Failure::new(Exit::OutcomeUnknown, error),
         _ => Failure::new(Exit::Refused, error),
@@ -137,7 +140,7 @@ fn advice(code: ErrorCode) -> &'static str {
         ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` ends that",
         ErrorCode::Quota => "too many topics or sessions: use fewer",
         ErrorCode::StaleLease => "no longer held: its time to run is over, or it was settled before",
-        ErrorCode::KeyExists => "a job with this key lives: --if-exists keep or replace says what to do then",
+        ErrorCode::KeyExists => "a job with this key lives: push with --if-exists keep or replace",
         ErrorCode::NotFound => "there is no such job or topic",
         ErrorCode::Reserved => "a consumer holds the job: try again when it is given back",
         ErrorCode::WrongState => "the job is not in the state that this needs: `adjourn get` shows it",
@@ -184,7 +187,7 @@ mod tests {
     fn refusals_name_the_code_and_say_what_to_do() {
         let lives = ClientError::ItemRefused { code: ErrorCode::KeyExists, job: Some(JobId(7)) };
         let text = failure(&lives).message;
-        assert!(text.starts_with("KEY_EXISTS: ") && text.ends_with("(it is job 7)"), "{text}");
+        assert!(text.starts_with("KEY_EXISTS: ") && text.ends_with("(job 7)"), "{text}");
         let told =
             ClientError::Refused(ErrorReply::new(ErrorCode::Unauthorised, "wrong token: see auth_token"));
         assert_eq!(failure(&told).message, "UNAUTHORISED: wrong token: see auth_token");

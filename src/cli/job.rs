@@ -41,7 +41,7 @@ pub(super) struct DeleteArgs {
 }
 
 const RESCHEDULE_EXAMPLE: &str = "\
-The job may be delayed, ready or buried; a reserved job is its consumer's.
+The job may be delayed or ready. A reserved job is its consumer's; a buried one is kicked first.
 
 Example:
   adjourn reschedule --topic orders --key order-17 --delay 30m
