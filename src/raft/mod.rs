@@ -82,10 +82,8 @@ impl Group {
     /// If raft-rs refuses the configuration: the constants above are wrong.
     pub fn new(start: Start) -> Self {
         let Start { node, seed, vote, applied, membership, commit, entries } = start;
-        let mut hard_state = HardState::default();
-        hard_state.term = vote.term;
-        hard_state.vote = vote.vote;
-        hard_state.commit = commit.max(applied.0);
+        let commit = commit.max(applied.0);
+        let hard_state = HardState { term: vote.term, vote: vote.vote, commit, ..HardState::default() };
         let entries = entries.into_iter().map(to_raft).collect();
         let tail = Tail::new(hard_state, membership, applied, entries);
         let config = ::raft::Config {
@@ -205,7 +203,7 @@ impl Group {
     }
 }
 
-/// One step of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+/// One step of `SplitMix64` (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 fn split_mix(state: u64) -> u64 {
     let mut mixed = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -214,10 +212,8 @@ fn split_mix(state: u64) -> u64 {
 }
 
 fn to_raft(entry: LogEntry) -> Entry {
-    let mut raft_entry = Entry::default();
-    raft_entry.index = entry.index;
-    raft_entry.term = entry.term;
-    raft_entry.data = entry.data;
+    let LogEntry { index, term, data, .. } = entry;
+    let mut raft_entry = Entry { index, term, data, ..Entry::default() };
     raft_entry.set_entry_type(match entry.kind {
         EntryKind::Normal => EntryType::EntryNormal,
         EntryKind::ConfChange => EntryType::EntryConfChange,
@@ -297,11 +293,11 @@ mod tests {
             group.propose(body.to_vec()).expect("it leads");
             numbers.extend(group.drain().and_then(|drained| drained.persist).map(|(number, _)| number));
         }
-        assert_eq!(numbers.len(), 3);
-        group.persisted(numbers[1]);
+        let [_, second, third] = numbers[..] else { panic!("three batches, not {numbers:?}") };
+        group.persisted(second);
         let (_, committed) = settle(&mut group);
         assert_eq!(committed.len(), 2, "only what is durable is committed");
-        group.persisted(numbers[2]);
+        group.persisted(third);
         assert_eq!(settle(&mut group).1.len(), 1);
     }
 
