@@ -28,7 +28,7 @@ fn modules_introduce_themselves() {
 }
 
 #[test]
-fn nothing_is_left_unfinished_or_in_the_wrong_words() {
+fn code_is_finished_and_waits_for_events() {
     check_sources(&[
         words::unfinished,
         words::getter_prefix,
@@ -36,6 +36,10 @@ fn nothing_is_left_unfinished_or_in_the_wrong_words() {
         words::ignored_tests,
         words::waits,
     ]);
+}
+
+#[test]
+fn texts_speak_of_the_product_alone() {
     check_texts(&[words::unfinished_notes, words::issue_numbers, words::machine_paths]);
 }
 
