@@ -3,13 +3,14 @@
 //! A slab: ids are found by index, freed places are used again, and nothing is hashed. A place is freed only when
 //! no answer for it can come on the present connection any more.
 
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::feed::Feed;
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId};
-use std::sync::Arc;
 
 /// One request without an answer, or one standing subscription.
 #[derive(Debug)]
