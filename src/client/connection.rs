@@ -142,6 +142,10 @@ async fn dial(address: &str, hello: Hello) -> Result<(Link, Welcome), Attempt> {
     };
     let mut stream = TcpStream::connect(address).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
+    if stream.local_addr().map_err(failed)? == stream.peer_addr().map_err(failed)? {
+        // Where nobody listens on a port of the dynamic range, TCP can connect a socket to itself.
+        return Err(failed(io::ErrorKind::ConnectionRefused.into()));
+    }
     let mut out = BytesMut::new();
     Request::Hello(hello).encode(OWN_ID, &mut out);
     stream.write_all(&out).await.map_err(failed)?;
