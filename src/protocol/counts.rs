@@ -25,7 +25,7 @@ pub(super) fn encode_topics(topics: &[TopicReport], out: &mut BytesMut) {
 }
 
 pub(super) fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicReport>, DecodeError> {
-    let list = reader.list("topics", TOPIC_FIXED_BYTES, usize::MAX)?;
+    let list = reader.list::<TOPIC_FIXED_BYTES>("topics", usize::MAX)?;
     reader.items(list, |reader, mut fields| {
         let marks = fields.u8("marks")?;
         let topic_bytes = fields.u8("topic")?;

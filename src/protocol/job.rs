@@ -5,7 +5,7 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::request::{JobRef, Request};
 use super::response::{JobReport, Response};
-use super::wire::{Fixed, Reader, key_bytes, put_topic8, when, when_fields};
+use super::wire::{Fixed, Reader, key_bytes, put_piece, put_topic8, when, when_fields};
 use crate::types::limits::KEY_BYTES_MAX;
 use crate::types::{BuryReason, JobId, JobState, Key, Millis, When};
 
@@ -66,10 +66,10 @@ pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
         .length16(attributes.len())
         .length32(report.body.len())
         .write(out);
-    out.put_slice(topic);
-    out.put_slice(key);
-    out.put_slice(attributes);
-    out.put_slice(&report.body);
+    put_piece(out, topic);
+    put_piece(out, key);
+    put_piece(out, attributes);
+    put_piece(out, &report.body);
 }
 
 pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {

@@ -6,7 +6,7 @@ use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::request::{NewJob, Push};
 use super::response::PushResult;
-use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_topic8, when, when_fields};
+use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_piece, put_topic8, when, when_fields};
 use crate::types::limits::{PUSH_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use crate::types::{IfExists, JobId};
 
@@ -40,15 +40,15 @@ fn encode_job(job: &NewJob, out: &mut BytesMut) {
         .length16(attributes.len())
         .length32(job.body.len())
         .write(out);
-    out.put_slice(key);
-    out.put_slice(attributes);
-    out.put_slice(&job.body);
+    put_piece(out, key);
+    put_piece(out, attributes);
+    put_piece(out, &job.body);
 }
 
 pub(super) fn decode_push(reader: &mut Reader<'_>, body_bytes_max: usize) -> Result<Push, DecodeError> {
     let sequence = reader.u64("sequence")?;
     let topic = reader.topic8()?;
-    let list = reader.list_of_some("jobs", JOB_FIXED_BYTES, PUSH_JOBS_MAX)?;
+    let list = reader.list_of_some::<JOB_FIXED_BYTES>("jobs", PUSH_JOBS_MAX)?;
     let jobs = reader.items(list, |reader, mut fields| {
         let due_ms = fields.u64("due_ms")?;
         let priority = fields.u32("priority")?;
@@ -93,7 +93,7 @@ pub(super) fn encode_pushed(results: &[PushResult], out: &mut BytesMut) {
 }
 
 pub(super) fn decode_pushed(reader: &mut Reader<'_>) -> Result<Vec<PushResult>, DecodeError> {
-    let list = reader.list("results", RESULT_FIXED_BYTES, usize::MAX)?;
+    let list = reader.list::<RESULT_FIXED_BYTES>("results", usize::MAX)?;
     reader.items(list, |_, mut fields| {
         let kind = fields.u8("outcome")?;
         let code = fields.u16("code")?;

@@ -5,7 +5,7 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::request::{Request, Reserve, Subscribe};
 use super::response::Delivered;
-use super::wire::{Fixed, Reader, in_range, key_bytes, put_list};
+use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_piece};
 use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX,
 };
@@ -67,7 +67,7 @@ fn encode_topics(topics: &[TopicName], out: &mut BytesMut) {
 }
 
 fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicName>, DecodeError> {
-    let list = reader.list_of_some("topics", TOPIC_FIXED_BYTES, RESERVE_TOPICS_MAX)?;
+    let list = reader.list_of_some::<TOPIC_FIXED_BYTES>("topics", RESERVE_TOPICS_MAX)?;
     reader.items(list, |reader, mut fields| {
         let bytes = fields.u8("topic")?;
         reader.topic(bytes)
@@ -97,14 +97,14 @@ fn encode_job(job: &Delivered, out: &mut BytesMut) {
         .length16(attributes.len())
         .length32(job.body.len())
         .write(out);
-    out.put_slice(topic);
-    out.put_slice(key);
-    out.put_slice(attributes);
-    out.put_slice(&job.body);
+    put_piece(out, topic);
+    put_piece(out, key);
+    put_piece(out, attributes);
+    put_piece(out, &job.body);
 }
 
 pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, DecodeError> {
-    let list = reader.list("jobs", JOB_FIXED_BYTES, usize::MAX)?;
+    let list = reader.list::<JOB_FIXED_BYTES>("jobs", usize::MAX)?;
     reader.items(list, |reader, mut fields| {
         let job = JobId(fields.u64("job")?);
         let fence = Fence(fields.u64("fence")?);

@@ -122,7 +122,7 @@ pub(super) fn decode_welcome(reader: &mut Reader<'_>) -> Result<Welcome, DecodeE
 }
 
 fn decode_members(reader: &mut Reader<'_>) -> Result<Vec<Member>, DecodeError> {
-    let list = reader.list("members", MEMBER_FIXED_BYTES, usize::MAX)?;
+    let list = reader.list::<MEMBER_FIXED_BYTES>("members", usize::MAX)?;
     reader.items(list, |reader, mut fields| {
         let node = fields.u64("node")?;
         let marks = fields.u8("marks")?;

@@ -26,7 +26,7 @@ pub(super) fn encode_leases(leases: &[Lease], out: &mut BytesMut) {
 }
 
 pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Vec<Lease>, DecodeError> {
-    let list = reader.list_of_some("leases", LEASE_FIXED_BYTES, LEASES_MAX)?;
+    let list = reader.list_of_some::<LEASE_FIXED_BYTES>("leases", LEASES_MAX)?;
     reader.items(list, |_, mut fields| {
         Ok(Lease { job: JobId(fields.u64("job")?), fence: Fence(fields.u64("fence")?) })
     })
@@ -63,7 +63,7 @@ pub(super) fn encode_settled(results: &[SettleResult], out: &mut BytesMut) {
 }
 
 pub(super) fn decode_settled(reader: &mut Reader<'_>) -> Result<Vec<SettleResult>, DecodeError> {
-    let list = reader.list("results", RESULT_FIXED_BYTES, usize::MAX)?;
+    let list = reader.list::<RESULT_FIXED_BYTES>("results", usize::MAX)?;
     reader.items(list, |_, mut fields| {
         Ok(match fields.u16("code")? {
             SETTLED => Ok(()),

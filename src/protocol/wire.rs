@@ -21,13 +21,14 @@ pub(super) struct Reader<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(&'a [u8]);
 
-/// The head of a list, checked against what has arrived.
+/// The head of a list whose items' fixed part takes `KNOWN` bytes in this version, checked against what has
+/// arrived.
 #[derive(Clone, Copy)]
-pub(super) struct List {
+pub(super) struct List<const KNOWN: usize> {
     field: &'static str,
     fixed_bytes: usize,
     /// How many items follow: safe to allocate for.
-    pub(super) count: usize,
+    count: usize,
 }
 
 impl<'a> Fields<'a> {
@@ -158,24 +159,26 @@ impl<'a> Reader<'a> {
 
     /// Attributes of a known length.
     pub(super) fn attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
+        if bytes == 0 {
+            return Ok(Attributes::default());
+        }
         // Their own limit is the tighter one, and its message says more.
         Ok(Attributes::new(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
     }
 
-    /// The head of a list with at most `max` items whose fixed part takes `known` bytes in this version.
-    pub(super) fn list(
+    /// The head of a list with at most `max` items.
+    pub(super) fn list<const KNOWN: usize>(
         &mut self,
         field: &'static str,
-        known: usize,
         max: usize,
-    ) -> Result<List, DecodeError> {
+    ) -> Result<List<KNOWN>, DecodeError> {
         let fixed_bytes = usize::from(self.u16(field)?);
         let count = self.u32(field)? as usize;
         if count > max {
             return Err(DecodeError::TooMany { field, count, max });
         }
-        if fixed_bytes < known {
-            return Err(DecodeError::ItemTooShort { field, bytes: fixed_bytes, min: known });
+        if fixed_bytes < KNOWN {
+            return Err(DecodeError::ItemTooShort { field, bytes: fixed_bytes, min: KNOWN });
         }
         if count.saturating_mul(fixed_bytes) > self.fields.0.len() {
             return Err(DecodeError::Truncated(field));
@@ -184,31 +187,27 @@ impl<'a> Reader<'a> {
     }
 
     /// [`Self::list`] that has at least one item.
-    pub(super) fn list_of_some(
+    pub(super) fn list_of_some<const KNOWN: usize>(
         &mut self,
         field: &'static str,
-        known: usize,
         max: usize,
-    ) -> Result<List, DecodeError> {
-        let list = self.list(field, known, max)?;
+    ) -> Result<List<KNOWN>, DecodeError> {
+        let list = self.list(field, max)?;
         if list.count == 0 { Err(DecodeError::Empty(field)) } else { Ok(list) }
     }
 
-    /// The fixed part of a list's next item.
-    pub(super) fn item(&mut self, list: List) -> Result<Fields<'a>, DecodeError> {
-        self.fields.slice(list.fixed_bytes, list.field).map(Fields)
-    }
-
-    /// Every item of a list, each read by `read` from its fixed part and what follows it.
-    pub(super) fn items<T>(
+    /// Every item of a list, each read by `read` from the part of its fixed part that is known and from what
+    /// follows it.
+    pub(super) fn items<const KNOWN: usize, T>(
         &mut self,
-        list: List,
+        list: List<KNOWN>,
         mut read: impl FnMut(&mut Self, Fields<'a>) -> Result<T, DecodeError>,
     ) -> Result<Vec<T>, DecodeError> {
         let mut items = Vec::with_capacity(list.count);
         for _ in 0..list.count {
-            let fields = self.item(list)?;
-            items.push(read(self, fields)?);
+            let fixed = self.fields.slice(list.fixed_bytes, list.field)?;
+            let known = fixed.first_chunk::<KNOWN>().ok_or(DecodeError::Truncated(list.field))?;
+            items.push(read(self, Fields(known))?);
         }
         Ok(items)
     }
@@ -244,7 +243,8 @@ pub(super) fn when_fields(when: When) -> (u8, u64) {
     }
 }
 
-/// Collects `N` bytes of numbers, so that they are written at once.
+/// Collects `N` bytes of numbers, so that they are written at once. Taken by reference all along: so the compiler
+/// knows each number's place.
 pub(super) struct Fixed<const N: usize> {
     bytes: [u8; N],
     at: usize,
@@ -255,7 +255,7 @@ impl<const N: usize> Fixed<N> {
         Self { bytes: [0; N], at: 0 }
     }
 
-    pub(super) fn array<const M: usize>(mut self, array: [u8; M]) -> Self {
+    pub(super) fn array<const M: usize>(&mut self, array: [u8; M]) -> &mut Self {
         if let Some(place) = self.bytes.get_mut(self.at..self.at + M) {
             place.copy_from_slice(&array);
         }
@@ -263,44 +263,44 @@ impl<const N: usize> Fixed<N> {
         self
     }
 
-    pub(super) fn u8(self, value: u8) -> Self {
+    pub(super) fn u8(&mut self, value: u8) -> &mut Self {
         self.array([value])
     }
 
-    pub(super) fn u16(self, value: u16) -> Self {
+    pub(super) fn u16(&mut self, value: u16) -> &mut Self {
         self.array(value.to_le_bytes())
     }
 
-    pub(super) fn u32(self, value: u32) -> Self {
+    pub(super) fn u32(&mut self, value: u32) -> &mut Self {
         self.array(value.to_le_bytes())
     }
 
-    pub(super) fn u64(self, value: u64) -> Self {
+    pub(super) fn u64(&mut self, value: u64) -> &mut Self {
         self.array(value.to_le_bytes())
     }
 
     /// The length of a piece that follows, in a `u8`.
-    pub(super) fn length8(self, bytes: usize) -> Self {
+    pub(super) fn length8(&mut self, bytes: usize) -> &mut Self {
         self.u8(u8::try_from(bytes).unwrap_or(u8::MAX))
     }
 
     /// The length of a piece that follows, in a `u16`.
-    pub(super) fn length16(self, bytes: usize) -> Self {
+    pub(super) fn length16(&mut self, bytes: usize) -> &mut Self {
         self.u16(u16::try_from(bytes).unwrap_or(u16::MAX))
     }
 
     /// The length of a piece that follows, in a `u32`.
-    pub(super) fn length32(self, bytes: usize) -> Self {
+    pub(super) fn length32(&mut self, bytes: usize) -> &mut Self {
         self.u32(u32::try_from(bytes).unwrap_or(u32::MAX))
     }
 
     /// The bytes; all of them were given.
-    pub(super) fn finish(self) -> [u8; N] {
+    pub(super) fn finish(&self) -> [u8; N] {
         assert_eq!(self.at, N, "a fixed part is written whole");
         self.bytes
     }
 
-    pub(super) fn write(self, out: &mut BytesMut) {
+    pub(super) fn write(&self, out: &mut BytesMut) {
         out.put_slice(&self.finish());
     }
 }
@@ -308,6 +308,13 @@ impl<const N: usize> Fixed<N> {
 /// Writes the head of a list.
 pub(super) fn put_list(out: &mut BytesMut, fixed_bytes: usize, count: usize) {
     Fixed::<6>::new().length16(fixed_bytes).length32(count).write(out);
+}
+
+/// Writes a piece whose length was written before; most jobs have no key and no attributes.
+pub(super) fn put_piece(out: &mut BytesMut, piece: &[u8]) {
+    if !piece.is_empty() {
+        out.put_slice(piece);
+    }
 }
 
 /// Writes a text behind its length; what is beyond 255 bytes is cut off.
@@ -360,7 +367,7 @@ mod tests {
             out.put_u32_le(count);
             out.put_bytes(0, rest);
             let payload = out.freeze();
-            Reader::new(&payload).list("jobs", 4, 100).map(|list| list.count)
+            Reader::new(&payload).list::<4>("jobs", 100).map(|list| list.count)
         };
         assert_eq!(head(4, 2, 8), Ok(2));
         assert_eq!(head(5, 2, 9), Err(DecodeError::Truncated("jobs")));
@@ -374,7 +381,7 @@ mod tests {
     fn items_may_grow() {
         let payload = Bytes::from_static(&[3, 0, 2, 0, 0, 0, 1, 0xAA, 0xAA, b'x', 1, 0xAA, 0xAA, b'y']);
         let mut reader = Reader::new(&payload);
-        let list = reader.list("topics", 1, 10).expect("valid");
+        let list = reader.list::<1>("topics", 10).expect("valid");
         let topics = reader.items(list, |reader, mut fields| {
             let bytes = fields.u8("topic")?;
             reader.topic(bytes)
