@@ -1,6 +1,6 @@
 //! What goes into a replica and what comes out of it.
 
-use crate::protocol::{Member, Request, RequestId, Response};
+use crate::protocol::{Request, RequestId, Response};
 use crate::storage::PersistBatch;
 use crate::types::{Millis, SessionSecret};
 
@@ -96,6 +96,11 @@ pub enum Output {
         /// What; `GoingAway` carries request id 0.
         responses: Vec<(RequestId, Response)>,
     },
+    /// Close this connection when what was sent to it is written: another one took over its session.
+    Close {
+        /// Which.
+        connection: ConnectionId,
+    },
     /// Something to make durable.
     Persist(PersistOrder),
     /// Something an operator should know.
@@ -107,7 +112,8 @@ pub enum Output {
 /// What the server logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// This node leads from now on, in this term.
+    /// This node leads from now on, in this term, and has applied everything from before: requests are taken.
+    /// Until then they are answered with `NO_LEADER`, so a driver listens only after the first of these.
     Leading {
         /// The Raft term.
         term: u64,
@@ -122,20 +128,4 @@ pub enum Notice {
         /// By how much; negative is back.
         by_ms: i64,
     },
-}
-
-/// Who leads, as far as this node knows.
-pub type LeaderHint = Option<Member>;
-
-/// What STATS shows and the engine does not know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReplicaStats {
-    /// The last index that was applied.
-    pub applied_index: u64,
-    /// The Raft term.
-    pub term: u64,
-    /// Connections that are open.
-    pub connections: u32,
-    /// Long polls and subscriptions with credit.
-    pub waiting: u32,
 }

@@ -1,11 +1,322 @@
 //! One node of one group: the engine joined to Raft, without sockets, files, clocks or threads.
 //!
 //! The driver (the server's core thread, or the simulator) hands in what happened with
-//! `Replica::handle`, then asks with `Replica::poll` what is to be done about it: answers to send, a batch to
-//! make durable. Time is an argument. `Replica::next_wake` says when to call again if nothing happens.
+//! [`Replica::handle`], then asks with [`Replica::poll`] what is to be done about it: answers to send, a batch to
+//! make durable. Time is an argument. [`Replica::next_wake_us`] says when to call again if nothing happens.
+//!
+//! The way of a request: `requests` turns it into a command and puts it into `proposals`; `poll` stamps what has
+//! gathered and proposes it; when Raft says that the entry is durable and committed, `outcomes` applies it to the
+//! engine and answers everybody who waited. Nothing is answered before it is durable. Reads are answered at once,
+//! from the state that is applied.
+//!
+//! Consumers that wait are not state. `waiters` keeps them, and `poll` proposes a reserve for them in the same
+//! entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing
+//! is proposed but bounded housekeeping, so an idle queue writes nothing.
 
+mod clock;
+mod connections;
 mod io;
+mod outcomes;
+mod proposals;
+mod read;
+mod recovery;
+mod requests;
+mod sessions;
+mod waiters;
 
-pub use io::{
-    ConnectionId, Input, LeaderHint, Notice, Now, Output, PersistOrder, ReplicaConfig, ReplicaStats,
-};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use io::{ConnectionId, Input, Notice, Now, Output, PersistOrder, ReplicaConfig};
+pub use recovery::{Recovery, ReplayError};
+
+use crate::engine::{Command, Engine};
+use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
+use crate::raft::{Group, TICK_MS};
+use crate::storage::MemoryBodies;
+use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::{GroupId, Millis, SessionId, TopicId};
+use clock::LeaderClock;
+use connections::Connections;
+use proposals::{Proposals, Reply};
+use waiters::Waiters;
+
+/// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
+const ORDERS_MAX: usize = 2;
+/// No batch is larger than this by more than one entry, in bytes: it is what the disk has unsynced at once.
+const ORDER_BYTES_MAX: usize = 512 << 10;
+/// Without a waiter, due jobs are moved so often.
+const HOUSEKEEPING_US: u64 = 1_000_000;
+/// The wall clock is compared so often, to notice that somebody set it.
+const CLOCK_CHECK_US: u64 = 1_000_000;
+/// Timers are put in order so long before they fire, so that an entry finds it done.
+const PREPARE_AHEAD_MS: u64 = 3_000;
+/// So many timers in one go, at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
+const PREPARE_BUDGET: usize = 2048;
+/// Pause between two goes.
+const PREPARE_PAUSE_US: u64 = 1_000;
+
+/// One node of one group.
+pub struct Replica {
+    config: ReplicaConfig,
+    group: Group,
+    engine: Engine,
+    bodies: MemoryBodies,
+    clock: LeaderClock,
+    connections: Connections,
+    waiters: Waiters,
+    proposals: Proposals,
+    notices: Vec<Notice>,
+    closes: Vec<ConnectionId>,
+    /// Index and term of the last entry that was applied.
+    applied: (u64, u64),
+    started_us: u64,
+    now_us: u64,
+    next_tick_us: u64,
+    next_housekeeping_us: u64,
+    /// Sessions whose lapse is proposed: they cannot be resumed without another command.
+    lapsing: BTreeSet<SessionId>,
+    orders_out: Vec<u64>,
+    /// Whether all timers of the next seconds are in order.
+    prepared: bool,
+    serving: bool,
+    disk_low: bool,
+    stop: Stop,
+}
+
+/// How far [`Input::Stop`] has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    No,
+    Asked,
+    /// Said with [`Output::Stopped`].
+    Done,
+}
+
+impl Replica {
+    /// Begins with what the disk remembers; [`Recovery::replay`] follows, then [`Recovery::start`].
+    pub fn recover(config: ReplicaConfig, recovered: crate::storage::Recovered) -> Recovery {
+        Recovery::new(config, recovered)
+    }
+
+    /// Takes in what happened. What is to be done about it comes from [`Self::poll`].
+    pub fn handle(&mut self, now: Now, input: Input) {
+        self.now_us = self.now_us.max(now.elapsed_us);
+        match input {
+            Input::Connected { connection, secret } => self.connections.add(connection, secret),
+            Input::Requests { connection, requests } => {
+                for (request, what) in requests {
+                    self.request(connection, request, what);
+                }
+            }
+            Input::Disconnected { connection } => self.disconnected(connection),
+            Input::Persisted { number } => {
+                self.orders_out.retain(|order| *order > number);
+                self.group.persisted(number);
+            }
+            Input::DiskLow(low) => self.disk_low = low,
+            Input::Stop => self.stop(),
+        }
+    }
+
+    /// Does everything that can be done now, and hands over what the driver has to do.
+    pub fn poll(&mut self, now: Now, outputs: &mut Vec<Output>) {
+        self.now_us = self.now_us.max(now.elapsed_us);
+        if let Some(by_ms) = self.clock.advance(now) {
+            self.notices.push(Notice::ClockStepped { by_ms });
+            self.propose_offset();
+        }
+        self.tick();
+        self.lapse_sessions();
+        loop {
+            self.propose();
+            let Some(drained) = self.group.drain() else { break };
+            if let Some((number, batch)) = drained.persist {
+                self.orders_out.push(number);
+                outputs.push(Output::Persist(PersistOrder { number, batch }));
+            }
+            for entry in drained.committed {
+                self.apply(&entry);
+            }
+            self.group.applied(self.applied.0);
+            self.follow_leadership();
+        }
+        self.prepared = self.engine.prepare(self.clock.stamp().after(PREPARE_AHEAD_MS), PREPARE_BUDGET);
+        self.connections.flush(outputs);
+        outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
+        outputs.extend(self.notices.drain(..).map(Output::Notice));
+        if self.stop == Stop::Asked && self.proposals.is_idle() && self.orders_out.is_empty() {
+            self.stop = Stop::Done;
+            outputs.push(Output::Stopped);
+        }
+    }
+
+    /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
+    pub fn next_wake_us(&mut self) -> u64 {
+        let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
+        if !self.group.is_alone() {
+            wake_us = wake_us.min(self.next_tick_us);
+        }
+        if self.serving {
+            let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
+            wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);
+            if self.orders_out.len() < ORDERS_MAX {
+                wake_us = wake_us.min(self.next_timer_us());
+            }
+        }
+        wake_us.max(self.now_us)
+    }
+
+    /// When a timer of the engine needs an entry: when it fires if somebody waits, else when housekeeping is next.
+    fn next_timer_us(&mut self) -> u64 {
+        let stamp = self.clock.stamp();
+        let overdue = self.engine.is_overdue(stamp);
+        let mut timer_us = if overdue { self.next_housekeeping_us } else { u64::MAX };
+        if let Some(deadline) = self.engine.next_deadline_after(stamp) {
+            let fires_us = self.clock.elapsed_at(deadline);
+            let waited_for = self.waiters.any_in_line();
+            timer_us =
+                timer_us.min(if waited_for { fires_us } else { fires_us.max(self.next_housekeeping_us) });
+        }
+        timer_us
+    }
+
+    /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk can take it.
+    fn propose(&mut self) {
+        if !self.serving || self.orders_out.len() >= ORDERS_MAX {
+            return;
+        }
+        let stamp = self.clock.stamp();
+        self.take_turns(stamp);
+        let housekeeping = self.housekeeping_is_due(stamp);
+        let mut bytes = 0;
+        while bytes < ORDER_BYTES_MAX && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
+            let (data, replies) = self.proposals.take_entry(stamp);
+            bytes += data.len();
+            let length = data.len();
+            match self.group.propose(data) {
+                Ok((term, index)) => self.proposals.proposed(term, index, replies, length),
+                Err(_) => self.answer_lost(replies, &Self::no_leader()),
+            }
+        }
+    }
+
+    /// Proposes a reserve for each waiter that has jobs to expect from an entry with this stamp.
+    fn take_turns(&mut self, stamp: Millis) {
+        if self.waiters.any_in_line() {
+            let mut coming: BTreeMap<TopicId, u64> = self.proposals.take_fresh();
+            if self.engine.is_overdue(stamp) {
+                self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1);
+            }
+            let engine = &self.engine;
+            let paused = |topic| engine.topic(topic).is_none_or(|view| view.paused);
+            let turns = self.waiters.take_turns(|topic| {
+                let coming = coming.get(&topic).copied().unwrap_or(0);
+                if coming > 0 && paused(topic) { 0 } else { engine.ready(topic) + coming }
+            });
+            for turn in turns {
+                let command = Command::Reserve {
+                    session: turn.session,
+                    topics: turn.topics,
+                    jobs_max: turn.jobs_max,
+                    bytes_max: turn.bytes_max,
+                };
+                self.proposals.add(&command, Reply::Turn(turn.waiter, turn.claim));
+            }
+        }
+        for over in self.waiters.take_expired(self.now_us) {
+            self.connections.send(over.connection, over.request, Response::Reserved(Vec::new()));
+        }
+    }
+
+    /// Whether an entry without commands is wanted, to move what is due although nobody waits for it.
+    fn housekeeping_is_due(&mut self, stamp: Millis) -> bool {
+        if self.proposals.any_waiting() || !self.engine.is_overdue(stamp) {
+            return false;
+        }
+        if self.now_us < self.next_housekeeping_us || !self.orders_out.is_empty() {
+            return false;
+        }
+        let mut due = 0;
+        self.engine.due_topics(stamp, &mut |_| due += 1);
+        // After a long stop there is more than one entry may move: go on at once until it is done.
+        let pause_us = if due >= DUE_PER_ENTRY_MAX { 0 } else { HOUSEKEEPING_US };
+        self.next_housekeeping_us = self.now_us + pause_us;
+        true
+    }
+
+    fn tick(&mut self) {
+        if self.group.is_alone() {
+            return;
+        }
+        while self.next_tick_us <= self.now_us {
+            self.next_tick_us += TICK_MS * 1000;
+            self.group.tick();
+        }
+    }
+
+    /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
+    fn follow_leadership(&mut self) {
+        let leads = self.group.is_leader() && self.applied.1 == self.group.term();
+        if leads && !self.serving {
+            self.serving = true;
+            self.notices.push(Notice::Leading { term: self.group.term() });
+            self.begin_leading();
+        } else if self.serving && !leads && !self.group.is_leader() {
+            self.serving = false;
+            self.notices.push(Notice::Following { term: self.group.term() });
+            let lost = self.proposals.take_lost();
+            let unknown = "leadership moved while this was under way: it may or may not be applied";
+            self.answer_lost(lost, &ErrorReply::new(ErrorCode::OutcomeUnknown, unknown));
+        }
+    }
+
+    /// Answers everybody who waited for an entry whose outcome this node will not learn.
+    fn answer_lost(&mut self, replies: Vec<Reply>, error: &ErrorReply) {
+        for reply in replies {
+            match reply {
+                Reply::Request(connection, request)
+                | Reply::Open(connection, request)
+                | Reply::Resume(connection, request, _) => {
+                    self.connections.refuse(connection, request, error.clone());
+                }
+                Reply::Turn(waiter, claim) => {
+                    self.waiters.turn_over(waiter, claim);
+                    self.waiters.line_up(waiter);
+                }
+                Reply::Lapse(session) => _ = self.lapsing.remove(&session),
+                Reply::Nobody => {}
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        self.stop = Stop::Asked;
+        for connection in self.connections.ids() {
+            let message = "the server is stopping: connect again later".to_owned();
+            self.connections.send(connection, RequestId(0), Response::GoingAway { message });
+            for id in self.waiters.of(connection) {
+                if let Some(waiter) = self.waiters.remove(id)
+                    && waiter.is_poll()
+                {
+                    self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));
+                }
+            }
+        }
+    }
+
+    fn no_leader() -> ErrorReply {
+        let mut error = ErrorReply::new(ErrorCode::NoLeader, "no leader is elected yet: try again");
+        error.retry_after_ms = 100;
+        error
+    }
+
+    fn propose_offset(&mut self) {
+        if self.serving {
+            let offset_ms = self.clock.offset_ms();
+            self.proposals.add(&Command::ClockOffset { offset_ms }, Reply::Nobody);
+        }
+    }
+}
+
+/// The one group that there is for now.
+const GROUP: GroupId = GroupId(0);

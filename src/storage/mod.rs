@@ -5,6 +5,9 @@
 
 use bytes::Bytes;
 
+/// Records of live jobs in memory.
+pub mod bodies;
+pub use bodies::{MemoryBodies, StoredRecord};
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
 pub use error::StorageError;

@@ -1,0 +1,134 @@
+//! The leader's clock: it stamps entries, and never steps.
+//!
+//! The stamp is the last one plus the monotonic time that has passed since. Small differences to the wall clock
+//! are slewed away, by at most 500 parts per million, so that the stamp neither stops nor goes back. A larger
+//! difference means that somebody set the clock: it goes into the *offset* between stamp and wall. Delays and
+//! leases run on the stamp and take no notice; absolute times follow the wall.
+
+use super::io::Now;
+use crate::types::Millis;
+
+/// A difference beyond this is a step of the wall clock, in microseconds.
+const STEP_US: i64 = 1_000_000;
+/// The stamp runs faster or slower by one part in so many.
+const SLEW_PARTS: u64 = 2000;
+
+/// Stamp and offset at the moment of the last [`LeaderClock::advance`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeaderClock {
+    stamp_us: u64,
+    elapsed_us: u64,
+    offset_ms: i64,
+    /// Time that has passed and for which nothing was slewed yet; less than [`SLEW_PARTS`].
+    unslewed_us: u64,
+}
+
+impl LeaderClock {
+    /// A clock that goes on from the state's last stamp and offset. Time that passed while nobody led counts.
+    pub(super) fn new(now: Now, stamp: Millis, offset_ms: i64) -> Self {
+        let wall = now.wall.0.saturating_add_signed(offset_ms.saturating_neg());
+        Self { stamp_us: wall.max(stamp.0) * 1000, elapsed_us: now.elapsed_us, offset_ms, unslewed_us: 0 }
+    }
+
+    /// Moves on to `now`. Returns by how many milliseconds the wall clock was set, if it was.
+    pub(super) fn advance(&mut self, now: Now) -> Option<i64> {
+        let passed_us = now.elapsed_us.saturating_sub(self.elapsed_us);
+        self.elapsed_us = self.elapsed_us.max(now.elapsed_us);
+        self.stamp_us += passed_us;
+        let wall_us = signed(now.wall.0.saturating_mul(1000)) - self.offset_ms * 1000;
+        let drift_us = wall_us - signed(self.stamp_us);
+        if drift_us.abs() > STEP_US {
+            self.offset_ms += drift_us / 1000;
+            return Some(drift_us / 1000);
+        }
+        let slewed_for_us = self.unslewed_us.saturating_add(passed_us);
+        self.unslewed_us = slewed_for_us % SLEW_PARTS;
+        let slew_us = signed(slewed_for_us / SLEW_PARTS);
+        self.stamp_us = self.stamp_us.saturating_add_signed(drift_us.clamp(-slew_us, slew_us));
+        None
+    }
+
+    /// The stamp of an entry that is proposed now.
+    pub(super) fn stamp(&self) -> Millis {
+        Millis(self.stamp_us / 1000)
+    }
+
+    /// What added to the stamp gives the wall clock.
+    pub(super) fn offset_ms(&self) -> i64 {
+        self.offset_ms
+    }
+
+    /// When, on the monotonic clock, the stamp will have reached `stamp`; a little early at most, by the slew.
+    pub(super) fn elapsed_at(&self, stamp: Millis) -> u64 {
+        let left_us = stamp.0.saturating_mul(1000).saturating_sub(self.stamp_us);
+        self.elapsed_us.saturating_add(left_us)
+    }
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_US: u64 = 1_000_000;
+
+    fn at(elapsed_us: u64, wall_ms: u64) -> Now {
+        Now { elapsed_us, wall: Millis(wall_ms) }
+    }
+
+    #[test]
+    fn a_step_forward_goes_into_the_offset() {
+        let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
+        assert_eq!(clock.advance(at(SECOND_US, 101_000 + 3_600_000)), Some(3_600_000));
+        assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(101_000), 3_600_000));
+        assert_eq!(clock.advance(at(2 * SECOND_US, 102_000 + 3_600_000)), None);
+        assert_eq!(clock.stamp(), Millis(102_000));
+    }
+
+    #[test]
+    fn a_step_back_neither_stops_nor_rewinds_the_stamp() {
+        let mut clock = LeaderClock::new(at(0, 5_000_000), Millis(0), 0);
+        assert_eq!(clock.advance(at(SECOND_US, 1_001_000)), Some(-4_000_000));
+        assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(5_001_000), -4_000_000));
+    }
+
+    #[test]
+    fn a_small_difference_is_slewed() {
+        let mut clock = LeaderClock::new(at(0, 10_000), Millis(0), 0);
+        let mut last = clock.stamp();
+        for second in 1..=2000 {
+            assert_eq!(clock.advance(at(second * SECOND_US, 9_500 + second * 1000)), None);
+            assert!(clock.stamp() > last, "it never stops");
+            last = clock.stamp();
+        }
+        assert_eq!(last, Millis(9_500 + 2_000_000), "after 1000 s half a second is made good");
+    }
+
+    #[test]
+    fn it_is_slewed_however_often_it_is_asked() {
+        let mut clock = LeaderClock::new(at(0, 10_000), Millis(0), 0);
+        for step in 1..=200_000 {
+            assert_eq!(clock.advance(at(step * 50, 10_005 + step / 20)), None);
+        }
+        assert_eq!(clock.stamp(), Millis(20_005), "10 s make good 5 ms");
+    }
+
+    #[test]
+    fn a_restart_counts_the_time_that_has_passed_but_never_goes_back() {
+        assert_eq!(LeaderClock::new(at(0, 90_000), Millis(50_000), 0).stamp(), Millis(90_000));
+        assert_eq!(LeaderClock::new(at(0, 90_000), Millis(50_000), 30_000).stamp(), Millis(60_000));
+        let mut back = LeaderClock::new(at(0, 20_000), Millis(50_000), 0);
+        assert_eq!(back.stamp(), Millis(50_000));
+        assert_eq!(back.advance(at(1, 20_000)), Some(-30_000));
+    }
+
+    #[test]
+    fn it_says_when_a_stamp_will_be_reached() {
+        let clock = LeaderClock::new(at(7, 1000), Millis(0), 0);
+        assert_eq!(clock.elapsed_at(Millis(1500)), 500_007);
+        assert_eq!(clock.elapsed_at(Millis(500)), 7);
+    }
+}

@@ -1,0 +1,142 @@
+//! Clients that are connected, and which session each speaks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::io::{ConnectionId, Output};
+use crate::protocol::{ErrorReply, Request, RequestId, Response};
+use crate::types::{SessionId, SessionSecret};
+
+/// One client's connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Fresh random bytes, for the session that it may open.
+    pub(super) secret: SessionSecret,
+    pub(super) phase: Phase,
+    outbox: Vec<(RequestId, Response)>,
+}
+
+/// How far a connection has come.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Nothing was said.
+    Silent,
+    /// HELLO was said and its session is on its way through the log; what was asked meanwhile waits.
+    Opening(Vec<(RequestId, Request)>),
+    /// It speaks for a session.
+    Open(SessionId),
+    /// GOODBYE was said, or another connection took the session over.
+    Ended,
+}
+
+/// All connections, the sessions they speak for, and the grace of those that nobody speaks for.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    all: BTreeMap<ConnectionId, Connection>,
+    attached: BTreeMap<SessionId, ConnectionId>,
+    dirty: BTreeSet<ConnectionId>,
+    grace: BTreeMap<SessionId, u64>,
+    grace_ends: BTreeSet<(u64, SessionId)>,
+}
+
+impl Connections {
+    pub(super) fn add(&mut self, id: ConnectionId, secret: SessionSecret) {
+        self.all.insert(id, Connection { secret, phase: Phase::Silent, outbox: Vec::new() });
+    }
+
+    /// Takes a connection out; the session that nobody speaks for any more, if there is one.
+    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<SessionId> {
+        self.dirty.remove(&id);
+        match self.all.remove(&id)?.phase {
+            Phase::Open(session) => self.attached.remove(&session).map(|_| session),
+            _ => None,
+        }
+    }
+
+    pub(super) fn one(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.all.get_mut(&id)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn ids(&self) -> Vec<ConnectionId> {
+        self.all.keys().copied().collect()
+    }
+
+    /// Lets a connection speak for a session, whose grace ends with that. Returns the connection that did so before.
+    pub(super) fn attach(&mut self, id: ConnectionId, session: SessionId) -> Option<ConnectionId> {
+        self.end_grace(session);
+        let before = self.attached.insert(session, id).filter(|before| *before != id);
+        if let Some(connection) = before.and_then(|before| self.all.get_mut(&before)) {
+            connection.phase = Phase::Ended;
+        }
+        if let Some(connection) = self.all.get_mut(&id) {
+            connection.phase = Phase::Open(session);
+        }
+        before
+    }
+
+    /// Nobody speaks for the session of this connection any more, which stays connected.
+    pub(super) fn end(&mut self, id: ConnectionId) {
+        let Some(connection) = self.all.get_mut(&id) else { return };
+        if let Phase::Open(session) = std::mem::replace(&mut connection.phase, Phase::Ended) {
+            self.attached.remove(&session);
+        }
+    }
+
+    pub(super) fn is_attached(&self, session: SessionId) -> bool {
+        self.attached.contains_key(&session)
+    }
+
+    /// Starts a session's grace: it lapses at `end_us` unless somebody speaks for it again.
+    pub(super) fn start_grace(&mut self, session: SessionId, end_us: u64) {
+        self.end_grace(session);
+        self.grace.insert(session, end_us);
+        self.grace_ends.insert((end_us, session));
+    }
+
+    /// Forgets a session's grace.
+    pub(super) fn end_grace(&mut self, session: SessionId) {
+        if let Some(end_us) = self.grace.remove(&session) {
+            self.grace_ends.remove(&(end_us, session));
+        }
+    }
+
+    /// Sessions whose grace is over.
+    pub(super) fn take_lapsed(&mut self, now_us: u64) -> Vec<SessionId> {
+        let over: Vec<SessionId> =
+            self.grace_ends.iter().take_while(|(end_us, _)| *end_us <= now_us).map(|(_, id)| *id).collect();
+        for session in &over {
+            self.end_grace(*session);
+        }
+        over
+    }
+
+    pub(super) fn next_grace_end_us(&self) -> Option<u64> {
+        self.grace_ends.first().map(|(end_us, _)| *end_us)
+    }
+
+    /// Puts an answer into a connection's outbox. An answer to somebody who is gone is dropped.
+    pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
+        if let Some(connection) = self.all.get_mut(&id) {
+            connection.outbox.push((request, response));
+            self.dirty.insert(id);
+        }
+    }
+
+    /// As [`Self::send`], for an error.
+    pub(super) fn refuse(&mut self, id: ConnectionId, request: RequestId, error: ErrorReply) {
+        self.send(id, request, Response::Error(error));
+    }
+
+    /// Hands over what was sent, one output a connection.
+    pub(super) fn flush(&mut self, outputs: &mut Vec<Output>) {
+        for connection in std::mem::take(&mut self.dirty) {
+            if let Some(responses) = self.all.get_mut(&connection).map(|one| std::mem::take(&mut one.outbox))
+            {
+                outputs.push(Output::Send { connection, responses });
+            }
+        }
+    }
+}

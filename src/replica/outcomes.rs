@@ -1,0 +1,186 @@
+//! From a committed entry to answers.
+
+use super::Replica;
+use super::io::ConnectionId;
+use super::proposals::Reply;
+use super::recovery::decode;
+use super::waiters::WaiterId;
+use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
+use crate::protocol::{Delivered, ErrorCode, ErrorReply, PushResult, RequestId, Response};
+use crate::storage::{EntryKind, LogEntry};
+use crate::types::{Attributes, Key, Lease, TopicId};
+
+impl Replica {
+    /// Applies a committed entry and answers everybody who waited for it.
+    ///
+    /// # Panics
+    ///
+    /// If the entry cannot be read. It was written by this version or checked when the log was replayed.
+    pub(super) fn apply(&mut self, entry: &LogEntry) {
+        assert!(entry.index == self.applied.0 + 1, "entries are applied in order");
+        assert!(entry.kind == EntryKind::Normal, "this version proposes no change of membership");
+        let decoded = decode(entry).unwrap_or_else(|error| panic!("entry {}: {error}", entry.index));
+        self.applied = (entry.index, entry.term);
+        let replies = self.proposals.take_applied(entry.term, entry.index);
+        let Some(decoded) = decoded else { return };
+        let applied = self.engine.apply(&decoded, &mut self.bodies);
+        for lease in applied.ended {
+            self.waiters.lease_over(lease);
+        }
+        for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
+            self.note_settled(command, outcome);
+        }
+        if self.waiters.has_unknown() {
+            let engine = &self.engine;
+            self.waiters.resolve(|name| engine.topic_id(name));
+        }
+        for (reply, outcome) in replies.into_iter().zip(applied.outcomes) {
+            self.answer(reply, outcome);
+        }
+    }
+
+    /// Leases that were settled give their credit back, whoever settled them.
+    fn note_settled(&mut self, command: &Command<'_>, outcome: &Outcome) {
+        let (Command::Finish { leases } | Command::Release { leases, .. } | Command::Bury { leases }) =
+            command
+        else {
+            return;
+        };
+        let Outcome::Settled(results) = outcome else { return };
+        for (lease, _) in leases.iter().zip(results).filter(|(_, result)| result.is_ok()) {
+            self.waiters.lease_over(*lease);
+        }
+    }
+
+    fn answer(&mut self, reply: Reply, outcome: Outcome) {
+        match reply {
+            Reply::Request(connection, request) => {
+                self.connections.send(connection, request, response(outcome));
+            }
+            Reply::Open(connection, request) => self.opened(connection, request, &outcome),
+            Reply::Resume(connection, request, secret) => {
+                self.resumed(connection, request, secret, &outcome);
+            }
+            Reply::Turn(waiter, claim) => self.granted(waiter, claim, outcome),
+            Reply::Lapse(session) => _ = self.lapsing.remove(&session),
+            Reply::Nobody => {}
+        }
+    }
+
+    /// The outcome of a reserve for a waiter.
+    fn granted(&mut self, id: WaiterId, claim: (TopicId, u64), outcome: Outcome) {
+        self.waiters.turn_over(id, claim);
+        let grants = match outcome {
+            Outcome::Granted(grants) => grants,
+            other => {
+                if let Some(waiter) = self.waiters.remove(id) {
+                    self.connections.send(waiter.connection, waiter.request, response(other));
+                }
+                return;
+            }
+        };
+        let Some(waiter) = self.waiters.one(id) else { return self.give_back(&grants) };
+        let (connection, request, is_poll) = (waiter.connection, waiter.request, waiter.is_poll());
+        if !grants.is_empty() {
+            self.deliver(id, connection, request, is_poll, &grants);
+        }
+        self.waiters.line_up(id);
+    }
+
+    fn deliver(
+        &mut self,
+        id: WaiterId,
+        connection: ConnectionId,
+        request: RequestId,
+        is_poll: bool,
+        grants: &[Grant],
+    ) {
+        let jobs = grants.iter().map(|grant| self.delivered(grant)).collect();
+        if is_poll {
+            self.waiters.remove(id);
+            return self.connections.send(connection, request, Response::Reserved(jobs));
+        }
+        for grant in grants {
+            self.waiters.debit(id, grant.lease, grant.body.body_bytes);
+        }
+        self.connections.send(connection, request, Response::Deliver(jobs));
+    }
+
+    /// Releases grants that cannot be delivered: whoever asked for them is gone. They count as no attempt.
+    fn give_back(&mut self, grants: &[Grant]) {
+        if grants.is_empty() {
+            return;
+        }
+        let leases: Vec<Lease> = grants.iter().map(|grant| grant.lease).collect();
+        let command = Command::Release { leases, delay_ms: None, attempted: false };
+        self.proposals.add(&command, Reply::Nobody);
+    }
+
+    fn delivered(&self, grant: &Grant) -> Delivered {
+        let record = self.bodies.record(grant.body);
+        let left_ms = grant.deadline.since(self.clock.stamp());
+        Delivered {
+            lease: grant.lease,
+            topic: self.topic_name(grant.topic),
+            key: record.key.and_then(|key| Key::new(key).ok()),
+            priority: grant.priority,
+            attempts: grant.attempts,
+            due: grant.due,
+            ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
+            attributes: Attributes::new(record.attributes).unwrap_or_default(),
+            body: record.body,
+        }
+    }
+}
+
+/// An outcome as its client sees it.
+fn response(outcome: Outcome) -> Response {
+    match outcome {
+        Outcome::Done | Outcome::Session { .. } | Outcome::Granted(_) => Response::Done,
+        Outcome::Pushed(jobs) => Response::Pushed(jobs.into_iter().map(push_result).collect()),
+        Outcome::Settled(leases) => {
+            Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
+        }
+        Outcome::Changed { job, state, due } => Response::Changed { job, state, due },
+        Outcome::Rejected(reject) => Response::Error(ErrorReply::new(code(reject), why(reject))),
+    }
+}
+
+fn push_result(outcome: PushOutcome) -> PushResult {
+    match outcome {
+        PushOutcome::Pushed(job) => PushResult::Pushed(job),
+        PushOutcome::Kept(job) => PushResult::Kept(job),
+        PushOutcome::Replaced(job) => PushResult::Replaced(job),
+        PushOutcome::Refused(reject, job) => PushResult::Refused(code(reject), job),
+    }
+}
+
+fn code(reject: Reject) -> ErrorCode {
+    match reject {
+        Reject::GenesisTwice | Reject::WrongState => ErrorCode::WrongState,
+        Reject::StaleLease => ErrorCode::StaleLease,
+        Reject::KeyExists => ErrorCode::KeyExists,
+        Reject::NotFound => ErrorCode::NotFound,
+        Reject::Reserved => ErrorCode::Reserved,
+        Reject::SessionUnknown => ErrorCode::SessionUnknown,
+        Reject::OutcomeUnknown => ErrorCode::OutcomeUnknown,
+        Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
+        Reject::TopicQuota | Reject::SessionQuota => ErrorCode::Quota,
+    }
+}
+
+fn why(reject: Reject) -> &'static str {
+    match reject {
+        Reject::GenesisTwice => "the queue exists",
+        Reject::StaleLease => "the lease is no longer held: its time is over, or it was settled",
+        Reject::KeyExists => "the topic has a live job with this key",
+        Reject::NotFound => "there is no such job: it was finished, deleted, expired, or never there",
+        Reject::Reserved => "the job is reserved: wait for its consumer, or delete it",
+        Reject::WrongState => "the job is not in a state for that: get shows which it is in",
+        Reject::SessionUnknown => "the session is not known any more: connect again",
+        Reject::OutcomeUnknown => "the outcome of this push is forgotten: look for the job by its key",
+        Reject::ExpiresBeforeDue => "the job would expire before it is due: let it expire later",
+        Reject::TopicQuota => "the queue has as many topics as it can: use fewer names",
+        Reject::SessionQuota => "the queue has as many sessions as it can: close some, or wait",
+    }
+}

@@ -1,0 +1,170 @@
+//! What is on its way through the log: commands that gather, entries that are proposed, and who waits for which.
+//!
+//! Group commit: while a batch is being made durable, commands gather; they go as one entry as soon as the disk is
+//! free, or when they have filled one. So an entry is small while the disk is fast and large when it is
+//! behind.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::io::ConnectionId;
+use super::waiters::WaiterId;
+use crate::engine::Command;
+use crate::engine::entry::{EntryBuilder, HEADER_BYTES};
+use crate::protocol::RequestId;
+use crate::types::limits::ENTRY_BYTES_TARGET;
+use crate::types::{Millis, SessionId, SessionSecret, TopicId};
+
+/// Who waits for the outcome of one command.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reply {
+    /// A client's request: the outcome is its answer.
+    Request(ConnectionId, RequestId),
+    /// A HELLO that opens a session.
+    Open(ConnectionId, RequestId),
+    /// A HELLO that resumes a lapsed session.
+    Resume(ConnectionId, RequestId, SessionSecret),
+    /// A reserve for a waiter.
+    Turn(WaiterId, (TopicId, u64)),
+    /// A lapse that the replica proposed itself.
+    Lapse(SessionId),
+    /// Nobody.
+    Nobody,
+}
+
+/// An entry that is proposed and not applied.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    pub(super) term: u64,
+    pub(super) index: u64,
+    /// One per command.
+    pub(super) replies: Vec<Reply>,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Gathering {
+    builder: EntryBuilder,
+    replies: Vec<Reply>,
+}
+
+/// Everything between a request and its outcome.
+#[derive(Debug, Default)]
+pub(super) struct Proposals {
+    full: VecDeque<Gathering>,
+    gathering: Gathering,
+    in_flight: VecDeque<InFlight>,
+    bytes: usize,
+    fresh: BTreeMap<TopicId, u64>,
+}
+
+impl Proposals {
+    /// Adds a command at the end.
+    pub(super) fn add(&mut self, command: &Command<'_>, reply: Reply) {
+        let before = self.gathering.builder.bytes();
+        self.gathering.builder.push(command);
+        self.gathering.replies.push(reply);
+        self.bytes += self.gathering.builder.bytes() - before;
+        if self.gathering.builder.bytes() >= ENTRY_BYTES_TARGET {
+            self.full.push_back(std::mem::take(&mut self.gathering));
+        }
+    }
+
+    /// The commands that wait push so many jobs to a topic that are due at once.
+    pub(super) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
+        *self.fresh.entry(topic).or_default() += jobs;
+    }
+
+    /// What was added with [`Self::add_fresh`].
+    pub(super) fn take_fresh(&mut self) -> BTreeMap<TopicId, u64> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Whether there is a command that is not proposed.
+    pub(super) fn any_waiting(&self) -> bool {
+        !self.full.is_empty() || !self.gathering.replies.is_empty()
+    }
+
+    /// Bytes of commands that are not applied.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing is on its way.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.any_waiting() && self.in_flight.is_empty()
+    }
+
+    /// Takes the oldest entry out, stamped; an empty one if there is none.
+    pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Vec<Reply>) {
+        let mut oldest = self.full.pop_front().unwrap_or_else(|| std::mem::take(&mut self.gathering));
+        (oldest.builder.finish(stamp), oldest.replies)
+    }
+
+    /// An entry that was taken out is proposed.
+    pub(super) fn proposed(&mut self, term: u64, index: u64, replies: Vec<Reply>, bytes: usize) {
+        let bytes = bytes.saturating_sub(HEADER_BYTES);
+        self.in_flight.push_back(InFlight { term, index, replies, bytes });
+    }
+
+    /// Takes out who waits for the entry that is now applied at (term, index).
+    ///
+    /// Matched by both: an entry of another leader at an index that was ours means that ours is lost, and those
+    /// that waited for it are in [`Self::take_lost`].
+    pub(super) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
+        match self.in_flight.front() {
+            Some(first) if (first.term, first.index) == (term, index) => {}
+            _ => return Vec::new(),
+        }
+        let first = self.in_flight.pop_front();
+        first.map_or_else(Vec::new, |first| {
+            self.bytes = self.bytes.saturating_sub(first.bytes);
+            first.replies
+        })
+    }
+
+    /// Everybody who waits for anything, when leadership is lost: what was proposed may or may not be applied.
+    pub(super) fn take_lost(&mut self) -> Vec<Reply> {
+        self.bytes = 0;
+        let in_flight = self.in_flight.drain(..).flat_map(|entry| entry.replies);
+        let full = self.full.drain(..).flat_map(|gathering| gathering.replies);
+        in_flight.chain(full).chain(std::mem::take(&mut self.gathering).replies).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Fence, JobId, Lease};
+
+    fn finish(job: u64) -> Command<'static> {
+        Command::Finish { leases: vec![Lease { job: JobId(job), fence: Fence(1) }] }
+    }
+
+    #[test]
+    fn commands_gather_and_are_matched_by_term_and_index() {
+        let mut proposals = Proposals::default();
+        proposals.add(&finish(1), Reply::Nobody);
+        proposals.add(&finish(2), Reply::Nobody);
+        let (bytes, replies) = proposals.take_entry(Millis(1));
+        assert_eq!(replies.len(), 2);
+        assert!(!proposals.any_waiting() && proposals.bytes() > 0);
+        proposals.proposed(3, 9, replies, bytes.len());
+        assert!(proposals.take_applied(2, 9).is_empty(), "another leader's entry");
+        assert_eq!(proposals.take_applied(3, 9).len(), 2);
+        assert!(proposals.is_idle());
+        assert_eq!(proposals.bytes(), 0);
+    }
+
+    #[test]
+    fn a_full_entry_is_closed_and_the_next_one_begins() {
+        let mut proposals = Proposals::default();
+        let many = ENTRY_BYTES_TARGET; // A finish takes a few bytes: this fills more than one.
+        for job in 0..many {
+            proposals.add(&finish(job as u64), Reply::Nobody);
+        }
+        let (first, replies) = proposals.take_entry(Millis(1));
+        assert!((ENTRY_BYTES_TARGET..ENTRY_BYTES_TARGET + 64).contains(&first.len()), "{}", first.len());
+        assert_eq!(replies.len() + proposals.take_lost().len(), many);
+        assert!(proposals.is_idle());
+    }
+}

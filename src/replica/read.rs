@@ -1,0 +1,109 @@
+//! Answers from the state that is applied: get, peek, topics and stats.
+
+use super::Replica;
+use super::io::ConnectionId;
+use super::requests::select_job;
+use crate::engine::{JobView, TopicView};
+use crate::protocol::{
+    ErrorCode, ErrorReply, JobReport, Request, RequestId, Response, StatsReport, TopicReport, Totals,
+};
+use crate::types::{Attributes, Key, TopicId, TopicName};
+
+impl Replica {
+    pub(super) fn read(&mut self, connection: ConnectionId, id: RequestId, request: &Request) {
+        let response = match request {
+            Request::Get(job) => self.job_response(self.engine.job(&select_job(&self.engine, job))),
+            Request::Peek { topic } => {
+                let topic = self.engine.topic_id(topic.as_str());
+                let job = topic.and_then(|topic| self.engine.peek(topic));
+                self.job_response(job)
+            }
+            Request::Topics => Response::Topics(self.topic_reports()),
+            _ => Response::Stats(Box::new(self.stats())),
+        };
+        self.connections.send(connection, id, response);
+    }
+
+    /// A topic's name; every topic that the state names has one.
+    pub(super) fn topic_name(&self, topic: TopicId) -> TopicName {
+        let view = self.engine.topic(topic);
+        view.map_or_else(|| unreachable!("a job's topic exists"), |view| view.name.clone())
+    }
+
+    fn job_response(&self, job: Option<JobView>) -> Response {
+        let Some(job) = job else {
+            let gone = "there is no such job: it was finished, deleted, expired, or never there";
+            return Response::Error(ErrorReply::new(ErrorCode::NotFound, gone));
+        };
+        let record = self.bodies.record(job.body);
+        let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
+        Response::Job(Box::new(JobReport {
+            id: job.id,
+            state: job.state,
+            topic: self.topic_name(job.topic),
+            key: record.key.and_then(|key| Key::new(key).ok()),
+            priority: job.priority,
+            attempts: job.attempts,
+            due: job.due,
+            ttr_ms: job.ttr_ms,
+            ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
+            buried: job.buried,
+            attributes: Attributes::new(record.attributes).unwrap_or_default(),
+            body: record.body,
+        }))
+    }
+
+    fn topic_reports(&self) -> Vec<TopicReport> {
+        let mut reports: Vec<TopicReport> =
+            self.engine.topics().map(|topic| self.topic_report(&topic)).collect();
+        reports.sort_by(|left, right| left.topic.cmp(&right.topic));
+        reports
+    }
+
+    fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
+        let stamp = self.clock.stamp();
+        let totals = Totals {
+            delayed: topic.delayed,
+            ready: topic.ready,
+            reserved: topic.reserved,
+            buried: topic.buried,
+            pushed: topic.pushed,
+            finished: topic.finished,
+            deleted: topic.deleted,
+            expired: topic.expired,
+            oldest_ready_ms: topic.ready_since.map_or(0, |since| stamp.since(since)),
+        };
+        TopicReport { topic: topic.name.clone(), paused: topic.paused, totals }
+    }
+
+    fn stats(&self) -> StatsReport {
+        let topics = self.topic_reports();
+        let totals = topics.iter().fold(Totals::default(), |sum, topic| add(sum, &topic.totals));
+        StatsReport {
+            now: self.engine.wall(self.clock.stamp()),
+            uptime_ms: (self.now_us - self.started_us) / 1000,
+            connections: u32::try_from(self.connections.count()).unwrap_or(u32::MAX),
+            sessions: u32::try_from(self.engine.session_count()).unwrap_or(u32::MAX),
+            waiting: u32::try_from(self.waiters.count()).unwrap_or(u32::MAX),
+            applied_index: self.applied.0,
+            term: self.group.term(),
+            state_hash: self.engine.state_hash(),
+            totals,
+            topics,
+        }
+    }
+}
+
+fn add(sum: Totals, one: &Totals) -> Totals {
+    Totals {
+        delayed: sum.delayed + one.delayed,
+        ready: sum.ready + one.ready,
+        reserved: sum.reserved + one.reserved,
+        buried: sum.buried + one.buried,
+        pushed: sum.pushed + one.pushed,
+        finished: sum.finished + one.finished,
+        deleted: sum.deleted + one.deleted,
+        expired: sum.expired + one.expired,
+        oldest_ready_ms: sum.oldest_ready_ms.max(one.oldest_ready_ms),
+    }
+}

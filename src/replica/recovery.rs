@@ -1,0 +1,131 @@
+//! From what the disk remembers to a replica that runs.
+
+use std::collections::BTreeSet;
+
+use super::clock::LeaderClock;
+use super::connections::Connections;
+use super::io::{Now, ReplicaConfig};
+use super::proposals::Proposals;
+use super::waiters::Waiters;
+use super::{GROUP, Replica, Stop};
+use crate::engine::{Engine, Entry, EntryError};
+use crate::raft::{Group, Membership, Start};
+use crate::storage::{EntryKind, LogEntry, MemoryBodies, Recovered};
+
+/// A replica that is being rebuilt from its log.
+pub struct Recovery {
+    config: ReplicaConfig,
+    recovered: Recovered,
+    engine: Engine,
+    bodies: MemoryBodies,
+    applied: (u64, u64),
+    tail: Vec<LogEntry>,
+}
+
+/// Why a log cannot be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// An entry that this binary cannot read.
+    #[error("entry {index}: {source}")]
+    Entry {
+        /// Its index.
+        index: u64,
+        /// Why.
+        source: EntryError,
+    },
+    /// A change of membership, which this version does not know how to apply.
+    #[error("entry {index} changes the membership: use a binary that knows clusters")]
+    Membership {
+        /// Its index.
+        index: u64,
+    },
+    /// An entry is missing.
+    #[error("entry {expected} is missing, the log goes on with {found}")]
+    Gap {
+        /// The one that should have come.
+        expected: u64,
+        /// The one that came.
+        found: u64,
+    },
+}
+
+impl Recovery {
+    pub(super) fn new(config: ReplicaConfig, recovered: Recovered) -> Self {
+        let engine = Engine::new(GROUP);
+        let bodies = MemoryBodies::default();
+        Self { config, recovered, engine, bodies, applied: (0, 0), tail: Vec::new() }
+    }
+
+    /// Takes the next entry of the log: applied at once when it is known to be committed, else left to Raft.
+    pub fn replay(&mut self, entry: LogEntry) -> Result<(), ReplayError> {
+        let last = self.tail.last().map_or(self.applied.0, |entry| entry.index);
+        if entry.index != last + 1 {
+            return Err(ReplayError::Gap { expected: last + 1, found: entry.index });
+        }
+        if entry.kind != EntryKind::Normal {
+            return Err(ReplayError::Membership { index: entry.index });
+        }
+        let index = entry.index;
+        let decoded = decode(&entry).map_err(|source| ReplayError::Entry { index, source })?;
+        if entry.index > self.recovered.commit {
+            self.tail.push(entry);
+            return Ok(());
+        }
+        if let Some(decoded) = decoded {
+            // Whoever waited for these outcomes is long gone.
+            self.engine.apply(&decoded, &mut self.bodies);
+        }
+        self.applied = (entry.index, entry.term);
+        Ok(())
+    }
+
+    /// How many jobs are there so far.
+    pub fn jobs(&self) -> u64 {
+        self.engine.jobs()
+    }
+
+    /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
+    pub fn start(self, now: Now) -> Replica {
+        let Self { config, recovered, engine, bodies, applied, tail } = self;
+        let seed = config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let mut group = Group::new(Start {
+            node: config.node,
+            seed,
+            vote: recovered.vote,
+            applied,
+            membership: Membership::from((vec![config.node], vec![])),
+            commit: recovered.commit,
+            entries: tail,
+        });
+        group.campaign_if_alone();
+        let clock = LeaderClock::new(now, engine.stamp(), engine.clock_offset_ms());
+        Replica {
+            config,
+            group,
+            engine,
+            bodies,
+            clock,
+            connections: Connections::default(),
+            waiters: Waiters::default(),
+            proposals: Proposals::default(),
+            notices: Vec::new(),
+            closes: Vec::new(),
+            applied,
+            started_us: now.elapsed_us,
+            now_us: now.elapsed_us,
+            next_tick_us: now.elapsed_us,
+            next_housekeeping_us: now.elapsed_us,
+            lapsing: BTreeSet::new(),
+            orders_out: Vec::new(),
+            prepared: true,
+            serving: false,
+            disk_low: false,
+            stop: Stop::No,
+        }
+    }
+}
+
+/// An entry's commands; `None` for the empty one that a new leader appends.
+pub(super) fn decode(entry: &LogEntry) -> Result<Option<Entry<'_>>, EntryError> {
+    if entry.data.is_empty() { Ok(None) } else { Entry::decode(&entry.data).map(Some) }
+}

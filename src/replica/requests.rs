@@ -1,0 +1,227 @@
+//! From a request to a command, a waiter, or an answer.
+
+use super::connections::Phase;
+use super::io::ConnectionId;
+use super::proposals::Reply;
+use super::waiters::{Demand, WaiterId};
+use super::{Replica, Stop};
+use crate::engine::{Command, JobSelect, NewJob, TopicSelect};
+use crate::protocol::{
+    ErrorCode, ErrorReply, JobRef, Push, Request, RequestId, Reserve, Response, Subscribe,
+};
+use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, TTR_MS_DEFAULT};
+use crate::types::{SessionId, TopicName, When};
+
+impl Replica {
+    pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
+        if let Some(error) = self.not_now() {
+            return self.connections.refuse(connection, id, error);
+        }
+        if let Request::Hello(hello) = request {
+            return self.hello(connection, id, &hello);
+        }
+        let Some(one) = self.connections.one(connection) else { return };
+        let session = match &mut one.phase {
+            Phase::Open(session) => *session,
+            Phase::Opening(waiting) => return waiting.push((id, request)),
+            Phase::Silent => {
+                let error = ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first");
+                return self.connections.refuse(connection, id, error);
+            }
+            Phase::Ended => {
+                let error =
+                    ErrorReply::new(ErrorCode::SessionUnknown, "the session has ended: connect again");
+                return self.connections.refuse(connection, id, error);
+            }
+        };
+        match request {
+            Request::Hello(_) | Request::Ping => {
+                let now = self.engine.wall(self.clock.stamp());
+                self.connections.send(connection, id, Response::Pong { now });
+            }
+            Request::Goodbye => self.goodbye(connection, id, session),
+            Request::Push(push) => self.push(connection, id, session, &push),
+            Request::Reserve(reserve) => self.reserve(connection, id, session, reserve),
+            Request::Subscribe(subscribe) => self.subscribe(connection, id, session, subscribe),
+            Request::Credit { subscription, jobs, bytes } => {
+                self.credit(connection, id, RequestId(subscription), jobs, bytes);
+            }
+            Request::Unsubscribe { subscription } => {
+                self.unsubscribe(connection, id, RequestId(subscription));
+            }
+            Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
+                self.read(connection, id, &request);
+            }
+            _ => self.command(connection, id, &request),
+        }
+    }
+
+    /// What any request is told while this node takes none.
+    fn not_now(&self) -> Option<ErrorReply> {
+        if self.stop != Stop::No {
+            return Some(ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later"));
+        }
+        (!self.serving).then(Self::no_leader)
+    }
+
+    fn push(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, push: &Push) {
+        if self.disk_low {
+            let full = "the disk is nearly full: make space; finish and delete still work";
+            return self.connections.refuse(connection, id, retry_later(ErrorCode::DiskFull, full, 5000));
+        }
+        if self.proposals.bytes() > self.config.uncommitted_bytes_max {
+            let busy = "more is on its way to the disk than may be: send less at once";
+            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, busy, 20));
+        }
+        let topic = self.engine.topic_id(push.topic.as_str());
+        let at_once = push.jobs.iter().filter(|job| job.due == When::After(0)).count();
+        if let Some(topic) = topic.filter(|topic| at_once > 0 && self.waiters.in_line(*topic)) {
+            self.proposals.add_fresh(topic, at_once as u64);
+        }
+        let jobs = push.jobs.iter().map(|job| NewJob {
+            due: job.due,
+            priority: job.priority,
+            ttr_ms: if job.ttr_ms == 0 { TTR_MS_DEFAULT } else { job.ttr_ms },
+            if_exists: job.if_exists,
+            key: job.key.as_ref().map(crate::types::Key::as_bytes),
+            attributes: job.attributes.as_bytes(),
+            body: &job.body,
+        });
+        let command = Command::Push {
+            session,
+            sequence: push.sequence,
+            topic: topic.map_or(TopicSelect::Name(push.topic.as_str()), TopicSelect::Id),
+            jobs: jobs.collect(),
+        };
+        self.proposals.add(&command, Reply::Request(connection, id));
+    }
+
+    fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: Reserve) {
+        if reserve.wait_ms == 0 && self.are_paused(&reserve.topics) {
+            let paused = "every topic that was asked for is paused: resume one, or wait";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Paused, paused));
+        }
+        let deadline_us = self.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
+        let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
+        self.wait(connection, id, session, demand, reserve.topics);
+    }
+
+    fn subscribe(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        session: SessionId,
+        subscribe: Subscribe,
+    ) {
+        if self.subscription(connection, id).is_some() {
+            let twice = "this request id has a subscription: choose another";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, twice));
+        }
+        self.connections.send(connection, id, Response::Subscribed);
+        let demand = Demand::Subscription {
+            jobs: i64::from(subscribe.credit_jobs.min(CREDIT_JOBS_MAX)),
+            bytes: subscribe.credit_bytes.min(CREDIT_BYTES_MAX).cast_signed(),
+        };
+        self.wait(connection, id, session, demand, subscribe.topics);
+    }
+
+    fn wait(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        session: SessionId,
+        demand: Demand,
+        topics: Vec<TopicName>,
+    ) {
+        let engine = &self.engine;
+        let topics = topics.into_iter().map(|name| {
+            let topic = engine.topic_id(name.as_str());
+            (name, topic)
+        });
+        self.waiters.add(connection, session, id, demand, topics);
+    }
+
+    fn credit(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        subscription: RequestId,
+        jobs: u32,
+        bytes: u64,
+    ) {
+        let Some(waiter) = self.subscription(connection, subscription) else {
+            return self.connections.refuse(connection, id, no_subscription());
+        };
+        let bytes = bytes.min(CREDIT_BYTES_MAX).cast_signed();
+        self.waiters.add_credit(waiter, i64::from(jobs), bytes);
+        self.connections.send(connection, id, Response::Done);
+    }
+
+    fn unsubscribe(&mut self, connection: ConnectionId, id: RequestId, subscription: RequestId) {
+        let Some(waiter) = self.subscription(connection, subscription) else {
+            return self.connections.refuse(connection, id, no_subscription());
+        };
+        self.waiters.remove(waiter);
+        self.connections.send(connection, id, Response::Done);
+    }
+
+    fn subscription(&self, connection: ConnectionId, subscription: RequestId) -> Option<WaiterId> {
+        let is_it = |id: &WaiterId| {
+            self.waiters.one(*id).is_some_and(|waiter| !waiter.is_poll() && waiter.request == subscription)
+        };
+        self.waiters.of(connection).into_iter().find(is_it)
+    }
+
+    fn are_paused(&self, topics: &[TopicName]) -> bool {
+        topics.iter().all(|name| {
+            let topic = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
+            topic.is_some_and(|topic| topic.paused)
+        })
+    }
+
+    /// Requests that are one command each.
+    fn command(&mut self, connection: ConnectionId, id: RequestId, request: &Request) {
+        let engine = &self.engine;
+        let topic = |name| select_topic(engine, name);
+        let job = |reference| select_job(engine, reference);
+        let command = match request {
+            Request::Finish { leases } => Command::Finish { leases: leases.clone() },
+            Request::Release { leases, delay_ms } => {
+                Command::Release { leases: leases.clone(), delay_ms: *delay_ms, attempted: true }
+            }
+            Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
+            Request::Bury { leases } => Command::Bury { leases: leases.clone() },
+            Request::Delete(reference) => Command::Delete { job: job(reference) },
+            Request::Reschedule { job: reference, due } => {
+                Command::Reschedule { job: job(reference), due: *due }
+            }
+            Request::RunNow(reference) => Command::RunNow { job: job(reference) },
+            Request::Kick(reference) => Command::Kick { job: job(reference) },
+            Request::Pause { topic: name } => Command::TopicPause { topic: topic(name), paused: true },
+            Request::Resume { topic: name } => Command::TopicPause { topic: topic(name), paused: false },
+            _ => return,
+        };
+        self.proposals.add(&command, Reply::Request(connection, id));
+    }
+}
+
+pub(super) fn select_topic<'a>(engine: &crate::engine::Engine, name: &'a TopicName) -> TopicSelect<'a> {
+    engine.topic_id(name.as_str()).map_or(TopicSelect::Name(name.as_str()), TopicSelect::Id)
+}
+
+pub(super) fn select_job<'a>(engine: &crate::engine::Engine, job: &'a JobRef) -> JobSelect<'a> {
+    match job {
+        JobRef::Id(id) => JobSelect::Id(*id),
+        JobRef::Key { topic, key } => {
+            JobSelect::Key { topic: select_topic(engine, topic), key: key.as_bytes() }
+        }
+    }
+}
+
+fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {
+    ErrorReply { retry_after_ms, ..ErrorReply::new(code, message) }
+}
+
+fn no_subscription() -> ErrorReply {
+    ErrorReply::new(ErrorCode::NotFound, "this connection has no subscription under that request id")
+}

@@ -1,0 +1,194 @@
+//! HELLO, GOODBYE, lost connections and the grace of sessions.
+
+use super::Replica;
+use super::connections::Phase;
+use super::io::ConnectionId;
+use super::proposals::Reply;
+use crate::engine::{Command, Outcome, SessionStatus};
+use crate::protocol::{ErrorCode, ErrorReply, Hello, Member, RequestId, Response, Welcome};
+use crate::types::limits;
+use crate::types::{SessionId, SessionSecret};
+
+impl Replica {
+    pub(super) fn hello(&mut self, connection: ConnectionId, request: RequestId, hello: &Hello) {
+        let Some(one) = self.connections.one(connection) else { return };
+        if !matches!(one.phase, Phase::Silent) {
+            let twice =
+                ErrorReply::new(ErrorCode::Invalid, "HELLO was said before: say it once a connection");
+            return self.connections.refuse(connection, request, twice);
+        }
+        one.phase = Phase::Opening(Vec::new());
+        let secret = one.secret;
+        let Some(resume) = hello.resume else {
+            return self.open(connection, request, secret, hello.leases_outlive);
+        };
+        match self.engine.session_matches(resume.session, &resume.secret) {
+            SessionStatus::Live { .. } if !self.lapsing.contains(&resume.session) => {
+                self.welcome(connection, request, resume.session, resume.secret, Resumed::WithLeases);
+            }
+            SessionStatus::Live { .. } | SessionStatus::Lapsed { .. } => {
+                let command = Command::SessionResume { session: resume.session, secret: resume.secret };
+                self.proposals.add(&command, Reply::Resume(connection, request, resume.secret));
+            }
+            SessionStatus::Unknown => self.open(connection, request, secret, hello.leases_outlive),
+        }
+    }
+
+    pub(super) fn goodbye(&mut self, connection: ConnectionId, request: RequestId, session: SessionId) {
+        self.drop_waiters(connection);
+        self.connections.end(connection);
+        self.proposals.add(&Command::SessionClose { session }, Reply::Request(connection, request));
+    }
+
+    pub(super) fn disconnected(&mut self, connection: ConnectionId) {
+        self.drop_waiters(connection);
+        if let Some(session) = self.connections.remove(connection) {
+            self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
+        }
+    }
+
+    /// Proposes that sessions whose grace is over lapse.
+    pub(super) fn lapse_sessions(&mut self) {
+        if !self.serving {
+            return;
+        }
+        for session in self.connections.take_lapsed(self.now_us) {
+            self.lapsing.insert(session);
+            self.proposals.add(&Command::SessionLapse { session }, Reply::Lapse(session));
+        }
+    }
+
+    /// A new leader founds the queue if nobody has, takes over the clock, and starts every session's grace anew.
+    pub(super) fn begin_leading(&mut self) {
+        if !self.engine.has_genesis() {
+            let key_secret = self.config.entropy.last_chunk().copied().unwrap_or_default();
+            self.proposals.add(&Command::Genesis { key_secret }, Reply::Nobody);
+        }
+        if self.clock.offset_ms() != self.engine.clock_offset_ms() {
+            self.propose_offset();
+        }
+        let end_us = self.now_us + self.config.session_grace_ms * 1000;
+        let alone: Vec<SessionId> = self
+            .engine
+            .sessions()
+            .map(|v| v.id)
+            .filter(|session| !self.connections.is_attached(*session))
+            .collect();
+        for session in alone {
+            self.connections.start_grace(session, end_us);
+        }
+    }
+
+    /// The outcome of a session's opening.
+    pub(super) fn opened(&mut self, connection: ConnectionId, request: RequestId, outcome: &Outcome) {
+        let Outcome::Session { session } = outcome else {
+            let full = "the queue has as many sessions as it can: close some, or wait";
+            self.connections.refuse(connection, request, ErrorReply::new(ErrorCode::Quota, full));
+            return self.closes.push(connection);
+        };
+        let Some(secret) = self.connections.one(connection).map(|one| one.secret) else {
+            // Gone before its session was there: nobody will ever speak for it.
+            let command = Command::SessionClose { session: *session };
+            return self.proposals.add(&command, Reply::Nobody);
+        };
+        self.welcome(connection, request, *session, secret, Resumed::No);
+    }
+
+    /// The outcome of a lapsed session's resumption.
+    pub(super) fn resumed(
+        &mut self,
+        connection: ConnectionId,
+        request: RequestId,
+        secret: SessionSecret,
+        outcome: &Outcome,
+    ) {
+        match outcome {
+            Outcome::Session { session } if self.connections.one(connection).is_some() => {
+                self.welcome(connection, request, *session, secret, Resumed::WithoutLeases);
+            }
+            Outcome::Session { session } => {
+                self.connections.start_grace(*session, self.now_us + self.config.session_grace_ms * 1000);
+            }
+            _ => {
+                let Some(fresh) = self.connections.one(connection).map(|one| one.secret) else { return };
+                self.open(connection, request, fresh, false);
+            }
+        }
+    }
+
+    fn open(
+        &mut self,
+        connection: ConnectionId,
+        request: RequestId,
+        secret: SessionSecret,
+        leases_outlive: bool,
+    ) {
+        let command = Command::SessionOpen { secret, leases_outlive };
+        self.proposals.add(&command, Reply::Open(connection, request));
+    }
+
+    /// Lets the connection speak for the session, and takes up what was asked meanwhile.
+    fn welcome(
+        &mut self,
+        connection: ConnectionId,
+        request: RequestId,
+        session: SessionId,
+        secret: SessionSecret,
+        resumed: Resumed,
+    ) {
+        let waiting = match self.connections.one(connection).map(|one| &mut one.phase) {
+            Some(Phase::Opening(waiting)) => std::mem::take(waiting),
+            _ => Vec::new(),
+        };
+        if let Some(before) = self.connections.attach(connection, session) {
+            self.drop_waiters(before);
+            let message = "another connection took this session over".to_owned();
+            self.connections.send(before, RequestId(0), Response::GoingAway { message });
+            self.closes.push(before);
+        }
+        let welcome = Welcome {
+            version: crate::protocol::VERSION,
+            server_name: self.config.server_name.clone(),
+            cluster_id: self.config.cluster_id,
+            session,
+            secret,
+            resumed: resumed != Resumed::No,
+            leases_kept: resumed == Resumed::WithLeases,
+            heartbeat_ms: self.config.heartbeat_ms,
+            session_grace_ms: narrow(self.config.session_grace_ms),
+            frame_bytes_max: narrow(self.config.body_bytes_max + limits::FRAME_OVERHEAD_BYTES_MAX),
+            body_bytes_max: narrow(self.config.body_bytes_max),
+            push_jobs_max: narrow(limits::PUSH_JOBS_MAX),
+            leases_max: narrow(limits::LEASES_MAX),
+            reserve_jobs_max: limits::RESERVE_JOBS_MAX,
+            in_flight_max: self.config.in_flight_max,
+            members: vec![Member {
+                node: self.config.node,
+                address: self.config.client_address.clone(),
+                leader: true,
+            }],
+        };
+        self.connections.send(connection, request, Response::Welcome(Box::new(welcome)));
+        for (request, what) in waiting {
+            self.request(connection, request, what);
+        }
+    }
+
+    fn drop_waiters(&mut self, connection: ConnectionId) {
+        for id in self.waiters.of(connection) {
+            self.waiters.remove(id);
+        }
+    }
+}
+
+/// How much of a session was there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resumed {
+    No,
+    WithoutLeases,
+    WithLeases,
+}
+
+fn narrow<T: TryInto<u32>>(value: T) -> u32 {
+    value.try_into().unwrap_or(u32::MAX)
+}

@@ -1,0 +1,407 @@
+//! Consumers that wait: long polls and subscriptions.
+//!
+//! Not state: only the leader keeps them, and a new leader's clients ask again. A waiter stands in the line of each
+//! of its topics while it can take a job; it leaves all of them when a reserve is proposed for it, and comes
+//! back at their end when the outcome is known and it can take more. So there is one reserve in flight per
+//! waiter, and a topic's waiters take turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::io::ConnectionId;
+use crate::protocol::RequestId;
+use crate::types::limits::{RESERVE_BYTES_MAX, RESERVE_JOBS_MAX};
+use crate::types::{Lease, SessionId, TopicId, TopicName};
+
+/// Numbers waiters; never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WaiterId(u64);
+
+/// How much a waiter takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Demand {
+    /// Once, until a moment of the monotonic clock.
+    Poll {
+        /// At most so many jobs.
+        jobs_max: u32,
+        /// Then the answer is: none.
+        deadline_us: u64,
+    },
+    /// Again and again, while there is credit. A job larger than the rest of the byte credit takes it below 0.
+    Subscription {
+        /// Credit left.
+        jobs: i64,
+        /// Credit left.
+        bytes: i64,
+    },
+}
+
+/// One long poll or subscription.
+#[derive(Clone, Debug)]
+pub(super) struct Waiter {
+    pub(super) connection: ConnectionId,
+    pub(super) session: SessionId,
+    pub(super) request: RequestId,
+    pub(super) demand: Demand,
+    /// Its topics that exist, as the state numbers them.
+    pub(super) topics: Vec<TopicId>,
+    /// Its place in the lines; `None` while a reserve is in flight or there is no credit.
+    turn: Option<u64>,
+    /// A reserve is in flight.
+    reserving: bool,
+}
+
+impl Waiter {
+    /// Whether it waits for one answer.
+    pub(super) fn is_poll(&self) -> bool {
+        matches!(self.demand, Demand::Poll { .. })
+    }
+}
+
+/// All waiters of one leader.
+#[derive(Debug, Default)]
+pub(super) struct Waiters {
+    all: BTreeMap<WaiterId, Waiter>,
+    lines: BTreeMap<TopicId, BTreeMap<u64, WaiterId>>,
+    /// Topics that were asked for before their first job.
+    unknown: BTreeMap<TopicName, BTreeSet<WaiterId>>,
+    deadlines: BTreeSet<(u64, WaiterId)>,
+    by_connection: BTreeSet<(ConnectionId, WaiterId)>,
+    /// Jobs that reserves in flight are expected to take.
+    claims: BTreeMap<TopicId, u64>,
+    /// Which subscription a delivered lease counts against, and its bytes.
+    held: BTreeMap<Lease, (WaiterId, u32)>,
+    next: u64,
+}
+
+/// A reserve to be proposed.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) waiter: WaiterId,
+    pub(super) session: SessionId,
+    pub(super) topics: Vec<TopicId>,
+    pub(super) jobs_max: u32,
+    pub(super) bytes_max: u64,
+    /// The topic that it was taken from the line of, and how many jobs it is expected to take there.
+    pub(super) claim: (TopicId, u64),
+}
+
+impl Waiters {
+    /// Adds a waiter. `topics` are those that exist; the others are looked for when topics are created.
+    pub(super) fn add(
+        &mut self,
+        connection: ConnectionId,
+        session: SessionId,
+        request: RequestId,
+        demand: Demand,
+        topics: impl IntoIterator<Item = (TopicName, Option<TopicId>)>,
+    ) -> WaiterId {
+        self.next += 1;
+        let id = WaiterId(self.next);
+        let mut known = Vec::new();
+        for (name, topic) in topics {
+            match topic {
+                Some(topic) => known.push(topic),
+                None => _ = self.unknown.entry(name.detached()).or_default().insert(id),
+            }
+        }
+        if let Demand::Poll { deadline_us, .. } = demand {
+            self.deadlines.insert((deadline_us, id));
+        }
+        known.sort_unstable();
+        known.dedup();
+        let waiter =
+            Waiter { connection, session, request, demand, topics: known, turn: None, reserving: false };
+        self.all.insert(id, waiter);
+        self.by_connection.insert((connection, id));
+        self.line_up(id);
+        id
+    }
+
+    /// A waiter by number.
+    pub(super) fn one(&self, id: WaiterId) -> Option<&Waiter> {
+        self.all.get(&id)
+    }
+
+    /// Takes a waiter out. Leases it holds stay; their credit is forgotten.
+    pub(super) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
+        self.leave_lines(id);
+        let waiter = self.all.remove(&id)?;
+        self.by_connection.remove(&(waiter.connection, id));
+        if let Demand::Poll { deadline_us, .. } = waiter.demand {
+            self.deadlines.remove(&(deadline_us, id));
+        }
+        self.unknown.retain(|_, waiters| {
+            waiters.remove(&id);
+            !waiters.is_empty()
+        });
+        Some(waiter)
+    }
+
+    /// Long polls and subscriptions, in all.
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether somebody stands in a line.
+    pub(super) fn any_in_line(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// Whether somebody stands in this topic's line.
+    pub(super) fn in_line(&self, topic: TopicId) -> bool {
+        self.lines.contains_key(&topic)
+    }
+
+    /// Looks again for the topics that did not exist.
+    pub(super) fn resolve(&mut self, find: impl Fn(&str) -> Option<TopicId>) {
+        let found: Vec<(TopicName, TopicId)> =
+            self.unknown.keys().filter_map(|name| Some((name.clone(), find(name.as_str())?))).collect();
+        for (name, topic) in found {
+            for id in self.unknown.remove(&name).unwrap_or_default() {
+                self.leave_lines(id);
+                if let Some(waiter) = self.all.get_mut(&id) {
+                    waiter.topics.push(topic);
+                }
+                self.line_up(id);
+            }
+        }
+    }
+
+    /// Whether a topic is waited for that does not exist.
+    pub(super) fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
+    /// Takes waiters out of the lines for the jobs that are there: `available` says how many a topic has.
+    /// Jobs that reserves in flight will take are counted off.
+    pub(super) fn take_turns(&mut self, available: impl Fn(TopicId) -> u64) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        let topics: Vec<TopicId> = self.lines.keys().copied().collect();
+        for topic in topics {
+            let claimed = self.claims.get(&topic).copied().unwrap_or(0);
+            let mut left = available(topic).saturating_sub(claimed);
+            while left > 0 {
+                let first = self.lines.get(&topic).and_then(|line| line.values().next().copied());
+                let Some(turn) = first.and_then(|id| self.take_turn(id, topic, left)) else { break };
+                left -= turn.claim.1;
+                turns.push(turn);
+            }
+        }
+        turns
+    }
+
+    fn take_turn(&mut self, id: WaiterId, topic: TopicId, left: u64) -> Option<Turn> {
+        self.leave_lines(id);
+        let waiter = self.all.get_mut(&id)?;
+        waiter.reserving = true;
+        let (jobs_max, bytes_max) = match waiter.demand {
+            Demand::Poll { jobs_max, .. } => (jobs_max, RESERVE_BYTES_MAX),
+            Demand::Subscription { jobs, bytes } => (
+                u32::try_from(jobs.max(0)).unwrap_or(u32::MAX).min(RESERVE_JOBS_MAX),
+                u64::try_from(bytes).unwrap_or(0).min(RESERVE_BYTES_MAX),
+            ),
+        };
+        let claim = (topic, left.min(u64::from(jobs_max)));
+        *self.claims.entry(topic).or_default() += claim.1;
+        Some(Turn {
+            waiter: id,
+            session: waiter.session,
+            topics: waiter.topics.clone(),
+            jobs_max,
+            bytes_max,
+            claim,
+        })
+    }
+
+    /// The outcome of a turn is known: what was claimed no longer is.
+    pub(super) fn turn_over(&mut self, id: WaiterId, claim: (TopicId, u64)) {
+        if let Some(claimed) = self.claims.get_mut(&claim.0) {
+            *claimed = claimed.saturating_sub(claim.1);
+            if *claimed == 0 {
+                self.claims.remove(&claim.0);
+            }
+        }
+        if let Some(waiter) = self.all.get_mut(&id) {
+            waiter.reserving = false;
+        }
+    }
+
+    /// A lease counts against a subscription from now on.
+    pub(super) fn debit(&mut self, id: WaiterId, lease: Lease, body_bytes: u32) {
+        let Some(waiter) = self.all.get_mut(&id) else { return };
+        if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
+            *jobs -= 1;
+            *bytes -= i64::from(body_bytes);
+            self.held.insert(lease, (id, body_bytes));
+        }
+    }
+
+    /// A lease is over, however it ended: the subscription gets its credit back.
+    pub(super) fn lease_over(&mut self, lease: Lease) {
+        if let Some((id, body_bytes)) = self.held.remove(&lease) {
+            self.add_credit(id, 1, i64::from(body_bytes));
+        }
+    }
+
+    /// More credit for a subscription.
+    pub(super) fn add_credit(&mut self, id: WaiterId, more_jobs: i64, more_bytes: i64) {
+        let Some(waiter) = self.all.get_mut(&id) else { return };
+        if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
+            *jobs = jobs.saturating_add(more_jobs);
+            *bytes = bytes.saturating_add(more_bytes);
+        }
+        self.line_up(id);
+    }
+
+    /// Puts a waiter at the end of its lines, if it can take a job and is not there.
+    pub(super) fn line_up(&mut self, id: WaiterId) {
+        let Some(waiter) = self.all.get_mut(&id) else { return };
+        let can_take = match waiter.demand {
+            Demand::Poll { .. } => true,
+            Demand::Subscription { jobs, bytes } => jobs > 0 && bytes > 0,
+        };
+        if !can_take || waiter.reserving || waiter.turn.is_some() {
+            return;
+        }
+        self.next += 1;
+        waiter.turn = Some(self.next);
+        for topic in &waiter.topics {
+            self.lines.entry(*topic).or_default().insert(self.next, id);
+        }
+    }
+
+    /// Long polls whose wait is over and for which no reserve is in flight.
+    pub(super) fn take_expired(&mut self, now_us: u64) -> Vec<Waiter> {
+        let over: Vec<WaiterId> = self
+            .deadlines
+            .iter()
+            .take_while(|(deadline_us, _)| *deadline_us <= now_us)
+            .filter(|(_, id)| self.all.get(id).is_some_and(|waiter| !waiter.reserving))
+            .map(|(_, id)| *id)
+            .collect();
+        over.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// When the next wait is over. A wait that is over while its reserve is in flight ends with the outcome.
+    pub(super) fn next_deadline_us(&self, now_us: u64) -> Option<u64> {
+        self.deadlines.range((now_us + 1, WaiterId(0))..).next().map(|(deadline_us, _)| *deadline_us)
+    }
+
+    /// The waiters of a connection.
+    pub(super) fn of(&self, connection: ConnectionId) -> Vec<WaiterId> {
+        let range = (connection, WaiterId(0))..=(connection, WaiterId(u64::MAX));
+        self.by_connection.range(range).map(|(_, id)| *id).collect()
+    }
+
+    fn leave_lines(&mut self, id: WaiterId) {
+        let Some(waiter) = self.all.get_mut(&id) else { return };
+        let Some(turn) = waiter.turn.take() else { return };
+        for topic in &waiter.topics {
+            if let Some(line) = self.lines.get_mut(topic) {
+                line.remove(&turn);
+                if line.is_empty() {
+                    self.lines.remove(topic);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Fence, JobId};
+
+    const ORDERS: TopicId = TopicId(0);
+
+    fn subscribe(waiters: &mut Waiters, session: u64, jobs: i64, bytes: i64) -> WaiterId {
+        let topic = ("orders".parse().expect("a name"), Some(ORDERS));
+        let demand = Demand::Subscription { jobs, bytes };
+        waiters.add(ConnectionId(session), SessionId(session), RequestId(1), demand, [topic])
+    }
+
+    fn sessions(turns: &[Turn]) -> Vec<u64> {
+        turns.iter().map(|turn| turn.session.0).collect()
+    }
+
+    #[test]
+    fn waiters_take_turns_and_only_as_many_as_there_are_jobs() {
+        let mut waiters = Waiters::default();
+        for session in 1..=3 {
+            subscribe(&mut waiters, session, 1, 100);
+        }
+        let turns = waiters.take_turns(|_| 2);
+        assert_eq!(sessions(&turns), [1, 2]);
+        assert_eq!(sessions(&waiters.take_turns(|_| 2)), [0; 0], "both jobs are claimed");
+        for turn in turns {
+            waiters.turn_over(turn.waiter, turn.claim);
+            waiters.line_up(turn.waiter);
+        }
+        assert_eq!(sessions(&waiters.take_turns(|_| 9)), [3, 1, 2]);
+    }
+
+    #[test]
+    fn credit_is_spent_and_comes_back_with_the_lease() {
+        let mut waiters = Waiters::default();
+        let id = subscribe(&mut waiters, 1, 1, 10);
+        let turn = waiters.take_turns(|_| 5).pop().expect("a turn");
+        assert_eq!((turn.jobs_max, turn.bytes_max), (1, 10));
+        waiters.turn_over(id, turn.claim);
+        let lease = Lease { job: JobId(1), fence: Fence(1) };
+        waiters.debit(id, lease, 50);
+        waiters.line_up(id);
+        assert!(waiters.take_turns(|_| 5).is_empty(), "no credit");
+        waiters.add_credit(id, 1, 0);
+        assert!(waiters.take_turns(|_| 5).is_empty(), "40 bytes below 0");
+        waiters.lease_over(lease);
+        assert_eq!(
+            waiters.take_turns(|_| 5).pop().map(|turn| (turn.jobs_max, turn.bytes_max)),
+            Some((2, 10))
+        );
+        waiters.lease_over(lease);
+        assert!(matches!(
+            waiters.one(id).map(|one| one.demand),
+            Some(Demand::Subscription { jobs: 2, bytes: 10 })
+        ));
+    }
+
+    #[test]
+    fn one_turn_takes_no_more_than_a_frame_holds() {
+        let mut waiters = Waiters::default();
+        subscribe(&mut waiters, 1, i64::MAX, i64::MAX);
+        let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
+        let topics = [("orders".parse().expect("a name"), Some(ORDERS))];
+        waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics);
+        let most: Vec<_> = waiters.take_turns(|_| 5000).iter().map(|t| (t.jobs_max, t.bytes_max)).collect();
+        assert_eq!(most, [(RESERVE_JOBS_MAX, RESERVE_BYTES_MAX), (1, RESERVE_BYTES_MAX)]);
+    }
+
+    #[test]
+    fn a_long_poll_ends_at_its_deadline_unless_a_reserve_is_in_flight() {
+        let mut waiters = Waiters::default();
+        let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
+        let topics = || [("orders".parse().expect("a name"), Some(ORDERS))];
+        let first = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics());
+        waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics());
+        let turn = waiters.take_turns(|_| 1).pop().expect("a turn");
+        assert_eq!(turn.waiter, first);
+        assert_eq!(waiters.next_deadline_us(0), Some(100));
+        let over = waiters.take_expired(100);
+        assert_eq!(over.iter().map(|waiter| waiter.session).collect::<Vec<_>>(), [SessionId(2)]);
+        waiters.turn_over(first, turn.claim);
+        assert_eq!(waiters.take_expired(100).len(), 1);
+        assert_eq!(waiters.count(), 0);
+    }
+
+    #[test]
+    fn a_topic_may_be_waited_for_before_it_exists() {
+        let mut waiters = Waiters::default();
+        let demand = Demand::Subscription { jobs: 1, bytes: 1 };
+        let topics = [("new".parse().expect("a name"), None)];
+        let id = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
+        assert!(waiters.has_unknown() && waiters.take_turns(|_| 1).is_empty());
+        waiters.resolve(|name| (name == "new").then_some(TopicId(4)));
+        assert_eq!(waiters.take_turns(|_| 1).pop().map(|turn| turn.topics), Some(vec![TopicId(4)]));
+        assert!(waiters.remove(id).is_some() && waiters.count() == 0);
+    }
+}

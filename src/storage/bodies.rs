@@ -1,0 +1,220 @@
+//! The records of live jobs, in memory: key, attributes and body of each, found by place.
+//!
+//! A record is one block of bytes, so that it costs a job one allocation and 16 bytes of table:
+//!
+//! ```text
+//! key length + 1, or 0 for no key  u16 | attributes length  u16 | key | attributes | body
+//! ```
+//!
+//! A place is used again when its record is forgotten. Pages of places never move, so that a growing table
+//! costs no pause.
+
+use bytes::Bytes;
+
+use crate::engine::{BodyRef, BodyStore, Record};
+
+/// Places in one page.
+const PAGE_PLACES: usize = 1 << 16;
+/// Bytes before a record's key.
+const HEAD_BYTES: usize = 4;
+
+/// Keeps every record in memory.
+#[derive(Debug, Default)]
+pub struct MemoryBodies {
+    /// All pages but the last are full; an empty block is a free place.
+    pages: Vec<Vec<Box<[u8]>>>,
+    free: Vec<u32>,
+}
+
+/// A copy of a record, for whoever sends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// The user's own id.
+    pub key: Option<Bytes>,
+    /// The encoded attributes.
+    pub attributes: Bytes,
+    /// Opaque.
+    pub body: Bytes,
+}
+
+impl MemoryBodies {
+    /// How many records are kept.
+    pub fn len(&self) -> usize {
+        self.places() - self.free.len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The record of a live job.
+    ///
+    /// # Panics
+    ///
+    /// If nothing is kept there.
+    pub fn record(&self, body: BodyRef) -> StoredRecord {
+        let Record { key, attributes, body } = self.read(body);
+        StoredRecord {
+            key: key.map(Bytes::copy_from_slice),
+            attributes: Bytes::copy_from_slice(attributes),
+            body: Bytes::copy_from_slice(body),
+        }
+    }
+
+    /// The record of a live job, where it lies.
+    ///
+    /// # Panics
+    ///
+    /// If nothing is kept there.
+    pub fn read(&self, body: BodyRef) -> Record<'_> {
+        let block = self.pages.get(page(body.place)).and_then(|page| page.get(within(body.place)));
+        block.and_then(|block| split(block)).unwrap_or_else(|| panic!("no record at {}", body.place))
+    }
+
+    fn places(&self) -> usize {
+        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE_PLACES + last.len())
+    }
+
+    fn append(&mut self, block: Box<[u8]>) -> u32 {
+        let place = u32::try_from(self.places()).expect("fewer than 2^32 jobs fit into memory");
+        if let Some(page) = self.pages.last_mut().filter(|page| page.len() < PAGE_PLACES) {
+            page.push(block);
+        } else {
+            let mut page = Vec::with_capacity(PAGE_PLACES);
+            page.push(block);
+            self.pages.push(page);
+        }
+        place
+    }
+
+    fn block(&mut self, place: u32) -> &mut Box<[u8]> {
+        let block = self.pages.get_mut(page(place)).and_then(|page| page.get_mut(within(place)));
+        block.unwrap_or_else(|| panic!("no record was ever at {place}"))
+    }
+}
+
+impl BodyStore for MemoryBodies {
+    fn keep(&mut self, record: Record<'_>) -> BodyRef {
+        let key = record.key.unwrap_or_default();
+        let checksum = crc32c::crc32c(key);
+        let checksum = crc32c::crc32c_append(checksum, record.attributes);
+        let checksum = crc32c::crc32c_append(checksum, record.body);
+        let block = join(record);
+        let place = if let Some(place) = self.free.pop() {
+            *self.block(place) = block;
+            place
+        } else {
+            self.append(block)
+        };
+        let body_bytes = u32::try_from(record.body.len()).expect("bodies have a ceiling far below 4 GiB");
+        BodyRef { place, body_bytes, checksum }
+    }
+
+    fn forget(&mut self, body: BodyRef) {
+        let block = std::mem::take(self.block(body.place));
+        assert!(!block.is_empty(), "the record at {} is forgotten twice", body.place);
+        self.free.push(body.place);
+    }
+}
+
+fn join(record: Record<'_>) -> Box<[u8]> {
+    let key = record.key.unwrap_or_default();
+    let narrow = |bytes: usize| u16::try_from(bytes).expect("keys and attributes have limits below 64 KiB");
+    let key_mark = record.key.map_or(0, |key| narrow(key.len() + 1));
+    let bytes = HEAD_BYTES + key.len() + record.attributes.len() + record.body.len();
+    let mut block = Vec::with_capacity(bytes);
+    block.extend_from_slice(&key_mark.to_le_bytes());
+    block.extend_from_slice(&narrow(record.attributes.len()).to_le_bytes());
+    block.extend_from_slice(key);
+    block.extend_from_slice(record.attributes);
+    block.extend_from_slice(record.body);
+    block.into_boxed_slice()
+}
+
+fn split(block: &[u8]) -> Option<Record<'_>> {
+    let (key_mark, rest) = block.split_first_chunk()?;
+    let (attributes_bytes, rest) = rest.split_first_chunk()?;
+    let key_mark = usize::from(u16::from_le_bytes(*key_mark));
+    let (key, rest) = rest.split_at_checked(key_mark.saturating_sub(1))?;
+    let (attributes, body) = rest.split_at_checked(usize::from(u16::from_le_bytes(*attributes_bytes)))?;
+    Some(Record { key: (key_mark > 0).then_some(key), attributes, body })
+}
+
+fn page(place: u32) -> usize {
+    place as usize / PAGE_PLACES
+}
+
+fn within(place: u32) -> usize {
+    place as usize % PAGE_PLACES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(number: u8) -> (Option<Vec<u8>>, Vec<u8>, Vec<u8>) {
+        let key = (!number.is_multiple_of(3)).then(|| vec![number; usize::from(number % 5)]);
+        (key, vec![number; usize::from(number % 7)], vec![number; usize::from(number)])
+    }
+
+    #[test]
+    fn what_is_kept_is_read_back_until_it_is_forgotten() {
+        let mut bodies = MemoryBodies::default();
+        let mut kept = Vec::new();
+        for number in 0..=255 {
+            let (key, attributes, body) = record(number);
+            let record = Record { key: key.as_deref(), attributes: &attributes, body: &body };
+            kept.push((number, bodies.keep(record)));
+            if number % 4 == 3 {
+                let (_, first) = kept.remove(kept.len() / 2);
+                bodies.forget(first);
+            }
+        }
+        assert_eq!(bodies.len(), 192);
+        for (number, reference) in &kept {
+            let (key, attributes, body) = record(*number);
+            let expected = Record { key: key.as_deref(), attributes: &attributes, body: &body };
+            assert_eq!(bodies.read(*reference), expected, "{number}");
+            let copy = bodies.record(*reference);
+            assert_eq!((copy.key.as_deref(), &copy.body[..]), (key.as_deref(), &body[..]));
+        }
+        for (_, reference) in kept {
+            bodies.forget(reference);
+        }
+        assert!(bodies.is_empty());
+        assert_eq!(bodies.places(), 193, "places are used again");
+    }
+
+    #[test]
+    fn no_key_is_not_an_empty_key() {
+        let mut bodies = MemoryBodies::default();
+        let empty = bodies.keep(Record { key: Some(b""), attributes: b"", body: b"" });
+        let none = bodies.keep(Record { key: None, attributes: b"", body: b"" });
+        assert_eq!(bodies.read(empty).key, Some(&b""[..]));
+        assert_eq!(bodies.read(none).key, None);
+    }
+
+    #[test]
+    fn a_table_of_several_pages() {
+        let mut bodies = MemoryBodies::default();
+        let many = PAGE_PLACES + 2;
+        let body = |place: usize| (place as u64).to_le_bytes();
+        let kept: Vec<BodyRef> = (0..many)
+            .map(|place| bodies.keep(Record { key: None, attributes: b"", body: &body(place) }))
+            .collect();
+        for (place, reference) in kept.iter().enumerate() {
+            assert_eq!(bodies.read(*reference).body, body(place));
+        }
+        assert_eq!((bodies.len(), bodies.pages.len()), (many, 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "forgotten twice")]
+    fn forgetting_twice_is_found_out() {
+        let mut bodies = MemoryBodies::default();
+        let reference = bodies.keep(Record { key: None, attributes: b"", body: b"x" });
+        bodies.forget(reference);
+        bodies.forget(reference);
+    }
+}
