@@ -8,9 +8,19 @@ use bytes::Bytes;
 /// Records of live jobs in memory.
 pub mod bodies;
 pub use bodies::{MemoryBodies, StoredRecord};
+mod directory;
+mod identity;
+mod lock;
+mod log;
+mod slots;
+
+pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
-pub use error::StorageError;
+pub mod value;
+
+pub use disk::{DiskStorage, OpenOptions};
+pub use error::{Damage, StorageError, StorageErrorKind};
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,196 @@
+//! The data directory: what lies in it, how it is founded, and when it is refused.
+//!
+//! ```text
+//! DIR/identity      whose data it is; its name appears when the founding is complete
+//! DIR/founding      the same file before that
+//! DIR/log/          the sled database
+//! DIR/vote          term and vote, two slots
+//! DIR/watermark     how far the log is durable, how far it is committed, two slots
+//! DIR/lock          held by the process that has the directory
+//! DIR/recovering    a loss is being accepted
+//! ```
+//!
+//! **Founding** writes `founding`, then everything else, syncs all of it, and renames `founding` to `identity`. A
+//! crash before the rename leaves a directory in which nothing was ever acknowledged: the next start clears it and
+//! founds again. A crash after it leaves a directory that is complete.
+//!
+//! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::identity::{FORMAT, Identity, IdentityError};
+use super::lock::{self, Lock};
+use super::log::Log;
+use super::slots::Slots;
+use super::{Damage, StorageError};
+
+/// The magic of the vote file.
+const VOTE_MAGIC: [u8; 4] = *b"ADJV";
+/// The magic of the watermark file.
+const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
+
+const IDENTITY: &str = "identity";
+const IDENTITY_NEW: &str = "identity.new";
+const FOUNDING: &str = "founding";
+const LOG: &str = "log";
+const VOTE: &str = "vote";
+const WATERMARK: &str = "watermark";
+const RECOVERING: &str = "recovering";
+/// What the system puts into the root of a file system.
+const LOST_AND_FOUND: &str = "lost+found";
+
+const OURS: [&str; 9] =
+    [IDENTITY, IDENTITY_NEW, FOUNDING, LOG, VOTE, WATERMARK, RECOVERING, lock::NAME, LOST_AND_FOUND];
+
+/// A data directory that this process has locked.
+#[derive(Debug)]
+pub(super) struct Directory {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// What a founded directory holds.
+pub(super) struct Contents {
+    pub(super) identity: Identity,
+    pub(super) log: Log,
+    pub(super) vote: Slots,
+    pub(super) watermark: Slots,
+}
+
+impl Directory {
+    /// Makes the directory if there is none, and locks it. One that holds other things is left untouched.
+    pub(super) fn take(path: &Path) -> Result<Self, StorageError> {
+        create_durably(path)?;
+        Self::take_existing(path)
+    }
+
+    /// Locks a directory.
+    pub(super) fn take_existing(path: &Path) -> Result<Self, StorageError> {
+        if !path.join(IDENTITY).exists()
+            && let Some(entry) = foreign_entry(path)?
+        {
+            return Err(StorageError::NotADataDirectory { path: path.to_owned(), entry });
+        }
+        let lock = Lock::take(path)?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the identity; `None` if the directory was never founded.
+    pub(super) fn identity(&self) -> Result<Option<Identity>, StorageError> {
+        let path = self.path.join(IDENTITY);
+        if !path.try_exists().map_err(|error| StorageError::io("read", &path, error))? {
+            let data = [LOG, VOTE, WATERMARK].into_iter().any(|name| self.path.join(name).exists());
+            let lost = data && !self.path.join(FOUNDING).exists();
+            return if lost { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) };
+        }
+        match Identity::read(&path)? {
+            Ok(identity) => Ok(Some(identity)),
+            Err(IdentityError::Damaged) => Err(self.damaged(Damage::Identity)),
+            Err(IdentityError::Newer(found)) => {
+                Err(StorageError::NewerFormat { path: self.path.clone(), found, known: FORMAT })
+            }
+        }
+    }
+
+    /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
+    pub(super) fn found(&self, identity: Identity) -> Result<Contents, StorageError> {
+        let founding = self.path.join(FOUNDING);
+        identity.write(&founding)?;
+        sync_directory(&self.path)?;
+        let log = self.path.join(LOG);
+        match fs::remove_dir_all(&log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StorageError::io("remove", &log, error));
+            }
+            _ => {}
+        }
+        let log = Log::create(&self.path, &log, identity.cluster_id)?;
+        let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0])?;
+        let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0])?;
+        sync_directory(&self.path)?;
+        self.rename(FOUNDING, IDENTITY)?;
+        Ok(Contents { identity, log, vote, watermark })
+    }
+
+    /// Opens what is there.
+    pub(super) fn open(&self, identity: Identity) -> Result<Contents, StorageError> {
+        if self.path.join(RECOVERING).exists() {
+            return Err(self.damaged(Damage::RecoverUnfinished));
+        }
+        let vote = self.vote()?.ok_or_else(|| self.damaged(Damage::Vote))?;
+        let watermark = self.watermark()?.ok_or_else(|| self.damaged(Damage::Watermark))?;
+        Ok(Contents { identity, log: self.log(&identity)?, vote, watermark })
+    }
+
+    fn log(&self, identity: &Identity) -> Result<Log, StorageError> {
+        Log::open(&self.path, &self.path.join(LOG), identity.cluster_id)
+    }
+
+    fn vote(&self) -> Result<Option<Slots>, StorageError> {
+        Slots::open(&self.path.join(VOTE), VOTE_MAGIC)
+    }
+
+    fn watermark(&self) -> Result<Option<Slots>, StorageError> {
+        Slots::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        let to = self.path.join(to);
+        fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))?;
+        sync_directory(&self.path)
+    }
+
+    fn damaged(&self, damage: Damage) -> StorageError {
+        StorageError::Damaged { path: self.path.clone(), damage }
+    }
+}
+
+/// Makes the names in a directory durable.
+pub(super) fn sync_directory(path: &Path) -> Result<(), StorageError> {
+    File::open(path)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|error| StorageError::io("sync", path, error))
+}
+
+/// Makes a directory and those above it that are missing, each of them durable in the one above.
+fn create_durably(path: &Path) -> Result<(), StorageError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if path.exists() {
+        return Err(StorageError::NotADirectory { path: path.to_owned() });
+    }
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    create_durably(parent)?;
+    // What people push is nobody else's business.
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(StorageError::io("create", path, error));
+        }
+        _ => {}
+    }
+    sync_directory(parent)
+}
+
+/// Something in the directory that Adjourn did not put there.
+fn foreign_entry(path: &Path) -> Result<Option<PathBuf>, StorageError> {
+    let fail = |error| StorageError::io("read", path, error);
+    for entry in fs::read_dir(path).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        if !OURS.into_iter().any(|ours| OsStr::new(ours) == name) {
+            return Ok(Some(PathBuf::from(name)));
+        }
+    }
+    Ok(None)
+}

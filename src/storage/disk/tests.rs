@@ -1,0 +1,160 @@
+//! The directory as a node finds it: after a clean stop, after a cut, short, foreign, in use.
+
+#![expect(clippy::indexing_slicing, reason = "lengths are known here")]
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use super::*;
+use crate::storage::value::PAYLOAD_BYTES_MAX;
+use crate::storage::{Damage, EntryKind, StorageErrorKind};
+
+fn options(path: &Path) -> OpenOptions {
+    OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16] }
+}
+
+fn open(directory: &TempDir) -> DiskStorage {
+    DiskStorage::open(&options(directory.path())).expect("it opens")
+}
+
+fn refusal(directory: &TempDir) -> StorageError {
+    DiskStorage::open(&options(directory.path())).map(drop).expect_err("it is refused")
+}
+
+fn entry(index: u64, term: u64, bytes: usize) -> LogEntry {
+    let byte = u8::try_from((index * 31 + term) % 251).expect("below 251");
+    LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(vec![byte; bytes]) }
+}
+
+fn batch(entries: Vec<LogEntry>) -> PersistBatch {
+    let commit = entries.last().map_or(0, |entry| entry.index - 1);
+    PersistBatch { vote: None, entries, commit }
+}
+
+fn entries(storage: &mut DiskStorage, first: u64) -> Vec<LogEntry> {
+    let mut found = Vec::new();
+    let mut visit = |entry| {
+        found.push(entry);
+        Ok(())
+    };
+    storage.replay(first, &mut visit).expect("every entry verifies");
+    found
+}
+
+#[test]
+fn a_new_directory_is_empty_and_keeps_whose_it_is() {
+    let directory = TempDir::new().expect("a directory");
+    let nested = directory.path().join("a").join("b");
+    let storage = DiskStorage::open(&options(&nested)).expect("founded");
+    assert_eq!(storage.recovered(), Recovered { first_index: 1, ..Recovered::default() });
+    drop(storage);
+    let other = OpenOptions { cluster_id: [1; 16], storage_id: [2; 16], ..options(&nested) };
+    let storage = DiskStorage::open(&other).expect("it opens");
+    assert_eq!((storage.cluster_id(), storage.storage_id()), ([7; 16], [8; 16]));
+    assert!(storage.free_bytes().expect("a number") > 0);
+}
+
+#[test]
+fn what_was_persisted_is_there_after_a_reopen() {
+    let directory = TempDir::new().expect("a directory");
+    let written: Vec<LogEntry> = [0, 1, 100, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 3 << 20]
+        .into_iter()
+        .zip(1..)
+        .map(|(bytes, index)| entry(index, 2, bytes))
+        .collect();
+    let mut storage = open(&directory);
+    let vote = Vote { term: 2, vote: 1 };
+    let first = PersistBatch { vote: Some(vote), ..batch(written[..3].to_vec()) };
+    storage.persist(&first).expect("written");
+    storage.persist(&batch(written[3..].to_vec())).expect("written");
+    assert_eq!(entries(&mut storage, 1), written);
+    storage.write_watermark().expect("written");
+    drop(storage);
+
+    let mut storage = open(&directory);
+    let expected = Recovered { vote, commit: 5, first_index: 1, last_index: 6, last_term: 2 };
+    assert_eq!(storage.recovered(), expected);
+    assert_eq!(entries(&mut storage, 1), written);
+    assert_eq!(entries(&mut storage, 5), written[4..]);
+    assert_eq!(entries(&mut storage, 7), []);
+    storage.persist(&batch(vec![entry(7, 3, 5)])).expect("it goes on");
+    drop(storage);
+    assert_eq!(open(&directory).recovered().last_term, 3);
+}
+
+#[test]
+fn a_suffix_is_cut_and_the_chain_goes_on() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    storage.persist(&batch((1..=40).map(|index| entry(index, 1, 70_000)).collect())).expect("written");
+    storage.write_watermark().expect("written");
+    storage.persist(&batch(vec![entry(5, 2, 10), entry(6, 2, 200_000)])).expect("cut and written");
+    let expected: Vec<LogEntry> =
+        (1..5).map(|index| entry(index, 1, 70_000)).chain([entry(5, 2, 10), entry(6, 2, 200_000)]).collect();
+    assert_eq!(entries(&mut storage, 1), expected);
+    drop(storage);
+    let mut storage = open(&directory);
+    assert_eq!((storage.recovered().last_index, storage.recovered().last_term), (6, 2));
+    assert_eq!(entries(&mut storage, 1), expected);
+    storage.persist(&batch(vec![entry(1, 3, 10)])).expect("cut to nothing");
+    assert_eq!(entries(&mut storage, 1), [entry(1, 3, 10)]);
+}
+
+#[test]
+fn a_directory_has_one_owner() {
+    let directory = TempDir::new().expect("a directory");
+    let storage = open(&directory);
+    let error = refusal(&directory);
+    assert_eq!(error.kind(), StorageErrorKind::Unusable);
+    assert!(error.to_string().contains(&format!("in use by process {}", std::process::id())), "{error}");
+    drop(storage);
+    open(&directory);
+}
+
+#[test]
+fn another_nodes_directory_is_refused() {
+    let directory = TempDir::new().expect("a directory");
+    drop(open(&directory));
+    let other = OpenOptions { node: 2, ..options(directory.path()) };
+    let error = DiskStorage::open(&other).map(drop).expect_err("refused");
+    assert!(matches!(error, StorageError::OtherNode { expected: 2, found: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_short_log_is_refused_with_both_indices() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    storage.persist(&batch((1..=9).map(|index| entry(index, 1, 10)).collect())).expect("written");
+    storage.contents.watermark.write([12, 9]).expect("written");
+    drop(storage);
+    let error = refusal(&directory);
+    assert!(matches!(error, StorageError::ShortLog { last: 9, durable: 12, .. }), "{error}");
+    assert_eq!(error.kind(), StorageErrorKind::Damaged);
+    let emptied = TempDir::new().expect("a directory");
+    drop(open(&emptied));
+    let log = emptied.path().join("log");
+    fs::copy(directory.path().join("watermark"), emptied.path().join("watermark")).expect("copied");
+    assert!(matches!(refusal(&emptied), StorageError::ShortLog { last: 0, durable: 12, .. }));
+    fs::remove_dir_all(&log).expect("removed");
+    assert!(matches!(refusal(&emptied), StorageError::Damaged { damage: Damage::LogMissing, .. }));
+}
+
+#[test]
+fn a_failure_is_the_last_thing_that_happens() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    storage.persist(&batch(vec![entry(1, 1, 1)])).expect("written");
+    let mut refuse = |_| Err(StorageError::NoData { path: directory.path().to_owned() });
+    storage.replay(1, &mut refuse).expect_err("the visitor's error");
+    for refused in [
+        storage.persist(&batch(vec![entry(2, 1, 1)])),
+        storage.write_watermark(),
+        storage.replay(1, &mut refuse),
+    ] {
+        let error = refused.expect_err("refused");
+        assert!(matches!(error, StorageError::FailedBefore { .. }), "{error}");
+    }
+}

@@ -1,0 +1,100 @@
+//! The identity file: whose data a directory holds, so that an emptied one is never taken for a new one.
+//!
+//! It is written as a whole, under another name, synced and renamed: there is never half of one.
+//!
+//! ```text
+//!  0       8         12           16     24        40        56    60
+//!  | magic | version | header crc | node | cluster | storage | crc |
+//!  | ADJOURN 0 | u32 | u32        | u64  | 16      | 16      | u32 |
+//! ```
+//!
+//! Little-endian. `header crc` is the CRC32C of the 12 bytes before it, and stays where it is in every version: so a
+//! flipped bit in the version is not taken for a file from the future. `crc` covers the 56 bytes before it.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::StorageError;
+
+/// The format of a data directory that this code writes and the newest that it reads.
+pub(super) const FORMAT: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"ADJOURN\0";
+const BYTES: usize = 60;
+const HEADER_CRC_AT: usize = 12;
+const CRC_AT: usize = BYTES - 4;
+
+/// Whose data it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// The node's number in its group.
+    pub(super) node: u64,
+    /// The cluster that it belongs to.
+    pub(super) cluster_id: [u8; 16],
+    /// This copy of the data: another one after a loss was accepted.
+    pub(super) storage_id: [u8; 16],
+}
+
+/// Why bytes are no identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IdentityError {
+    /// Not whole, or not as it was written.
+    Damaged,
+    /// Whole, and of a later format.
+    Newer(u32),
+}
+
+impl Identity {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&FORMAT.to_le_bytes());
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes.extend_from_slice(&self.node.to_le_bytes());
+        bytes.extend_from_slice(&self.cluster_id);
+        bytes.extend_from_slice(&self.storage_id);
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, IdentityError> {
+        let (header, rest) = bytes.split_at_checked(HEADER_CRC_AT).ok_or(IdentityError::Damaged)?;
+        let (header_crc, rest) = rest.split_first_chunk().ok_or(IdentityError::Damaged)?;
+        let (magic, version) = header.split_at(MAGIC.len());
+        if magic != MAGIC || crc32c::crc32c(header) != u32::from_le_bytes(*header_crc) {
+            return Err(IdentityError::Damaged);
+        }
+        let version = version.try_into().map(u32::from_le_bytes).map_err(|_| IdentityError::Damaged)?;
+        if version != FORMAT {
+            return Err(IdentityError::Newer(version));
+        }
+        let (covered, crc) = bytes.split_at_checked(CRC_AT).ok_or(IdentityError::Damaged)?;
+        if crc32c::crc32c(covered).to_le_bytes() != crc {
+            return Err(IdentityError::Damaged);
+        }
+        let fields = || {
+            let (node, rest) = rest.split_first_chunk()?;
+            let (cluster_id, rest) = rest.split_first_chunk()?;
+            let (storage_id, _) = rest.split_first_chunk()?;
+            Some(Self { node: u64::from_le_bytes(*node), cluster_id: *cluster_id, storage_id: *storage_id })
+        };
+        fields().ok_or(IdentityError::Damaged)
+    }
+
+    /// Writes it to `path`, where nothing of value stands, and syncs it; not its directory.
+    pub(super) fn write(&self, path: &Path) -> Result<(), StorageError> {
+        let write = || -> io::Result<()> {
+            let mut file = File::create(path)?;
+            file.write_all(&self.encode())?;
+            file.sync_all()
+        };
+        write().map_err(|error| StorageError::io("write", path, error))
+    }
+
+    /// Reads a file; the outer error is the system's.
+    pub(super) fn read(path: &Path) -> Result<Result<Self, IdentityError>, StorageError> {
+        let bytes = fs::read(path).map_err(|error| StorageError::io("read", path, error))?;
+        Ok(Self::decode(&bytes))
+    }
+}

@@ -1,0 +1,346 @@
+//! The log of one group: entries in sled, durable when a call returns.
+//!
+//! One tree, [values](super::value) of at most 64 KiB under the entry's index. sled is used for what it does well,
+//! and not trusted where it does not do it:
+//!
+//! - Its `flush` does not reach the disk on Linux (it calls `sync_file_range`). A commit is `flush` and then
+//!   `sync_data` on a descriptor of our own, which was opened before the first write, so that no write error
+//!   between the two goes unnoticed.
+//! - What was written without a sync in between may come back in any part after a power cut. sled copes with that
+//!   while it all lies within two of its segments, and comes up with a prefix of the batches; with more, it may come
+//!   up without things that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each
+//!   batch is synced before the next begins. An entry larger than that takes several rounds; one of which only the
+//!   first parts are there was never acknowledged, and counts as not written.
+//! - It panics at some kinds of damage: every call is made where a panic ends.
+//! - It gives no sign at others: values are gone, and nothing says so. Hence the checksums, the chain, and the
+//!   watermark, which is somebody else's business.
+//!
+//! # What is checked when
+//!
+//! [`Log::open`] reads the first and the last value. [`Log::scan`] reads all, once, and checks each: a start scans
+//! before it writes. Reading everything twice would double the time of a start and find nothing more.
+
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use sled::IVec;
+
+use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value, ValueError};
+use super::{Damage, LogEntry, StorageError, directory::sync_directory};
+use crate::types::GroupId;
+
+/// Most bytes that are written and not synced.
+pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
+/// sled's unit of writing and of reuse.
+const SEGMENT_BYTES: usize = 8 << 20;
+/// sled's cache: what was written is hardly ever read again.
+const CACHE_BYTES: u64 = 16 << 20;
+/// There is one group for now.
+const GROUP: GroupId = GroupId(0);
+/// The log is never cut at its beginning for now.
+const FIRST_INDEX: u64 = 1;
+
+/// Where a log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    /// Index of the last entry; 0 if there is none.
+    pub(super) index: u64,
+    /// Its term; 0 if there is none.
+    pub(super) term: u64,
+    /// Checksum of its last value, or the root of the chain.
+    crc: u32,
+}
+
+/// An open log.
+pub(super) struct Log {
+    /// Closed only while it is dropped, and after a failure.
+    db: Option<sled::Db>,
+    /// The database's file: what is synced.
+    file: File,
+    /// sled's folder.
+    path: PathBuf,
+    /// The data directory, for messages.
+    directory: PathBuf,
+    root: u32,
+    end: End,
+    /// Behind the end lie the first parts of an entry that was never completed.
+    remains: bool,
+}
+
+impl Log {
+    /// Makes an empty log in the new folder `path`; all of it is durable but the folder's own name.
+    pub(super) fn create(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
+        fs::create_dir(path).map_err(|error| StorageError::io("create", path, error))?;
+        let file = path.join("db");
+        File::create_new(&file).map_err(|error| StorageError::io("create", &file, error))?;
+        let mut log = Self::open(directory, path, cluster_id)?;
+        log.call("write", |db| db.flush().map(drop))?;
+        for name in ["db", "conf"] {
+            let path = path.join(name);
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(|error| StorageError::io("sync", &path, error))?;
+        }
+        sync_directory(&path.join("blobs"))?;
+        sync_directory(path)?;
+        Ok(log)
+    }
+
+    /// Opens a log and finds its end.
+    pub(super) fn open(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
+        let damaged = |damage| StorageError::Damaged { path: directory.to_owned(), damage };
+        let database = path.join("db");
+        let file = match File::options().read(true).write(true).open(&database) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(damaged(Damage::LogMissing));
+            }
+            Err(error) => return Err(StorageError::io("open", &database, error)),
+        };
+        let db = open_sled(directory, path, &file)?;
+        // A process that ended between a write and its sync left entries that are not durable yet.
+        file.sync_all().map_err(|error| StorageError::io("sync", &database, error))?;
+        // sled writes a summary of its file when it opens it, and replaces an older one.
+        sync_directory(path)?;
+        let root = value::chain_root(cluster_id);
+        let (path, directory) = (path.to_owned(), directory.to_owned());
+        let end = End { index: 0, term: 0, crc: root };
+        let mut log = Self { db: Some(db), file, path, directory, root, end, remains: false };
+        log.no_blobs()?;
+        log.find_end()?;
+        Ok(log)
+    }
+
+    /// Where it ends.
+    pub(super) fn end(&self) -> End {
+        self.end
+    }
+
+    /// The first index that it may hold.
+    #[expect(clippy::unused_self, reason = "a cut prefix will change it")]
+    pub(super) fn first_index(&self) -> u64 {
+        FIRST_INDEX
+    }
+
+    /// Adds entries, which follow each other. Those that stand from the first one's index on are removed. All of it
+    /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log.
+    pub(super) fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
+        let Some(first) = entries.first() else { return Ok(()) };
+        debug_assert!(first.index <= self.end.index + 1, "entry {} leaves a gap", first.index);
+        let mut round = Round::default();
+        if first.index <= self.end.index || self.remains {
+            let before = self.end_before(first.index)?;
+            self.remove_from(first.index, &mut round)?;
+            (self.end, self.remains) = (before, false);
+        }
+        for entry in entries {
+            debug_assert_eq!(entry.index, self.end.index + 1, "entries follow each other");
+            let mut values = Vec::with_capacity(1);
+            let crc = value::encode(GROUP, entry, self.end.crc, |key, value| values.push((key, value)));
+            for (key, value) in values {
+                if round.bytes + value.len() > ROUND_BYTES_MAX {
+                    self.commit(std::mem::take(&mut round))?;
+                }
+                round.bytes += value.len();
+                round.batch.insert(&key.encode(), value);
+            }
+            self.end = End { index: entry.index, term: entry.term, crc };
+        }
+        self.commit(round)
+    }
+
+    /// Hands the entries from `first` on to `visit`, checking each value and that it continues the one before.
+    pub(super) fn scan(
+        &mut self,
+        first: u64,
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        if first > self.end.index {
+            return Ok(());
+        }
+        let before = self.end_before(first)?;
+        let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
+        let mut from = Key::first(first).encode();
+        loop {
+            let step = self.call("read", |db| db.range(from..).next().transpose())?;
+            let Some((key, bytes)) = step else { break };
+            let Some(next) = self.visit_value(&mut assembler, &key, &bytes, visit)? else { break };
+            from = next.encode();
+        }
+        Ok(())
+    }
+
+    /// Nothing more is written or read: something has failed. sled is not even closed, which would write.
+    pub(super) fn abandon(&mut self) {
+        std::mem::forget(self.db.take());
+    }
+
+    /// Returns the key that must come next; `None` after the last entry.
+    fn visit_value(
+        &self,
+        assembler: &mut Assembler,
+        key: &IVec,
+        bytes: &IVec,
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+    ) -> Result<Option<Key>, StorageError> {
+        let expected = assembler.next();
+        let key = self.key(key)?;
+        if key != expected {
+            return Err(self.damaged(Damage::Hole { index: expected.index }));
+        }
+        let index = key.index;
+        let bad = |source| self.damaged(Damage::Value { index, source });
+        let value = Value::decode(bytes).map_err(bad)?;
+        if let Some(entry) = assembler.take(&value).map_err(bad)? {
+            visit(entry)?;
+        }
+        Ok(Some(assembler.next()).filter(|next| next.index <= self.end.index))
+    }
+
+    fn find_end(&mut self) -> Result<(), StorageError> {
+        let Some(first) = self.call("read", |db| db.first())? else { return Ok(()) };
+        let first = self.checked(first)?.0;
+        if first != Key::first(FIRST_INDEX) {
+            return Err(self.damaged(Damage::Hole { index: FIRST_INDEX }));
+        }
+        let Some(last) = self.call("read", |db| db.last())? else { return Ok(()) };
+        let (key, end) = self.checked(last)?;
+        self.remains = end.is_none();
+        self.end = match end {
+            Some(end) => end,
+            None => self.end_before(key.index)?,
+        };
+        Ok(())
+    }
+
+    /// Where the log would end if it were cut before `index`.
+    fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
+        if index <= FIRST_INDEX {
+            return Ok(End { index: 0, term: 0, crc: self.root });
+        }
+        let from = Key::first(index).encode();
+        let found = self.call("read", |db| db.range(..from).next_back().transpose())?;
+        let hole = || self.damaged(Damage::Hole { index: index - 1 });
+        let (key, end) = self.checked(found.ok_or_else(hole)?)?;
+        end.filter(|_| key.index == index - 1).ok_or_else(hole)
+    }
+
+    /// A value, checked by itself; the end that it makes if it is the last part of its entry.
+    fn checked(&self, (key, bytes): (IVec, IVec)) -> Result<(Key, Option<End>), StorageError> {
+        let key = self.key(&key)?;
+        let bad = |source| self.damaged(Damage::Value { index: key.index, source });
+        let value = Value::decode(&bytes).map_err(bad)?;
+        if value.key != key || value.group != GROUP {
+            return Err(bad(ValueError::Place));
+        }
+        Ok((key, value.last.then_some(End { index: key.index, term: value.term, crc: value.crc })))
+    }
+
+    fn key(&self, bytes: &[u8]) -> Result<Key, StorageError> {
+        Key::decode(bytes).ok_or_else(|| self.damaged(Damage::Key))
+    }
+
+    /// Removes the values from `index` on, the last one first, so that a crash leaves a prefix.
+    fn remove_from(&mut self, index: u64, round: &mut Round) -> Result<(), StorageError> {
+        let from = Key::first(index).encode();
+        let mut last = self.call("read", |db| db.last())?;
+        while let Some((key, _)) = last.filter(|(key, _)| key.as_ref() >= &from[..]) {
+            // Removing a value rewrites some of its neighbours: it counts as much as writing one.
+            if round.bytes + VALUE_BYTES_MAX > ROUND_BYTES_MAX {
+                self.commit(std::mem::take(round))?;
+            }
+            round.bytes += VALUE_BYTES_MAX;
+            round.batch.remove(&key);
+            last = self.call("read", |db| db.range(&from[..]..key.as_ref()).next_back().transpose())?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, round: Round) -> Result<(), StorageError> {
+        if round.bytes == 0 {
+            return Ok(());
+        }
+        self.call("write", |db| {
+            db.apply_batch(round.batch)?;
+            db.flush().map(drop)
+        })?;
+        self.file.sync_data().map_err(|error| StorageError::io("sync", &self.path, error))
+    }
+
+    /// A call to sled, with its errors and its panics made ours.
+    fn call<T>(
+        &mut self,
+        action: &'static str,
+        call: impl FnOnce(&sled::Db) -> sled::Result<T>,
+    ) -> Result<T, StorageError> {
+        let Some(db) = &self.db else {
+            return Err(StorageError::FailedBefore { path: self.directory.clone() });
+        };
+        match catch_unwind(AssertUnwindSafe(|| call(db))) {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => Err(sled_error(&self.directory, action, &self.path, error)),
+            Err(_) => {
+                self.abandon();
+                Err(self.damaged(Damage::FilesPanicked))
+            }
+        }
+    }
+
+    fn no_blobs(&self) -> Result<(), StorageError> {
+        let path = self.path.join("blobs");
+        let mut blobs = fs::read_dir(&path).map_err(|error| StorageError::io("read", &path, error))?;
+        if blobs.next().is_some() { Err(self.damaged(Damage::Blobs)) } else { Ok(()) }
+    }
+
+    fn damaged(&self, damage: Damage) -> StorageError {
+        StorageError::Damaged { path: self.directory.clone(), damage }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let Some(db) = self.db.take() else { return };
+        // Closing writes what is left, which is nothing. A panic has nobody to tell.
+        if catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok() {
+            // sled's threads may hold its lock a moment longer; whoever opens the log next would meet it.
+            let _closed = flock(&self.file, FlockOperation::LockExclusive);
+        }
+    }
+}
+
+/// What goes into one batch and is synced together.
+#[derive(Default)]
+struct Round {
+    batch: sled::Batch,
+    bytes: usize,
+}
+
+fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db, StorageError> {
+    // sled would say so in a text. Nobody who went past the lock of the directory holds it.
+    if let Err(error) = flock(database, FlockOperation::NonBlockingLockExclusive) {
+        return Err(match error {
+            rustix::io::Errno::WOULDBLOCK => StorageError::InUse { path: directory.to_owned(), pid: None },
+            error => StorageError::io("lock", path, error.into()),
+        });
+    }
+    flock(database, FlockOperation::Unlock)
+        .map_err(|error| StorageError::io("unlock", path, error.into()))?;
+    let config = sled::Config::new()
+        .path(path)
+        .segment_size(SEGMENT_BYTES)
+        .cache_capacity(CACHE_BYTES)
+        .use_compression(false)
+        .flush_every_ms(None);
+    catch_unwind(AssertUnwindSafe(|| config.open()))
+        .map_err(|_| StorageError::Damaged { path: directory.to_owned(), damage: Damage::FilesPanicked })?
+        .map_err(|error| sled_error(directory, "open", path, error))
+}
+
+fn sled_error(directory: &Path, action: &'static str, path: &Path, error: sled::Error) -> StorageError {
+    match error {
+        sled::Error::Io(source) => StorageError::io(action, path, source),
+        error => StorageError::Damaged { path: directory.to_owned(), damage: Damage::Files(error) },
+    }
+}

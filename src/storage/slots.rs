@@ -1,0 +1,132 @@
+//! A small file of two checksummed slots: what it holds survives a crash in the middle of being replaced.
+//!
+//! The slots lie in different blocks of 4 KiB, so that no write touches both. A write overwrites the older slot
+//! and is synced; if it is torn, the other slot still holds what was there before. Reading takes the valid slot
+//! with the higher sequence. Both bad: the file is damaged, nothing is guessed.
+//!
+//! ```text
+//!  0       4         8          16      24      32    36
+//!  | magic | version | sequence | first | second | crc |      the second slot: the same at 4096
+//!  |       | u32     | u64      | u64   | u64    | u32 |
+//! ```
+//!
+//! All numbers are little-endian; `crc` is the CRC32C of the 32 bytes before it. What the two numbers mean is the
+//! business of whoever owns the file, who also gives the magic.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::StorageError;
+
+/// What a file holds.
+pub(super) type Pair = [u64; 2];
+
+const VERSION: u32 = 1;
+const SLOT_BYTES: usize = 36;
+const CRC_AT: usize = SLOT_BYTES - 4;
+const SLOT_SPACING: u64 = 4096;
+const FILE_BYTES: usize = 2 * 4096;
+
+/// An open file of two slots.
+#[derive(Debug)]
+pub(super) struct Slots {
+    file: File,
+    path: PathBuf,
+    magic: [u8; 4],
+    sequence: u64,
+    /// Which slot holds the newest values: 0 or 1.
+    newest: u64,
+    values: Pair,
+}
+
+impl Slots {
+    /// Writes a new file, over an old one if there is one, and syncs it; not its directory.
+    pub(super) fn create(path: &Path, magic: [u8; 4], values: Pair) -> Result<Self, StorageError> {
+        let fail = |action| move |source| StorageError::io(action, path, source);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+            .map_err(fail("create"))?;
+        // The space of both slots is taken now: a full disk later stops no vote.
+        file.write_all_at(&[0; FILE_BYTES], 0).map_err(fail("write"))?;
+        let mut slots = Self { file, path: path.to_owned(), magic, sequence: 0, newest: 1, values };
+        slots.write(values)?;
+        slots.file.sync_all().map_err(fail("sync"))?;
+        Ok(slots)
+    }
+
+    /// Opens a file; `None` if neither slot is valid or there is no file.
+    pub(super) fn open(path: &Path, magic: [u8; 4]) -> Result<Option<Self>, StorageError> {
+        let file = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StorageError::io("open", path, error)),
+        };
+        let mut found: Option<(u64, u64, Pair)> = None;
+        for slot in [0, 1] {
+            let mut bytes = [0; SLOT_BYTES];
+            match file.read_exact_at(&mut bytes, slot * SLOT_SPACING) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => continue,
+                Err(error) => return Err(StorageError::io("read", path, error)),
+            }
+            if let Some((sequence, values)) = decode(&bytes, magic)
+                && found.is_none_or(|(newest, ..)| sequence > newest)
+            {
+                found = Some((sequence, slot, values));
+            }
+        }
+        let path = path.to_owned();
+        Ok(found.map(|(sequence, newest, values)| Self { file, path, magic, sequence, newest, values }))
+    }
+
+    /// What was written last.
+    pub(super) fn values(&self) -> Pair {
+        self.values
+    }
+
+    /// Replaces the values; durable when it returns.
+    pub(super) fn write(&mut self, values: Pair) -> Result<(), StorageError> {
+        let older = 1 - self.newest;
+        let bytes = encode(self.magic, self.sequence + 1, values);
+        self.file
+            .write_all_at(&bytes, older * SLOT_SPACING)
+            .map_err(|error| StorageError::io("write", &self.path, error))?;
+        self.file.sync_data().map_err(|error| StorageError::io("sync", &self.path, error))?;
+        (self.sequence, self.newest, self.values) = (self.sequence + 1, older, values);
+        Ok(())
+    }
+}
+
+fn encode(magic: [u8; 4], sequence: u64, [first, second]: Pair) -> [u8; SLOT_BYTES] {
+    let mut bytes = [0; SLOT_BYTES];
+    let fields = magic
+        .into_iter()
+        .chain(VERSION.to_le_bytes())
+        .chain(sequence.to_le_bytes())
+        .chain(first.to_le_bytes())
+        .chain(second.to_le_bytes());
+    for (place, byte) in bytes.iter_mut().zip(fields) {
+        *place = byte;
+    }
+    let (covered, crc) = bytes.split_at_mut(CRC_AT);
+    crc.copy_from_slice(&crc32c::crc32c(covered).to_le_bytes());
+    bytes
+}
+
+fn decode(bytes: &[u8; SLOT_BYTES], magic: [u8; 4]) -> Option<(u64, Pair)> {
+    let (covered, crc) = bytes.split_at(CRC_AT);
+    let valid = crc32c::crc32c(covered).to_le_bytes() == crc;
+    let (found, rest) = covered.split_first_chunk()?;
+    let (version, rest) = rest.split_first_chunk()?;
+    let (sequence, rest) = rest.split_first_chunk()?;
+    let (first, rest) = rest.split_first_chunk()?;
+    let (second, _) = rest.split_first_chunk()?;
+    let ours = *found == magic && u32::from_le_bytes(*version) == VERSION;
+    let values = [u64::from_le_bytes(*first), u64::from_le_bytes(*second)];
+    (valid && ours).then_some((u64::from_le_bytes(*sequence), values))
+}
