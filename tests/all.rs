@@ -1,14 +1,21 @@
 //! The one integration-test binary: linking once keeps the build short.
 
+mod cli_commands;
 mod cli_usage;
 mod client_connection;
 mod client_fake;
+mod client_server;
 mod client_worker;
 mod engine_golden;
 mod engine_model;
 mod kept_bodies;
+mod kill;
 mod protocol_codec;
 mod protocol_document;
 mod same_log;
 mod server_config;
+mod server_ends;
+mod server_hostile;
+mod server_lives;
+mod server_rig;
 mod tidy;

@@ -1,14 +1,8 @@
 //! The command line without a server: help, mistakes, and a server that is not there.
 
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
 
-/// The real binary with these arguments, and nothing of this process's configuration.
-fn adjourn(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_adjourn"));
-    command.args(arguments).stdin(Stdio::null()).env_remove("ADJOURN_SERVER").env_remove("ADJOURN_TOKEN");
-    command
-}
+use super::server_rig::adjourn;
 
 /// The standard output of a command that must succeed.
 fn help_of(arguments: &[&str]) -> String {
@@ -26,10 +20,10 @@ fn commands_of(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_client_command_has_a_help_with_an_example() {
+fn every_command_has_a_help_with_an_example() {
     let mut commands = commands_of(&help_of(&[]));
-    commands.retain(|name| !["serve", "demo", "recover"].contains(&name.as_str()));
-    for expected in ["push", "reserve", "finish", "run-now", "stats", "bench"] {
+    commands.retain(|name| name != "recover");
+    for expected in ["serve", "demo", "push", "reserve", "finish", "run-now", "stats", "bench"] {
         assert!(commands.iter().any(|name| name == expected), "{expected} is not among {commands:?}");
     }
     for command in &commands {

@@ -119,7 +119,7 @@ pub(super) fn refusal_text(code: ErrorCode) -> String {
 /// The exit code of a refusal.
 pub(super) fn exit_of(code: ErrorCode) -> Exit {
     match code {
-        ErrorCode::NotFound => Exit::Nothing,
+        ErrorCode::NotFound | ErrorCode::Paused => Exit::Nothing,
         ErrorCode::OutcomeUnknown => Exit::OutcomeUnknown,
         _ => Exit::Refused,
     }

@@ -11,7 +11,7 @@ Exit codes:
   0  done
   1  refused by the server, or failed
   2  the command line or the configuration is wrong
-  3  nothing there: no such job or topic, or nothing to reserve in time
+  3  nothing there: no such job or topic, nothing to reserve in time, or every topic is paused
   4  cannot connect to the server, or cannot listen on the address
   5  the connection was lost and the outcome is unknown: it may or may not have been done
   6  the data directory cannot be used: it is in use, or belongs to another node or version
@@ -29,7 +29,7 @@ pub enum Exit {
     Refused = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
-    /// There is no such job or topic, or nothing could be reserved in time.
+    /// There is no such job or topic, or nothing could be reserved: none in time, or all topics are paused.
     Nothing = 3,
     /// The server cannot be reached; for a server: the address cannot be listened on.
     Unreachable = 4,

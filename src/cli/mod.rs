@@ -11,6 +11,7 @@ mod demo;
 mod exit;
 mod in_flight;
 mod job;
+mod logging;
 mod output;
 mod push;
 mod recover;

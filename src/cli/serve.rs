@@ -1,12 +1,158 @@
-//! `adjourn serve`.
+//! `adjourn serve`: one node in this process, until a signal ends it.
+
+use std::path::PathBuf;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{info, warn};
 
 use super::exit::{Exit, Failure};
+use super::logging;
+use crate::replica::ReplayError;
+use crate::server::config::{Config, Settings};
+use crate::server::{Running, Server, ServerError};
+use crate::storage::{StorageError, StorageErrorKind};
+
+const EXAMPLES: &str = "\
+Examples:
+  adjourn serve --data /var/lib/adjourn --listen 10.0.0.5:7440
+  adjourn serve --config /etc/adjourn.toml --log-format json
+
+A flag wins over the environment, the environment over the file, the file over the default.
+adjourn.example.toml documents every key. SIGTERM and SIGINT stop the server after everything that it
+accepted is durable and answered; a second signal ends it at once.";
 
 /// What `adjourn serve` is told.
 #[derive(Debug, clap::Args)]
-pub(super) struct ServeArgs {}
+#[command(after_help = EXAMPLES)]
+pub(super) struct ServeArgs {
+    /// Configuration file
+    #[arg(long, env = "ADJOURN_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+}
 
-/// Carries it out.
-pub(super) fn run(_args: ServeArgs) -> Result<(), Failure> {
-    Err(Failure::new(Exit::Refused, "not in this build"))
+/// Runs a node until a signal comes or the disk fails.
+pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
+    let config = Config::load(args.config.as_deref(), args.settings)
+        .map_err(|error| Failure::new(Exit::Usage, error))?;
+    logging::start(config.log_level, config.log_format);
+    let descriptors = allow_descriptors(config.connections_max);
+    if let Some(allowed) = descriptors {
+        warn!(
+            allowed,
+            connections_max = config.connections_max,
+            "too few file descriptors: raise `ulimit -n`"
+        );
+    }
+    let runtime = runtime(config.worker_threads)?;
+    let outcome = runtime.block_on(until_stopped(config));
+    // What still runs, after a failure or a second signal, is not waited for.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// The runtime that serves connections.
+pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
+    Builder::new_multi_thread()
+        .worker_threads(worker_threads)
+        .thread_name("adjourn-io")
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Refused, format_args!("cannot start threads: {error}")))
+}
+
+async fn until_stopped(config: Config) -> Result<(), Failure> {
+    let mut signals = StopSignals::listen()?;
+    let mut running = tokio::select! {
+        running = Server::start(config) => running.map_err(failure)?,
+        name = signals.next() => {
+            info!(signal = name, "ended while starting");
+            return Ok(());
+        }
+    };
+    tokio::select! {
+        outcome = running.ended() => return outcome.map_err(failure),
+        name = signals.next() => info!(signal = name, "asked to stop"),
+    }
+    stop(running, &mut signals).await
+}
+
+/// Stops a node well, or at once when another signal comes.
+pub(super) async fn stop(running: Running, signals: &mut StopSignals) -> Result<(), Failure> {
+    tokio::select! {
+        outcome = running.stop() => outcome.map_err(failure),
+        name = signals.next() => {
+            Err(Failure::new(Exit::Killed, format_args!("{name} came again: ended without waiting")))
+        }
+    }
+}
+
+/// SIGTERM and SIGINT.
+pub(super) struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// From now on these signals do not end the process by themselves.
+    pub(super) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::new(Exit::Refused, format_args!("no signals: {error}")))
+        };
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next one and names it.
+    pub(super) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// How a process ends whose server failed.
+pub(super) fn failure(error: ServerError) -> Failure {
+    let exit = match &error {
+        ServerError::Listen { .. } => Exit::Unreachable,
+        ServerError::Thread(_) | ServerError::Entropy(_) | ServerError::Panicked(_) => Exit::Refused,
+        ServerError::Replay { source: ReplayError::Membership { .. }, .. } => Exit::DataUnusable,
+        ServerError::Replay { .. } => Exit::DataDamaged,
+        ServerError::Storage(error) => storage_exit(error),
+    };
+    if let ServerError::Listen { source, .. } = &error
+        && source.kind() == std::io::ErrorKind::AddrInUse
+    {
+        let advice = "another process listens there: stop it, or choose another address with --listen";
+        return Failure::new(exit, format_args!("{error}: {advice}"));
+    }
+    Failure::new(exit, error)
+}
+
+/// How a process ends whose data directory cannot be used.
+pub(super) fn storage_exit(error: &StorageError) -> Exit {
+    match error.kind() {
+        StorageErrorKind::Unusable => Exit::DataUnusable,
+        StorageErrorKind::Damaged => Exit::DataDamaged,
+        StorageErrorKind::DiskFailed => Exit::DiskFailed,
+    }
+}
+
+/// Raises the limit of open files towards what `connections_max` connections need. Returns the limit when it
+/// stays below that.
+fn allow_descriptors(connections_max: usize) -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const OTHER_FILES: u64 = 64;
+    let wanted = u64::try_from(connections_max).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    let limit = getrlimit(Resource::Nofile);
+    let allowed = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    if limit.current.is_some_and(|current| current < allowed) {
+        let raised = Rlimit { current: Some(allowed), maximum: limit.maximum };
+        if setrlimit(Resource::Nofile, raised).is_err() {
+            return limit.current;
+        }
+    }
+    (allowed < wanted).then_some(allowed)
 }

@@ -1,0 +1,34 @@
+//! The first frame: whether a client may come in at all. Nothing of it reaches the core before that.
+
+use super::super::config::Token;
+use super::Terms;
+use crate::protocol::{
+    ErrorCode, ErrorReply, Frame, Hello, Request, RequestOpcode, VERSION, VERSION_MIN, negotiate,
+};
+
+/// The HELLO in `frame`, if it is one, of a version that is spoken here, with a token that is known.
+pub(super) fn check(frame: &Frame, terms: &Terms) -> Result<Hello, ErrorReply> {
+    if frame.header.opcode != RequestOpcode::Hello as u8 {
+        return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
+    }
+    let Request::Hello(hello) = Request::decode(frame, terms.body_bytes_max)? else {
+        return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
+    };
+    if negotiate(hello.version_min, hello.version_max).is_none() {
+        let message = format!(
+            "this server speaks versions {VERSION_MIN} to {VERSION} of the protocol, the client {} to {}",
+            hello.version_min, hello.version_max
+        );
+        return Err(ErrorReply::new(ErrorCode::Unsupported, message));
+    }
+    if !is_known(&hello.token, &terms.tokens) {
+        let message = "the token in HELLO is missing or wrong: ask whoever runs the server for one";
+        return Err(ErrorReply::new(ErrorCode::Unauthorised, message));
+    }
+    Ok(hello)
+}
+
+/// Compares with every token, whichever matches: the time tells nothing.
+fn is_known(shown: &[u8], tokens: &[Token]) -> bool {
+    tokens.is_empty() || tokens.iter().fold(false, |known, token| known | token.matches(shown))
+}

@@ -1,0 +1,122 @@
+//! One client's connection: its bytes in, its answers out.
+//!
+//! Reader and writer run in one task, so that a connection is woken once for both. What is read together goes to
+//! the core as one message; what waits to be sent is written together. Whatever a client does here, no other
+//! connection waits for it, and the core does not either: its buffers are bounded, its silence and its slowness
+//! have deadlines, and a frame that makes no sense costs at most this connection.
+
+mod greeting;
+mod reader;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use super::config::Token;
+use super::core::ToCore;
+use super::outbox::Outbox;
+use crate::protocol::{ErrorReply, RequestId, Response};
+use crate::replica::{ConnectionId, Input};
+use crate::types::{Millis, SessionSecret};
+
+use reader::{End, Reader};
+
+/// What every connection needs to know, the same for all.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// To the core thread.
+    pub(super) core: Sender<ToCore>,
+    /// Reads the wall clock, for PONG.
+    pub(super) wall: fn() -> Millis,
+    /// Who may connect; empty lets everybody.
+    pub(super) tokens: Vec<Token>,
+    /// Largest body, in bytes.
+    pub(super) body_bytes_max: usize,
+    /// Most requests that wait for their answer.
+    pub(super) in_flight_max: u32,
+    /// Most bytes that wait to be sent.
+    pub(super) output_bytes_max: usize,
+    /// For HELLO, and for a frame that was begun.
+    pub(super) frame_deadline: Duration,
+    /// A client that says nothing for so long is gone, and so is one that takes nothing of what is sent.
+    pub(super) silence_max: Duration,
+    /// Cancelled when the server stops: whoever has not said HELLO yet is sent away.
+    pub(super) stopping: CancellationToken,
+}
+
+/// A client is listened to for so long after the last word was sent to it, so that it reads that word before
+/// its own sending fails.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES_MAX: usize = 16 << 20;
+
+/// Serves one client until it leaves, breaks the rules, is cut off or is told that the server stops.
+pub(super) async fn serve(
+    mut stream: TcpStream,
+    connection: ConnectionId,
+    secret: SessionSecret,
+    terms: Arc<Terms>,
+) {
+    let (outbox, outgoing, gauge) = Outbox::new(terms.output_bytes_max);
+    let (input, output) = stream.split();
+    let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge);
+    let reading = async {
+        match reader.serve(secret).await {
+            End::Gone => outbox.cut(),
+            End::Refused(id, error) => {
+                debug!(connection = connection.0, %error, "refused");
+                // If that cuts it off, it is closed all the same.
+                let _ = outbox.send(vec![(id, Response::Error(error))]);
+                outbox.close();
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    let writing = writer::write(output, outgoing, &gauge, terms.silence_max);
+    let flushed = tokio::select! {
+        biased;
+        () = gauge.cut.cancelled() => false,
+        flushed = writing => flushed,
+        () = reading => false,
+    };
+    // The core passes this on once, and not at all for whoever was never announced.
+    let _ = terms.core.send(ToCore::Input(Input::Disconnected { connection }));
+    if flushed {
+        linger(&mut stream).await;
+    }
+    debug!(connection = connection.0, "closed");
+}
+
+/// Tells a client that there is no room for it.
+pub(super) async fn turn_away(mut stream: TcpStream, error: ErrorReply) {
+    let mut frame = BytesMut::new();
+    Response::Error(error).encode(RequestId(0), &mut frame);
+    if matches!(timeout(LINGER, stream.write_all(&frame)).await, Ok(Ok(()))) {
+        // Whether it hears the end of it is its own affair.
+        let _ = stream.shutdown().await;
+        linger(&mut stream).await;
+    }
+}
+
+/// Closing a socket while input waits in it resets the connection, and takes the last word back from the client.
+async fn linger(stream: &mut TcpStream) {
+    let drain = async {
+        let mut scratch = [0; 4096];
+        let mut left = LINGER_BYTES_MAX;
+        while let Ok(bytes @ 1..) = stream.read(&mut scratch).await {
+            left = left.saturating_sub(bytes);
+            if left == 0 {
+                break;
+            }
+        }
+    };
+    // Whoever goes on sending for longer is not owed more.
+    let _ = timeout(LINGER, drain).await;
+}

@@ -1,0 +1,226 @@
+//! From a client's bytes to requests for the core.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::tcp::ReadHalf;
+use tokio::time::{Instant, timeout};
+
+use super::super::core::ToCore;
+use super::super::outbox::{Gauge, Outbox};
+use super::Terms;
+use super::greeting;
+use crate::protocol::frame::frame_bytes_max;
+use crate::protocol::{ErrorCode, ErrorReply, Frame, FrameDecoder, Request, RequestId, Response};
+use crate::replica::{ConnectionId, Input};
+use crate::types::SessionSecret;
+use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
+
+/// Why nothing more is read.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The client, or the server's core, is gone: there is nobody to tell.
+    Gone,
+    /// The client is told this under this request id, then the connection is closed.
+    Refused(RequestId, ErrorReply),
+}
+
+/// The reading half of a connection.
+pub(super) struct Reader<'a> {
+    input: ReadHalf<'a>,
+    connection: ConnectionId,
+    terms: &'a Terms,
+    outbox: &'a Outbox,
+    gauge: &'a Gauge,
+    decoder: FrameDecoder,
+    buffer: BytesMut,
+    /// Room to make before a read; follows what comes.
+    read_bytes: usize,
+    /// When the first bytes of the frame that is not complete came.
+    frame_begun: Option<Instant>,
+}
+
+/// What was read together.
+#[derive(Default)]
+struct Batch {
+    requests: Vec<(RequestId, Request)>,
+    /// Answers that need no core: PONG, and errors of single frames.
+    answers: Vec<(RequestId, Response)>,
+}
+
+const READ_BYTES_MIN: usize = 4 << 10;
+const READ_BYTES_MAX: usize = 128 << 10;
+
+impl<'a> Reader<'a> {
+    /// A reader that has read nothing yet.
+    pub(super) fn new(
+        input: ReadHalf<'a>,
+        connection: ConnectionId,
+        terms: &'a Terms,
+        outbox: &'a Outbox,
+        gauge: &'a Gauge,
+    ) -> Self {
+        let before_hello = u32::try_from(FRAME_BYTES_MAX_BEFORE_HELLO).unwrap_or(u32::MAX);
+        Self {
+            input,
+            connection,
+            terms,
+            outbox,
+            gauge,
+            decoder: FrameDecoder::new(before_hello),
+            buffer: BytesMut::new(),
+            read_bytes: READ_BYTES_MIN,
+            frame_begun: None,
+        }
+    }
+
+    /// Hears the greeting, announces the client to the core, and hands over requests until there is an end.
+    pub(super) async fn serve(&mut self, secret: SessionSecret) -> End {
+        let Err(end) = self.converse(secret).await;
+        end
+    }
+
+    async fn converse(&mut self, secret: SessionSecret) -> Result<Infallible, End> {
+        let terms = self.terms;
+        let (id, hello) = tokio::select! {
+            hello = self.hello() => hello?,
+            () = terms.stopping.cancelled() => {
+                let error = ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect to it later");
+                return Err(End::Refused(RequestId(0), error));
+            }
+        };
+        self.decoder.set_frame_bytes_max(frame_bytes_max(self.terms.body_bytes_max));
+        let (connection, outbox) = (self.connection, self.outbox.clone());
+        self.tell(ToCore::Connected { connection, secret, outbox })?;
+        self.gauge.asked(1);
+        self.tell(ToCore::Input(Input::Requests { connection, requests: vec![(id, hello)] }))?;
+        loop {
+            let room = self.gauge.room(self.terms.in_flight_max);
+            if room == 0 {
+                self.gauge.wait_for_room(self.terms.in_flight_max).await;
+                // The client could not help it that its frame was left lying.
+                self.frame_begun = None;
+                continue;
+            }
+            if self.take_requests(room)? {
+                self.read(self.terms.silence_max).await?;
+            }
+        }
+    }
+
+    /// Waits for the first frame, which must be a HELLO that is acceptable.
+    async fn hello(&mut self) -> Result<(RequestId, Request), End> {
+        loop {
+            if let Some(frame) = self.next_frame()? {
+                let id = frame.header.id;
+                return greeting::check(&frame, self.terms)
+                    .map(|hello| (id, Request::Hello(hello)))
+                    .map_err(|error| End::Refused(id, error));
+            }
+            // Silence counts as a slow frame from the first moment on.
+            self.frame_begun.get_or_insert_with(Instant::now);
+            self.read(self.terms.frame_deadline).await?;
+        }
+    }
+
+    /// Decodes at most `room` frames and hands them over. Says whether more bytes are needed to go on.
+    fn take_requests(&mut self, room: u32) -> Result<bool, End> {
+        let mut batch = Batch::default();
+        let mut taken = 0;
+        let mut end = Ok(());
+        let mut starved = false;
+        while taken < room {
+            match self.next_frame() {
+                Ok(Some(frame)) => {
+                    taken += 1;
+                    self.sort(&frame, &mut batch);
+                }
+                Ok(None) => {
+                    starved = true;
+                    break;
+                }
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            }
+        }
+        self.gauge.asked(taken);
+        if !batch.requests.is_empty() {
+            let (connection, requests) = (self.connection, batch.requests);
+            self.tell(ToCore::Input(Input::Requests { connection, requests }))?;
+        }
+        if !batch.answers.is_empty() {
+            self.outbox.send(batch.answers).map_err(|_| End::Gone)?;
+        }
+        end.map(|()| starved)
+    }
+
+    fn sort(&self, frame: &Frame, batch: &mut Batch) {
+        let id = frame.header.id;
+        match Request::decode(frame, self.terms.body_bytes_max) {
+            Ok(Request::Ping) => batch.answers.push((id, Response::Pong { now: (self.terms.wall)() })),
+            Ok(request) => batch.requests.push((id, request)),
+            Err(error) => batch.answers.push((id, Response::Error(error.into()))),
+        }
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, End> {
+        match self.decoder.next(&mut self.buffer) {
+            Ok(Some(frame)) => {
+                self.frame_begun = None;
+                Ok(Some(frame))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => Err(End::Refused(error.id(), error.into())),
+        }
+    }
+
+    /// Reads what there is, or waits for it: at most `silence_max`, and not beyond the deadline of a frame that
+    /// was begun.
+    async fn read(&mut self, silence_max: Duration) -> Result<(), End> {
+        if !self.buffer.is_empty() {
+            self.frame_begun.get_or_insert_with(Instant::now);
+        }
+        let frame_left =
+            self.frame_begun.map(|begun| self.terms.frame_deadline.saturating_sub(begun.elapsed()));
+        let patience = frame_left.map_or(silence_max, |left| left.min(silence_max));
+        self.decoder.prepare(&mut self.buffer);
+        self.buffer.reserve(self.read_bytes);
+        match timeout(patience, self.input.read_buf(&mut self.buffer)).await {
+            Ok(Ok(bytes @ 1..)) => {
+                self.follow(bytes);
+                Ok(())
+            }
+            Ok(_) => Err(End::Gone),
+            Err(_) => Err(End::Refused(RequestId(0), self.too_slow())),
+        }
+    }
+
+    /// Reads more at a time from a client that sends much, and keeps no large buffer for one that does not.
+    fn follow(&mut self, bytes: usize) {
+        if bytes >= self.read_bytes {
+            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
+        } else if bytes < self.read_bytes / 4 {
+            self.read_bytes = (self.read_bytes / 2).max(READ_BYTES_MIN);
+        }
+    }
+
+    fn too_slow(&self) -> ErrorReply {
+        let message = if self.frame_begun.is_some() {
+            format!(
+                "a frame must be complete, and HELLO be said, within {} ms",
+                self.terms.frame_deadline.as_millis()
+            )
+        } else {
+            format!("nothing came for {} ms: send PING in time", self.terms.silence_max.as_millis())
+        };
+        ErrorReply::new(ErrorCode::Malformed, message)
+    }
+
+    fn tell(&self, message: ToCore) -> Result<(), End> {
+        self.terms.core.send(message).map_err(|_| End::Gone)
+    }
+}

@@ -1,0 +1,202 @@
+//! The core thread: it owns the replica, hands in what happened, and sends out what is to be done about it.
+//!
+//! It takes all inputs that wait before it asks for outputs, so the busier it is the larger its batches are. It
+//! never waits for a connection or for the disk; with nothing to do it sleeps until an input or the next
+//! deadline comes.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tracing::{debug, info, warn};
+
+use super::clock::Clock;
+use super::disk::ToDisk;
+use super::outbox::{CutOff, Outbox};
+use crate::protocol::{RequestId, Response};
+use crate::replica::{ConnectionId, Input, Notice, Output, Replica};
+use crate::types::SessionSecret;
+
+/// What the core thread is told.
+#[derive(Debug)]
+pub(super) enum ToCore {
+    /// A client has said a valid HELLO.
+    Connected {
+        /// Who.
+        connection: ConnectionId,
+        /// Random bytes, should it open a session.
+        secret: SessionSecret,
+        /// The way to it.
+        outbox: Outbox,
+    },
+    /// Whatever else the replica is to know.
+    Input(Input),
+    /// End now. Nothing that is not durable yet will be.
+    Abort,
+}
+
+/// The core thread's own state.
+pub(super) struct Core {
+    replica: Replica,
+    outboxes: BTreeMap<ConnectionId, Outbox>,
+    disk: Sender<ToDisk>,
+    clock: Clock,
+    /// Told once, when requests are taken.
+    serving: Option<oneshot::Sender<()>>,
+}
+
+/// What is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    GoOn,
+    Stopped,
+    Aborted,
+}
+
+/// Inputs handled before outputs are asked for: a bound on how long the first of them waits.
+const INPUTS_PER_POLL_MAX: usize = 1024;
+
+impl Core {
+    /// A core over a replica that was started.
+    pub(super) fn new(
+        replica: Replica,
+        disk: Sender<ToDisk>,
+        clock: Clock,
+        serving: oneshot::Sender<()>,
+    ) -> Self {
+        Self { replica, outboxes: BTreeMap::new(), disk, clock, serving: Some(serving) }
+    }
+
+    /// Runs until the replica has stopped, or until it is told to abort.
+    pub(super) fn run(mut self, inputs: &Receiver<ToCore>) {
+        let mut outputs = Vec::new();
+        let last = loop {
+            // First of all: a replica that starts has something to do.
+            let turn = self.turn(&mut outputs);
+            if turn != Turn::GoOn {
+                break turn;
+            }
+            let turn = self.wait(inputs);
+            if turn != Turn::GoOn {
+                break turn;
+            }
+        };
+        // Whoever connected in the meantime hears of the end like the others.
+        for late in inputs.try_iter() {
+            if let ToCore::Connected { connection, outbox, .. } = late {
+                self.outboxes.insert(connection, outbox);
+            }
+        }
+        let farewell: fn(&Outbox) = if last == Turn::Stopped { Outbox::close } else { Outbox::cut };
+        self.outboxes.values().for_each(farewell);
+        // A disk thread that is gone has failed, and says so itself.
+        let _ = self.disk.send(ToDisk::Finish);
+    }
+
+    /// Waits for an input or the next deadline, then handles every input that waits.
+    fn wait(&mut self, inputs: &Receiver<ToCore>) -> Turn {
+        let wake = Duration::from_micros(self.replica.next_wake_us());
+        let mut next = match inputs.recv_timeout(wake.saturating_sub(self.clock.elapsed())) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) => return Turn::GoOn,
+            Err(RecvTimeoutError::Disconnected) => return Turn::Aborted,
+        };
+        let now = self.clock.now();
+        let mut left = INPUTS_PER_POLL_MAX;
+        while let Some(input) = next {
+            match input {
+                ToCore::Abort => return Turn::Aborted,
+                ToCore::Connected { connection, secret, outbox } => {
+                    self.outboxes.insert(connection, outbox);
+                    self.replica.handle(now, Input::Connected { connection, secret });
+                }
+                // Once per connection: one that was cut off has been reported already.
+                ToCore::Input(Input::Disconnected { connection })
+                    if self.outboxes.remove(&connection).is_none() => {}
+                ToCore::Input(Input::Requests { connection, .. })
+                    if !self.outboxes.contains_key(&connection) => {}
+                ToCore::Input(input) => self.replica.handle(now, input),
+            }
+            left -= 1;
+            next = if left == 0 { None } else { inputs.try_recv().ok() };
+        }
+        Turn::GoOn
+    }
+
+    /// Asks for outputs and carries them out, until there are none.
+    fn turn(&mut self, outputs: &mut Vec<Output>) -> Turn {
+        loop {
+            self.replica.poll(self.clock.now(), outputs);
+            if outputs.is_empty() {
+                return Turn::GoOn;
+            }
+            let mut stopped = false;
+            let mut cut_off = Vec::new();
+            for output in outputs.drain(..) {
+                match output {
+                    Output::Send { connection, responses } => {
+                        if self.send(connection, responses).is_err() {
+                            cut_off.push(connection);
+                        }
+                    }
+                    Output::Persist(order) => {
+                        // As above: its failure reaches this thread as `Abort`.
+                        let _ = self.disk.send(ToDisk::Persist(order));
+                    }
+                    Output::Close { connection } => {
+                        if let Some(outbox) = self.outboxes.get(&connection) {
+                            outbox.close();
+                        }
+                    }
+                    Output::Notice(notice) => self.notice(&notice),
+                    Output::Stopped => stopped = true,
+                }
+            }
+            if stopped {
+                return Turn::Stopped;
+            }
+            if cut_off.is_empty() {
+                return Turn::GoOn;
+            }
+            let now = self.clock.now();
+            for connection in cut_off {
+                self.outboxes.remove(&connection);
+                self.replica.handle(now, Input::Disconnected { connection });
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        connection: ConnectionId,
+        responses: Vec<(RequestId, Response)>,
+    ) -> Result<(), CutOff> {
+        let Some(outbox) = self.outboxes.get(&connection) else { return Ok(()) };
+        outbox.send(responses).inspect_err(|CutOff| {
+            debug!(
+                connection = connection.0,
+                "cut off: the client is gone, or does not read what it asked for"
+            );
+        })
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Leading { term } => {
+                info!(term, "leading");
+                if let Some(serving) = self.serving.take() {
+                    // A start that was given up listens no longer.
+                    let _ = serving.send(());
+                }
+            }
+            Notice::Following { term } => info!(term, "no longer leading"),
+            Notice::ClockStepped { by_ms } => {
+                warn!(
+                    by_ms,
+                    "the wall clock was set: absolute due times follow it, delays and leases do not"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The disk thread: the only one that writes. It takes every order that waits, makes them durable together, and
+//! tells the core. The first write or sync that fails is its last act.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::clock::Clock;
+use super::core::ToCore;
+use crate::replica::{Input, PersistOrder};
+use crate::storage::{PersistBatch, Storage, StorageError};
+
+/// What the disk thread is asked to do.
+#[derive(Debug)]
+pub(super) enum ToDisk {
+    /// Make this durable.
+    Persist(PersistOrder),
+    /// Everything asked for before is all there will be.
+    Finish,
+}
+
+/// The disk thread's own state.
+pub(super) struct Disk<S> {
+    storage: S,
+    core: Sender<ToCore>,
+    clock: Clock,
+    space: SpaceWatch,
+    /// When the watermark is to be written, if it lags.
+    watermark_due: Option<Duration>,
+    slow: SlowCommits,
+}
+
+/// Orders stop being gathered when they hold so many bytes: storage syncs that often anyway.
+const MERGED_BYTES_MAX: usize = 1 << 20;
+const WATERMARK_EVERY: Duration = Duration::from_millis(100);
+const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
+
+impl<S: Storage> Disk<S> {
+    /// A disk thread over `storage` that reports to `core`, and keeps `free_min_bytes` of the device free.
+    pub(super) fn new(storage: S, core: Sender<ToCore>, clock: Clock, free_min_bytes: u64) -> Self {
+        let space = SpaceWatch { free_min_bytes, low: false, next_check: clock.elapsed() };
+        Self { storage, core, clock, space, watermark_due: None, slow: SlowCommits::default() }
+    }
+
+    /// Carries out orders until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
+    /// closed when this returns.
+    pub(super) fn run(mut self, orders: &Receiver<ToDisk>) -> Result<(), StorageError> {
+        loop {
+            self.watch_space()?;
+            let order = match orders.recv_timeout(self.idle_time()) {
+                Ok(ToDisk::Persist(order)) => Some(order),
+                Ok(ToDisk::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => None,
+            };
+            let mut finish = false;
+            if let Some(order) = order {
+                finish = self.persist(order, orders)?;
+            }
+            self.write_watermark_if_due()?;
+            if finish {
+                break;
+            }
+        }
+        self.storage.write_watermark()
+    }
+
+    /// Makes `first` and what waits behind it durable. Says whether the end came with it.
+    fn persist(&mut self, first: PersistOrder, orders: &Receiver<ToDisk>) -> Result<bool, StorageError> {
+        let mut merged = first;
+        let mut bytes = data_bytes(&merged.batch);
+        let mut finish = false;
+        while bytes < MERGED_BYTES_MAX && !finish {
+            match orders.try_recv() {
+                Ok(ToDisk::Persist(order)) => {
+                    bytes += data_bytes(&order.batch);
+                    merge(&mut merged, order);
+                }
+                Ok(ToDisk::Finish) => finish = true,
+                Err(_) => break,
+            }
+        }
+        let begun = self.clock.elapsed();
+        self.storage.persist(&merged.batch)?;
+        let ended = self.clock.elapsed();
+        self.slow.note(ended, ended.saturating_sub(begun), bytes);
+        self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
+        self.tell(Input::Persisted { number: merged.number });
+        Ok(finish)
+    }
+
+    fn write_watermark_if_due(&mut self) -> Result<(), StorageError> {
+        if self.watermark_due.is_some_and(|due| due <= self.clock.elapsed()) {
+            self.storage.write_watermark()?;
+            self.watermark_due = None;
+        }
+        Ok(())
+    }
+
+    fn watch_space(&mut self) -> Result<(), StorageError> {
+        let now = self.clock.elapsed();
+        if self.space.free_min_bytes == 0 || now < self.space.next_check {
+            return Ok(());
+        }
+        self.space.next_check = now + SPACE_CHECK_EVERY;
+        let free_bytes = self.storage.free_bytes()?;
+        if let Some(low) = self.space.turned(free_bytes) {
+            let free_min_bytes = self.space.free_min_bytes;
+            if low {
+                warn!(free_bytes, free_min_bytes, "the disk is nearly full: pushes are refused");
+            } else {
+                warn!(free_bytes, free_min_bytes, "the disk has space again: pushes are accepted");
+            }
+            self.tell(Input::DiskLow(low));
+        }
+        Ok(())
+    }
+
+    /// How long there is nothing to do unless an order comes.
+    fn idle_time(&self) -> Duration {
+        let now = self.clock.elapsed();
+        let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
+        self.watermark_due.map_or(check, |due| due.min(check)).saturating_sub(now)
+    }
+
+    fn tell(&self, input: Input) {
+        // A core that is gone has nobody left to answer.
+        let _ = self.core.send(ToCore::Input(input));
+    }
+}
+
+/// Adds `later` to `merged` so that carrying out the result is carrying out one after the other.
+fn merge(merged: &mut PersistOrder, later: PersistOrder) {
+    let PersistBatch { vote, entries, commit } = later.batch;
+    merged.number = later.number;
+    merged.batch.vote = vote.or(merged.batch.vote);
+    merged.batch.commit = merged.batch.commit.max(commit);
+    if let Some(first) = entries.first() {
+        // The later order may take back the end of the log: what it overwrites need not be written.
+        let kept = merged.batch.entries.partition_point(|entry| entry.index < first.index);
+        merged.batch.entries.truncate(kept);
+    }
+    merged.batch.entries.extend(entries);
+}
+
+fn data_bytes(batch: &PersistBatch) -> usize {
+    batch.entries.iter().map(|entry| entry.data.len()).sum()
+}
+
+/// Tells a disk that is nearly full from one that is not, without wavering between the two.
+struct SpaceWatch {
+    free_min_bytes: u64,
+    low: bool,
+    next_check: Duration,
+}
+
+impl SpaceWatch {
+    /// The new state, if `free_bytes` changes it.
+    fn turned(&mut self, free_bytes: u64) -> Option<bool> {
+        let enough_bytes = self.free_min_bytes.saturating_add(self.free_min_bytes / 8);
+        let low = if self.low { free_bytes < enough_bytes } else { free_bytes < self.free_min_bytes };
+        (low != self.low).then(|| {
+            self.low = low;
+            low
+        })
+    }
+}
+
+/// Logs commits that take long, but not each of them.
+#[derive(Default)]
+struct SlowCommits {
+    since_last_line: u64,
+    next_line: Duration,
+}
+
+impl SlowCommits {
+    const SLOW: Duration = Duration::from_millis(200);
+    const LINE_EVERY: Duration = Duration::from_secs(10);
+
+    fn note(&mut self, now: Duration, took: Duration, bytes: usize) {
+        if took < Self::SLOW {
+            return;
+        }
+        self.since_last_line += 1;
+        if now >= self.next_line {
+            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            warn!(took_ms, bytes, commits = self.since_last_line, "the disk is slow to sync");
+            *self = Self { since_last_line: 0, next_line: now + Self::LINE_EVERY };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::mpsc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::storage::{EntryKind, LogEntry, Vote};
+
+    /// Passes on which entries it was asked to make durable together, and fails once it has done so often enough.
+    struct Notebook {
+        pages: Sender<Vec<u64>>,
+        persists_left: usize,
+    }
+
+    impl Storage for Notebook {
+        fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
+            let Some(left) = self.persists_left.checked_sub(1) else {
+                let source = io::Error::from(io::ErrorKind::StorageFull);
+                return Err(StorageError::Io { action: "write", path: "log".into(), source });
+            };
+            self.persists_left = left;
+            self.note(batch.entries.iter().map(|entry| entry.index).collect());
+            Ok(())
+        }
+
+        fn write_watermark(&mut self) -> Result<(), StorageError> {
+            self.note(vec![]);
+            Ok(())
+        }
+
+        fn replay(
+            &mut self,
+            _first: u64,
+            _visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+        ) -> Result<(), StorageError> {
+            Ok(())
+        }
+
+        fn free_bytes(&self) -> Result<u64, StorageError> {
+            Ok(u64::MAX)
+        }
+    }
+
+    impl Notebook {
+        fn note(&self, page: Vec<u64>) {
+            self.pages.send(page).expect("the test listens");
+        }
+    }
+
+    /// Runs a disk thread over these orders: how it ended, what was written, what the core was told.
+    fn run(persists_left: usize, orders: Vec<PersistOrder>) -> (bool, Vec<Vec<u64>>, Vec<u64>) {
+        let (pages, written) = mpsc::channel();
+        let (core, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
+        for order in orders {
+            sender.send(ToDisk::Persist(order)).expect("open");
+        }
+        sender.send(ToDisk::Finish).expect("open");
+        let disk = Disk::new(Notebook { pages, persists_left }, core, Clock::start(), 1);
+        let good = disk.run(&receiver).is_ok();
+        let persisted = told.iter().map(|message| match message {
+            ToCore::Input(Input::Persisted { number }) => number,
+            other => panic!("{other:?}"),
+        });
+        (good, written.iter().collect(), persisted.collect())
+    }
+
+    fn order(number: u64, indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> PersistOrder {
+        let entries = indices
+            .map(|index| LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::new() })
+            .collect();
+        PersistOrder { number, batch: PersistBatch { vote: None, entries, commit } }
+    }
+
+    #[test]
+    fn all_that_waits_is_written_together_and_the_watermark_at_the_end() {
+        let orders = vec![order(1, 1..=2, 1, 0), order(2, 3..=3, 1, 2), order(3, 4..=6, 1, 3)];
+        assert_eq!(run(9, orders), (true, vec![vec![1, 2, 3, 4, 5, 6], vec![]], vec![3]));
+    }
+
+    #[test]
+    fn large_orders_are_not_gathered_without_end() {
+        let large = |number: u64| {
+            let mut order = order(number, number..=number, 1, 0);
+            order
+                .batch
+                .entries
+                .iter_mut()
+                .for_each(|entry| entry.data = vec![0; MERGED_BYTES_MAX / 2].into());
+            order
+        };
+        let (good, written, told) = run(9, (1..=5).map(large).collect());
+        assert_eq!((good, told), (true, vec![2, 4, 5]));
+        assert_eq!(written, [vec![1, 2], vec![3, 4], vec![5], vec![]]);
+    }
+
+    #[test]
+    fn the_first_failure_is_the_end() {
+        let (good, written, told) = run(0, vec![order(1, 1..=1, 1, 0)]);
+        assert_eq!((good, written, told), (false, vec![], vec![]), "nothing is written or told after it");
+    }
+
+    #[test]
+    fn merged_orders_leave_the_log_that_they_leave_one_by_one() {
+        let mut merged = order(1, 5..=7, 1, 4);
+        merge(&mut merged, order(2, 8..=8, 1, 7));
+        let mut overwrite = order(3, 7..=9, 2, 6);
+        overwrite.batch.vote = Some(Vote { term: 2, vote: 1 });
+        merge(&mut merged, overwrite);
+        let nothing_new = PersistBatch { commit: 9, ..PersistBatch::default() };
+        merge(&mut merged, PersistOrder { number: 4, batch: nothing_new });
+        let log: Vec<_> = merged.batch.entries.iter().map(|entry| (entry.index, entry.term)).collect();
+        assert_eq!(log, [(5, 1), (6, 1), (7, 2), (8, 2), (9, 2)]);
+        assert_eq!((merged.number, merged.batch.commit), (4, 9));
+        assert_eq!(merged.batch.vote, Some(Vote { term: 2, vote: 1 }));
+        merge(&mut merged, order(5, 3..=3, 3, 9));
+        assert_eq!(merged.batch.entries.iter().map(|entry| entry.index).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn space_does_not_waver_at_the_limit() {
+        let mut space = SpaceWatch { free_min_bytes: 800, low: false, next_check: Duration::ZERO };
+        let turns = [900, 799, 800, 899, 900, 800, 799].map(|free_bytes| space.turned(free_bytes));
+        assert_eq!(turns, [None, Some(true), None, None, Some(false), None, Some(true)]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Takes connections in, as many as there is room for, and turns the others away with a word.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::{debug, warn};
+
+use super::connection::{self, Terms};
+use super::entropy;
+use crate::protocol::{ErrorCode, ErrorReply};
+use crate::replica::ConnectionId;
+use crate::types::SessionSecret;
+
+/// Connections that the system keeps waiting while the server is busy taking others in.
+const BACKLOG: u32 = 1024;
+/// Clients that are being turned away at a time; beyond it they are closed without a word.
+const TURNED_AWAY_MAX: usize = 64;
+/// After an error that will not pass at once, such as no free file descriptor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// An address that is taken, but not listened on yet: clients come in when the queue is there.
+#[derive(Debug)]
+pub(super) struct Reserved(TcpSocket);
+
+/// Takes the address `host:port`.
+pub(super) async fn reserve(address: &str) -> io::Result<Reserved> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in lookup_host(address).await? {
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // A server that restarts finds connections of its predecessor that the system has not forgotten yet.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address) {
+            Ok(()) => return Ok(Reserved(socket)),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+impl Reserved {
+    /// The address, with the port that the system chose if it was to.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    /// Lets clients come.
+    pub(super) fn listen(self) -> io::Result<TcpListener> {
+        self.0.listen(BACKLOG)
+    }
+}
+
+/// Accepts until the server stops. Every connection holds one permit of `room` until it is closed.
+pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, terms: Arc<Terms>) {
+    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let mut next = 0;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = terms.stopping.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                next += 1;
+                debug!(connection = next, %peer, "connected");
+                if let Ok(permit) = room.clone().try_acquire_owned() {
+                    welcome(stream, ConnectionId(next), permit, terms.clone());
+                } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
+                    turn_away(stream, permit);
+                }
+            }
+            Err(error) => {
+                warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn welcome(stream: TcpStream, connection: ConnectionId, permit: OwnedSemaphorePermit, terms: Arc<Terms>) {
+    // Answers are gathered before they are written: waiting for more would only delay them.
+    if let Err(error) = stream.set_nodelay(true) {
+        debug!(connection = connection.0, %error, "gone before it was served");
+        return;
+    }
+    let secret = match entropy::draw() {
+        Ok(bytes) => SessionSecret(bytes),
+        Err(error) => {
+            warn!(%error, "a connection is refused");
+            return;
+        }
+    };
+    tokio::spawn(async move {
+        connection::serve(stream, connection, secret, terms).await;
+        drop(permit);
+    });
+}
+
+fn turn_away(stream: TcpStream, permit: OwnedSemaphorePermit) {
+    let message = "the server has as many connections as it may have: try again, or raise connections_max";
+    let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
+    tokio::spawn(async move {
+        connection::turn_away(stream, error).await;
+        drop(permit);
+    });
+}

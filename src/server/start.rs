@@ -1,0 +1,69 @@
+//! From a data directory to a replica that can run: what the disk remembers, replayed.
+
+use std::net::SocketAddr;
+
+use tracing::info;
+
+use super::clock::Clock;
+use super::config::Config;
+use super::{ServerError, entropy};
+use crate::replica::{Recovery, Replica, ReplicaConfig};
+use crate::storage::{DiskStorage, OpenOptions, Storage};
+
+/// Opens the data directory, or founds it, and replays its log. Blocks: for the disk, and in long queues for
+/// seconds.
+pub(super) fn recover(
+    config: &Config,
+    address: SocketAddr,
+    clock: Clock,
+) -> Result<(DiskStorage, Recovery), ServerError> {
+    let begun = clock.elapsed();
+    let mut storage = DiskStorage::open(&OpenOptions {
+        path: config.data.clone(),
+        node: config.node,
+        // Used only if there is nothing yet.
+        cluster_id: entropy::draw()?,
+        storage_id: entropy::draw()?,
+    })?;
+    let recovered = storage.recovered();
+    let mut recovery = Replica::recover(replica_config(config, address, storage.cluster_id())?, recovered);
+    let mut refused = None;
+    storage.replay(recovered.first_index, &mut |entry| {
+        if refused.is_none() {
+            refused = recovery.replay(entry).err();
+        }
+        Ok(())
+    })?;
+    if let Some(refused) = refused {
+        return Err(ServerError::Replay { data: config.data.clone(), source: refused });
+    }
+    let took_ms = u64::try_from(clock.elapsed().saturating_sub(begun).as_millis()).unwrap_or(u64::MAX);
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        data = %config.data.display(),
+        index = recovered.last_index,
+        jobs = recovery.jobs(),
+        took_ms,
+        "recovered"
+    );
+    Ok((storage, recovery))
+}
+
+fn replica_config(
+    config: &Config,
+    address: SocketAddr,
+    cluster_id: [u8; 16],
+) -> Result<ReplicaConfig, ServerError> {
+    Ok(ReplicaConfig {
+        node: config.node,
+        cluster_id,
+        entropy: entropy::draw()?,
+        server_name: config.server_name.clone(),
+        client_address: config.client_address.clone().unwrap_or_else(|| address.to_string()),
+        body_bytes_max: config.body_bytes_max,
+        heartbeat_ms: config.heartbeat_ms,
+        session_grace_ms: config.session_grace_ms,
+        in_flight_max: config.in_flight_max,
+        uncommitted_bytes_max: config.uncommitted_bytes_max,
+    })
+}

@@ -1,0 +1,312 @@
+//! Every client command, for real: the binary against a server process.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use std::io::{Read as _, Write as _};
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use super::server_rig::{Process, adjourn};
+
+/// A server and the directory that it lives in.
+struct Rig {
+    server: Process,
+    _data: tempfile::TempDir,
+}
+
+/// What a command printed and how it ended.
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    errors: String,
+}
+
+impl Rig {
+    fn start() -> Self {
+        let data = tempfile::tempdir().expect("a directory");
+        Self { server: Process::start(data.path(), &[]), _data: data }
+    }
+
+    /// Runs a command to its end.
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Ended {
+        let mut command = adjourn(arguments);
+        command.env("ADJOURN_SERVER", self.server.address.to_string());
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("the binary");
+        let mut stdin = child.stdin.take().expect("piped");
+        let input = input.to_owned();
+        // The command may end before it has read everything.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+        writer.join().expect("written");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        Ended { code: status.code(), out: text(stdout), errors: text(stderr) }
+    }
+
+    /// The output of a command that must succeed without a word on standard error.
+    fn ok(&self, arguments: &[&str]) -> String {
+        self.ok_with(arguments, b"")
+    }
+
+    fn ok_with(&self, arguments: &[&str], input: &[u8]) -> String {
+        let ended = self.run(arguments, input);
+        assert_eq!((ended.code, ended.errors.as_str()), (Some(0), ""), "{arguments:?}");
+        ended.out
+    }
+
+    /// The one JSON object that a command prints.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let out = self.ok(arguments);
+        assert_eq!(out.lines().count(), 1, "{arguments:?}: {out}");
+        serde_json::from_str(&out).expect("JSON")
+    }
+
+    /// Checks that a command fails with `code` and says `expected`.
+    fn fails(&self, arguments: &[&str], code: i32, expected: &str) {
+        let ended = self.run(arguments, b"");
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.errors);
+        assert!(ended.errors.contains(expected), "{arguments:?}: {}", ended.errors);
+        assert_eq!(ended.out, "", "{arguments:?}");
+    }
+
+    fn push(&self, arguments: &[&str]) -> u64 {
+        let out = self.ok(&[&["push"], arguments].concat());
+        out.strip_suffix('\n').and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("no id: {out:?}"))
+    }
+
+    fn lease(&self, topic: &str) -> String {
+        self.json(&["reserve", topic])["lease"].as_str().expect("a lease").to_owned()
+    }
+}
+
+#[test]
+fn a_job_goes_from_push_to_finish() {
+    let rig = Rig::start();
+    let id = rig.push(&[
+        "orders",
+        "close",
+        "--key",
+        "order 17",
+        "--header",
+        "a=b",
+        "--priority",
+        "7",
+        "--ttr",
+        "90s",
+    ]);
+    let job = rig.json(&["reserve", "orders", "--wait", "30s"]);
+    assert_eq!(job["id"], json!(id));
+    let lease = job["lease"].as_str().expect("a lease");
+    assert!(lease.starts_with(&format!("{id}-")), "{lease}");
+    for (field, expected) in [
+        ("topic", json!("orders")),
+        ("key", json!("order 17")),
+        ("priority", json!(7)),
+        ("attempts", json!(1)),
+        ("headers", json!({"a": "b"})),
+        ("body", json!("close")),
+    ] {
+        assert_eq!(job[field], expected, "{field}");
+    }
+    let left_ms = job["ttr_left_ms"].as_u64().expect("a number");
+    assert!((1..=90_000).contains(&left_ms), "{left_ms}");
+    let due = job["due"].as_str().expect("a text");
+    assert!(due.ends_with('Z') && due.len() == "2026-01-01T00:00:00.000Z".len(), "{due}");
+
+    assert_eq!(rig.ok(&["finish", lease]), "");
+    assert_eq!(rig.ok(&["finish", lease]), "", "a repeated finish answers as the first did");
+    rig.fails(&["get", "--id", &id.to_string()], 3, "NOT_FOUND");
+    let stats = rig.json(&["stats", "--json"]);
+    for counts in [&stats, &stats["topics"]["orders"]] {
+        for (field, expected) in [
+            ("pushed", 1),
+            ("finished", 1),
+            ("delayed", 0),
+            ("ready", 0),
+            ("reserved", 0),
+            ("buried", 0),
+            ("oldest_ready_ms", 0),
+        ] {
+            assert_eq!(counts[field], json!(expected), "{field} in {stats}");
+        }
+    }
+}
+
+#[test]
+fn nothing_to_reserve_has_its_own_exit_code() {
+    let rig = Rig::start();
+    rig.push(&["later", "body", "--delay", "1h"]);
+    rig.fails(&["reserve", "later"], 3, "nothing to reserve");
+    rig.fails(&["reserve", "later", "elsewhere", "--wait", "10ms"], 3, "nothing to reserve");
+    rig.fails(&["peek", "elsewhere"], 3, "NOT_FOUND");
+}
+
+#[test]
+fn a_key_finds_its_job() {
+    let rig = Rig::start();
+    let push = ["orders", "--key", "k", "--delay", "1h"];
+    let by_key = ["--topic", "orders", "--key", "k"];
+    let with = |command: &[&'static str]| -> Vec<&str> { [&command[..1], &by_key, &command[1..]].concat() };
+
+    let first = rig.push(&push);
+    rig.fails(&[&["push"], &push[..]].concat(), 1, &format!("(job {first})"));
+    assert_eq!(rig.push(&[&push[..], &["--if-exists", "keep"]].concat()), first);
+    let second = rig.push(&[&push[..], &["--if-exists", "replace"]].concat());
+    assert!(second > first);
+
+    let job = rig.json(&with(&["get"]));
+    assert_eq!((&job["id"], &job["state"], &job["body"]), (&json!(second), &json!("delayed"), &json!("")));
+    let moved = rig.json(&with(&["reschedule", "--at", "2100-01-01T00:00:00+01:00"]));
+    assert_eq!(moved, json!({"id": second, "state": "delayed", "due": "2099-12-31T23:00:00.000Z"}));
+    assert_eq!(rig.json(&with(&["get"]))["due"], moved["due"]);
+    assert_eq!(rig.json(&with(&["run-now"]))["state"], json!("ready"));
+    assert_eq!(rig.json(&["peek", "orders"])["id"], json!(second));
+    rig.fails(&with(&["kick"]), 1, "WRONG_STATE");
+    rig.fails(&["push", "orders", "--delay", "2h", "--expires", "1h"], 1, "EXPIRES_BEFORE_DUE");
+    assert_eq!(rig.json(&with(&["reschedule", "--delay", "1h"]))["state"], json!("delayed"));
+    assert_eq!(rig.json(&["delete", "--id", &second.to_string()])["state"], json!("delayed"));
+    rig.fails(&with(&["get"]), 3, "NOT_FOUND");
+}
+
+#[test]
+fn leases_are_settled_from_other_processes() {
+    let rig = Rig::start();
+    let id = rig.push(&["work", "body"]).to_string();
+    let lease = rig.lease("work");
+    assert_eq!(rig.ok(&["touch", &lease, "--ttr", "5m"]), "");
+    let left_ms = rig.json(&["get", "--id", &id])["ttr_left_ms"].as_u64().expect("a number");
+    assert!((60_001..=300_000).contains(&left_ms), "{left_ms}");
+
+    assert_eq!(rig.ok(&["release", &lease, "--delay", "1h"]), "");
+    rig.fails(&["finish", &lease], 1, &format!("{lease}: STALE_LEASE"));
+    assert_eq!(rig.json(&["get", "--id", &id])["state"], json!("delayed"));
+    rig.json(&["run-now", "--id", &id]);
+    let lease = rig.lease("work");
+    assert_eq!(rig.ok(&["release", &lease]), "");
+    let lease = rig.lease("work");
+
+    assert_eq!(rig.ok(&["bury", &lease]), "");
+    let job = rig.json(&["get", "--id", &id]);
+    assert_eq!((&job["state"], &job["attempts"]), (&json!("buried"), &json!(3)));
+    assert_eq!(job["buried"], json!("buried by a consumer"));
+    assert_eq!(rig.json(&["kick", "--id", &id])["state"], json!("ready"));
+    let lease = rig.lease("work");
+    rig.fails(&["finish", "999999-1", &lease, "999999-2"], 1, "999999-2: ");
+    rig.fails(&["get", "--id", &id], 3, "NOT_FOUND");
+}
+
+#[test]
+fn a_job_that_fails_too_often_is_buried() {
+    let rig = Rig::start();
+    let id = rig.push(&["work", "--attempts", "2", "--backoff", "0s"]).to_string();
+    for _ in 0..2 {
+        let lease =
+            rig.json(&["reserve", "work", "--wait", "30s"])["lease"].as_str().expect("a lease").to_owned();
+        rig.ok(&["release", &lease]);
+    }
+    let job = rig.json(&["get", "--id", &id]);
+    assert_eq!((&job["state"], &job["buried"]), (&json!("buried"), &json!("attempts used up")));
+    assert_eq!((&job["attempts_max"], &job["backoff"]), (&json!(2), &json!("0s")));
+}
+
+#[test]
+fn bodies_are_any_bytes() {
+    let rig = Rig::start();
+    rig.ok_with(&["push", "files", "-"], b"\xff\x00\n");
+    let job = rig.json(&["reserve", "files"]);
+    assert_eq!((&job["body_base64"], job.get("body")), (&json!("/wAK"), None));
+    rig.ok_with(&["push", "files", "-"], "käse\n".as_bytes());
+    assert_eq!(rig.json(&["reserve", "files"])["body"], json!("käse\n"));
+    let large = rig.run(&["push", "files", "-"], &vec![b'x'; (1 << 20) + 1]);
+    assert_eq!(large.code, Some(1), "{}", large.errors);
+    assert!(large.errors.contains("TOO_LARGE"), "{}", large.errors);
+}
+
+#[test]
+fn ten_thousand_lines_keep_their_order() {
+    let rig = Rig::start();
+    let lines: Vec<String> = (0..10_000).map(|number| format!("line {number}")).collect();
+    let out = rig.ok_with(&["push", "lines", "--lines"], lines.join("\n").as_bytes());
+    let ids: Vec<u64> = out.lines().map(|line| line.parse().expect("an id")).collect();
+    assert_eq!(ids.len(), lines.len());
+    assert!(ids.is_sorted_by(|one, next| one < next));
+
+    let mut taken = Vec::new();
+    while taken.len() < lines.len() {
+        let out = rig.ok(&["reserve", "lines", "--max", "1024", "--wait", "30s"]);
+        taken.extend(out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")));
+    }
+    let bodies = taken.iter().map(|job| job["body"].as_str().expect("a body"));
+    assert!(bodies.eq(lines.iter().map(String::as_str)));
+    let leases: Vec<&str> = taken.iter().map(|job| job["lease"].as_str().expect("a lease")).collect();
+    assert_eq!(rig.ok(&[&["finish"], leases.as_slice()].concat()), "");
+    assert_eq!(rig.json(&["stats", "--json"])["finished"], json!(10_000));
+}
+
+#[test]
+fn a_refused_line_leaves_its_place() {
+    let rig = Rig::start();
+    let input = format!("one\n{}\nthree\n", "x".repeat((1 << 20) + 1));
+    let ended = rig.run(&["push", "lines", "--lines"], input.as_bytes());
+    let lines: Vec<&str> = ended.out.lines().collect();
+    assert_eq!((ended.code, lines.len(), lines[1]), (Some(1), 3, "-"), "{}", ended.errors);
+    assert!(ended.errors.contains("line 2: TOO_LARGE"), "{}", ended.errors);
+    assert_eq!(rig.json(&["stats", "--json"])["pushed"], json!(2));
+}
+
+#[test]
+fn a_paused_topic_gives_nothing() {
+    let rig = Rig::start();
+    rig.push(&["work"]);
+    assert_eq!(rig.ok(&["pause", "work"]), "");
+    rig.fails(&["reserve", "work"], 3, "PAUSED");
+    let topics = rig.ok(&["topics"]);
+    assert!(topics.contains("work (paused)"), "{topics}");
+    assert_eq!(rig.json(&["topics", "--json"])["paused"], json!(true));
+    assert_eq!(rig.ok(&["resume", "work"]), "");
+    rig.lease("work");
+    let table = rig.ok(&["stats"]);
+    assert!(table.contains("\nTOPIC ") && table.contains("\n(all) "), "{table}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let rig = Rig::start();
+    for (arguments, input) in [(&["push", "work", "--lines"][..], &b"a\nb\nc\n"[..]), (&["stats"], b"")] {
+        let mut command = adjourn(arguments);
+        command.env("ADJOURN_SERVER", rig.server.address.to_string());
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("the binary");
+        drop(child.stdout.take());
+        child.stdin.take().expect("piped").write_all(input).expect("written");
+        let mut errors = String::new();
+        child.stderr.take().expect("piped").read_to_string(&mut errors).expect("text");
+        assert_eq!((child.wait().expect("it ends").code(), errors.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    assert_eq!(rig.json(&["stats", "--json"])["pushed"], json!(3), "the lines are pushed nevertheless");
+}
+
+#[test]
+fn benches_report_what_they_did() {
+    let rig = Rig::start();
+    let shape = ["--connections", "2", "--body", "100", "--topic", "measured", "--json"];
+    let bench = |arguments: &[&str]| {
+        let ended = rig.run(&[&["bench"], arguments, &shape].concat(), b"");
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.errors);
+        let report: Value = serde_json::from_str(&ended.out).expect("JSON");
+        assert_eq!(report["errors"], json!({}), "{report}");
+        assert!(report["per_second"].as_u64() > Some(0), "{report}");
+        assert!(report["latency_ms"]["p99"].as_f64() <= report["latency_ms"]["max"].as_f64(), "{report}");
+        report
+    };
+    let late = bench(&["late", "--jobs", "200", "--delay", "50ms"]);
+    for field in ["early", "twice", "missing"] {
+        assert_eq!(late[field], json!(0), "{late}");
+    }
+    let cycle = bench(&["cycle", "--jobs", "3000", "--batch", "16"]);
+    assert!(cycle["phases"]["finish"]["per_second"].as_u64() > Some(0), "{cycle}");
+    assert_eq!(rig.json(&["stats", "--json"])["finished"], json!(3200));
+    bench(&["push", "--jobs", "1001", "--window", "3", "--batch", "7", "--delay", "1d..30d"]);
+    assert_eq!(rig.json(&["stats", "--json"])["topics"]["measured"]["delayed"], json!(1001));
+}

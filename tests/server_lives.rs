@@ -1,0 +1,256 @@
+//! A server over its life: slow readers, an orderly stop, a start after it, a directory that is taken.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use adjourn::protocol::{ErrorCode, JobRef, PushResult, Request, Reserve, Response, Subscribe, Totals};
+use adjourn::types::{JobId, Lease};
+
+use super::server_rig::{Node, Process, Raw, adjourn, push, topic};
+
+/// Reserves until nothing is left at once.
+fn take_all(client: &mut Raw, name: &str) -> Vec<(Lease, bytes::Bytes)> {
+    let mut taken = Vec::new();
+    loop {
+        let reserve = Reserve { topics: vec![topic(name)], jobs_max: 64, wait_ms: 0 };
+        let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
+        if jobs.is_empty() {
+            return taken;
+        }
+        taken.extend(jobs.into_iter().map(|job| (job.lease, job.body)));
+    }
+}
+
+fn totals(client: &mut Raw) -> Totals {
+    let Response::Stats(stats) = client.ask(Request::Stats) else { panic!("no stats") };
+    stats.totals
+}
+
+#[test]
+fn a_slow_reader_is_cut_off_and_loses_no_job() {
+    const JOBS: usize = 300;
+    const BODY_BYTES: usize = 100 << 10;
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |config| {
+        config.output_bytes_max = 1 << 20;
+        config.session_grace_ms = 0;
+    });
+    // It asks for everything and reads none of it: 30 MB do not fit into the sockets' own buffers.
+    let mut slow = Raw::greeted(node.address);
+    slow.send(&[Request::Subscribe(Subscribe {
+        topics: vec![topic("big")],
+        credit_jobs: 65_536,
+        credit_bytes: 256 << 20,
+    })]);
+    let mut producer = Raw::greeted(node.address);
+    for number in 0..JOBS {
+        let body = vec![u8::try_from(number % 251).expect("small"); BODY_BYTES];
+        assert!(matches!(producer.ask(push("big", body, 0)), Response::Pushed(_)));
+    }
+    // Once it is cut off its leases come back, one way or the other: all of them reach somebody else.
+    let mut quick = Raw::greeted(node.address);
+    let mut seen = BTreeSet::new();
+    while seen.len() < JOBS {
+        let reserve = Reserve { topics: vec![topic("big")], jobs_max: 8, wait_ms: 30_000 };
+        let Response::Reserved(jobs) = quick.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
+        assert!(!jobs.is_empty(), "{} jobs are lost", JOBS - seen.len());
+        let leases = jobs.iter().map(|job| job.lease).collect();
+        seen.extend(jobs.iter().map(|job| job.lease.job));
+        assert!(matches!(quick.ask(Request::Finish { leases }), Response::Settled(_)));
+    }
+    let mut received = 0;
+    while let Some((_, response)) = slow.receive() {
+        received += if let Response::Deliver(jobs) = response { jobs.len() } else { 0 };
+    }
+    assert!(received < JOBS, "it was not cut off at all");
+    assert_eq!(totals(&mut quick).finished, JOBS as u64);
+    node.stop();
+}
+
+#[test]
+fn a_stop_answers_what_was_accepted_and_a_start_finds_it() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| {});
+    let mut client = Raw::greeted(node.address);
+    let requests: Vec<Request> = (0..900).map(|number| push("kept", number.to_string(), 60_000)).collect();
+    client.send(&requests);
+    // The stop comes while they are under way.
+    let first = client.receive();
+    let stop = std::thread::spawn(move || node.stop());
+    let mut pushed = BTreeSet::new();
+    let mut unanswered = requests.len();
+    let mut going_away = false;
+    for (_, response) in first.into_iter().chain(std::iter::from_fn(|| client.receive())) {
+        match response {
+            Response::Pushed(results) => {
+                unanswered -= 1;
+                for result in results {
+                    let PushResult::Pushed(id) = result else { panic!("{result:?}") };
+                    pushed.insert(id);
+                }
+            }
+            Response::Error(error) => {
+                assert_eq!(error.code, ErrorCode::Stopping, "{error}");
+                unanswered -= 1;
+            }
+            Response::GoingAway { .. } => going_away = true,
+            other => panic!("{other:?}"),
+        }
+    }
+    stop.join().expect("an orderly stop");
+    assert!(going_away);
+    assert!(unanswered < requests.len());
+
+    let node = Node::start(data.path(), |_| {});
+    let mut client = Raw::greeted(node.address);
+    assert_eq!(totals(&mut client).delayed, pushed.len() as u64, "what was acknowledged, and no more");
+    for id in pushed {
+        assert!(is_there(&mut client, id), "{id} is gone");
+    }
+    node.stop();
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_takes_no_job_and_gives_out_every_one() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| {});
+    let pushed = Raw::greeted(node.address).ask(push("full", "body", 0));
+    assert!(matches!(pushed, Response::Pushed(_)));
+    node.stop();
+
+    let node = Node::start(data.path(), |config| config.disk_free_min_bytes = 1 << 50);
+    let mut client = Raw::greeted(node.address);
+    let Response::Error(refused) = client.ask(push("full", "one more", 0)) else { panic!("accepted") };
+    assert_eq!(refused.code, ErrorCode::DiskFull);
+    let leases: Vec<Lease> = take_all(&mut client, "full").into_iter().map(|(lease, _)| lease).collect();
+    assert_eq!(leases.len(), 1);
+    let settled = client.ask(Request::Finish { leases });
+    assert_eq!(settled, Response::Settled(vec![Ok(())]));
+    node.stop();
+
+    let node = Node::start(data.path(), |_| {});
+    let mut client = Raw::greeted(node.address);
+    assert!(matches!(client.ask(push("full", "one more", 0)), Response::Pushed(_)), "there is space again");
+    node.stop();
+}
+
+fn is_there(client: &mut Raw, id: JobId) -> bool {
+    match client.ask(Request::Get(JobRef::Id(id))) {
+        Response::Job(job) => job.id == id,
+        Response::Error(error) if error.code == ErrorCode::NotFound => false,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn jobs_outlive_many_starts() {
+    let data = tempfile::tempdir().expect("a directory");
+    for round in 0..5_u64 {
+        let node = Node::start(data.path(), |_| {});
+        let mut client = Raw::greeted(node.address);
+        assert_eq!(totals(&mut client).ready, round);
+        assert!(matches!(client.ask(push("rounds", round.to_string(), 0)), Response::Pushed(_)));
+        node.stop();
+    }
+    let node = Node::start(data.path(), |_| {});
+    let bodies: Vec<_> = take_all(&mut Raw::greeted(node.address), "rounds");
+    assert_eq!(bodies.iter().map(|(_, body)| &body[..]).collect::<Vec<_>>(), [b"0", b"1", b"2", b"3", b"4"]);
+    node.stop();
+}
+
+/// The exit code and the last words of a server that is expected not to start.
+fn serve_fails(data: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    match Process::try_start(data, arguments) {
+        Ok(server) => panic!("it listens on {}", server.address),
+        Err(failed) => failed,
+    }
+}
+
+#[test]
+fn a_directory_in_use_is_left_alone() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &[]);
+    let (code, message) = serve_fails(data.path(), &[]);
+    assert_eq!(code, Some(6), "{message}");
+    assert!(message.contains(data.path().to_str().expect("a path")), "{message}");
+    assert!(Raw::greeted(server.address).is_alive());
+    assert_eq!(server.terminate().code(), Some(0));
+}
+
+#[test]
+fn an_address_in_use_is_named() {
+    let data = tempfile::tempdir().expect("a directory");
+    let other = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &[]);
+    let address = server.address.to_string();
+    let (code, message) = serve_fails(other.path(), &["--listen", &address]);
+    assert_eq!(code, Some(4), "{message}");
+    assert!(message.contains(&address), "{message}");
+}
+
+#[test]
+fn mistakes_in_the_configuration_end_with_the_usage_code() {
+    let data = tempfile::tempdir().expect("a directory");
+    let file = data.path().join("adjourn.toml");
+    std::fs::write(&file, "node = 1\nlisten = 7440\n").expect("a file");
+    let file = file.to_str().expect("a path");
+    let (code, message) = serve_fails(data.path(), &["--config", file]);
+    assert_eq!(code, Some(2), "{message}");
+    assert!(message.contains("line 2"), "{message}");
+    let (code, message) = serve_fails(data.path(), &["--heartbeat-ms", "1"]);
+    assert_eq!(code, Some(2), "{message}");
+    assert!(message.contains("from 100 to 600000"), "{message}");
+}
+
+#[test]
+fn flags_win_over_the_environment_and_it_over_the_file() {
+    let root = tempfile::tempdir().expect("a directory");
+    let [config, file, environment, flag] =
+        ["adjourn.toml", "file", "environment", "flag"].map(|name| root.path().join(name));
+    std::fs::write(&config, format!("data = {file:?}\nlisten = \"127.0.0.1:0\"\nnode = 1\n"))
+        .expect("a file");
+    let server = |arguments: &[&str], variable: Option<&Path>| {
+        let mut command = adjourn(&["serve", "--config", config.to_str().expect("a path")]);
+        command.args(arguments);
+        if let Some(data) = variable {
+            command.env("ADJOURN_DATA", data);
+        }
+        Process::spawn(command).expect("it listens").terminate()
+    };
+    assert!(server(&[], None).success());
+    assert!(file.is_dir() && !environment.exists());
+    assert!(server(&[], Some(&environment)).success());
+    assert!(environment.is_dir() && !flag.exists());
+    assert!(server(&["--data", flag.to_str().expect("a path")], Some(&environment)).success());
+    assert!(flag.is_dir());
+}
+
+#[test]
+fn the_demo_delivers_three_jobs_and_ends() {
+    let data = tempfile::tempdir().expect("a directory");
+    let path = data.path().to_str().expect("a path");
+    for run in 0..2 {
+        let demo = adjourn(&["demo", "--exit", "--listen", "127.0.0.1:0", "--data", path]).output();
+        let demo = demo.expect("the binary");
+        let text = String::from_utf8_lossy(&demo.stdout);
+        assert_eq!(demo.status.code(), Some(0), "run {run}: {}", String::from_utf8_lossy(&demo.stderr));
+        let delivered = text.lines().filter(|line| line.starts_with("delivered job"));
+        let bodies = ["hello after 1 s", "hello after 2 s", "hello after 3 s"];
+        for (line, body) in delivered.clone().zip(bodies) {
+            assert!(line.contains(body) && line.contains(" ms late, finished"), "run {run}: {line}");
+        }
+        assert_eq!(delivered.count(), 3, "run {run}: {text}");
+    }
+}
+
+#[test]
+fn a_demo_whose_address_is_taken_says_what_to_do() {
+    let data = tempfile::tempdir().expect("a directory");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let address = taken.local_addr().expect("bound").to_string();
+    let path = data.path().to_str().expect("a path");
+    let demo = adjourn(&["demo", "--listen", &address, "--data", path]).output().expect("the binary");
+    assert_eq!(demo.status.code(), Some(4));
+    let text = String::from_utf8_lossy(&demo.stderr);
+    assert!(text.contains(&address) && text.contains("--listen"), "{text}");
+}
