@@ -171,7 +171,7 @@ impl Client {
         self.change(Request::Delete(job)).await
     }
 
-    /// Gives one delayed, ready or buried job a new due time.
+    /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     pub async fn reschedule(&self, job: JobRef, due: When) -> Result<Changed, ClientError> {
         self.change(Request::Reschedule { job, due }).await
     }

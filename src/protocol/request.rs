@@ -63,7 +63,7 @@ pub enum Request {
     Get(JobRef),
     /// Removes one job, whatever its state.
     Delete(JobRef),
-    /// Gives one delayed, ready or buried job a new due time.
+    /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     Reschedule {
         /// Which.
         job: JobRef,
