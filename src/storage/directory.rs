@@ -29,9 +29,9 @@ use super::slots::Slots;
 use super::{Damage, StorageError};
 
 /// The magic of the vote file.
-const VOTE_MAGIC: [u8; 4] = *b"ADJV";
+pub(super) const VOTE_MAGIC: [u8; 4] = *b"ADJV";
 /// The magic of the watermark file.
-const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
+pub(super) const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
 
 const IDENTITY: &str = "identity";
 const IDENTITY_NEW: &str = "identity.new";

@@ -2,8 +2,8 @@
 //!
 //! # What is promised
 //!
-//! What [`persist`](Storage::persist) was given is on the disk when it returns. The first failure is the last call
-//! that does anything: nobody knows what the system dropped with a failed sync, so nothing is tried again.
+//! What [`persist`](Storage::persist) was given is on the disk when it returns; [`durable`](super::durable) has the
+//! rules.
 //!
 //! # What a start accepts, and what it refuses
 //!
@@ -20,14 +20,14 @@
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
 //! acknowledged or not: nobody can tell, and Raft takes both. What is left undetected is a disk that loses exactly
 //! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
-//!
-//! Cutting a suffix lowers the watermark first, durably: it never claims more than there is.
 
 use std::path::PathBuf;
 
 use super::directory::{Contents, Directory};
+use super::durable::{Durable, End, Media, SmallFile};
 use super::identity::Identity;
-use super::{LogEntry, PersistBatch, Recovered, Storage, StorageError, Vote};
+use super::slots::Pair;
+use super::{LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
 /// Where the data is and whose it must be.
 #[derive(Clone, Debug)]
@@ -44,18 +44,9 @@ pub struct OpenOptions {
 
 /// An open data directory. It is locked while this lives.
 pub struct DiskStorage {
-    contents: Contents,
-    /// Last durable index, commit index: what the watermark should say.
-    watermark: Watermark,
-    failed: bool,
+    durable: Durable<Contents>,
     // Dropped last: the directory stays locked until sled has closed its files.
     directory: Directory,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Watermark {
-    last: u64,
-    commit: u64,
 }
 
 impl DiskStorage {
@@ -76,92 +67,32 @@ impl DiskStorage {
                 directory.found(Identity { node, cluster_id, storage_id })?
             }
         };
-        let [durable, commit] = contents.watermark.values();
-        let last = contents.log.end().index;
-        if last < durable {
-            return Err(StorageError::ShortLog { path: options.path.clone(), last, durable });
-        }
-        let watermark = Watermark { last, commit: commit.min(last) };
-        Ok(Self { contents, watermark, failed: false, directory })
+        Ok(Self { durable: Durable::new(contents, options.path.clone())?, directory })
     }
 
     /// What was found: where the log begins and ends, term and vote.
     pub fn recovered(&self) -> Recovered {
-        let end = self.contents.log.end();
-        let [term, vote] = self.contents.vote.values();
-        Recovered {
-            vote: Vote { term, vote },
-            commit: self.watermark.commit,
-            first_index: self.contents.log.first_index(),
-            last_index: end.index,
-            last_term: end.term,
-        }
+        self.durable.recovered()
     }
 
     /// The cluster that the data belongs to.
     pub fn cluster_id(&self) -> [u8; 16] {
-        self.contents.identity.cluster_id
+        self.durable.media().identity.cluster_id
     }
 
     /// This copy of the data.
     pub fn storage_id(&self) -> [u8; 16] {
-        self.contents.identity.storage_id
-    }
-
-    fn append(&mut self, entries: &[LogEntry], commit: u64) -> Result<(), StorageError> {
-        let Some(first) = entries.first() else {
-            self.watermark.commit = commit.min(self.watermark.last).max(self.watermark.commit);
-            return Ok(());
-        };
-        let before = first.index.saturating_sub(1);
-        let [durable, _] = self.contents.watermark.values();
-        if durable > before {
-            self.watermark = Watermark { last: before, commit: self.watermark.commit.min(before) };
-            self.flush_watermark()?;
-        }
-        self.contents.log.append(entries)?;
-        let last = self.contents.log.end().index;
-        self.watermark = Watermark { last, commit: commit.min(last) };
-        if durable == 0 { self.flush_watermark() } else { Ok(()) }
-    }
-
-    fn flush_watermark(&mut self) -> Result<(), StorageError> {
-        let values = [self.watermark.last, self.watermark.commit];
-        if self.contents.watermark.values() == values {
-            return Ok(());
-        }
-        self.contents.watermark.write(values)
-    }
-
-    /// Carries something out unless something failed before.
-    fn carefully<T>(
-        &mut self,
-        action: impl FnOnce(&mut Self) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        if self.failed {
-            return Err(StorageError::FailedBefore { path: self.directory.path().to_owned() });
-        }
-        action(self).inspect_err(|_| {
-            self.failed = true;
-            self.contents.log.abandon();
-        })
+        self.durable.media().identity.storage_id
     }
 }
 
 impl Storage for DiskStorage {
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
-        self.carefully(|storage| {
-            if let Some(Vote { term, vote }) = batch.vote {
-                // Into both slots: one that goes bad later must not bring an older vote back.
-                storage.contents.vote.write([term, vote])?;
-                storage.contents.vote.write([term, vote])?;
-            }
-            storage.append(&batch.entries, batch.commit)
-        })
+        self.durable.persist(batch)
     }
 
     fn write_watermark(&mut self) -> Result<(), StorageError> {
-        self.carefully(Self::flush_watermark)
+        self.durable.write_watermark()
     }
 
     fn replay(
@@ -169,7 +100,7 @@ impl Storage for DiskStorage {
         first: u64,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        self.carefully(|storage| storage.contents.log.scan(first, visit))
+        self.durable.replay(first, visit)
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {
@@ -177,6 +108,46 @@ impl Storage for DiskStorage {
         let free =
             rustix::fs::statvfs(path).map_err(|error| StorageError::io("look at", path, error.into()))?;
         Ok(free.f_bavail.saturating_mul(free.f_frsize))
+    }
+}
+
+impl Media for Contents {
+    fn first_index(&self) -> u64 {
+        self.log.first_index()
+    }
+
+    fn end(&self) -> End {
+        self.log.end()
+    }
+
+    fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
+        self.log.append(entries)
+    }
+
+    fn scan(
+        &mut self,
+        first: u64,
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        self.log.scan(first, visit)
+    }
+
+    fn values(&self, file: SmallFile) -> Pair {
+        match file {
+            SmallFile::Vote => self.vote.values(),
+            SmallFile::Watermark => self.watermark.values(),
+        }
+    }
+
+    fn write(&mut self, file: SmallFile, values: Pair) -> Result<(), StorageError> {
+        match file {
+            SmallFile::Vote => self.vote.write(values),
+            SmallFile::Watermark => self.watermark.write(values),
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.log.abandon();
     }
 }
 

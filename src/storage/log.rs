@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use sled::IVec;
 
+use super::durable::End;
 use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value, ValueError};
 use super::{Damage, LogEntry, StorageError, directory::sync_directory};
 use crate::types::GroupId;
@@ -41,17 +42,6 @@ const CACHE_BYTES: u64 = 16 << 20;
 const GROUP: GroupId = GroupId(0);
 /// The log is never cut at its beginning for now.
 const FIRST_INDEX: u64 = 1;
-
-/// Where a log ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
-    /// Index of the last entry; 0 if there is none.
-    pub(super) index: u64,
-    /// Its term; 0 if there is none.
-    pub(super) term: u64,
-    /// Checksum of its last value, or the root of the chain.
-    crc: u32,
-}
 
 /// An open log.
 pub(super) struct Log {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 pub mod bodies;
 pub use bodies::{MemoryBodies, StoredRecord};
 mod directory;
+mod durable;
 mod identity;
 mod lock;
 mod log;
@@ -17,10 +18,12 @@ mod slots;
 pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
+pub mod faulty;
 pub mod value;
 
 pub use disk::{DiskStorage, OpenOptions};
 pub use error::{Damage, StorageError, StorageErrorKind};
+pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,9 +21,12 @@ use super::StorageError;
 
 /// What a file holds.
 pub(super) type Pair = [u64; 2];
+/// One slot, as it lies in the file.
+pub(super) type Slot = [u8; SLOT_BYTES];
 
 const VERSION: u32 = 1;
-const SLOT_BYTES: usize = 36;
+/// Bytes of a slot.
+pub(super) const SLOT_BYTES: usize = 36;
 const CRC_AT: usize = SLOT_BYTES - 4;
 const SLOT_SPACING: u64 = 4096;
 const FILE_BYTES: usize = 2 * 4096;
@@ -66,22 +69,21 @@ impl Slots {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StorageError::io("open", path, error)),
         };
-        let mut found: Option<(u64, u64, Pair)> = None;
-        for slot in [0, 1] {
-            let mut bytes = [0; SLOT_BYTES];
-            match file.read_exact_at(&mut bytes, slot * SLOT_SPACING) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => continue,
-                Err(error) => return Err(StorageError::io("read", path, error)),
-            }
-            if let Some((sequence, values)) = decode(&bytes, magic)
-                && found.is_none_or(|(newest, ..)| sequence > newest)
-            {
-                found = Some((sequence, slot, values));
+        let mut slots = [[0; SLOT_BYTES]; 2];
+        for (slot, offset) in slots.iter_mut().zip([0, SLOT_SPACING]) {
+            match file.read_exact_at(slot, offset) {
+                // A slot that is cut short decodes to nothing.
+                Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
+                    return Err(StorageError::io("read", path, error));
+                }
+                _ => {}
             }
         }
         let path = path.to_owned();
-        Ok(found.map(|(sequence, newest, values)| Self { file, path, magic, sequence, newest, values }))
+        Ok(newest(&slots, magic).map(|(newest, sequence, values)| {
+            let newest = u64::from(newest == 1);
+            Self { file, path, magic, sequence, newest, values }
+        }))
     }
 
     /// What was written last.
@@ -102,7 +104,17 @@ impl Slots {
     }
 }
 
-fn encode(magic: [u8; 4], sequence: u64, [first, second]: Pair) -> [u8; SLOT_BYTES] {
+/// The valid slot with the higher sequence: its number, its sequence and what it holds.
+pub(super) fn newest(slots: &[Slot; 2], magic: [u8; 4]) -> Option<(usize, u64, Pair)> {
+    let valid = slots.iter().enumerate().filter_map(|(number, slot)| {
+        let (sequence, values) = decode(slot, magic)?;
+        Some((number, sequence, values))
+    });
+    valid.max_by_key(|(_, sequence, _)| *sequence)
+}
+
+/// A slot that holds these values.
+pub(super) fn encode(magic: [u8; 4], sequence: u64, [first, second]: Pair) -> Slot {
     let mut bytes = [0; SLOT_BYTES];
     let fields = magic
         .into_iter()
@@ -118,7 +130,7 @@ fn encode(magic: [u8; 4], sequence: u64, [first, second]: Pair) -> [u8; SLOT_BYT
     bytes
 }
 
-fn decode(bytes: &[u8; SLOT_BYTES], magic: [u8; 4]) -> Option<(u64, Pair)> {
+fn decode(bytes: &Slot, magic: [u8; 4]) -> Option<(u64, Pair)> {
     let (covered, crc) = bytes.split_at(CRC_AT);
     let valid = crc32c::crc32c(covered).to_le_bytes() == crc;
     let (found, rest) = covered.split_first_chunk()?;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::storage::value::PAYLOAD_BYTES_MAX;
-use crate::storage::{Damage, EntryKind, StorageErrorKind};
+use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
 
 fn options(path: &Path) -> OpenOptions {
     OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16] }
@@ -128,7 +128,7 @@ fn a_short_log_is_refused_with_both_indices() {
     let directory = TempDir::new().expect("a directory");
     let mut storage = open(&directory);
     storage.persist(&batch((1..=9).map(|index| entry(index, 1, 10)).collect())).expect("written");
-    storage.contents.watermark.write([12, 9]).expect("written");
+    storage.durable.media_mut().watermark.write([12, 9]).expect("written");
     drop(storage);
     let error = refusal(&directory);
     assert!(matches!(error, StorageError::ShortLog { last: 9, durable: 12, .. }), "{error}");
