@@ -17,7 +17,7 @@
 //! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use super::identity::{FORMAT, Identity, IdentityError};
 use super::lock::{self, Lock};
 use super::log::Log;
 use super::slots::Slots;
-use super::{Damage, StorageError};
+use super::{Damage, StorageError, sync};
 
 /// The magic of the vote file.
 pub(super) const VOTE_MAGIC: [u8; 4] = *b"ADJV";
@@ -104,7 +104,7 @@ impl Directory {
     pub(super) fn found(&self, identity: Identity) -> Result<Contents, StorageError> {
         let founding = self.path.join(FOUNDING);
         identity.write(&founding)?;
-        sync_directory(&self.path)?;
+        sync::directory(&self.path)?;
         let log = self.path.join(LOG);
         match fs::remove_dir_all(&log) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -115,7 +115,7 @@ impl Directory {
         let log = Log::create(&self.path, &log, identity.cluster_id)?;
         let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0])?;
         let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0])?;
-        sync_directory(&self.path)?;
+        sync::directory(&self.path)?;
         self.rename(FOUNDING, IDENTITY)?;
         Ok(Contents { identity, log, vote, watermark })
     }
@@ -145,19 +145,12 @@ impl Directory {
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let to = self.path.join(to);
         fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))?;
-        sync_directory(&self.path)
+        sync::directory(&self.path)
     }
 
     fn damaged(&self, damage: Damage) -> StorageError {
         StorageError::Damaged { path: self.path.clone(), damage }
     }
-}
-
-/// Makes the names in a directory durable.
-pub(super) fn sync_directory(path: &Path) -> Result<(), StorageError> {
-    File::open(path)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|error| StorageError::io("sync", path, error))
 }
 
 /// Makes a directory and those above it that are missing, each of them durable in the one above.
@@ -180,7 +173,7 @@ fn create_durably(path: &Path) -> Result<(), StorageError> {
         }
         _ => {}
     }
-    sync_directory(parent)
+    sync::directory(parent)
 }
 
 /// Something in the directory that Adjourn did not put there.

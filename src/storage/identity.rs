@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::StorageError;
+use super::{StorageError, sync};
 
 /// The format of a data directory that this code writes and the newest that it reads.
 pub(super) const FORMAT: u32 = 1;
@@ -84,12 +84,13 @@ impl Identity {
 
     /// Writes it to `path`, where nothing of value stands, and syncs it; not its directory.
     pub(super) fn write(&self, path: &Path) -> Result<(), StorageError> {
-        let write = || -> io::Result<()> {
+        let write = || -> io::Result<File> {
             let mut file = File::create(path)?;
             file.write_all(&self.encode())?;
-            file.sync_all()
+            Ok(file)
         };
-        write().map_err(|error| StorageError::io("write", path, error))
+        let file = write().map_err(|error| StorageError::io("write", path, error))?;
+        sync::file(&file, path)
     }
 
     /// Reads a file; the outer error is the system's.

@@ -29,7 +29,7 @@ use sled::IVec;
 
 use super::durable::End;
 use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value, ValueError};
-use super::{Damage, LogEntry, StorageError, directory::sync_directory};
+use super::{Damage, LogEntry, StorageError, sync};
 use crate::types::GroupId;
 
 /// Most bytes that are written and not synced.
@@ -69,12 +69,11 @@ impl Log {
         log.call("write", |db| db.flush().map(drop))?;
         for name in ["db", "conf"] {
             let path = path.join(name);
-            File::open(&path)
-                .and_then(|file| file.sync_all())
-                .map_err(|error| StorageError::io("sync", &path, error))?;
+            let file = File::open(&path).map_err(|error| StorageError::io("open", &path, error))?;
+            sync::file(&file, &path)?;
         }
-        sync_directory(&path.join("blobs"))?;
-        sync_directory(path)?;
+        sync::directory(&path.join("blobs"))?;
+        sync::directory(path)?;
         Ok(log)
     }
 
@@ -91,9 +90,9 @@ impl Log {
         };
         let db = open_sled(directory, path, &file)?;
         // A process that ended between a write and its sync left entries that are not durable yet.
-        file.sync_all().map_err(|error| StorageError::io("sync", &database, error))?;
+        sync::file(&file, &database)?;
         // sled writes a summary of its file when it opens it, and replaces an older one.
-        sync_directory(path)?;
+        sync::directory(path)?;
         let root = value::chain_root(cluster_id);
         let (path, directory) = (path.to_owned(), directory.to_owned());
         let end = End { index: 0, term: 0, crc: root };
@@ -256,7 +255,7 @@ impl Log {
             db.apply_batch(round.batch)?;
             db.flush().map(drop)
         })?;
-        self.file.sync_data().map_err(|error| StorageError::io("sync", &self.path, error))
+        sync::data(&self.file, &self.path.join("db"))
     }
 
     /// A call to sled, with its errors and its panics made ours.
@@ -317,6 +316,7 @@ fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db,
     }
     flock(database, FlockOperation::Unlock)
         .map_err(|error| StorageError::io("unlock", path, error.into()))?;
+    remove_half_summaries(path)?;
     let config = sled::Config::new()
         .path(path)
         .segment_size(SEGMENT_BYTES)
@@ -326,6 +326,19 @@ fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db,
     catch_unwind(AssertUnwindSafe(|| config.open()))
         .map_err(|_| StorageError::Damaged { path: directory.to_owned(), damage: Damage::FilesPanicked })?
         .map_err(|error| sled_error(directory, "open", path, error))
+}
+
+/// sled writes a summary of its file as `snap.N.generating` and renames it to `snap.N`. After a crash in between it
+/// would take the half one for a summary that is damaged, and not open.
+fn remove_half_summaries(path: &Path) -> Result<(), StorageError> {
+    let fail = |error| StorageError::io("read", path, error);
+    for entry in fs::read_dir(path).map_err(fail)? {
+        let half = entry.map_err(fail)?.path();
+        if half.extension().is_some_and(|extension| extension == "generating") {
+            fs::remove_file(&half).map_err(|error| StorageError::io("remove", &half, error))?;
+        }
+    }
+    Ok(())
 }
 
 fn sled_error(directory: &Path, action: &'static str, path: &Path, error: sled::Error) -> StorageError {

@@ -14,6 +14,7 @@ mod identity;
 mod lock;
 mod log;
 mod slots;
+pub mod sync;
 
 pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.

@@ -17,7 +17,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::StorageError;
+use super::{StorageError, sync};
 
 /// What a file holds.
 pub(super) type Pair = [u64; 2];
@@ -58,7 +58,7 @@ impl Slots {
         file.write_all_at(&[0; FILE_BYTES], 0).map_err(fail("write"))?;
         let mut slots = Self { file, path: path.to_owned(), magic, sequence: 0, newest: 1, values };
         slots.write(values)?;
-        slots.file.sync_all().map_err(fail("sync"))?;
+        sync::file(&slots.file, path)?;
         Ok(slots)
     }
 
@@ -98,7 +98,7 @@ impl Slots {
         self.file
             .write_all_at(&bytes, older * SLOT_SPACING)
             .map_err(|error| StorageError::io("write", &self.path, error))?;
-        self.file.sync_data().map_err(|error| StorageError::io("sync", &self.path, error))?;
+        sync::data(&self.file, &self.path)?;
         (self.sequence, self.newest, self.values) = (self.sequence + 1, older, values);
         Ok(())
     }
