@@ -13,7 +13,7 @@ use crate::types::{IfExists, JobId, Lease, SessionId, SessionSecret, TopicId, Wh
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command<'a> {
     /// The first command of a new queue: the secret under which keys are hashed. A second one is refused, and so is
-    /// one after the first job.
+    /// one while a job lives.
     Genesis {
         /// Drawn at random by whoever founded the queue.
         key_secret: [u8; 16],
@@ -132,6 +132,9 @@ pub enum Command<'a> {
         /// Stops it.
         paused: bool,
     },
+    /// Entries before this one may have been lost. The ids, fences and sessions that they gave out must not come again:
+    /// each count goes on [`IDS_SKIPPED`](super::IDS_SKIPPED) further.
+    SkipIds,
 }
 
 /// Names a topic: by number when the proposer knew it, which is shorter.

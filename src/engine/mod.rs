@@ -78,6 +78,10 @@ pub use retry::wait_ms;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{GroupId, Lease, SessionId, TopicId};
 
+/// How far [`Command::SkipIds`] moves the counts: further than any log that was lost can have moved them. A job's
+/// sequence has 56 bits, so there is room for 65,536 losses.
+pub const IDS_SKIPPED: u64 = 1 << 40;
+
 /// How far ahead of its stamp an entry collects what comes due, so that no later one has all of it to do.
 const PREPARE_AHEAD_MS: u64 = 5000;
 
@@ -162,7 +166,7 @@ impl Engine {
         match command {
             Command::Genesis { key_secret } => {
                 // Keys that live were hashed under what held then.
-                if self.key_secret.is_some() || self.last_job > 0 {
+                if self.key_secret.is_some() || self.jobs.len() > 0 {
                     return Err(Reject::GenesisTwice);
                 }
                 self.key_secret = Some(*key_secret);
@@ -201,6 +205,11 @@ impl Engine {
             Command::TopicPause { topic, paused } => {
                 let topic = self.intern(*topic)?;
                 self.topics.pause(topic, *paused);
+            }
+            Command::SkipIds => {
+                self.last_job += IDS_SKIPPED;
+                self.last_fence += IDS_SKIPPED;
+                self.sessions.skip(IDS_SKIPPED);
             }
         }
         Ok(Outcome::Done)

@@ -62,6 +62,11 @@ impl Sessions {
         Ok(id)
     }
 
+    /// The next so many ids are not given out.
+    pub(super) fn skip(&mut self, ids: u64) {
+        self.last += ids;
+    }
+
     /// A session comes back.
     pub(super) fn resume(&mut self, id: SessionId, secret: &SessionSecret) -> Result<(), Reject> {
         let known = self.touch(id).filter(|session| session.secret == *secret);

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use super::directory::{Contents, Directory};
 use super::durable::{Durable, End, Media, SmallFile};
 use super::identity::Identity;
+use super::log::FIRST_INDEX;
 use super::slots::Pair;
 use super::{LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
@@ -113,7 +114,7 @@ impl Storage for DiskStorage {
 
 impl Media for Contents {
     fn first_index(&self) -> u64 {
-        self.log.first_index()
+        FIRST_INDEX
     }
 
     fn end(&self) -> End {

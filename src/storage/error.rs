@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::value::ValueError;
-use crate::engine::EntryError;
 
 /// What the operator has to do about a [`StorageError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,18 +171,10 @@ pub enum Damage {
         source: ValueError,
     },
     /// An entry is missing between others.
-    #[error("log entry {index} is missing, and later ones are there")]
+    #[error("log entry {index} is missing, and there were later ones")]
     Hole {
         /// Which.
         index: u64,
-    },
-    /// Its bytes are as they were written, and are no entry.
-    #[error("log entry {index}: {source}")]
-    Entry {
-        /// Which.
-        index: u64,
-        /// What is wrong.
-        source: EntryError,
     },
     /// Somebody began to recover and did not get to the end.
     #[error("`adjourn recover` was begun and not finished")]
@@ -225,7 +216,7 @@ impl Damage {
         let path = path.display();
         match self {
             Self::IdentityMissing | Self::Identity => "Restore the directory from a backup".to_owned(),
-            Self::Entry { source: EntryError::Version(_), .. } => "Use a newer binary".to_owned(),
+            Self::Value { source: ValueError::Version(_), .. } => "Use a newer binary".to_owned(),
             Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
             _ => format!(
                 "Restore the directory from a backup; or `adjourn recover --data {path}` says what could be kept"

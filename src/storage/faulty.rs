@@ -549,7 +549,7 @@ mod tests {
     fn the_same_seed_leaves_the_same() {
         let left = |seed| {
             let mut storage = FaultyDisk::new(seed).open().expect("empty");
-            storage.arm(17, Fault::PowerCut);
+            storage.arm(16, Fault::PowerCut);
             work(&mut storage);
             let disk = storage.crash();
             (disk.log, disk.files)

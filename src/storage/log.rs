@@ -1,6 +1,6 @@
 //! The log of one group: entries in sled, durable when a call returns.
 //!
-//! One tree, [values](super::value) of at most 64 KiB under the entry's index. sled is used for what it does well,
+//! One tree, [values](super::value) of 16 KiB at most under index and part. sled is used for what it does well,
 //! and not trusted where it does not do it:
 //!
 //! - Its `flush` does not reach the disk on Linux (it calls `sync_file_range`). A commit is `flush` and then
@@ -11,6 +11,8 @@
 //!   up without things that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each
 //!   batch is synced before the next begins. An entry larger than that takes several rounds; one of which only the
 //!   first parts are there was never acknowledged, and counts as not written.
+//! - It drops nothing from its cache while it is read from one end to the other, however small the cache is said to
+//!   be. A scan closes and opens it now and then, which takes a few milliseconds.
 //! - It panics at some kinds of damage: every call is made where a panic ends.
 //! - It gives no sign at others: values are gone, and nothing says so. Hence the checksums, the chain, and the
 //!   watermark, which is somebody else's business.
@@ -38,10 +40,12 @@ pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache: what was written is hardly ever read again.
 const CACHE_BYTES: u64 = 16 << 20;
+/// What a scan reads before sled's cache is emptied.
+const REOPEN_BYTES: usize = 64 << 20;
 /// There is one group for now.
 const GROUP: GroupId = GroupId(0);
 /// The log is never cut at its beginning for now.
-const FIRST_INDEX: u64 = 1;
+pub(super) const FIRST_INDEX: u64 = 1;
 
 /// An open log.
 pub(super) struct Log {
@@ -107,12 +111,6 @@ impl Log {
         self.end
     }
 
-    /// The first index that it may hold.
-    #[expect(clippy::unused_self, reason = "a cut prefix will change it")]
-    pub(super) fn first_index(&self) -> u64 {
-        FIRST_INDEX
-    }
-
     /// Adds entries, which follow each other. Those that stand from the first one's index on are removed. All of it
     /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log.
     pub(super) fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
@@ -152,13 +150,24 @@ impl Log {
         let before = self.end_before(first)?;
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
         let mut from = Key::first(first).encode();
+        let mut read_bytes = 0;
         loop {
             let step = self.call("read", |db| db.range(from..).next().transpose())?;
-            let Some((key, bytes)) = step else { break };
-            let Some(next) = self.visit_value(&mut assembler, &key, &bytes, visit)? else { break };
+            let Some((key, bytes)) = step else {
+                return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
+            };
+            read_bytes += bytes.len();
+            let next = self.visit_value(&mut assembler, &key, &bytes, visit)?;
+            // What is still in use would not be freed.
+            drop((key, bytes));
+            let Some(next) = next else { break };
             from = next.encode();
+            if read_bytes >= REOPEN_BYTES {
+                read_bytes = 0;
+                self.reopen()?;
+            }
         }
-        Ok(())
+        if read_bytes >= REOPEN_BYTES / 16 { self.reopen() } else { Ok(()) }
     }
 
     /// Nothing more is written or read: something has failed. sled is not even closed, which would write.
@@ -186,6 +195,23 @@ impl Log {
             visit(entry)?;
         }
         Ok(Some(assembler.next()).filter(|next| next.index <= self.end.index))
+    }
+
+    /// Closes sled and opens it again, which empties its cache.
+    fn reopen(&mut self) -> Result<(), StorageError> {
+        self.close();
+        self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let Some(db) = self.db.take() else { return };
+        // Closing writes what is left, which is nothing. A panic has nobody to tell.
+        if catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok() {
+            // sled's threads may hold its lock a moment longer; whoever opens the log next would meet it.
+            let _closed = flock(&self.file, FlockOperation::LockExclusive);
+            let _open = flock(&self.file, FlockOperation::Unlock);
+        }
     }
 
     fn find_end(&mut self) -> Result<(), StorageError> {
@@ -290,12 +316,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        let Some(db) = self.db.take() else { return };
-        // Closing writes what is left, which is nothing. A panic has nobody to tell.
-        if catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok() {
-            // sled's threads may hold its lock a moment longer; whoever opens the log next would meet it.
-            let _closed = flock(&self.file, FlockOperation::LockExclusive);
-        }
+        self.close();
     }
 }
 

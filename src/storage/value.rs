@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A value is a header and a payload, little-endian. An entry that does not fit one value is cut into parts, each
-//! with the same term and kind; the last one says so.
+//! with the same term and kind, all but the last one full; the last one says so.
 //!
 //! ```text
 //!  0       4         5      6       7      8      16      24     26      28        32         36    40
@@ -28,8 +28,12 @@ use super::{EntryKind, LogEntry};
 use crate::types::GroupId;
 use crate::types::limits::ENTRY_BYTES_MAX;
 
-/// Largest value, in bytes: sled keeps larger ones outside its log and never syncs them.
-pub const VALUE_BYTES_MAX: usize = 64 << 10;
+/// Largest value, in bytes.
+///
+/// sled rewrites a leaf of up to 16 values again and again while it fills, and keeps some 256 leaves in memory. For
+/// the same commits, values of 64 KiB take 350 MB of memory and five to nine times the bytes on the disk, values of
+/// 16 KiB 100 MB and four to five times, at the same speed. Values of 4 KiB are slower.
+pub const VALUE_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a value before its payload.
 pub const HEADER_BYTES: usize = 40;
 /// Largest payload of one value, in bytes.

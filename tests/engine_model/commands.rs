@@ -16,7 +16,9 @@ use super::model::{Job, Model, Session, State, Time, topic_id};
 impl Model {
     pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
-            Command::Genesis { .. } if self.genesis || self.last_job > 0 => return Err(Reject::GenesisTwice),
+            Command::Genesis { .. } if self.genesis || !self.jobs.is_empty() => {
+                return Err(Reject::GenesisTwice);
+            }
             Command::Genesis { .. } => self.genesis = true,
             Command::ClockOffset { offset_ms } => self.offset = *offset_ms,
             Command::SessionOpen { secret, leases_outlive } => {
@@ -56,6 +58,11 @@ impl Model {
             Command::TopicPause { topic, paused } => {
                 let topic = self.topic(*topic, true)?;
                 self.topics[topic].paused = *paused;
+            }
+            Command::SkipIds => {
+                self.last_job += 1 << 40;
+                self.last_fence += 1 << 40;
+                self.last_session += 1 << 40;
             }
         }
         Ok(Outcome::Done)

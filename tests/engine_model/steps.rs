@@ -71,6 +71,7 @@ pub(crate) enum Action {
     RunNow(Which),
     Kick(Which),
     Pause(usize, bool),
+    SkipIds,
 }
 
 /// What steps refer to.
@@ -120,6 +121,7 @@ impl Known {
     fn command(&self, action: &Action) -> Command<'_> {
         match action {
             Action::Genesis => Command::Genesis { key_secret: [7; 16] },
+            Action::SkipIds => Command::SkipIds,
             Action::ClockStep(by_ms) => Command::ClockOffset { offset_ms: self.offset + by_ms },
             Action::Resume(session, right) => Command::SessionResume {
                 session: SessionId(*session),
@@ -235,6 +237,7 @@ fn action() -> impl Strategy<Value = Action> {
     let push = (session(), sequence(), 0..3_usize, proptest::bool::weighted(0.2), jobs());
     prop_oneof![
         1 => Just(Action::Genesis),
+        1 => Just(Action::SkipIds),
         2 => select(vec![-2 * DAY, -90_000, -1_500, 1_500, 90_000, DAY]).prop_map(Action::ClockStep),
         2 => proptest::bool::weighted(0.3).prop_map(Action::Open),
         4 => (session(), proptest::bool::weighted(0.8)).prop_map(|(id, right)| Action::Resume(id, right)),
