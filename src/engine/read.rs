@@ -2,6 +2,8 @@
 //!
 //! Some calls take `&mut self`: the timers may collect ahead of an answer, which no outcome ever shows.
 
+use std::collections::BTreeSet;
+
 use super::Engine;
 use super::command::JobSelect;
 use super::hash::{Element, Kind};
@@ -54,6 +56,11 @@ impl Engine {
     pub fn ready(&self, topic: TopicId) -> u64 {
         let found = self.topics.find(topic).filter(|found| !found.paused);
         found.map_or(0, |found| found.ready.len() as u64)
+    }
+
+    /// Topics from which a reserve could have a job now.
+    pub fn serving(&self) -> &BTreeSet<TopicId> {
+        self.topics.serving()
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in

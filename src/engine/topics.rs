@@ -48,6 +48,8 @@ pub(super) struct Topics {
     known: Vec<Topic>,
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
+    /// Those that have ready jobs and are not paused.
+    serving: BTreeSet<TopicId>,
 }
 
 impl Topics {
@@ -91,6 +93,44 @@ impl Topics {
 
     pub(super) fn pause(&mut self, id: TopicId, paused: bool) {
         self.touch(id).paused = paused;
+        self.note_serving(id);
+    }
+
+    /// Those that have a job to reserve, by number.
+    pub(super) fn serving(&self) -> &BTreeSet<TopicId> {
+        &self.serving
+    }
+
+    /// A job comes into the state that it is in now.
+    pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
+        let topic = self.existing(job.topic);
+        match job.state {
+            JobState::Delayed => topic.delayed += 1,
+            JobState::Ready => {
+                topic.ready.insert(turn_of(job, slot));
+                if topic.ready.len() == 1 {
+                    self.note_serving(job.topic);
+                }
+            }
+            JobState::Reserved => topic.reserved += 1,
+            JobState::Buried => topic.buried += 1,
+        }
+    }
+
+    /// A job leaves the state that it is in.
+    pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
+        let topic = self.existing(job.topic);
+        match job.state {
+            JobState::Delayed => topic.delayed -= 1,
+            JobState::Ready => {
+                topic.ready.remove(&turn_of(job, slot));
+                if topic.ready.is_empty() {
+                    self.note_serving(job.topic);
+                }
+            }
+            JobState::Reserved => topic.reserved -= 1,
+            JobState::Buried => topic.buried -= 1,
+        }
     }
 
     pub(super) fn views(&self) -> impl Iterator<Item = TopicView<'_>> {
@@ -111,6 +151,14 @@ impl Topics {
     /// The hashes of all of them, from scratch.
     pub(super) fn hash(&self) -> u128 {
         (0..).zip(&self.known).fold(0, |sum, (id, topic)| sum.wrapping_add(topic.hash(TopicId(id))))
+    }
+
+    fn note_serving(&mut self, id: TopicId) {
+        if self.existing(id).serves() {
+            self.serving.insert(id);
+        } else {
+            self.serving.remove(&id);
+        }
     }
 
     fn touch(&mut self, id: TopicId) -> &mut Topic {
@@ -137,6 +185,11 @@ impl Topic {
         }
     }
 
+    /// Whether it has a job to reserve.
+    pub(super) fn serves(&self) -> bool {
+        !self.paused && !self.ready.is_empty()
+    }
+
     pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {
         let Totals { pushed, finished, deleted, expired } = self.totals;
         TopicView {
@@ -152,26 +205,6 @@ impl Topic {
             deleted,
             expired,
             ready_since: self.ready.first().map(|turn| Millis(turn.1)),
-        }
-    }
-
-    /// A job comes into this state, or another one has left it.
-    pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
-        match job.state {
-            JobState::Delayed => self.delayed += 1,
-            JobState::Ready => drop(self.ready.insert(turn_of(job, slot))),
-            JobState::Reserved => self.reserved += 1,
-            JobState::Buried => self.buried += 1,
-        }
-    }
-
-    /// A job leaves the state that it is in.
-    pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
-        match job.state {
-            JobState::Delayed => self.delayed -= 1,
-            JobState::Ready => drop(self.ready.remove(&turn_of(job, slot))),
-            JobState::Reserved => self.reserved -= 1,
-            JobState::Buried => self.buried -= 1,
         }
     }
 

@@ -19,7 +19,7 @@ impl Engine {
     /// Puts a job into what its state asks for.
     pub(super) fn enter(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
-        self.topics.existing(job.topic).enter(slot, job);
+        self.topics.enter(slot, job);
         if let Some(timer) = job.timer() {
             self.timers.set(slot, timer, job.id.0);
         }
@@ -107,7 +107,7 @@ impl Engine {
         if let Some(timer) = job.timer() {
             self.timers.cancel(slot, timer.line);
         }
-        self.topics.existing(job.topic).leave(slot, job);
+        self.topics.leave(slot, job);
     }
 }
 

@@ -40,6 +40,8 @@ impl Engine {
             let (turns, counts) = by_topic.remove(&view.id).unwrap_or_default();
             assert_eq!([view.delayed, view.ready, view.reserved, view.buried], counts, "{view:?}");
             assert_eq!(self.topics.find(view.id).map(|topic| &topic.ready), Some(&turns), "the ready order");
+            let serves = !view.paused && view.ready > 0;
+            assert_eq!(self.topics.serving().contains(&view.id), serves, "the topics that serve: {view:?}");
         }
         sum.add(self.topics.hash());
         sum.add(self.sessions.hash());

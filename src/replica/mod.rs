@@ -24,7 +24,7 @@ mod requests;
 mod sessions;
 mod waiters;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub use io::{ConnectionId, Input, Notice, Now, Output, PersistOrder, ReplicaConfig};
 pub use recovery::{Recovery, ReplayError};
@@ -34,7 +34,7 @@ use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
 use crate::raft::{Group, TICK_MS};
 use crate::storage::MemoryBodies;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{GroupId, Millis, SessionId, TopicId};
+use crate::types::{GroupId, Millis, SessionId};
 use clock::LeaderClock;
 use connections::Connections;
 use proposals::{Proposals, Reply};
@@ -202,14 +202,16 @@ impl Replica {
 
     /// Proposes a reserve for each waiter that has jobs to expect from an entry with this stamp.
     fn take_turns(&mut self, stamp: Millis) {
+        let mut coming = self.proposals.take_fresh();
         if self.waiters.any_in_line() {
-            let mut coming: BTreeMap<TopicId, u64> = self.proposals.take_fresh();
             if self.engine.is_overdue(stamp) {
                 self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1);
             }
             let engine = &self.engine;
+            let mut topics = self.waiters.waited_for(engine.serving());
+            topics.extend(coming.keys().filter(|topic| !engine.serving().contains(topic)));
             let paused = |topic| engine.topic(topic).is_none_or(|view| view.paused);
-            let turns = self.waiters.take_turns(|topic| {
+            let turns = self.waiters.take_turns(topics, |topic| {
                 let coming = coming.get(&topic).copied().unwrap_or(0);
                 if coming > 0 && paused(topic) { 0 } else { engine.ready(topic) + coming }
             });

@@ -172,11 +172,23 @@ impl Waiters {
         !self.unknown.is_empty()
     }
 
-    /// Takes waiters out of the lines for the jobs that are there: `available` says how many a topic has.
-    /// Jobs that reserves in flight will take are counted off.
-    pub(super) fn take_turns(&mut self, available: impl Fn(TopicId) -> u64) -> Vec<Turn> {
+    /// Topics that are waited for, among those that have jobs. Looks through whichever are fewer.
+    pub(super) fn waited_for(&self, with_jobs: &BTreeSet<TopicId>) -> Vec<TopicId> {
+        if self.lines.len() < with_jobs.len() {
+            self.lines.keys().filter(|topic| with_jobs.contains(topic)).copied().collect()
+        } else {
+            with_jobs.iter().filter(|topic| self.lines.contains_key(topic)).copied().collect()
+        }
+    }
+
+    /// Takes waiters out of the lines of these topics, for the jobs that are there: `available` says how many a
+    /// topic has. Jobs that reserves in flight will take are counted off.
+    pub(super) fn take_turns(
+        &mut self,
+        topics: impl IntoIterator<Item = TopicId>,
+        available: impl Fn(TopicId) -> u64,
+    ) -> Vec<Turn> {
         let mut turns = Vec::new();
-        let topics: Vec<TopicId> = self.lines.keys().copied().collect();
         for topic in topics {
             let claimed = self.claims.get(&topic).copied().unwrap_or(0);
             let mut left = available(topic).saturating_sub(claimed);
@@ -330,32 +342,48 @@ mod tests {
         for session in 1..=3 {
             subscribe(&mut waiters, session, 1, 100);
         }
-        let turns = waiters.take_turns(|_| 2);
+        let turns = waiters.take_turns([ORDERS], |_| 2);
         assert_eq!(sessions(&turns), [1, 2]);
-        assert_eq!(sessions(&waiters.take_turns(|_| 2)), [0; 0], "both jobs are claimed");
+        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 2)), [0; 0], "both jobs are claimed");
         for turn in turns {
             waiters.turn_over(turn.waiter, turn.claim);
             waiters.line_up(turn.waiter);
         }
-        assert_eq!(sessions(&waiters.take_turns(|_| 9)), [3, 1, 2]);
+        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 9)), [3, 1, 2]);
+    }
+
+    #[test]
+    fn only_topics_with_jobs_and_a_waiter_are_looked_at() {
+        let mut waiters = Waiters::default();
+        for topic in [1, 2] {
+            let demand = Demand::Subscription { jobs: 1, bytes: 1 };
+            let topics = [("orders".parse().expect("a name"), Some(TopicId(topic)))];
+            waiters.add(ConnectionId(1), SessionId(1), RequestId(topic), demand, topics);
+        }
+        let found = |with_jobs: &[u32]| {
+            let with_jobs = with_jobs.iter().map(|topic| TopicId(*topic)).collect();
+            waiters.waited_for(&with_jobs)
+        };
+        assert_eq!(found(&[2, 3, 4, 5]), [TopicId(2)], "through the lines");
+        assert_eq!(found(&[1]), [TopicId(1)], "through the topics");
     }
 
     #[test]
     fn credit_is_spent_and_comes_back_with_the_lease() {
         let mut waiters = Waiters::default();
         let id = subscribe(&mut waiters, 1, 1, 10);
-        let turn = waiters.take_turns(|_| 5).pop().expect("a turn");
+        let turn = waiters.take_turns([ORDERS], |_| 5).pop().expect("a turn");
         assert_eq!((turn.jobs_max, turn.bytes_max), (1, 10));
         waiters.turn_over(id, turn.claim);
         let lease = Lease { job: JobId(1), fence: Fence(1) };
         waiters.debit(id, lease, 50);
         waiters.line_up(id);
-        assert!(waiters.take_turns(|_| 5).is_empty(), "no credit");
+        assert!(waiters.take_turns([ORDERS], |_| 5).is_empty(), "no credit");
         waiters.add_credit(id, 1, 0);
-        assert!(waiters.take_turns(|_| 5).is_empty(), "40 bytes below 0");
+        assert!(waiters.take_turns([ORDERS], |_| 5).is_empty(), "40 bytes below 0");
         waiters.lease_over(lease);
         assert_eq!(
-            waiters.take_turns(|_| 5).pop().map(|turn| (turn.jobs_max, turn.bytes_max)),
+            waiters.take_turns([ORDERS], |_| 5).pop().map(|turn| (turn.jobs_max, turn.bytes_max)),
             Some((2, 10))
         );
         waiters.lease_over(lease);
@@ -372,7 +400,8 @@ mod tests {
         let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
         let topics = [("orders".parse().expect("a name"), Some(ORDERS))];
         waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics);
-        let most: Vec<_> = waiters.take_turns(|_| 5000).iter().map(|t| (t.jobs_max, t.bytes_max)).collect();
+        let most: Vec<_> =
+            waiters.take_turns([ORDERS], |_| 5000).iter().map(|t| (t.jobs_max, t.bytes_max)).collect();
         assert_eq!(most, [(RESERVE_JOBS_MAX, RESERVE_BYTES_MAX), (1, RESERVE_BYTES_MAX)]);
     }
 
@@ -383,7 +412,7 @@ mod tests {
         let topics = || [("orders".parse().expect("a name"), Some(ORDERS))];
         let first = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics());
         waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics());
-        let turn = waiters.take_turns(|_| 1).pop().expect("a turn");
+        let turn = waiters.take_turns([ORDERS], |_| 1).pop().expect("a turn");
         assert_eq!(turn.waiter, first);
         assert_eq!(waiters.next_deadline_us(0), Some(100));
         let over = waiters.take_expired(100);
@@ -399,9 +428,10 @@ mod tests {
         let demand = Demand::Subscription { jobs: 1, bytes: 1 };
         let topics = [("new".parse().expect("a name"), None)];
         let id = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
-        assert!(waiters.has_unknown() && waiters.take_turns(|_| 1).is_empty());
+        assert!(waiters.has_unknown() && waiters.take_turns([TopicId(4)], |_| 1).is_empty());
         waiters.resolve(|name| (name == "new").then_some(TopicId(4)));
-        assert_eq!(waiters.take_turns(|_| 1).pop().map(|turn| turn.topics), Some(vec![TopicId(4)]));
+        let turn = waiters.take_turns([TopicId(4)], |_| 1).pop();
+        assert_eq!(turn.map(|turn| turn.topics), Some(vec![TopicId(4)]));
         assert!(waiters.remove(id).is_some() && waiters.count() == 0);
     }
 }
