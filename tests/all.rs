@@ -1,6 +1,7 @@
 //! The one integration-test binary: linking once keeps the build short.
 
 mod cli_commands;
+mod cli_recover;
 mod cli_usage;
 mod client_connection;
 mod client_fake;

@@ -53,7 +53,7 @@ pub fn main() -> ExitCode {
     let outcome = match Root::parse().command {
         Command::Serve(args) => serve::run(args),
         Command::Demo(args) => demo::run(args),
-        Command::Recover(args) => recover::run(args),
+        Command::Recover(args) => recover::run(&args),
         Command::Client(command) => commands::run(command),
     };
     match outcome {

@@ -8,6 +8,8 @@
 //! DIR/watermark     how far the log is durable, how far it is committed, two slots
 //! DIR/lock          held by the process that has the directory
 //! DIR/recovering    a loss is being accepted
+//! DIR/log.new/      the log that will be there afterwards
+//! DIR/log.lost-1/   the log as it was before; nobody reads it again
 //! ```
 //!
 //! **Founding** writes `founding`, then everything else, syncs all of it, and renames `founding` to `identity`. A
@@ -17,7 +19,7 @@
 //! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ use std::path::{Path, PathBuf};
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::lock::{self, Lock};
 use super::log::Log;
-use super::slots::Slots;
+use super::slots::{Pair, Slots};
 use super::{Damage, StorageError, sync};
 
 /// The magic of the vote file.
@@ -40,11 +42,13 @@ const LOG: &str = "log";
 const VOTE: &str = "vote";
 const WATERMARK: &str = "watermark";
 const RECOVERING: &str = "recovering";
+const LOG_NEW: &str = "log.new";
+const LOG_LOST: &str = "log.lost";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 9] =
-    [IDENTITY, IDENTITY_NEW, FOUNDING, LOG, VOTE, WATERMARK, RECOVERING, lock::NAME, LOST_AND_FOUND];
+const OURS: [&str; 10] =
+    [IDENTITY, IDENTITY_NEW, FOUNDING, LOG, LOG_NEW, VOTE, WATERMARK, RECOVERING, lock::NAME, LOST_AND_FOUND];
 
 /// A data directory that this process has locked.
 #[derive(Debug)]
@@ -68,8 +72,17 @@ impl Directory {
         Self::take_existing(path)
     }
 
-    /// Locks a directory.
+    /// Locks a directory that must be there.
     pub(super) fn take_existing(path: &Path) -> Result<Self, StorageError> {
+        match fs::metadata(path) {
+            Ok(found) if !found.is_dir() => {
+                return Err(StorageError::NotADirectory { path: path.to_owned() });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StorageError::NoData { path: path.to_owned() });
+            }
+            _ => {}
+        }
         if !path.join(IDENTITY).exists()
             && let Some(entry) = foreign_entry(path)?
         {
@@ -106,12 +119,7 @@ impl Directory {
         identity.write(&founding)?;
         sync::directory(&self.path)?;
         let log = self.path.join(LOG);
-        match fs::remove_dir_all(&log) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(StorageError::io("remove", &log, error));
-            }
-            _ => {}
-        }
+        remove_folder(&log)?;
         let log = Log::create(&self.path, &log, identity.cluster_id)?;
         let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0])?;
         let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0])?;
@@ -122,7 +130,7 @@ impl Directory {
 
     /// Opens what is there.
     pub(super) fn open(&self, identity: Identity) -> Result<Contents, StorageError> {
-        if self.path.join(RECOVERING).exists() {
+        if self.is_recovering() {
             return Err(self.damaged(Damage::RecoverUnfinished));
         }
         let vote = self.vote()?.ok_or_else(|| self.damaged(Damage::Vote))?;
@@ -130,15 +138,73 @@ impl Directory {
         Ok(Contents { identity, log: self.log(&identity)?, vote, watermark })
     }
 
-    fn log(&self, identity: &Identity) -> Result<Log, StorageError> {
+    pub(super) fn log(&self, identity: &Identity) -> Result<Log, StorageError> {
         Log::open(&self.path, &self.path.join(LOG), identity.cluster_id)
     }
 
-    fn vote(&self) -> Result<Option<Slots>, StorageError> {
+    pub(super) fn log_path(&self) -> PathBuf {
+        self.path.join(LOG)
+    }
+
+    /// A new log beside the one that is there; one that was begun before goes.
+    pub(super) fn create_new_log(&self, identity: &Identity) -> Result<Log, StorageError> {
+        let path = self.path.join(LOG_NEW);
+        remove_folder(&path)?;
+        Log::create(&self.path, &path, identity.cluster_id)
+    }
+
+    /// From now on, until [`end_recovering`](Self::end_recovering), nobody opens the directory.
+    pub(super) fn begin_recovering(&self) -> Result<(), StorageError> {
+        let path = self.path.join(RECOVERING);
+        let file = File::create(&path).map_err(|error| StorageError::io("create", &path, error))?;
+        sync::file(&file, &path)?;
+        sync::directory(&self.path)
+    }
+
+    pub(super) fn is_recovering(&self) -> bool {
+        self.path.join(RECOVERING).exists()
+    }
+
+    pub(super) fn end_recovering(&self) -> Result<(), StorageError> {
+        let path = self.path.join(RECOVERING);
+        fs::remove_file(&path).map_err(|error| StorageError::io("remove", &path, error))?;
+        sync::directory(&self.path)
+    }
+
+    /// Puts the new log in the place of the old one, which is kept under another name. Does what is left to be done
+    /// if it was cut short.
+    pub(super) fn swap_logs(&self) -> Result<(), StorageError> {
+        if !self.path.join(LOG_NEW).exists() {
+            return Ok(());
+        }
+        if self.path.join(LOG).exists() {
+            let mut number = 1;
+            while self.path.join(format!("{LOG_LOST}-{number}")).exists() {
+                number += 1;
+            }
+            self.rename(LOG, &format!("{LOG_LOST}-{number}"))?;
+        }
+        self.rename(LOG_NEW, LOG)
+    }
+
+    pub(super) fn replace_identity(&self, identity: Identity) -> Result<(), StorageError> {
+        identity.write(&self.path.join(IDENTITY_NEW))?;
+        self.rename(IDENTITY_NEW, IDENTITY)
+    }
+
+    pub(super) fn replace_vote(&self, values: Pair) -> Result<(), StorageError> {
+        Slots::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
+    }
+
+    pub(super) fn replace_watermark(&self, values: Pair) -> Result<(), StorageError> {
+        Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
+    }
+
+    pub(super) fn vote(&self) -> Result<Option<Slots>, StorageError> {
         Slots::open(&self.path.join(VOTE), VOTE_MAGIC)
     }
 
-    fn watermark(&self) -> Result<Option<Slots>, StorageError> {
+    pub(super) fn watermark(&self) -> Result<Option<Slots>, StorageError> {
         Slots::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
@@ -176,12 +242,20 @@ fn create_durably(path: &Path) -> Result<(), StorageError> {
     sync::directory(parent)
 }
 
+fn remove_folder(path: &Path) -> Result<(), StorageError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StorageError::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
 /// Something in the directory that Adjourn did not put there.
 fn foreign_entry(path: &Path) -> Result<Option<PathBuf>, StorageError> {
     let fail = |error| StorageError::io("read", path, error);
     for entry in fs::read_dir(path).map_err(fail)? {
         let name = entry.map_err(fail)?.file_name();
-        if !OURS.into_iter().any(|ours| OsStr::new(ours) == name) {
+        let lost_log = name.as_encoded_bytes().starts_with(LOG_LOST.as_bytes());
+        if !lost_log && !OURS.into_iter().any(|ours| OsStr::new(ours) == name) {
             return Ok(Some(PathBuf::from(name)));
         }
     }

@@ -31,7 +31,7 @@ use sled::IVec;
 
 use super::durable::End;
 use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value, ValueError};
-use super::{Damage, LogEntry, StorageError, sync};
+use super::{Damage, LogEntry, StorageError, StorageErrorKind, sync};
 use crate::types::GroupId;
 
 /// Most bytes that are written and not synced.
@@ -70,7 +70,7 @@ impl Log {
         let file = path.join("db");
         File::create_new(&file).map_err(|error| StorageError::io("create", &file, error))?;
         let mut log = Self::open(directory, path, cluster_id)?;
-        log.call("write", |db| db.flush().map(drop))?;
+        log.call(Access::Write, |db| db.flush().map(drop))?;
         for name in ["db", "conf"] {
             let path = path.join(name);
             let file = File::open(&path).map_err(|error| StorageError::io("open", &path, error))?;
@@ -83,27 +83,55 @@ impl Log {
 
     /// Opens a log and finds its end.
     pub(super) fn open(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
-        let damaged = |damage| StorageError::Damaged { path: directory.to_owned(), damage };
+        let mut log = Self::open_unread(directory, path, cluster_id)?;
+        log.no_blobs()?;
+        log.find_end()?;
+        Ok(log)
+    }
+
+    /// Reads a log of which nothing is sure: hands the entries that verify to `visit`, from the first one on, and
+    /// returns what was in the way of the next one, if it is not that there is none.
+    pub(super) fn salvage(
+        directory: &Path,
+        path: &Path,
+        cluster_id: [u8; 16],
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+    ) -> Result<Option<StorageError>, StorageError> {
+        let damage_alone = |outcome: Result<(), StorageError>| match outcome {
+            Ok(()) => Ok(None),
+            Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(Some(error)),
+            Err(error) => Err(error),
+        };
+        let mut log = match Self::open_unread(directory, path, cluster_id) {
+            Ok(log) => log,
+            Err(error) => return damage_alone(Err(error)),
+        };
+        let end = damage_alone(log.find_end())?;
+        if end.is_some() {
+            // The end is not to be found from behind: read until something is in the way.
+            log.end.index = u64::MAX - 1;
+        }
+        let blobs = damage_alone(log.no_blobs())?;
+        Ok(damage_alone(log.scan(FIRST_INDEX, visit))?.or(end).or(blobs))
+    }
+
+    fn open_unread(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
         let database = path.join("db");
         let file = match File::options().read(true).write(true).open(&database) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(damaged(Damage::LogMissing));
+                let (path, damage) = (directory.to_owned(), Damage::LogMissing);
+                return Err(StorageError::Damaged { path, damage });
             }
             Err(error) => return Err(StorageError::io("open", &database, error)),
         };
         let db = open_sled(directory, path, &file)?;
         // A process that ended between a write and its sync left entries that are not durable yet.
         sync::file(&file, &database)?;
-        // sled writes a summary of its file when it opens it, and replaces an older one.
-        sync::directory(path)?;
         let root = value::chain_root(cluster_id);
         let (path, directory) = (path.to_owned(), directory.to_owned());
         let end = End { index: 0, term: 0, crc: root };
-        let mut log = Self { db: Some(db), file, path, directory, root, end, remains: false };
-        log.no_blobs()?;
-        log.find_end()?;
-        Ok(log)
+        Ok(Self { db: Some(db), file, path, directory, root, end, remains: false })
     }
 
     /// Where it ends.
@@ -152,7 +180,7 @@ impl Log {
         let mut from = Key::first(first).encode();
         let mut read_bytes = 0;
         loop {
-            let step = self.call("read", |db| db.range(from..).next().transpose())?;
+            let step = self.call(Access::Read, |db| db.range(from..).next().transpose())?;
             let Some((key, bytes)) = step else {
                 return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
             };
@@ -199,15 +227,16 @@ impl Log {
 
     /// Closes sled and opens it again, which empties its cache.
     fn reopen(&mut self) -> Result<(), StorageError> {
-        self.close();
+        self.close(Lock::Await);
         self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);
         Ok(())
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, lock: Lock) {
         let Some(db) = self.db.take() else { return };
         // Closing writes what is left, which is nothing. A panic has nobody to tell.
-        if catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok() {
+        let closed = catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok();
+        if closed && lock == Lock::Await {
             // sled's threads may hold its lock a moment longer; whoever opens the log next would meet it.
             let _closed = flock(&self.file, FlockOperation::LockExclusive);
             let _open = flock(&self.file, FlockOperation::Unlock);
@@ -215,12 +244,12 @@ impl Log {
     }
 
     fn find_end(&mut self) -> Result<(), StorageError> {
-        let Some(first) = self.call("read", |db| db.first())? else { return Ok(()) };
+        let Some(first) = self.call(Access::Read, |db| db.first())? else { return Ok(()) };
         let first = self.checked(first)?.0;
         if first != Key::first(FIRST_INDEX) {
             return Err(self.damaged(Damage::Hole { index: FIRST_INDEX }));
         }
-        let Some(last) = self.call("read", |db| db.last())? else { return Ok(()) };
+        let Some(last) = self.call(Access::Read, |db| db.last())? else { return Ok(()) };
         let (key, end) = self.checked(last)?;
         self.remains = end.is_none();
         self.end = match end {
@@ -236,7 +265,7 @@ impl Log {
             return Ok(End { index: 0, term: 0, crc: self.root });
         }
         let from = Key::first(index).encode();
-        let found = self.call("read", |db| db.range(..from).next_back().transpose())?;
+        let found = self.call(Access::Read, |db| db.range(..from).next_back().transpose())?;
         let hole = || self.damaged(Damage::Hole { index: index - 1 });
         let (key, end) = self.checked(found.ok_or_else(hole)?)?;
         end.filter(|_| key.index == index - 1).ok_or_else(hole)
@@ -260,7 +289,7 @@ impl Log {
     /// Removes the values from `index` on, the last one first, so that a crash leaves a prefix.
     fn remove_from(&mut self, index: u64, round: &mut Round) -> Result<(), StorageError> {
         let from = Key::first(index).encode();
-        let mut last = self.call("read", |db| db.last())?;
+        let mut last = self.call(Access::Read, |db| db.last())?;
         while let Some((key, _)) = last.filter(|(key, _)| key.as_ref() >= &from[..]) {
             // Removing a value rewrites some of its neighbours: it counts as much as writing one.
             if round.bytes + VALUE_BYTES_MAX > ROUND_BYTES_MAX {
@@ -268,7 +297,7 @@ impl Log {
             }
             round.bytes += VALUE_BYTES_MAX;
             round.batch.remove(&key);
-            last = self.call("read", |db| db.range(&from[..]..key.as_ref()).next_back().transpose())?;
+            last = self.call(Access::Read, |db| db.range(&from[..]..key.as_ref()).next_back().transpose())?;
         }
         Ok(())
     }
@@ -277,7 +306,7 @@ impl Log {
         if round.bytes == 0 {
             return Ok(());
         }
-        self.call("write", |db| {
+        self.call(Access::Write, |db| {
             db.apply_batch(round.batch)?;
             db.flush().map(drop)
         })?;
@@ -287,7 +316,7 @@ impl Log {
     /// A call to sled, with its errors and its panics made ours.
     fn call<T>(
         &mut self,
-        action: &'static str,
+        access: Access,
         call: impl FnOnce(&sled::Db) -> sled::Result<T>,
     ) -> Result<T, StorageError> {
         let Some(db) = &self.db else {
@@ -295,9 +324,13 @@ impl Log {
         };
         match catch_unwind(AssertUnwindSafe(|| call(db))) {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => Err(sled_error(&self.directory, action, &self.path, error)),
+            Ok(Err(error)) => Err(sled_error(&self.directory, access.action(), &self.path, error)),
             Err(_) => {
-                self.abandon();
+                match access {
+                    Access::Read => self.close(Lock::Leave),
+                    // What a write left half done may be waited for without end.
+                    Access::Write => self.abandon(),
+                }
                 Err(self.damaged(Damage::FilesPanicked))
             }
         }
@@ -316,8 +349,31 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.close();
+        self.close(Lock::Await);
     }
+}
+
+/// What is done to sled.
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    fn action(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// Whether to wait until sled's lock is free.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    Await,
+    Leave,
 }
 
 /// What goes into one batch and is synced together.
@@ -344,9 +400,12 @@ fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db,
         .cache_capacity(CACHE_BYTES)
         .use_compression(false)
         .flush_every_ms(None);
-    catch_unwind(AssertUnwindSafe(|| config.open()))
+    let db = catch_unwind(AssertUnwindSafe(|| config.open()))
         .map_err(|_| StorageError::Damaged { path: directory.to_owned(), damage: Damage::FilesPanicked })?
-        .map_err(|error| sled_error(directory, "open", path, error))
+        .map_err(|error| sled_error(directory, "open", path, error))?;
+    // sled writes a summary of its file when it opens it, and replaces an older one.
+    sync::directory(path)?;
+    Ok(db)
 }
 
 /// sled writes a summary of its file as `snap.N.generating` and renames it to `snap.N`. After a crash in between it
@@ -364,7 +423,10 @@ fn remove_half_summaries(path: &Path) -> Result<(), StorageError> {
 
 fn sled_error(directory: &Path, action: &'static str, path: &Path, error: sled::Error) -> StorageError {
     match error {
-        sled::Error::Io(source) => StorageError::io(action, path, source),
+        // A file that ends too early is no fault of the disk.
+        sled::Error::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
+            StorageError::io(action, path, source)
+        }
         error => StorageError::Damaged { path: directory.to_owned(), damage: Damage::Files(error) },
     }
 }

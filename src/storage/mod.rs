@@ -20,11 +20,13 @@ pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
 pub mod faulty;
+pub mod recover;
 pub mod value;
 
 pub use disk::{DiskStorage, OpenOptions};
 pub use error::{Damage, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
+pub use recover::Salvage;
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,247 @@
+//! What a loss costs, and that accepting it can be cut short anywhere.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use super::*;
+use crate::engine::Entry;
+use crate::storage::value::Key;
+use crate::storage::{Damage, DiskStorage, OpenOptions, PersistBatch, Storage, Vote, sync};
+
+const ENTRIES: u64 = 30;
+const LOST_ID: [u8; 16] = [8; 16];
+const NEW_ID: [u8; 16] = [9; 16];
+
+fn open(path: &Path) -> Result<DiskStorage, StorageError> {
+    let path = path.to_owned();
+    DiskStorage::open(&OpenOptions { path, node: 1, cluster_id: [7; 16], storage_id: LOST_ID })
+}
+
+fn entry(index: u64) -> LogEntry {
+    let bytes = if index.is_multiple_of(7) { 50_000 } else { 20 };
+    LogEntry { index, term: 3, kind: EntryKind::Normal, data: Bytes::from(vec![0x5a; bytes]) }
+}
+
+/// A directory with a log, closed.
+fn written() -> TempDir {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(directory.path()).expect("founded");
+    let vote = Some(Vote { term: 4, vote: 1 });
+    let entries = (1..=ENTRIES).map(entry).collect();
+    storage.persist(&PersistBatch { vote, entries, commit: 25 }).expect("written");
+    storage.write_watermark().expect("written");
+    directory
+}
+
+/// Changes the log behind everybody's back.
+fn tamper(directory: &Path, change: impl FnOnce(&sled::Db)) {
+    let config = sled::Config::new().path(directory.join("log")).segment_size(8 << 20).flush_every_ms(None);
+    let db = config.open().expect("it opens");
+    change(&db);
+    db.flush().expect("flushed");
+}
+
+fn flip(db: &sled::Db, index: u64) {
+    let key = Key::first(index).encode();
+    let mut value = db.get(key).expect("read").expect("there").to_vec();
+    *value.last_mut().expect("not empty") ^= 1;
+    db.insert(key, value).expect("written");
+}
+
+fn accept(directory: &Path) {
+    Salvage::examine(directory).expect("a directory").accept(NEW_ID).expect("accepted");
+}
+
+/// A node opens the directory, and finds the first `kept` entries and the skip.
+fn assert_recovered(directory: &Path, kept: u64) {
+    let mut storage = open(directory).expect("it opens");
+    let recovered = storage.recovered();
+    assert_eq!((recovered.last_index, recovered.vote.term), (kept + 1, 4));
+    assert!(recovered.commit <= kept + 1);
+    assert_eq!((storage.cluster_id(), storage.storage_id()), ([7; 16], NEW_ID));
+    let mut found = Vec::new();
+    let mut visit = |entry| {
+        found.push(entry);
+        Ok(())
+    };
+    storage.replay(1, &mut visit).expect("it verifies");
+    let skip = found.pop().expect("the skip");
+    assert_eq!(found, (1..=kept).map(entry).collect::<Vec<_>>());
+    assert_eq!((skip.index, skip.term), (kept + 1, 4));
+    assert_eq!(Entry::decode(&skip.data).expect("an entry").commands, [Command::SkipIds]);
+    let entries = vec![LogEntry { index: kept + 2, ..entry(1) }];
+    storage.persist(&PersistBatch { vote: None, entries, commit: kept }).expect("it goes on");
+}
+
+#[test]
+fn a_whole_log_is_left_alone() {
+    let directory = written();
+    let salvage = Salvage::examine(directory.path()).expect("a directory");
+    assert!(!salvage.is_needed());
+    assert_eq!((salvage.kept(), salvage.durable()), (ENTRIES, Some(ENTRIES)));
+    salvage.accept(NEW_ID).expect("nothing to do");
+    assert_eq!(open(directory.path()).expect("it opens").storage_id(), LOST_ID);
+}
+
+#[test]
+fn a_short_log_goes_on_where_it_ends() {
+    let directory = written();
+    tamper(directory.path(), |db| {
+        for item in db.range(Key::first(20).encode()..).keys() {
+            db.remove(item.expect("a key")).expect("removed");
+        }
+    });
+    assert!(matches!(open(directory.path()), Err(StorageError::ShortLog { last: 19, durable: ENTRIES, .. })));
+    let salvage = Salvage::examine(directory.path()).expect("a directory");
+    assert!(salvage.is_needed() && salvage.obstacle().is_none());
+    assert_eq!((salvage.kept(), salvage.durable()), (19, Some(ENTRIES)));
+    drop(salvage);
+    assert!(open(directory.path()).is_err(), "examining changes nothing");
+    accept(directory.path());
+    assert_recovered(directory.path(), 19);
+    assert!(directory.path().join("log.lost-1").exists());
+}
+
+#[test]
+fn a_damaged_entry_and_all_behind_it_go() {
+    let directory = written();
+    tamper(directory.path(), |db| flip(db, 12));
+    let mut storage = open(directory.path()).expect("its end is whole");
+    let error = storage.replay(1, &mut |_| Ok(())).expect_err("found");
+    assert!(
+        matches!(error, StorageError::Damaged { damage: Damage::Value { index: 12, .. }, .. }),
+        "{error}"
+    );
+    drop(storage);
+    let directory = written();
+    tamper(directory.path(), |db| flip(db, 12));
+    accept(directory.path());
+    assert_recovered(directory.path(), 11);
+}
+
+#[test]
+fn a_hole_ends_the_log_wherever_it_is() {
+    for hole in [1, 2, 7, ENTRIES - 1] {
+        let directory = written();
+        tamper(directory.path(), |db| drop(db.remove(Key::first(hole).encode()).expect("removed")));
+        let found = Salvage::examine(directory.path()).expect("a directory");
+        assert!(
+            matches!(found.obstacle(), Some(StorageError::Damaged { damage: Damage::Hole { index }, .. }) if *index == hole),
+            "{:?}",
+            found.obstacle()
+        );
+        found.accept(NEW_ID).expect("accepted");
+        assert_recovered(directory.path(), hole - 1);
+    }
+}
+
+#[test]
+fn small_files_that_are_gone_are_made_anew() {
+    let directory = written();
+    fs::remove_file(directory.path().join("watermark")).expect("removed");
+    assert!(matches!(open(directory.path()), Err(StorageError::Damaged { damage: Damage::Watermark, .. })));
+    accept(directory.path());
+    assert_recovered(directory.path(), ENTRIES);
+    let directory = written();
+    fs::write(directory.path().join("vote"), [0; 8192]).expect("spoilt");
+    assert!(matches!(open(directory.path()), Err(StorageError::Damaged { damage: Damage::Vote, .. })));
+    accept(directory.path());
+    assert_eq!(open(directory.path()).expect("it opens").recovered().vote, Vote { term: 3, vote: 0 });
+}
+
+#[test]
+fn a_log_that_is_gone_begins_anew() {
+    let directory = written();
+    fs::remove_dir_all(directory.path().join("log")).expect("removed");
+    accept(directory.path());
+    assert_recovered(directory.path(), 0);
+}
+
+#[test]
+fn a_damaged_summary_of_the_log_costs_nothing() {
+    let directory = written();
+    // Opening makes a summary of what was written before.
+    drop(open(directory.path()).expect("it opens"));
+    let summary = fs::read_dir(directory.path().join("log"))
+        .expect("listed")
+        .map(|entry| entry.expect("an entry").path())
+        .find(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"snap.")))
+        .expect("a summary");
+    fs::write(&summary, b"nonsense that is no summary").expect("spoilt");
+    assert!(matches!(open(directory.path()), Err(StorageError::Damaged { damage: Damage::Files(_), .. })));
+    let salvage = Salvage::examine(directory.path()).expect("a directory");
+    assert_eq!(salvage.kept(), ENTRIES);
+    drop(salvage);
+    drop(open(directory.path()).expect("it opens again"));
+}
+
+#[test]
+fn what_is_no_data_has_nothing_to_recover() {
+    let directory = TempDir::new().expect("a directory");
+    let missing = directory.path().join("missing");
+    for path in [directory.path(), &missing] {
+        let error = Salvage::examine(path).expect_err("nothing there");
+        assert!(matches!(error, StorageError::NoData { .. }), "{error}");
+    }
+    assert!(!missing.exists());
+    let storage = open(&missing).expect("founded");
+    assert!(matches!(Salvage::examine(&missing), Err(StorageError::InUse { .. })));
+    drop(storage);
+}
+
+#[test]
+fn accepting_can_be_cut_short_anywhere() {
+    let directory = written();
+    tamper(directory.path(), |db| flip(db, 12));
+    let images = images_of(directory.path(), || accept(directory.path()));
+    assert!(images.len() > 10, "{} syncs", images.len());
+    let mut unfinished = 0;
+    for image in &images {
+        let cut_short = Salvage::examine(image.path()).expect("a directory").is_unfinished();
+        if cut_short {
+            unfinished += 1;
+            let refused = open(image.path()).map(drop).expect_err("half recovered");
+            assert!(
+                matches!(refused, StorageError::Damaged { damage: Damage::RecoverUnfinished, .. }),
+                "{refused}"
+            );
+        }
+        accept(image.path());
+        assert_recovered(image.path(), 11);
+    }
+    assert!(unfinished > 3, "{unfinished} images were taken in the middle");
+}
+
+/// The directory as it was after each sync of `work`.
+pub(in crate::storage) fn images_of(directory: &Path, work: impl FnOnce()) -> Vec<TempDir> {
+    let images = Rc::new(RefCell::new(Vec::new()));
+    let (directory, kept) = (directory.to_owned(), Rc::clone(&images));
+    sync::watch(Some(Box::new(move |_| kept.borrow_mut().push(copied(&directory)))));
+    work();
+    sync::watch(None);
+    images.take()
+}
+
+fn copied(directory: &Path) -> TempDir {
+    let image = TempDir::new().expect("a directory");
+    copy_into(directory, image.path());
+    image
+}
+
+fn copy_into(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("listed") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            fs::create_dir(&to).expect("made");
+            copy_into(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).expect("copied");
+        }
+    }
+}
