@@ -20,3 +20,4 @@ mod server_hostile;
 mod server_lives;
 mod server_rig;
 mod tidy;
+mod tour;

@@ -1,0 +1,93 @@
+//! The README's tour, typed word for word: what it shows is what the binary prints, but for numbers.
+
+use std::process::{Command, Stdio};
+
+use super::server_rig::{Process, Raw, adjourn, push, topic};
+use adjourn::protocol::{Request, Reserve, Response};
+
+const README: &str = include_str!("../README.md");
+
+/// A command of the tour and the lines that stand below it.
+struct Step<'a> {
+    command: &'a str,
+    shown: Vec<&'a str>,
+}
+
+/// The commands for `adjourn` between the tour's marks.
+fn steps() -> Vec<Step<'static>> {
+    let (_, rest) = README.split_once("<!-- tour -->").expect("the tour begins");
+    let (tour, _) = rest.split_once("<!-- /tour -->").expect("the tour ends");
+    let mut steps: Vec<Step> = Vec::new();
+    let mut in_block = false;
+    for line in tour.lines() {
+        if line.starts_with("```") {
+            in_block = line == "```console";
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| in_block) {
+            steps.push(Step { command, shown: Vec::new() });
+        } else if let Some(step) = steps.last_mut().filter(|_| in_block) {
+            step.shown.push(line);
+        }
+    }
+    steps.retain(|step| step.command.starts_with("adjourn "));
+    steps
+}
+
+/// The words of a command line, in which only single quotes mean something.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, piece) in command.split('\'').enumerate() {
+        if number % 2 == 1 {
+            words.push(piece.to_owned());
+        } else {
+            words.extend(piece.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// A text without what differs from run to run: every number is 0, every gap one space.
+fn shape(line: &str) -> String {
+    let mut shape = String::new();
+    for character in line.split_whitespace().collect::<Vec<_>>().join(" ").chars() {
+        match character {
+            '0'..='9' if shape.ends_with('0') => {}
+            '0'..='9' => shape.push('0'),
+            other => shape.push(other),
+        }
+    }
+    // An uptime has seconds or not.
+    shape.replace("0s 0ms", "0ms")
+}
+
+/// What the demo leaves behind: three jobs that are finished.
+fn demo_was_here(server: &Process) {
+    let mut client = Raw::greeted(server.address);
+    for _ in 0..3 {
+        assert!(matches!(client.ask(push("demo", "hello", 0)), Response::Pushed(_)));
+        let reserve = Reserve { topics: vec![topic("demo")], jobs_max: 1, wait_ms: 0 };
+        let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no job") };
+        let leases = jobs.into_iter().map(|job| job.lease).collect();
+        assert_eq!(client.ask(Request::Finish { leases }), Response::Settled(vec![Ok(())]));
+    }
+}
+
+#[test]
+fn the_tour_shows_what_is_printed() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &[]);
+    demo_was_here(&server);
+    let steps = steps();
+    assert!(steps.len() > 5, "only {} commands were found", steps.len());
+    for Step { command, shown } in steps {
+        let words = words(command);
+        let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let mut typed: Command = adjourn(&arguments);
+        typed.env("ADJOURN_SERVER", server.address.to_string()).stdin(Stdio::null());
+        let output = typed.output().expect("the binary");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*errors), (Some(0), ""), "{command}");
+        let printed = String::from_utf8(output.stdout).expect("text");
+        let shapes = |lines: &mut dyn Iterator<Item = &str>| lines.map(shape).collect::<Vec<_>>();
+        assert_eq!(shapes(&mut printed.lines()), shapes(&mut shown.into_iter()), "{command}");
+    }
+}
