@@ -99,3 +99,41 @@ impl Identity {
         Ok(Self::decode(&bytes))
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
+mod tests {
+    use super::*;
+
+    const IDENTITY: Identity = Identity { node: 3, cluster_id: [1; 16], storage_id: [2; 16] };
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = IDENTITY.encode();
+        assert_eq!(bytes.len(), BYTES);
+        assert_eq!(bytes[..HEADER_CRC_AT], *b"ADJOURN\0\x01\0\0\0");
+        assert_eq!(Identity::decode(&bytes), Ok(IDENTITY));
+    }
+
+    #[test]
+    fn every_cut_and_every_flipped_bit_is_damage() {
+        let bytes = IDENTITY.encode();
+        for length in 0..bytes.len() {
+            assert_eq!(Identity::decode(&bytes[..length]), Err(IdentityError::Damaged), "{length} bytes");
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Identity::decode(&flipped), Err(IdentityError::Damaged), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_later_format_is_told_from_damage_whatever_follows() {
+        let mut bytes = b"ADJOURN\0\x02\0\0\0".to_vec();
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(2)));
+        bytes.extend_from_slice(b"something else");
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(2)));
+    }
+}

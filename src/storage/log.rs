@@ -23,6 +23,7 @@
 //! before it writes. Reading everything twice would double the time of a start and find nothing more.
 
 use std::fs::{self, File};
+use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -177,19 +178,21 @@ impl Log {
         }
         let before = self.end_before(first)?;
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
-        let mut from = Key::first(first).encode();
+        let mut from = Bound::Included(Key::first(first).encode());
         let mut read_bytes = 0;
         loop {
-            let step = self.call(Access::Read, |db| db.range(from..).next().transpose())?;
+            let step = self.call(Access::Read, |db| db.range((from, Bound::Unbounded)).next().transpose())?;
             let Some((key, bytes)) = step else {
                 return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
             };
             read_bytes += bytes.len();
-            let next = self.visit_value(&mut assembler, &key, &bytes, visit)?;
+            from = Bound::Excluded(assembler.next().encode());
+            let done = self.visit_value(&mut assembler, &key, &bytes, visit)?;
             // What is still in use would not be freed.
             drop((key, bytes));
-            let Some(next) = next else { break };
-            from = next.encode();
+            if done {
+                break;
+            }
             if read_bytes >= REOPEN_BYTES {
                 read_bytes = 0;
                 self.reopen()?;
@@ -203,14 +206,14 @@ impl Log {
         std::mem::forget(self.db.take());
     }
 
-    /// Returns the key that must come next; `None` after the last entry.
+    /// Returns whether it was the last value of the last entry.
     fn visit_value(
         &self,
         assembler: &mut Assembler,
         key: &IVec,
         bytes: &IVec,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<Option<Key>, StorageError> {
+    ) -> Result<bool, StorageError> {
         let expected = assembler.next();
         let key = self.key(key)?;
         if key != expected {
@@ -222,7 +225,7 @@ impl Log {
         if let Some(entry) = assembler.take(&value).map_err(bad)? {
             visit(entry)?;
         }
-        Ok(Some(assembler.next()).filter(|next| next.index <= self.end.index))
+        Ok(assembler.next().index > self.end.index)
     }
 
     /// Closes sled and opens it again, which empties its cache.

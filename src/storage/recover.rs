@@ -199,4 +199,4 @@ impl Copy {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -142,3 +142,90 @@ fn decode(bytes: &Slot, magic: [u8; 4]) -> Option<(u64, Pair)> {
     let values = [u64::from_le_bytes(*first), u64::from_le_bytes(*second)];
     (valid && ours).then_some((u64::from_le_bytes(*sequence), values))
 }
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const MAGIC: [u8; 4] = *b"TEST";
+
+    /// A file that holds `old`, with `new` written over it up to `torn` bytes.
+    fn torn(directory: &TempDir, old: Pair, new: Pair, torn: usize) -> PathBuf {
+        let path = directory.path().join("slots");
+        let mut slots = Slots::create(&path, MAGIC, [0, 0]).expect("created");
+        slots.write(old).expect("written");
+        let before = fs::read(&path).expect("read");
+        slots.write(new).expect("written");
+        let mut after = fs::read(&path).expect("read");
+        let at = if slots.newest == 0 { 0 } else { 4096 };
+        after[at + torn..at + SLOT_BYTES].copy_from_slice(&before[at + torn..at + SLOT_BYTES]);
+        fs::write(&path, after).expect("written");
+        path
+    }
+
+    fn read(path: &Path) -> Option<Pair> {
+        Slots::open(path, MAGIC).expect("read").map(|slots| slots.values())
+    }
+
+    #[test]
+    fn the_newest_values_come_back() {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join("slots");
+        assert_eq!(read(&path), None);
+        drop(Slots::create(&path, MAGIC, [1, 2]).expect("created"));
+        for values in [[3, 4], [u64::MAX, 0], [0, 7], [5, 5]] {
+            let mut slots = Slots::open(&path, MAGIC).expect("read").expect("valid");
+            slots.write(values).expect("written");
+            assert_eq!((slots.values(), read(&path)), (values, Some(values)));
+        }
+        assert!(Slots::open(&path, *b"ELSE").expect("read").is_none(), "another file's magic");
+    }
+
+    #[test]
+    fn a_torn_write_leaves_the_old_values_or_the_new() {
+        let directory = TempDir::new().expect("a directory");
+        let (old, new) = ([11, 12], [21, 22]);
+        for length in 0..=SLOT_BYTES {
+            let path = torn(&directory, old, new, length);
+            let expected = if length == SLOT_BYTES { new } else { old };
+            assert_eq!(read(&path), Some(expected), "torn after {length} bytes");
+            let mut slots = Slots::open(&path, MAGIC).expect("read").expect("valid");
+            slots.write([31, 32]).expect("it goes on");
+            assert_eq!(read(&path), Some([31, 32]));
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_brings_back_the_other_slot_and_two_nothing() {
+        let directory = TempDir::new().expect("a directory");
+        let path = torn(&directory, [11, 12], [21, 22], SLOT_BYTES);
+        let whole = fs::read(&path).expect("read");
+        let newest = Slots::open(&path, MAGIC).expect("read").expect("valid").newest;
+        let (at, other) = if newest == 0 { (0, 4096) } else { (4096, 0) };
+        for bit in 0..SLOT_BYTES * 8 {
+            let mut flipped = whole.clone();
+            flipped[at + bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &flipped).expect("written");
+            assert_eq!(read(&path), Some([11, 12]), "bit {bit}");
+            flipped[other] ^= 1;
+            fs::write(&path, &flipped).expect("written");
+            assert_eq!(read(&path), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_short_is_not_read_past_its_end() {
+        let directory = TempDir::new().expect("a directory");
+        let path = torn(&directory, [11, 12], [21, 22], SLOT_BYTES);
+        for length in [0, 1, SLOT_BYTES - 1] {
+            fs::write(&path, &fs::read(&path).expect("read")[..length.min(SLOT_BYTES)]).expect("cut");
+            assert_eq!(read(&path), None, "{length} bytes");
+            torn(&directory, [11, 12], [21, 22], SLOT_BYTES);
+        }
+    }
+}

@@ -104,6 +104,11 @@ pub fn chain_root(cluster_id: [u8; 16]) -> u32 {
     crc32c::crc32c(&cluster_id)
 }
 
+/// The checksum of a value: of its header up to where the checksum stands, and of its payload.
+pub fn checksum(header: &[u8], payload: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(header), payload)
+}
+
 impl Key {
     /// The first key of an entry.
     pub fn first(index: u64) -> Self {
@@ -139,8 +144,7 @@ impl<'a> Value<'a> {
             return Err(ValueError::Malformed);
         }
         let [version, kind, group, last] = fields.take()?;
-        let checked = crc32c::crc32c_append(crc32c::crc32c(covered), payload) == crc;
-        if !checked {
+        if checksum(covered, payload) != crc {
             return Err(ValueError::Checksum);
         }
         if version != VERSION {
@@ -212,7 +216,7 @@ fn encode_part(
     let payload_bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     bytes.extend_from_slice(&payload_bytes.to_le_bytes());
     bytes.extend_from_slice(&previous.to_le_bytes());
-    let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes), payload);
+    let crc = checksum(&bytes, payload);
     bytes.extend_from_slice(&crc.to_le_bytes());
     bytes.extend_from_slice(payload);
     (bytes, crc)
@@ -292,4 +296,149 @@ fn kind_of(byte: u8) -> Option<EntryKind> {
     [EntryKind::Normal, EntryKind::ConfChange, EntryKind::ConfChangeV2]
         .into_iter()
         .find(|kind| *kind as u8 == byte)
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
+mod tests {
+    use super::*;
+
+    const GROUP: GroupId = GroupId(0);
+    const ROOT: u32 = 77;
+
+    fn entry(index: u64, bytes: usize) -> LogEntry {
+        let data: Vec<u8> = (0..=250).cycle().take(bytes).collect();
+        LogEntry { index, term: 5, kind: EntryKind::Normal, data: data.into() }
+    }
+
+    fn values(entries: &[LogEntry]) -> Vec<Box<[u8]>> {
+        let (mut values, mut crc) = (Vec::new(), ROOT);
+        for entry in entries {
+            crc = encode(GROUP, entry, crc, |_, value| values.push(value));
+        }
+        values
+    }
+
+    fn assemble(values: &[Box<[u8]>]) -> Result<Vec<LogEntry>, ValueError> {
+        let mut assembler = Assembler::new(GROUP, 1, 0, ROOT);
+        let mut entries = Vec::new();
+        for value in values {
+            entries.extend(assembler.take(&Value::decode(value)?)?);
+        }
+        Ok(entries)
+    }
+
+    #[test]
+    fn entries_of_every_size_come_back() {
+        let sizes = [0, 1, PAYLOAD_BYTES_MAX - 1, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 1 << 20, 0];
+        let entries: Vec<LogEntry> = (1..).zip(sizes).map(|(index, bytes)| entry(index, bytes)).collect();
+        let values = values(&entries);
+        assert!(values.iter().all(|value| value.len() <= VALUE_BYTES_MAX));
+        assert_eq!(assemble(&values), Ok(entries));
+    }
+
+    #[test]
+    fn the_largest_entry_has_parts_enough() {
+        let largest = entry(1, ENTRY_BYTES_MAX);
+        let values = values(std::slice::from_ref(&largest));
+        assert_eq!(values.len(), PARTS_MAX);
+        assert_eq!(assemble(&values), Ok(vec![largest]));
+    }
+
+    #[test]
+    fn the_layout_stays() {
+        let confchange = LogEntry { kind: EntryKind::ConfChange, ..entry(0x0102, 3) };
+        let value = values(&[confchange]).remove(0);
+        let header = b"ADJL\x01\x01\0\x01\x05\0\0\0\0\0\0\0\x02\x01\0\0\0\0\0\0\0\0\0\0\x03\0\0\0M\0\0\0";
+        assert_eq!(value[..CRC_AT], header[..]);
+        assert_eq!(value[HEADER_BYTES..], [0, 1, 2]);
+        let crc = crc32c::crc32c(&[&value[..CRC_AT], &value[HEADER_BYTES..]].concat());
+        assert_eq!(value[CRC_AT..HEADER_BYTES], crc.to_le_bytes());
+        let key = Key { index: 0x0102, part: 3 };
+        assert_eq!(key.encode(), [0, 0, 0, 0, 0, 0, 1, 2, 0, 3]);
+        assert_eq!(Key::decode(&key.encode()), Some(key));
+        assert_eq!(Key::decode(&key.encode()[..9]), None);
+        assert_eq!(Key::decode(&[0; 11]), None);
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_found() {
+        let value = values(&[entry(1, 60)]).remove(0);
+        for length in 0..value.len() {
+            assert!(Value::decode(&value[..length]).is_err(), "{length} bytes");
+        }
+        for bit in 0..value.len() * 8 {
+            let mut flipped = value.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(Value::decode(&flipped).is_err(), "bit {bit}");
+        }
+        assert_eq!(Value::decode(&[&value[..], &[0]].concat()), Err(ValueError::Checksum));
+    }
+
+    /// A value whose checksum is right, whatever else is not.
+    fn sealed(change: impl FnOnce(&mut [u8])) -> Box<[u8]> {
+        let mut value = values(&[entry(1, 60)]).remove(0);
+        change(&mut value);
+        let crc = checksum(&value[..CRC_AT], &value[HEADER_BYTES..]);
+        value[CRC_AT..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
+        value
+    }
+
+    #[test]
+    fn nonsense_under_a_right_checksum_is_refused() {
+        let decoded = |change: fn(&mut [u8])| Value::decode(&sealed(change)).map(|value| value.key);
+        assert_eq!(decoded(|_| ()), Ok(Key::first(1)));
+        assert_eq!(decoded(|value| value[4] = 2), Err(ValueError::Version(2)));
+        let malformed: [fn(&mut [u8]); 6] = [
+            |value| value[0] = b'X',
+            |value| value[5] = 3,
+            |value| value[7] = 2,
+            |value| value[7] = 0,
+            |value| value[26] = 1,
+            |value| value[28] = 59,
+        ];
+        for change in malformed {
+            assert_eq!(decoded(change), Err(ValueError::Malformed));
+        }
+    }
+
+    #[test]
+    fn what_does_not_follow_is_refused() {
+        let whole = values(&[entry(1, 10), entry(2, 40_000), entry(3, 10)]);
+        assert_eq!(whole.len(), 5);
+        for missing in 0..whole.len() - 1 {
+            let mut gap = whole.clone();
+            gap.remove(missing);
+            assert_eq!(assemble(&gap), Err(ValueError::Place), "without value {missing}");
+        }
+        let mut other = whole.clone();
+        other[4] = values(&[entry(1, 10), entry(2, 40_001), entry(3, 10)]).remove(4);
+        assert_eq!(assemble(&other), Err(ValueError::Chain), "another log's end");
+        let older = LogEntry { term: 4, ..entry(2, 10) };
+        assert_eq!(assemble(&values(&[entry(1, 10), older])), Err(ValueError::Chain), "a term going back");
+        let mut elsewhere = Assembler::new(GROUP, 1, 0, ROOT + 1);
+        let first = Value::decode(&whole[0]).expect("whole");
+        assert_eq!(elsewhere.take(&first), Err(ValueError::Chain), "another cluster's log");
+        let mut group = Assembler::new(GroupId(1), 1, 0, ROOT);
+        assert_eq!(group.take(&first), Err(ValueError::Place), "another group's log");
+    }
+
+    #[test]
+    fn parts_of_different_entries_make_none() {
+        let [mut first, mut second] = [entry(1, 20_000), entry(1, 20_000)].map(|entry| values(&[entry]));
+        let reseal = |value: &mut Box<[u8]>, previous: u32| {
+            value[32..36].copy_from_slice(&previous.to_le_bytes());
+            let crc = checksum(&value[..CRC_AT], &value[HEADER_BYTES..]);
+            value[CRC_AT..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
+        };
+        let head = first.remove(0);
+        let previous = Value::decode(&head).expect("whole").crc;
+        let tail = second.remove(1);
+        for (at, byte) in [(5, 1), (8, 6)] {
+            let mut tail = tail.clone();
+            tail[at] = byte;
+            reseal(&mut tail, previous);
+            assert_eq!(assemble(&[head.clone(), tail]), Err(ValueError::Chain), "byte {at}");
+        }
+    }
 }

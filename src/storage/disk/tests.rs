@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 use super::*;
+use crate::storage::recover::tests::images_of;
 use crate::storage::value::PAYLOAD_BYTES_MAX;
 use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
 
@@ -157,4 +158,117 @@ fn a_failure_is_the_last_thing_that_happens() {
         let error = refused.expect_err("refused");
         assert!(matches!(error, StorageError::FailedBefore { .. }), "{error}");
     }
+}
+
+#[test]
+fn a_founding_can_be_cut_short_anywhere() {
+    let directory = TempDir::new().expect("a directory");
+    let nested = directory.path().join("data");
+    let images = images_of(directory.path(), || drop(DiskStorage::open(&options(&nested)).expect("founded")));
+    assert!(images.len() > 10, "{} syncs", images.len());
+    for image in &images {
+        let mut storage = DiskStorage::open(&options(&image.path().join("data"))).expect("founded again");
+        assert_eq!(storage.recovered(), Recovered { first_index: 1, ..Recovered::default() });
+        storage.persist(&batch(vec![entry(1, 1, 10)])).expect("written");
+        assert_eq!(entries(&mut storage, 1), [entry(1, 1, 10)]);
+    }
+}
+
+#[test]
+fn what_is_torn_while_founding_is_founded_again() {
+    for name in ["founding", "vote", "watermark", "log/conf", "log/db"] {
+        let directory = TempDir::new().expect("a directory");
+        drop(open(&directory));
+        fs::rename(directory.path().join("identity"), directory.path().join("founding")).expect("renamed");
+        fs::write(directory.path().join(name), b"AD").expect("torn");
+        assert_eq!(open(&directory).recovered().last_index, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_lost_identity_is_no_new_node() {
+    let directory = TempDir::new().expect("a directory");
+    drop(open(&directory));
+    fs::remove_file(directory.path().join("identity")).expect("removed");
+    let error = refusal(&directory);
+    assert!(matches!(error, StorageError::Damaged { damage: Damage::IdentityMissing, .. }), "{error}");
+    fs::write(directory.path().join("identity"), b"").expect("emptied");
+    let error = refusal(&directory);
+    assert!(matches!(error, StorageError::Damaged { damage: Damage::Identity, .. }), "{error}");
+}
+
+#[test]
+fn a_directory_of_a_later_format_is_refused() {
+    let directory = TempDir::new().expect("a directory");
+    drop(open(&directory));
+    let mut later = b"ADJOURN\0\x09\0\0\0".to_vec();
+    later.extend_from_slice(&crc32c::crc32c(&later).to_le_bytes());
+    fs::write(directory.path().join("identity"), later).expect("written");
+    let error = refusal(&directory);
+    assert!(matches!(error, StorageError::NewerFormat { found: 9, known: 1, .. }), "{error}");
+    assert_eq!(error.kind(), StorageErrorKind::Unusable);
+}
+
+#[test]
+fn a_foreign_directory_is_left_as_it_is() {
+    let directory = TempDir::new().expect("a directory");
+    fs::write(directory.path().join("thesis.tex"), b"\\end").expect("written");
+    let error = refusal(&directory);
+    assert_eq!(error.kind(), StorageErrorKind::Unusable);
+    assert!(error.to_string().contains("thesis.tex"), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
+    let file = directory.path().join("thesis.tex");
+    let error = DiskStorage::open(&options(&file)).map(drop).expect_err("a file");
+    assert!(matches!(error, StorageError::NotADirectory { .. }), "{error}");
+    let mounted = TempDir::new().expect("a directory");
+    fs::create_dir(mounted.path().join("lost+found")).expect("made");
+    open(&mounted);
+}
+
+#[test]
+fn an_entry_whose_end_was_never_written_counts_as_not_written() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    storage.persist(&batch(vec![entry(1, 1, 10)])).expect("written");
+    let images =
+        images_of(directory.path(), || storage.persist(&batch(vec![entry(2, 1, 3 << 20)])).expect("written"));
+    assert_eq!(images.len(), 4, "a sync for each MiB");
+    for image in &images[..3] {
+        let mut storage = open(image);
+        assert_eq!(entries(&mut storage, 1), [entry(1, 1, 10)]);
+        storage.persist(&batch(vec![entry(2, 2, 5), entry(3, 2, 40_000)])).expect("written over");
+        drop(storage);
+        assert_eq!(entries(&mut open(image), 1), [entry(1, 1, 10), entry(2, 2, 5), entry(3, 2, 40_000)]);
+    }
+    assert_eq!(open(&images[3]).recovered().last_index, 2);
+}
+
+#[test]
+fn a_crash_while_a_suffix_is_cut_leaves_the_old_log_or_the_new() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    let old: Vec<LogEntry> = (1..=9).map(|index| entry(index, 1, 200_000)).collect();
+    storage.persist(&batch(old.clone())).expect("written");
+    storage.write_watermark().expect("written");
+    let new = [&old[..2], &[entry(3, 2, 50)]].concat();
+    let images = images_of(directory.path(), || storage.persist(&batch(vec![entry(3, 2, 50)])).expect("cut"));
+    assert!(images.len() > 2, "{} syncs", images.len());
+    for image in &images {
+        let found = entries(&mut open(image), 1);
+        assert!(found == new || (found.len() >= 2 && old.starts_with(&found)), "{} entries", found.len());
+    }
+}
+
+#[test]
+fn the_log_needs_no_files_beside_its_own() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    for index in 1..=40 {
+        storage.persist(&batch(vec![entry(index, 1, 500_000)])).expect("written");
+    }
+    drop(storage);
+    let blobs = directory.path().join("log").join("blobs");
+    assert_eq!(fs::read_dir(&blobs).expect("listed").count(), 0);
+    fs::write(blobs.join("17"), b"x").expect("written");
+    assert!(matches!(refusal(&directory), StorageError::Damaged { damage: Damage::Blobs, .. }));
 }
