@@ -156,7 +156,13 @@ impl<'a> Value<'a> {
         let zero: [u8; 2] = fields.take()?;
         let payload_bytes = u32::from_le_bytes(fields.take()?);
         let previous = u32::from_le_bytes(fields.take()?);
-        if zero != [0; 2] || payload_bytes as usize != payload.len() || last > 1 {
+        // No log begins at 0, and none comes to its end.
+        if index == 0
+            || index == u64::MAX
+            || zero != [0; 2]
+            || payload_bytes as usize != payload.len()
+            || last > 1
+        {
             return Err(ValueError::Malformed);
         }
         let last = last == 1;
@@ -389,11 +395,13 @@ mod tests {
         let decoded = |change: fn(&mut [u8])| Value::decode(&sealed(change)).map(|value| value.key);
         assert_eq!(decoded(|_| ()), Ok(Key::first(1)));
         assert_eq!(decoded(|value| value[4] = 2), Err(ValueError::Version(2)));
-        let malformed: [fn(&mut [u8]); 6] = [
+        let malformed: [fn(&mut [u8]); 8] = [
             |value| value[0] = b'X',
             |value| value[5] = 3,
             |value| value[7] = 2,
             |value| value[7] = 0,
+            |value| value[16] = 0,
+            |value| value[16..24].fill(0xff),
             |value| value[26] = 1,
             |value| value[28] = 59,
         ];
