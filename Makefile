@@ -3,6 +3,8 @@
 CARGO ?= cargo
 # Seconds that `make fuzz` gives to each decoder.
 FUZZ_SECONDS ?= 60
+# How many times as many disks `make power-cuts` opens as `make test` does.
+POWER_CUTS ?= 20
 
 .DEFAULT_GOAL := help
 
@@ -48,6 +50,12 @@ fmt:
 .PHONY: fuzz
 fuzz:
 	@fuzz/run $(FUZZ_SECONDS)
+
+## power-cuts: open POWER_CUTS times as many disks after power cuts as the tests do, under a new seed
+.PHONY: power-cuts
+power-cuts:
+	@ADJOURN_POWER_CUTS=$(POWER_CUTS) ADJOURN_POWER_CUT_SEED=$${ADJOURN_POWER_CUT_SEED:-$$(date +%s)} \
+		$(CARGO) test --quiet --locked --test all power_cut
 
 ## bench: Adjourn side by side with Redis and beanstalkd (both must be installed)
 .PHONY: bench

@@ -11,6 +11,7 @@ mod engine_golden;
 mod engine_model;
 mod kept_bodies;
 mod kill;
+mod power_cut;
 mod protocol_codec;
 mod protocol_document;
 mod same_log;

@@ -1,0 +1,193 @@
+//! Disks that a power cut may leave: what was durable, and a part of what was written since.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::prelude::RngExt as _;
+use proptest::test_runner::TestRng;
+
+use super::disk::{BLOCK_BYTES, Content, FileId, Image, Node, blocks_in};
+use super::recorder::{Moment, is_summary};
+
+/// Blocks in a segment of sled's.
+const SEGMENT_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
+
+/// Something that was written and not synced, and gets to the disk or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Names that change together: one that appears, one that goes, or both for a renaming.
+    Names(Vec<(PathBuf, Option<Node>)>),
+    /// The file's length.
+    Length(FileId),
+    /// One block of a file.
+    Block(FileId, usize),
+}
+
+/// Which of the changes get to the disk.
+#[derive(Clone, Debug)]
+pub(super) enum Choice {
+    /// The first so many, in the order of names, lengths and places in the file; all the others if not `kept`.
+    Prefix { changes: usize, kept: bool },
+    /// One change; all the others if not `kept`.
+    One { change: usize, kept: bool },
+    /// One segment of the log and what is not in the log; the other way round if not `kept`.
+    Segment { segment: usize, kept: bool },
+    /// Those that the bits say.
+    Any(Vec<bool>),
+}
+
+/// What differs between what is durable and what is written, in a fixed order.
+pub(super) fn changes(moment: &Moment) -> Vec<Change> {
+    let Moment { durable, written, .. } = moment;
+    let mut changes = names(durable, written);
+    for (id, content) in &written.contents {
+        let empty = Arc::new(Content::default());
+        let old = durable.contents.get(id).unwrap_or(&empty);
+        if Arc::ptr_eq(old, content) {
+            continue;
+        }
+        if old.bytes != content.bytes {
+            changes.push(Change::Length(*id));
+        }
+        let differs = |at: &usize| match (old.blocks.get(*at), content.blocks.get(*at)) {
+            (Some(old), Some(new)) => !Arc::ptr_eq(old, new) && old != new,
+            (None, Some(new)) => new.iter().any(|byte| *byte != 0),
+            _ => false,
+        };
+        let blocks = (0..content.blocks.len()).filter(differs);
+        changes.extend(blocks.map(|at| Change::Block(*id, at)));
+    }
+    changes
+}
+
+/// What is there, changed: the names of directories first, so that a renaming is one change.
+fn names(durable: &Image, written: &Image) -> Vec<Change> {
+    let gone = durable.names.iter().filter(|(name, _)| !written.names.contains_key(*name));
+    let mut gone: Vec<_> = gone.map(|(name, node)| (name.clone(), *node)).collect();
+    let mut changes = Vec::new();
+    for (name, node) in &written.names {
+        if durable.names.get(name) == Some(node) {
+            continue;
+        }
+        let mut together = vec![(name.clone(), Some(*node))];
+        let renamed = |(old, was): &(PathBuf, Node)| {
+            was == node && *node != Node::Folder && old.parent() == name.parent()
+        };
+        if let Some(at) = gone.iter().position(renamed) {
+            together.push((gone.remove(at).0, None));
+        }
+        changes.push(Change::Names(together));
+    }
+    changes.extend(gone.into_iter().map(|(name, _)| Change::Names(vec![(name, None)])));
+    changes
+}
+
+/// Nothing gets to the disk, and everything does.
+pub(super) fn extremes(changes: &[Change]) -> [Choice; 2] {
+    [0, changes.len()].map(|changes| Choice::Prefix { changes, kept: true })
+}
+
+/// One choice by dice, of any kind.
+pub(super) fn random(changes: &[Change], dice: &mut TestRng) -> Choice {
+    let kept = dice.random();
+    let segments: Vec<usize> = segments(changes).into_iter().collect();
+    match dice.random_range(0..6) {
+        0 => Choice::Prefix { changes: dice.random_range(0..=changes.len()), kept },
+        1 if !changes.is_empty() => Choice::One { change: dice.random_range(0..changes.len()), kept },
+        2 if segments.len() > 1 => {
+            Choice::Segment { segment: segments[dice.random_range(0..segments.len())], kept }
+        }
+        _ => {
+            let share = [0.03, 0.2, 0.5, 0.8, 0.97][dice.random_range(0..5)];
+            Choice::Any(changes.iter().map(|_| dice.random_bool(share)).collect())
+        }
+    }
+}
+
+/// The disk after the cut. A summary of sled's that did not get its name may be there half under its first name.
+pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice: &mut TestRng) -> Image {
+    let mut image = moment.durable.clone();
+    for (at, change) in changes.iter().enumerate() {
+        let kept = choice.keeps(changes, at);
+        match change {
+            Change::Names(names) => {
+                for (name, node) in names {
+                    match node {
+                        Some(node) if kept => drop(image.names.insert(name.clone(), *node)),
+                        Some(node) if is_summary(name) && dice.random() => {
+                            half_written(&mut image, &moment.written, name, *node, dice);
+                        }
+                        None if kept => drop(image.names.remove(name)),
+                        _ => {}
+                    }
+                }
+            }
+            Change::Length(id) if kept => {
+                let content = &moment.written.contents[id];
+                let file = Arc::make_mut(image.contents.entry(*id).or_default());
+                file.bytes = content.bytes;
+                let zeros = Arc::new([0; BLOCK_BYTES]);
+                file.blocks.resize(blocks_in(content.bytes), zeros);
+            }
+            Change::Block(id, place) if kept => {
+                let block = &moment.written.contents[id].blocks[*place];
+                let file = Arc::make_mut(image.contents.entry(*id).or_default());
+                // Beyond the end: the length did not get there.
+                if let Some(there) = file.blocks.get_mut(*place) {
+                    *there = Arc::clone(block);
+                }
+            }
+            Change::Length(_) | Change::Block(..) => {}
+        }
+    }
+    orphans_go(&mut image);
+    image
+}
+
+fn half_written(image: &mut Image, written: &Image, name: &Path, node: Node, dice: &mut TestRng) {
+    let Node::File(id) = node else { return };
+    let mut first_name = name.to_owned().into_os_string();
+    first_name.push(".generating");
+    image.names.insert(first_name.into(), node);
+    let content = &written.contents[&id];
+    let bytes = dice.random_range(0..=content.bytes);
+    let blocks = content.blocks[..blocks_in(bytes)].to_vec();
+    image.contents.insert(id, Arc::new(Content { bytes, blocks }));
+}
+
+/// What lies in a folder that did not get there is not there either.
+fn orphans_go(image: &mut Image) {
+    let folders: BTreeSet<PathBuf> = image
+        .names
+        .iter()
+        .filter(|(_, node)| **node == Node::Folder)
+        .map(|(name, _)| name.clone())
+        .chain([PathBuf::new()])
+        .collect();
+    image.names.retain(|name, _| name.ancestors().skip(1).all(|above| folders.contains(above)));
+}
+
+fn segments(changes: &[Change]) -> BTreeSet<usize> {
+    changes.iter().filter_map(segment).collect()
+}
+
+fn segment(change: &Change) -> Option<usize> {
+    match change {
+        Change::Block(_, place) => Some(place / SEGMENT_BLOCKS),
+        _ => None,
+    }
+}
+
+impl Choice {
+    fn keeps(&self, changes: &[Change], at: usize) -> bool {
+        match self {
+            Self::Prefix { changes, kept } => (at < *changes) == *kept,
+            Self::One { change, kept } => (at == *change) == *kept,
+            Self::Segment { segment: wanted, kept } => {
+                segment(&changes[at]).is_none_or(|segment| (segment == *wanted) == *kept)
+            }
+            Self::Any(bits) => bits[at],
+        }
+    }
+}

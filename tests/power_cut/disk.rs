@@ -1,0 +1,135 @@
+//! The data directory as a disk sees it: names, and files of blocks. Blocks are shared between images.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a disk writes as a whole.
+pub(super) const BLOCK_BYTES: usize = 4096;
+
+pub(super) type Block = Arc<[u8; BLOCK_BYTES]>;
+
+/// One file, whatever it is called. The system numbers them; a file system on a disk gives the number of a removed
+/// file to another, so the time of its creation belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FileId(u64, u128);
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Folder,
+    File(FileId),
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    pub(super) bytes: u64,
+    /// As many as `bytes` needs; zeros after the end.
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A directory with everything in it. Paths are relative to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Image {
+    pub(super) names: BTreeMap<PathBuf, Node>,
+    pub(super) contents: BTreeMap<FileId, Arc<Content>>,
+}
+
+impl Image {
+    /// Reads a directory; blocks that are as in `before` are shared with it.
+    pub(super) fn read(root: &Path, before: &Image) -> Self {
+        let mut image = Self::default();
+        image.read_folder(root, Path::new(""), before);
+        image
+    }
+
+    /// Writes it all into the empty directory `root`.
+    pub(super) fn write(&self, root: &Path) {
+        for (name, node) in &self.names {
+            let path = root.join(name);
+            match node {
+                Node::Folder => fs::create_dir_all(&path).expect("a folder is made"),
+                Node::File(id) => {
+                    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder is made");
+                    let content = self.contents.get(id).cloned().unwrap_or_default();
+                    content.write(&path);
+                }
+            }
+        }
+    }
+
+    fn read_folder(&mut self, root: &Path, folder: &Path, before: &Image) {
+        for entry in fs::read_dir(root.join(folder)).expect("the folder is read") {
+            let name = folder.join(entry.expect("an entry").file_name());
+            // sled removes files in the background.
+            let Ok(metadata) = fs::symlink_metadata(root.join(&name)) else { continue };
+            if metadata.is_dir() {
+                self.names.insert(name.clone(), Node::Folder);
+                self.read_folder(root, &name, before);
+                continue;
+            }
+            let Ok(file) = File::open(root.join(&name)) else { continue };
+            let born = metadata.created().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            let id = FileId(metadata.ino(), born.map_or(0, |since| since.as_nanos()));
+            let old = before.contents.get(&id).cloned().unwrap_or_default();
+            self.contents.insert(id, Content::read(&file, &old));
+            self.names.insert(name, Node::File(id));
+        }
+    }
+}
+
+impl Content {
+    fn read(file: &File, before: &Arc<Self>) -> Arc<Self> {
+        const RUN_BYTES: usize = 256 * BLOCK_BYTES;
+        let bytes = file.metadata().expect("its length").len();
+        let mut content = Self { bytes, blocks: Vec::with_capacity(blocks_in(bytes)) };
+        let mut changed = bytes != before.bytes;
+        let mut run = vec![0; RUN_BYTES];
+        let mut at = 0;
+        while at < bytes {
+            let wanted = usize::try_from(bytes - at).unwrap_or(usize::MAX).min(RUN_BYTES);
+            run.fill(0);
+            file.read_exact_at(&mut run[..wanted], at).expect("the file is read");
+            for block in run[..wanted.next_multiple_of(BLOCK_BYTES)].as_chunks::<BLOCK_BYTES>().0 {
+                let old = before.blocks.get(content.blocks.len()).filter(|old| ***old == *block);
+                changed |= old.is_none();
+                content.blocks.push(old.map_or_else(|| Arc::new(*block), Arc::clone));
+            }
+            at += wanted as u64;
+        }
+        if changed { Arc::new(content) } else { Arc::clone(before) }
+    }
+
+    fn write(&self, path: &Path) {
+        let file = File::create_new(path).expect("a file is made");
+        file.set_len(self.bytes).expect("its length is set");
+        let zeros = [0; BLOCK_BYTES];
+        let mut run = Vec::new();
+        let mut run_at = 0;
+        let flush = |run: &mut Vec<u8>, at: usize| {
+            let at = (at * BLOCK_BYTES) as u64;
+            run.truncate(usize::try_from(self.bytes.saturating_sub(at)).unwrap_or(usize::MAX));
+            file.write_all_at(run, at).expect("the file is written");
+            run.clear();
+        };
+        for (at, block) in self.blocks.iter().enumerate() {
+            if **block == zeros {
+                flush(&mut run, run_at);
+                continue;
+            }
+            if run.is_empty() {
+                run_at = at;
+            }
+            run.extend_from_slice(&block[..]);
+        }
+        flush(&mut run, run_at);
+    }
+}
+
+/// How many blocks hold so many bytes.
+pub(super) fn blocks_in(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("it fits into memory").div_ceil(BLOCK_BYTES)
+}

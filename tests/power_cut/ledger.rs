@@ -1,0 +1,174 @@
+//! What was asked of the storage and what it acknowledged; and whether a disk after a power cut agrees with it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use adjourn::storage::{
+    DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, StorageError, Vote,
+};
+
+/// Something that is asked of the storage.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Open,
+    Persist(PersistBatch),
+    WriteWatermark,
+    Close,
+}
+
+/// What the storage holds, as far as it was acknowledged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) founded: bool,
+    pub(super) log: Vec<LogEntry>,
+    pub(super) vote: Vote,
+    pub(super) commit: u64,
+}
+
+/// What a disk must hold: what was acknowledged, and any prefix of what was under way.
+#[derive(Debug)]
+pub(super) struct Expectation<'a> {
+    pub(super) state: &'a State,
+    pub(super) under_way: Option<&'a Step>,
+}
+
+/// Why a disk after a power cut is not right.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The start is refused.
+    Refused(StorageError),
+    /// A panic came out.
+    Panicked,
+    /// Something acknowledged is gone, or something is there that nobody wrote.
+    Wrong(String),
+}
+
+impl Fault {
+    /// The same for faults that have the same cause.
+    pub(super) fn kind(&self) -> String {
+        match self {
+            Self::Refused(StorageError::Damaged { damage, .. }) => format!("refused: {damage}"),
+            Self::Refused(StorageError::ShortLog { .. }) => "refused: a short log".to_owned(),
+            Self::Refused(error) => format!("refused: {error}"),
+            Self::Panicked => "a panic".to_owned(),
+            Self::Wrong(what) => what.chars().filter(|letter| !letter.is_ascii_digit()).collect(),
+        }
+    }
+}
+
+/// How the tests open a data directory.
+pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
+    DiskStorage::open(&options(root, [8; 16]))
+}
+
+impl State {
+    /// What it is after a step.
+    pub(super) fn after(&self, step: &Step) -> Self {
+        let mut state = self.clone();
+        match step {
+            Step::Open => state.founded = true,
+            Step::WriteWatermark | Step::Close => {}
+            Step::Persist(batch) => {
+                if let Some(vote) = batch.vote {
+                    state.vote = vote;
+                }
+                if let Some(first) = batch.entries.first() {
+                    state.log.truncate(place(first.index));
+                    state.log.extend(batch.entries.iter().cloned());
+                }
+                state.commit = state.commit.max(batch.commit);
+            }
+        }
+        state
+    }
+}
+
+impl Expectation<'_> {
+    /// Opens the disk in `root` and reads everything; if that is not enough, writes more and opens it again.
+    /// Returns what was there at first.
+    pub(super) fn check(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
+        let checked = catch_unwind(AssertUnwindSafe(|| self.open_and_go_on(root, thoroughly)));
+        checked.unwrap_or(Err(Fault::Panicked))
+    }
+
+    fn open_and_go_on(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
+        // A queue that is founded anew would take this id.
+        let mut storage = DiskStorage::open(&options(root, [9; 16])).map_err(Fault::Refused)?;
+        let founded = storage.storage_id() == [8; 16];
+        let found = self.verify(&mut storage, founded)?;
+        if !thoroughly {
+            return Ok(found);
+        }
+        let next = LogEntry {
+            index: found.log.len() as u64 + 1,
+            term: found.log.last().map_or(1, |last| last.term),
+            kind: EntryKind::Normal,
+            data: b"after the power cut".as_slice().into(),
+        };
+        let batch = PersistBatch { vote: None, entries: vec![next], commit: found.commit };
+        storage.persist(&batch).map_err(Fault::Refused)?;
+        storage.write_watermark().map_err(Fault::Refused)?;
+        drop(storage);
+        let after = found.after(&Step::Persist(batch));
+        let mut storage = open(root).map_err(Fault::Refused)?;
+        Expectation { state: &after, under_way: None }.verify(&mut storage, founded)?;
+        Ok(found)
+    }
+
+    /// Reads everything and compares.
+    fn verify(&self, storage: &mut DiskStorage, founded: bool) -> Result<State, Fault> {
+        if self.state.founded && !founded {
+            return Err(Fault::Wrong("a new queue stands in place of the old one".to_owned()));
+        }
+        let recovered = storage.recovered();
+        let mut log = Vec::new();
+        let mut visit = |entry| {
+            log.push(entry);
+            Ok(())
+        };
+        storage.replay(1, &mut visit).map_err(Fault::Refused)?;
+        self.verify_log(&log)?;
+        let asked = self.batch().and_then(|batch| batch.vote);
+        if recovered.vote != self.state.vote && Some(recovered.vote) != asked {
+            return Err(Fault::Wrong(format!("{:?} in place of {:?}", recovered.vote, self.state.vote)));
+        }
+        let commit_max = self.state.commit.max(self.batch().map_or(0, |batch| batch.commit));
+        let Recovered { commit, last_index, last_term, .. } = recovered;
+        let last = log.last().map_or((0, 0), |last| (last.index, last.term));
+        if commit > commit_max || commit > last_index || (last_index, last_term) != last {
+            return Err(Fault::Wrong(format!("{recovered:?} with a log that ends at {last:?}")));
+        }
+        Ok(State { founded, log, vote: recovered.vote, commit: self.state.commit.max(commit) })
+    }
+
+    fn verify_log(&self, log: &[LogEntry]) -> Result<(), Fault> {
+        let old = &self.state.log[..];
+        let new = self.batch().map_or(&[][..], |batch| &batch.entries);
+        let kept = new.first().map_or(old.len(), |first| place(first.index));
+        let rest = log.get(kept..).unwrap_or_default();
+        if log.starts_with(&old[..kept]) && (old[kept..].starts_with(rest) || new.starts_with(rest)) {
+            return Ok(());
+        }
+        let same = log.iter().zip(old).take_while(|(found, written)| found == written).count();
+        Err(Fault::Wrong(format!(
+            "{} entries, of which {same} are those acknowledged; {} were, {kept} must be there",
+            log.len(),
+            old.len()
+        )))
+    }
+
+    fn batch(&self) -> Option<&PersistBatch> {
+        match self.under_way {
+            Some(Step::Persist(batch)) => Some(batch),
+            _ => None,
+        }
+    }
+}
+
+fn options(root: &Path, storage_id: [u8; 16]) -> OpenOptions {
+    OpenOptions { path: root.to_owned(), node: 1, cluster_id: [7; 16], storage_id }
+}
+
+fn place(index: u64) -> usize {
+    usize::try_from(index - 1).expect("it fits into memory")
+}

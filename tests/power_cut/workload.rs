@@ -1,0 +1,70 @@
+//! What a node asks of its storage, by dice.
+
+use adjourn::storage::{EntryKind, LogEntry, PersistBatch, Vote};
+use bytes::Bytes;
+use proptest::prelude::{Rng as _, RngExt as _};
+use proptest::test_runner::TestRng;
+
+use super::ledger::{State, Step};
+
+/// What a node is mostly occupied with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Workload {
+    /// Many small entries, with votes and watermarks between them.
+    Small,
+    /// Batches of up to 1 MiB, and entries of several parts, up to 3 MiB.
+    Large,
+    /// Entries of all sizes, and every third batch replaces some of them.
+    Cuts,
+}
+
+impl Workload {
+    /// The next step.
+    pub(super) fn step(self, state: &State, dice: &mut TestRng) -> Step {
+        if dice.random_ratio(1, 5) {
+            return Step::WriteWatermark;
+        }
+        let last = state.log.len() as u64;
+        let voted = dice.random_ratio(1, 8);
+        let term = state.vote.term.max(1) + u64::from(voted);
+        let vote = voted.then(|| Vote { term, vote: dice.random_range(0..4) });
+        let commit = state.commit.max(last.saturating_sub(dice.random_range(0..3)));
+        if voted && dice.random() {
+            return Step::Persist(PersistBatch { vote, entries: Vec::new(), commit });
+        }
+        let first = if matches!(self, Self::Cuts) && dice.random_ratio(1, 3) {
+            let back = if dice.random_ratio(1, 20) { last } else { 30.min(last) };
+            last - dice.random_range(0..=back) + 1
+        } else {
+            last + 1
+        };
+        let entries = self.sizes(dice).into_iter().zip(first..).map(|(bytes, index)| {
+            let mut data = vec![0; bytes];
+            dice.fill_bytes(&mut data);
+            LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(data) }
+        });
+        let entries = entries.collect();
+        let commit = commit.min(first - 1);
+        Step::Persist(PersistBatch { vote, entries, commit })
+    }
+
+    /// The sizes of a batch's entries.
+    fn sizes(self, dice: &mut TestRng) -> Vec<usize> {
+        match self {
+            Self::Small => (0..dice.random_range(1..20)).map(|_| dice.random_range(0..2000)).collect(),
+            Self::Large if dice.random_ratio(1, 6) => vec![dice.random_range(100_000..3 << 20)],
+            Self::Large | Self::Cuts => {
+                let bytes_max = [20_000, 200_000, 1 << 20][dice.random_range(0..3)];
+                let entry_bytes_max = [500, 20_000, 150_000][dice.random_range(0..3)];
+                let mut sizes = Vec::new();
+                let mut left: usize = bytes_max;
+                while left > 0 && sizes.len() < 200 {
+                    let bytes = dice.random_range(0..entry_bytes_max.min(left) + 1);
+                    left = left.saturating_sub(bytes + 40);
+                    sizes.push(bytes);
+                }
+                sizes
+            }
+        }
+    }
+}
