@@ -73,7 +73,7 @@ pub struct Replica {
     now_us: u64,
     next_tick_us: u64,
     next_housekeeping_us: u64,
-    /// Sessions whose lapse is proposed: they cannot be resumed without another command.
+    /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
     orders_out: Vec<u64>,
     /// Whether all timers of the next seconds are in order.
@@ -100,7 +100,7 @@ impl Replica {
 
     /// Takes in what happened. What is to be done about it comes from [`Self::poll`].
     pub fn handle(&mut self, now: Now, input: Input) {
-        self.now_us = self.now_us.max(now.elapsed_us);
+        self.look_at_clocks(now);
         match input {
             Input::Connected { connection, secret } => self.connections.add(connection, secret),
             Input::Requests { connection, requests } => {
@@ -120,11 +120,7 @@ impl Replica {
 
     /// Does everything that can be done now, and hands over what the driver has to do.
     pub fn poll(&mut self, now: Now, outputs: &mut Vec<Output>) {
-        self.now_us = self.now_us.max(now.elapsed_us);
-        if let Some(by_ms) = self.clock.advance(now) {
-            self.notices.push(Notice::ClockStepped { by_ms });
-            self.propose_offset();
-        }
+        self.look_at_clocks(now);
         self.tick();
         self.lapse_sessions();
         loop {
@@ -150,6 +146,15 @@ impl Replica {
         }
     }
 
+    /// What is handed in after the wall clock was set comes after that in the log, too.
+    fn look_at_clocks(&mut self, now: Now) {
+        self.now_us = self.now_us.max(now.elapsed_us);
+        if let Some(by_ms) = self.clock.advance(now) {
+            self.notices.push(Notice::ClockStepped { by_ms });
+            self.propose_offset();
+        }
+    }
+
     /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
     pub fn next_wake_us(&mut self) -> u64 {
         let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
@@ -167,15 +172,15 @@ impl Replica {
     }
 
     /// When a timer of the engine needs an entry: when it fires if somebody waits, else when housekeeping is next.
+    /// Housekeeping gives way to a batch that is being written; the end of that wakes us.
     fn next_timer_us(&mut self) -> u64 {
         let stamp = self.clock.stamp();
-        let overdue = self.engine.is_overdue(stamp);
-        let mut timer_us = if overdue { self.next_housekeeping_us } else { u64::MAX };
+        let housekeeping_us = if self.may_keep_house() { self.next_housekeeping_us } else { u64::MAX };
+        let mut timer_us = if self.engine.is_overdue(stamp) { housekeeping_us } else { u64::MAX };
         if let Some(deadline) = self.engine.next_deadline_after(stamp) {
             let fires_us = self.clock.elapsed_at(deadline);
             let waited_for = self.waiters.any_in_line();
-            timer_us =
-                timer_us.min(if waited_for { fires_us } else { fires_us.max(self.next_housekeeping_us) });
+            timer_us = timer_us.min(if waited_for { fires_us } else { fires_us.max(housekeeping_us) });
         }
         timer_us
     }
@@ -235,7 +240,7 @@ impl Replica {
         if self.proposals.any_waiting() || !self.engine.is_overdue(stamp) {
             return false;
         }
-        if self.now_us < self.next_housekeeping_us || !self.orders_out.is_empty() {
+        if self.now_us < self.next_housekeeping_us || !self.may_keep_house() {
             return false;
         }
         let mut due = 0;
@@ -244,6 +249,10 @@ impl Replica {
         let pause_us = if due >= DUE_PER_ENTRY_MAX { 0 } else { HOUSEKEEPING_US };
         self.next_housekeeping_us = self.now_us + pause_us;
         true
+    }
+
+    fn may_keep_house(&self) -> bool {
+        self.orders_out.is_empty() && self.stop == Stop::No
     }
 
     fn tick(&mut self) {
@@ -279,6 +288,10 @@ impl Replica {
                 Reply::Request(connection, request)
                 | Reply::Open(connection, request)
                 | Reply::Resume(connection, request, _) => {
+                    self.connections.refuse(connection, request, error.clone());
+                }
+                Reply::Close(connection, request, session) => {
+                    self.lapsing.remove(&session);
                     self.connections.refuse(connection, request, error.clone());
                 }
                 Reply::Turn(waiter, claim) => {

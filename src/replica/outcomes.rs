@@ -5,7 +5,7 @@ use super::io::ConnectionId;
 use super::proposals::Reply;
 use super::recovery::decode;
 use super::waiters::WaiterId;
-use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
+use crate::engine::{Command, Grant, JobSelect, Outcome, PushOutcome, Reject};
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, PushResult, RequestId, Response};
 use crate::storage::{EntryKind, LogEntry};
 use crate::types::{Attributes, Key, Lease, TopicId};
@@ -61,6 +61,10 @@ impl Replica {
             Reply::Resume(connection, request, secret) => {
                 self.resumed(connection, request, secret, &outcome);
             }
+            Reply::Close(connection, request, session) => {
+                self.lapsing.remove(&session);
+                self.connections.send(connection, request, response(outcome));
+            }
             Reply::Turn(waiter, claim) => self.granted(waiter, claim, outcome),
             Reply::Lapse(session) => _ = self.lapsing.remove(&session),
             Reply::Nobody => {}
@@ -80,11 +84,24 @@ impl Replica {
             }
         };
         let Some(waiter) = self.waiters.one(id) else { return self.give_back(&grants) };
+        let held = grants.into_iter().filter(|grant| self.holds(grant.lease));
+        // The disk may have taken so long that a lease is over before it was seen: another consumer may have the job.
+        let stamp = self.clock.stamp();
+        let (grants, over): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| grant.deadline > stamp);
         let (connection, request, is_poll) = (waiter.connection, waiter.request, waiter.is_poll());
-        if !grants.is_empty() {
+        let wait_is_over = waiter.wait_is_over(self.now_us);
+        if !grants.is_empty() || wait_is_over {
             self.deliver(id, connection, request, is_poll, &grants);
         }
+        self.give_back(&over);
         self.waiters.line_up(id);
+    }
+
+    /// Whether a lease still holds its job: a command after the reserve, in the same entry, may have ended it, and the
+    /// job's record with it.
+    fn holds(&self, lease: Lease) -> bool {
+        let job = self.engine.job(&JobSelect::Id(lease.job));
+        job.and_then(|job| job.lease).is_some_and(|(fence, _)| fence == lease.fence)
     }
 
     fn deliver(

@@ -23,6 +23,8 @@ pub(super) enum Reply {
     Open(ConnectionId, RequestId),
     /// A HELLO that resumes a lapsed session.
     Resume(ConnectionId, RequestId, SessionSecret),
+    /// A GOODBYE.
+    Close(ConnectionId, RequestId, SessionId),
     /// A reserve for a waiter.
     Turn(WaiterId, (TopicId, u64)),
     /// A lapse that the replica proposed itself.

@@ -8,9 +8,10 @@ use super::io::{Now, ReplicaConfig};
 use super::proposals::Proposals;
 use super::waiters::Waiters;
 use super::{GROUP, Replica, Stop};
-use crate::engine::{Engine, Entry, EntryError};
+use crate::engine::{Command, Engine, Entry, EntryError};
 use crate::raft::{Group, Membership, Start};
 use crate::storage::{EntryKind, LogEntry, MemoryBodies, Recovered};
+use crate::types::Millis;
 
 /// A replica that is being rebuilt from its log.
 pub struct Recovery {
@@ -20,6 +21,10 @@ pub struct Recovery {
     bodies: MemoryBodies,
     applied: (u64, u64),
     tail: Vec<LogEntry>,
+    /// Stamp and clock offset at the end of the log, the tail included: it is about to be applied, and a wall clock
+    /// that it says was set must not be taken for time that has passed.
+    stamp: Millis,
+    clock_offset_ms: i64,
 }
 
 /// Why a log cannot be replayed.
@@ -53,7 +58,16 @@ impl Recovery {
     pub(super) fn new(config: ReplicaConfig, recovered: Recovered) -> Self {
         let engine = Engine::new(GROUP);
         let bodies = MemoryBodies::default();
-        Self { config, recovered, engine, bodies, applied: (0, 0), tail: Vec::new() }
+        Self {
+            config,
+            recovered,
+            engine,
+            bodies,
+            applied: (0, 0),
+            tail: Vec::new(),
+            stamp: Millis::default(),
+            clock_offset_ms: 0,
+        }
     }
 
     /// Takes the next entry of the log: applied at once when it is known to be committed, else left to Raft.
@@ -67,6 +81,10 @@ impl Recovery {
         }
         let index = entry.index;
         let decoded = decode(&entry).map_err(|source| ReplayError::Entry { index, source })?;
+        if let Some(decoded) = &decoded {
+            self.stamp = self.stamp.max(decoded.stamp);
+            self.clock_offset_ms = last_offset(decoded).unwrap_or(self.clock_offset_ms);
+        }
         if entry.index > self.recovered.commit {
             self.tail.push(entry);
             return Ok(());
@@ -86,7 +104,7 @@ impl Recovery {
 
     /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
     pub fn start(self, now: Now) -> Replica {
-        let Self { config, recovered, engine, bodies, applied, tail } = self;
+        let Self { config, recovered, engine, bodies, applied, tail, stamp, clock_offset_ms } = self;
         let seed = config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let mut group = Group::new(Start {
             node: config.node,
@@ -98,7 +116,7 @@ impl Recovery {
             entries: tail,
         });
         group.campaign_if_alone();
-        let clock = LeaderClock::new(now, engine.stamp(), engine.clock_offset_ms());
+        let clock = LeaderClock::new(now, stamp, clock_offset_ms);
         Replica {
             config,
             group,
@@ -123,6 +141,13 @@ impl Recovery {
             stop: Stop::No,
         }
     }
+}
+
+fn last_offset(entry: &Entry<'_>) -> Option<i64> {
+    entry.commands.iter().rev().find_map(|command| match command {
+        Command::ClockOffset { offset_ms } => Some(*offset_ms),
+        _ => None,
+    })
 }
 
 /// An entry's commands; `None` for the empty one that a new leader appends.

@@ -79,7 +79,7 @@ impl Replica {
             self.proposals.add_fresh(topic, at_once as u64);
         }
         let jobs = push.jobs.iter().map(|job| NewJob {
-            due: job.due,
+            due: at_least(job.due),
             priority: job.priority,
             ttr_ms: if job.ttr_ms == 0 { TTR_MS_DEFAULT } else { job.ttr_ms },
             if_exists: job.if_exists,
@@ -187,13 +187,14 @@ impl Replica {
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
             Request::Release { leases, delay_ms } => {
-                Command::Release { leases: leases.clone(), delay_ms: *delay_ms, attempted: true }
+                let delay_ms = delay_ms.map(at_least_ms);
+                Command::Release { leases: leases.clone(), delay_ms, attempted: true }
             }
             Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
             Request::Bury { leases } => Command::Bury { leases: leases.clone() },
             Request::Delete(reference) => Command::Delete { job: job(reference) },
             Request::Reschedule { job: reference, due } => {
-                Command::Reschedule { job: job(reference), due: *due }
+                Command::Reschedule { job: job(reference), due: at_least(*due) }
             }
             Request::RunNow(reference) => Command::RunNow { job: job(reference) },
             Request::Kick(reference) => Command::Kick { job: job(reference) },
@@ -216,6 +217,19 @@ pub(super) fn select_job<'a>(engine: &crate::engine::Engine, job: &'a JobRef) ->
             JobSelect::Key { topic: select_topic(engine, topic), key: key.as_bytes() }
         }
     }
+}
+
+fn at_least(due: When) -> When {
+    match due {
+        When::After(delay_ms) => When::After(at_least_ms(delay_ms)),
+        When::At(_) => due,
+    }
+}
+
+/// A delay that is over no sooner than was asked for. The stamp that it counts from shows whole milliseconds: it may
+/// lie almost one before the moment at which the request came.
+fn at_least_ms(delay_ms: u64) -> u64 {
+    if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
 }
 
 fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {

@@ -37,7 +37,8 @@ impl Replica {
     pub(super) fn goodbye(&mut self, connection: ConnectionId, request: RequestId, session: SessionId) {
         self.drop_waiters(connection);
         self.connections.end(connection);
-        self.proposals.add(&Command::SessionClose { session }, Reply::Request(connection, request));
+        self.lapsing.insert(session);
+        self.proposals.add(&Command::SessionClose { session }, Reply::Close(connection, request, session));
     }
 
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {

@@ -55,6 +55,11 @@ impl Waiter {
     pub(super) fn is_poll(&self) -> bool {
         matches!(self.demand, Demand::Poll { .. })
     }
+
+    /// Whether it would be answered now, even without a job.
+    pub(super) fn wait_is_over(&self, now_us: u64) -> bool {
+        matches!(self.demand, Demand::Poll { deadline_us, .. } if deadline_us <= now_us)
+    }
 }
 
 /// All waiters of one leader.
