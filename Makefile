@@ -5,6 +5,8 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 # How many times as many disks `make power-cuts` opens as `make test` does.
 POWER_CUTS ?= 20
+# Runs of `make sim`.
+SEEDS ?= 10000
 
 .DEFAULT_GOAL := help
 
@@ -39,6 +41,11 @@ fuzz-builds:
 tests:
 	@$(CARGO) test --quiet --locked --no-run
 	@$(CARGO) test --quiet --locked
+
+## sim: simulate SEEDS runs of a node, in a release build
+.PHONY: sim
+sim:
+	@ADJOURN_SIM_SEEDS=$(SEEDS) $(CARGO) test --quiet --locked --release --test all sim::
 
 ## fmt: format every file
 .PHONY: fmt

@@ -20,5 +20,6 @@ mod server_ends;
 mod server_hostile;
 mod server_lives;
 mod server_rig;
+mod sim;
 mod tidy;
 mod tour;

@@ -1,0 +1,206 @@
+//! A consumer: asks for jobs by long polls or a subscription, and does with them all that can be done with a lease.
+
+use std::collections::BTreeMap;
+
+use adjourn::protocol::{Delivered, ErrorCode, Request, RequestId, Reserve, Response, Subscribe};
+use adjourn::types::{Lease, TopicName};
+
+use super::super::time::{MS, SECOND, Us};
+use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
+
+pub(super) struct Consumer {
+    want: Want,
+    /// What it will do with which lease, and when.
+    held: BTreeMap<(Us, Lease), Deed>,
+    /// The long poll or the subscription under way.
+    asked: Option<RequestId>,
+    ask_at: Us,
+    leases_outlive: bool,
+    draining: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Want {
+    Polls,
+    Subscription,
+    /// A subscription to everything, whose jobs are finished at once.
+    Everything,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Finish,
+    Release(Option<u64>),
+    Bury,
+    TouchFirst,
+    /// The lease runs out.
+    Forget,
+}
+
+impl Consumer {
+    pub(super) fn poller(leases_outlive: bool) -> Self {
+        Self::new(Want::Polls, leases_outlive)
+    }
+
+    pub(super) fn subscriber() -> Self {
+        Self::new(Want::Subscription, false)
+    }
+
+    pub(super) fn steady() -> Self {
+        Self::new(Want::Everything, false)
+    }
+
+    fn new(want: Want, leases_outlive: bool) -> Self {
+        Self { want, held: BTreeMap::new(), asked: None, ask_at: 0, leases_outlive, draining: false }
+    }
+
+    fn take(&mut self, line: &mut Line, jobs: &[Delivered]) {
+        for job in jobs {
+            let (deed, pause) = if self.want == Want::Everything {
+                (Deed::Finish, (0, MS))
+            } else {
+                let deed = match line.random.below(24) {
+                    0 | 1 => Deed::Release(None),
+                    2 => Deed::Release(Some(line.random.below(3_000))),
+                    3 => Deed::Bury,
+                    4 => Deed::TouchFirst,
+                    5 | 6 => Deed::Forget,
+                    _ => Deed::Finish,
+                };
+                (deed, if line.random.percent(80) { (0, 40 * MS) } else { (40 * MS, 3 * SECOND) })
+            };
+            let deed = if self.draining { Deed::Finish } else { deed };
+            self.held.insert((line.now + line.random.within(pause), job.lease), deed);
+        }
+    }
+
+    fn carry_out(&mut self, line: &mut Line) {
+        let mut finished = Vec::new();
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= line.now) {
+            let ((_, lease), deed) = entry.remove_entry();
+            match deed {
+                Deed::Finish => finished.push(lease),
+                Deed::Release(delay_ms) => {
+                    line.send(Request::Release { leases: vec![lease], delay_ms });
+                }
+                Deed::Bury => _ = line.send(Request::Bury { leases: vec![lease] }),
+                Deed::TouchFirst => {
+                    let ttr_ms = line.random.percent(50).then_some(1_000);
+                    line.send(Request::Touch { leases: vec![lease], ttr_ms });
+                    self.held.insert((line.now + line.random.within((MS, 900 * MS)), lease), Deed::Finish);
+                }
+                Deed::Forget => {}
+            }
+        }
+        if !finished.is_empty() {
+            line.send(Request::Finish { leases: finished });
+        }
+    }
+
+    fn ask(&mut self, line: &mut Line) {
+        let topics = self.topics(line);
+        let request = match self.want {
+            Want::Polls => Request::Reserve(Reserve {
+                topics,
+                jobs_max: u32::try_from(line.random.within((1, 12))).expect("it is small"),
+                wait_ms: *line.random.pick(&[0, 5, 200, 2_000, 10_000]),
+            }),
+            Want::Subscription => Request::Subscribe(Subscribe {
+                topics,
+                credit_jobs: u32::try_from(line.random.within((1, 20))).expect("it is small"),
+                credit_bytes: line.random.within((1, 100_000)),
+            }),
+            Want::Everything => {
+                Request::Subscribe(Subscribe { topics, credit_jobs: 60_000, credit_bytes: 100 << 20 })
+            }
+        };
+        self.asked = Some(line.send(request));
+    }
+
+    fn topics(&mut self, line: &mut Line) -> Vec<TopicName> {
+        match self.want {
+            Want::Everything => TOPICS.iter().map(|name| topic(name)).collect(),
+            _ if self.leases_outlive => vec![topic(BRIEF)],
+            _ => line.some_topics(),
+        }
+    }
+
+    /// Something now and then that a client may do at any time.
+    fn change_its_mind(&mut self, line: &mut Line) {
+        let Some(asked) = self.asked.filter(|_| self.want == Want::Subscription) else { return };
+        match line.random.below(60) {
+            0 => _ = line.send(Request::Credit { subscription: asked.0, jobs: 3, bytes: 1000 }),
+            1 => _ = line.send(Request::Unsubscribe { subscription: asked.0 }),
+            2 => _ = line.send(Request::Goodbye),
+            _ => {}
+        }
+    }
+}
+
+impl Role for Consumer {
+    fn up(&mut self, _line: &mut Line, kept: Kept) {
+        self.asked = None;
+        if kept != Kept::Leases && !self.leases_outlive && !self.draining {
+            self.held.clear();
+        }
+    }
+
+    fn answered(&mut self, line: &mut Line, id: RequestId, request: &Request, response: &Response) {
+        match (request, response) {
+            (Request::Reserve(_), response) => {
+                self.asked = None;
+                self.ask_at = line.now + line.random.below(20 * MS);
+                if let Response::Reserved(jobs) = response {
+                    self.take(line, jobs);
+                }
+            }
+            (Request::Subscribe(_), Response::Deliver(jobs)) => self.take(line, jobs),
+            (Request::Subscribe(_), Response::Error(_)) | (Request::Unsubscribe { .. }, _) => {
+                if matches!(request, Request::Unsubscribe { .. }) || self.asked == Some(id) {
+                    self.asked = None;
+                }
+                self.ask_at = line.now + line.random.within((MS, 200 * MS));
+            }
+            (Request::Finish { leases }, Response::Error(error)) if error.code.retryable() => {
+                for lease in leases {
+                    self.held.insert((line.now + 100 * MS, *lease), Deed::Finish);
+                }
+            }
+            // A repeated finish must answer as the first did.
+            (Request::Finish { leases }, Response::Settled(_)) if line.random.percent(10) => {
+                let pause = line.random.within((0, 20 * SECOND));
+                if !self.draining {
+                    self.held.extend(leases.iter().map(|lease| ((line.now + pause, *lease), Deed::Finish)));
+                }
+            }
+            (_, Response::Error(error)) if error.code == ErrorCode::SessionUnknown => line.hang_up(),
+            _ => {}
+        }
+    }
+
+    fn unanswered(&mut self, request: Request) {
+        if let Request::Finish { leases } = request {
+            self.held.extend(leases.into_iter().map(|lease| ((0, lease), Deed::Finish)));
+        }
+    }
+
+    fn act(&mut self, line: &mut Line, _board: &Board) -> Us {
+        self.carry_out(line);
+        if self.draining && self.want == Want::Polls {
+            // A long poll under way ends by itself; the inspector takes what comes.
+        } else if self.asked.is_none() && self.ask_at <= line.now {
+            self.ask(line);
+        }
+        if !self.draining {
+            self.change_its_mind(line);
+        }
+        let ask_at = if self.asked.is_none() { self.ask_at.max(line.now + MS) } else { line.now + SECOND };
+        self.held.keys().next().map_or(ask_at, |(at, _)| ask_at.min(*at))
+    }
+
+    fn drain(&mut self) {
+        self.draining = true;
+        let held = std::mem::take(&mut self.held);
+        self.held = held.into_keys().map(|(_, lease)| ((0, lease), Deed::Finish)).collect();
+    }
+}

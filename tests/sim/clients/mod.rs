@@ -1,0 +1,291 @@
+//! The clients: what they share, which is a session that outlives connections, and what each kind does with it.
+//!
+//! A client knows what a real one knows: what it asked, what was answered, and its own clock.
+
+mod consumer;
+mod inspector;
+mod operator;
+mod producer;
+
+use std::collections::BTreeMap;
+
+use adjourn::protocol::{Hello, Request, RequestId, Response, Resume, VERSION, VERSION_MIN};
+use adjourn::types::{JobId, Millis, TopicName};
+
+use super::plan::Plan;
+use super::random::Random;
+use super::time::{MS, SECOND, Us};
+use consumer::Consumer;
+use inspector::Inspector;
+use operator::Operator;
+use producer::Producer;
+
+/// Every topic. The leases of `brief` may outlive their session, so its jobs have a short time to run.
+pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
+/// The topic of clients whose leases outlive their session.
+const BRIEF: &str = "brief";
+
+/// What clients tell one another.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    /// Jobs whose push was acknowledged.
+    pub(super) jobs: Vec<JobId>,
+}
+
+/// What a kind of client does.
+pub(super) trait Role {
+    /// A connection is there; so much is left of the session.
+    fn up(&mut self, line: &mut Line, kept: Kept);
+    /// A request was answered, or a subscription has delivered.
+    fn answered(&mut self, line: &mut Line, id: RequestId, request: &Request, response: &Response);
+    /// The connection is lost; this request had no answer.
+    fn unanswered(&mut self, request: Request);
+    /// Does what is due; returns when there is more to do.
+    fn act(&mut self, line: &mut Line, board: &Board) -> Us;
+    /// Nothing new is begun from now on; what is begun is brought to its end.
+    fn drain(&mut self);
+    /// Looks at everything there is; for whoever does such a thing.
+    fn inspect(&mut self) {}
+    /// Whether it has come to its end, for whoever has one.
+    fn is_done(&self) -> bool {
+        true
+    }
+}
+
+/// What a new connection finds of the session that the client asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    Nothing,
+    Session,
+    Leases,
+}
+
+/// A client's end of a connection, as its role sees it.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) now: Us,
+    /// The client's own clock, which is right.
+    pub(super) wall: Millis,
+    pub(super) random: Random,
+    pending: BTreeMap<RequestId, Request>,
+    next_id: u32,
+    outbox: Vec<(RequestId, Request)>,
+    hang_up: bool,
+}
+
+/// What a client wants done.
+#[derive(Debug)]
+pub(super) enum Act {
+    Connect,
+    Send(Vec<(RequestId, Request)>),
+    HangUp,
+    WakeAt(Us),
+}
+
+/// One client.
+pub(super) struct Client {
+    role: Box<dyn Role + Send>,
+    line: Line,
+    state: State,
+    resume: Option<Resume>,
+    leases_outlive: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Down { until: Us },
+    Connecting,
+    Greeting,
+    Up,
+}
+
+impl Line {
+    pub(super) fn send(&mut self, request: Request) -> RequestId {
+        self.next_id += 1;
+        let id = RequestId(self.next_id);
+        self.pending.insert(id, request.clone());
+        self.outbox.push((id, request));
+        id
+    }
+
+    /// Ends the connection; the client connects again.
+    pub(super) fn hang_up(&mut self) {
+        self.hang_up = true;
+    }
+
+    /// Some topics, at least one.
+    pub(super) fn some_topics(&mut self) -> Vec<TopicName> {
+        let mut topics: Vec<TopicName> =
+            TOPICS.iter().filter(|_| self.random.percent(50)).map(|name| topic(name)).collect();
+        if topics.is_empty() {
+            topics.push(any_topic(&mut self.random));
+        }
+        topics
+    }
+}
+
+impl Client {
+    /// The clients of a plan; the first one is the inspector.
+    pub(super) fn all(plan: &Plan) -> Vec<Self> {
+        let mut roles: Vec<(Box<dyn Role + Send>, bool)> = vec![(Box::new(Inspector::default()), false)];
+        for number in 0..plan.producers {
+            roles.push((Box::new(Producer::new(number, plan.calm)), false));
+        }
+        let calm = plan.calm;
+        for number in 0..plan.pollers {
+            let outlive = !calm && number % 3 == 2;
+            roles.push((Box::new(Consumer::poller(outlive)), outlive));
+        }
+        for _ in 0..plan.subscribers {
+            roles.push((Box::new(if calm { Consumer::steady() } else { Consumer::subscriber() }), false));
+        }
+        for _ in 0..plan.operators {
+            roles.push((Box::new(Operator::default()), false));
+        }
+        let random = Random::new(plan.seed);
+        (0..)
+            .zip(roles)
+            .map(|(label, (role, outlive))| Self::new(role, outlive, random.fork(label)))
+            .collect()
+    }
+
+    fn new(role: Box<dyn Role + Send>, leases_outlive: bool, random: Random) -> Self {
+        let line = Line {
+            now: 0,
+            wall: Millis(0),
+            random,
+            pending: BTreeMap::new(),
+            next_id: 0,
+            outbox: Vec::new(),
+            hang_up: false,
+        };
+        Self { role, line, state: State::Down { until: 0 }, resume: None, leases_outlive }
+    }
+
+    /// Whether nothing that this client began is without its end.
+    pub(super) fn is_done(&self) -> bool {
+        self.role.is_done()
+    }
+
+    pub(super) fn drain(&mut self) {
+        self.role.drain();
+    }
+
+    pub(super) fn inspect(&mut self) {
+        self.role.inspect();
+    }
+
+    /// Its time has come.
+    pub(super) fn wake(&mut self, now: Us, wall: Millis, board: &Board) -> Vec<Act> {
+        (self.line.now, self.line.wall) = (now, wall);
+        match self.state {
+            State::Down { until } if now >= until => {
+                self.state = State::Connecting;
+                vec![Act::Connect]
+            }
+            State::Down { until } => vec![Act::WakeAt(until)],
+            State::Connecting | State::Greeting => Vec::new(),
+            State::Up => self.act(board),
+        }
+    }
+
+    /// The connection that it wanted is there.
+    pub(super) fn opened(&mut self) -> Vec<Act> {
+        self.state = State::Greeting;
+        let hello = Hello {
+            version_min: VERSION_MIN,
+            version_max: VERSION,
+            client_name: "simulated".to_owned(),
+            resume: self.resume,
+            leases_outlive: self.leases_outlive,
+            ..Hello::default()
+        };
+        let id = self.line.send(Request::Hello(hello));
+        // A client may ask before it was welcomed; ours wait, so that each request has a session.
+        debug_assert!(self.line.pending.contains_key(&id));
+        vec![Act::Send(std::mem::take(&mut self.line.outbox))]
+    }
+
+    /// Its connection is gone, or it never came to be.
+    pub(super) fn lost(&mut self, now: Us) -> Vec<Act> {
+        for (_, request) in std::mem::take(&mut self.line.pending) {
+            if !matches!(request, Request::Hello(_)) {
+                self.role.unanswered(request);
+            }
+        }
+        self.line.outbox.clear();
+        self.line.hang_up = false;
+        // Mostly soon enough for its session's grace.
+        let pause = if self.line.random.percent(85) { (MS, 300 * MS) } else { (SECOND, 6 * SECOND) };
+        let until = now + self.line.random.within(pause);
+        self.state = State::Down { until };
+        vec![Act::WakeAt(until)]
+    }
+
+    /// Something came from the server.
+    pub(super) fn received(
+        &mut self,
+        now: Us,
+        wall: Millis,
+        responses: Vec<(RequestId, Response)>,
+        board: &Board,
+    ) -> Vec<Act> {
+        (self.line.now, self.line.wall) = (now, wall);
+        for (id, response) in responses {
+            self.one(id, &response);
+        }
+        if self.state == State::Up || self.line.hang_up { self.act(board) } else { Vec::new() }
+    }
+
+    fn one(&mut self, id: RequestId, response: &Response) {
+        if matches!(response, Response::GoingAway { .. }) {
+            return self.line.hang_up();
+        }
+        let Some(request) = self.line.pending.get(&id).cloned() else { return };
+        if !matches!(request, Request::Subscribe(_)) || matches!(response, Response::Error(_)) {
+            self.line.pending.remove(&id);
+        }
+        match (&request, response) {
+            (Request::Hello(_), Response::Welcome(welcome)) => {
+                let resume = Resume { session: welcome.session, secret: welcome.secret };
+                let kept = match (welcome.resumed, welcome.leases_kept) {
+                    (false, _) => Kept::Nothing,
+                    (true, false) => Kept::Session,
+                    (true, true) => Kept::Leases,
+                };
+                self.resume = Some(resume);
+                self.state = State::Up;
+                self.role.up(&mut self.line, kept);
+            }
+            (Request::Hello(_), _) => self.line.hang_up(),
+            (Request::Goodbye, _) => {
+                self.resume = None;
+                self.line.hang_up();
+            }
+            _ => self.role.answered(&mut self.line, id, &request, response),
+        }
+    }
+
+    fn act(&mut self, board: &Board) -> Vec<Act> {
+        let mut acts = Vec::new();
+        if !self.line.hang_up {
+            acts.push(Act::WakeAt(self.role.act(&mut self.line, board).max(self.line.now + 1)));
+        }
+        if !self.line.outbox.is_empty() {
+            acts.push(Act::Send(std::mem::take(&mut self.line.outbox)));
+        }
+        if self.line.hang_up {
+            acts.push(Act::HangUp);
+        }
+        acts
+    }
+}
+
+pub(super) fn topic(name: &str) -> TopicName {
+    name.parse().expect("it is a name")
+}
+
+fn any_topic(random: &mut Random) -> TopicName {
+    let name: &&str = random.pick(&TOPICS);
+    topic(name)
+}

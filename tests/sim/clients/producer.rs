@@ -1,0 +1,186 @@
+//! A producer: pushes jobs of all kinds, and pushes again what was not answered, under the same sequence numbers.
+
+use std::collections::BTreeMap;
+
+use adjourn::protocol::{ErrorCode, NewJob, Push, Request, RequestId, Response};
+use adjourn::types::{Attributes, AttributesBuilder, Backoff, BackoffCurve, IfExists, Key, Millis, When};
+
+use super::super::random::Random;
+use super::super::time::{MS, SECOND, Us};
+use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
+
+/// Users' ids, few enough to meet again.
+const KEYS: u64 = 12;
+
+pub(super) struct Producer {
+    number: u64,
+    /// Of the jobs that it made; part of their bodies, so that no two are alike.
+    made: u64,
+    sequence: u64,
+    unanswered: BTreeMap<u64, Push>,
+    /// When to push again, and what.
+    again: Vec<(Us, u64)>,
+    next_push: Us,
+    window: usize,
+    calm: bool,
+    draining: bool,
+}
+
+impl Producer {
+    pub(super) fn new(number: u64, calm: bool) -> Self {
+        Self {
+            number,
+            made: 0,
+            sequence: 1,
+            unanswered: BTreeMap::new(),
+            again: Vec::new(),
+            next_push: 0,
+            window: 8,
+            calm,
+            draining: false,
+        }
+    }
+
+    fn push(&mut self, line: &mut Line) {
+        let name = *line.random.pick(&TOPICS);
+        let jobs = match line.random.below(20) {
+            0 if !self.calm => line.random.within((30, 120)),
+            0..=5 => line.random.within((2, 6)),
+            _ => 1,
+        };
+        let jobs: Vec<NewJob> = (0..jobs).map(|_| self.job(line, name == BRIEF)).collect();
+        let protected = self.calm || !line.random.percent(8);
+        let push = Push { topic: topic(name), sequence: if protected { self.sequence } else { 0 }, jobs };
+        if protected {
+            self.sequence += push.jobs.len() as u64;
+            self.unanswered.insert(push.sequence, push.clone());
+        }
+        line.send(Request::Push(push));
+    }
+
+    fn job(&mut self, line: &mut Line, brief: bool) -> NewJob {
+        self.made += 1;
+        let random = &mut line.random;
+        let mut body = format!("job {}.{}", self.number, self.made).into_bytes();
+        let filler = match random.below(200) {
+            0 => 70_000,
+            1..=10 => 3_000,
+            _ => random.below(40),
+        };
+        body.extend((0..filler).map(|place| b'a' + (place % 26) as u8));
+        let keyed = !self.calm && random.percent(30);
+        NewJob {
+            due: due(random, line.wall, self.calm),
+            priority: *random.pick(&[0, 1, 1024, 1024, 1024, u32::MAX]),
+            ttr_ms: *random.pick(if brief { &[100, 500, 2_000] } else { &[0, 100, 500, 2_000, 20_000] }),
+            if_exists: *random.pick(&[IfExists::Reject, IfExists::Keep, IfExists::Replace]),
+            key: keyed.then(|| key(random)),
+            attributes: if self.calm { Attributes::default() } else { attributes(random, line.wall) },
+            body: body.into(),
+        }
+    }
+}
+
+impl Role for Producer {
+    fn up(&mut self, line: &mut Line, kept: Kept) {
+        self.again.clear();
+        if kept == Kept::Nothing {
+            // Nobody will ever know what became of these.
+            self.unanswered.clear();
+            self.sequence = 1;
+        }
+        for push in self.unanswered.values() {
+            line.send(Request::Push(push.clone()));
+        }
+    }
+
+    fn answered(&mut self, line: &mut Line, _id: RequestId, request: &Request, response: &Response) {
+        let Request::Push(push) = request else { return };
+        match response {
+            Response::Error(error) if error.code.retryable() && push.sequence != 0 => {
+                let pause = Us::from(error.retry_after_ms.clamp(20, 500)) * MS;
+                self.again.push((line.now + pause, push.sequence));
+            }
+            Response::Error(error) => {
+                self.unanswered.remove(&push.sequence);
+                if error.code == ErrorCode::SessionUnknown {
+                    line.hang_up();
+                }
+            }
+            _ => _ = self.unanswered.remove(&push.sequence),
+        }
+    }
+
+    fn unanswered(&mut self, _request: Request) {}
+
+    fn act(&mut self, line: &mut Line, _board: &Board) -> Us {
+        let (now_again, later) = self.again.drain(..).partition(|(at, _)| *at <= line.now);
+        self.again = later;
+        let due: Vec<(Us, u64)> = now_again;
+        for (_, sequence) in due {
+            if let Some(push) = self.unanswered.get(&sequence) {
+                line.send(Request::Push(push.clone()));
+            }
+        }
+        if !self.draining && self.next_push <= line.now && self.unanswered.len() < self.window {
+            self.push(line);
+            self.next_push = line.now + line.random.within((MS, 120 * MS));
+            if line.random.percent(3) {
+                self.next_push += line.random.within((SECOND, 4 * SECOND));
+            }
+        }
+        let next_push = if self.draining { line.now + SECOND } else { self.next_push.max(line.now + 5 * MS) };
+        self.again.iter().map(|(at, _)| *at).fold(next_push, Us::min)
+    }
+
+    fn drain(&mut self) {
+        self.draining = true;
+    }
+
+    fn is_done(&self) -> bool {
+        self.unanswered.is_empty()
+    }
+}
+
+pub(super) fn key(random: &mut Random) -> Key {
+    format!("key {}", random.below(KEYS)).parse().expect("it is a key")
+}
+
+pub(super) fn due(random: &mut Random, wall: Millis, calm: bool) -> When {
+    let delay_ms = match random.below(20) {
+        0..=3 => 0,
+        4..=9 => random.within((1, 60)),
+        10..=16 => random.within((60, 4_000)),
+        17 | 18 => random.within((4_000, 30_000)),
+        _ => random.within((60_000, 40 * 86_400_000)),
+    };
+    if !random.percent(30) {
+        return When::After(delay_ms);
+    }
+    let late_ms = if calm { 0 } else { random.below(3) * 1500 };
+    When::At(Millis(wall.after(delay_ms).0.saturating_sub(late_ms)))
+}
+
+fn attributes(random: &mut Random, wall: Millis) -> Attributes {
+    let mut builder = AttributesBuilder::default();
+    if random.percent(10) {
+        builder = builder.header("content-type", "text/plain");
+    }
+    if random.percent(8) {
+        let lives_ms = random.within((200, 60_000));
+        let expires = if random.percent(50) { When::After(lives_ms) } else { When::At(wall.after(lives_ms)) };
+        builder = builder.expires(expires);
+    }
+    if random.percent(15) {
+        builder = builder.attempts_max(u32::try_from(random.within((1, 5))).expect("it is small"));
+    }
+    if random.percent(15) {
+        let curve = match random.below(3) {
+            0 => BackoffCurve::Fixed(50),
+            1 => BackoffCurve::Exponential { first_ms: 20, max_ms: 2_000 },
+            _ => BackoffCurve::List(vec![0, 10, 900]),
+        };
+        builder = builder.backoff(&Backoff { curve, jitter_percent: 20 });
+    }
+    builder.build().expect("it is within its limits")
+}

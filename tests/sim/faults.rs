@@ -1,0 +1,231 @@
+//! What goes wrong, and how a node comes back from it.
+
+use adjourn::engine::{Command, Entry};
+use adjourn::replica::{ConnectionId, Input, Replica};
+use adjourn::storage::{LogEntry, PersistBatch, Recovered, Vote, faulty};
+
+use super::mutants::Mutant;
+use super::node::Life;
+use super::plan::EveryUs;
+use super::seen::{End, NodeId, Seen};
+use super::time::{MS, SECOND, Us};
+use super::world::{Event, NODE, World};
+
+/// A fault that may come again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Crash,
+    Stop,
+    DiskFailure,
+    DiskLow,
+    DiskHasSpace,
+    Cut,
+    Step,
+}
+
+impl World {
+    /// The first of each fault that is planned.
+    pub(super) fn plan_faults(&mut self) {
+        for fault in [Fault::Crash, Fault::Stop, Fault::DiskFailure, Fault::DiskLow, Fault::Cut, Fault::Step]
+        {
+            self.plan_next(fault);
+        }
+    }
+
+    fn plan_next(&mut self, fault: Fault) {
+        let EveryUs { crash, stop, disk_failure, disk_low, cut, step } = self.plan.every_us;
+        let pause = match fault {
+            Fault::Crash => crash,
+            Fault::Stop => stop,
+            Fault::DiskFailure => disk_failure,
+            Fault::DiskLow => disk_low,
+            Fault::DiskHasSpace => 0,
+            Fault::Cut => cut,
+            Fault::Step => step,
+        };
+        if pause > 0 {
+            let pause = self.random.within((pause / 3, pause * 2));
+            self.after(pause, Event::Goes(fault));
+        }
+    }
+
+    pub(super) fn go(&mut self, fault: Fault) {
+        if self.part.is_some() {
+            return;
+        }
+        self.plan_next(fault);
+        match fault {
+            Fault::Crash => self.crash(NODE),
+            Fault::Stop => self.stop(NODE),
+            Fault::DiskFailure => {
+                let disk = &mut self.node(NODE).disk;
+                disk.arm(disk.steps(), faulty::Fault::Failure);
+            }
+            Fault::DiskLow => {
+                self.hand(NODE, Input::DiskLow(true));
+                let pause = self.random.within((100 * MS, 2 * SECOND));
+                self.after(pause, Event::Goes(Fault::DiskHasSpace));
+            }
+            Fault::DiskHasSpace => self.hand(NODE, Input::DiskLow(false)),
+            Fault::Cut => {
+                let open: Vec<ConnectionId> = self
+                    .links
+                    .iter()
+                    .filter(|(_, link)| link.node_open && !link.broken)
+                    .map(|(id, _)| *id)
+                    .collect();
+                if !open.is_empty() {
+                    let link = *self.random.pick(&open);
+                    self.break_link(link);
+                }
+            }
+            Fault::Step => self.step(NODE),
+        }
+    }
+
+    /// Nothing goes wrong any more.
+    pub(super) fn heal(&mut self) {
+        self.plan.heal();
+        self.hand(NODE, Input::DiskLow(false));
+    }
+
+    fn step(&mut self, node: NodeId) {
+        let size_ms = *self.random.pick(&[5, 300, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]);
+        let by_ms = if self.random.percent(50) { size_ms } else { -size_ms };
+        let drift_ppm = self.random.below(400).cast_signed() - 200;
+        let now = self.now;
+        self.see(&Seen::Set { node, by_ms });
+        let wall = &mut self.node(node).wall;
+        wall.step(now, by_ms);
+        wall.drift(now, drift_ppm);
+    }
+
+    /// The power fails or the process is killed, perhaps while it writes.
+    fn crash(&mut self, node: NodeId) {
+        let Some(order) = self.nodes[&node].life.as_ref().map(|life| life.orders.front().cloned()) else {
+            return;
+        };
+        if let Some(order) = order.filter(|_| self.random.percent(60)) {
+            let steps = self.random.below(5);
+            let disk = &mut self.node(node).disk;
+            disk.arm(disk.steps() + steps, faulty::Fault::PowerCut);
+            // Whether it got to its end is for the next start to find out.
+            let _ = disk.persist(&order.batch);
+        }
+        let why = if self.random.percent(70) { End::PowerCut } else { End::Killed };
+        self.end(node, why);
+    }
+
+    fn stop(&mut self, node: NodeId) {
+        if let Some(life) = self.node(node).life.as_mut().filter(|life| life.serving && !life.stopping) {
+            life.stopping = true;
+            self.hand(node, Input::Stop);
+        }
+    }
+
+    /// A node is gone; it comes back after a while.
+    pub(super) fn end(&mut self, node: NodeId, why: End) {
+        self.see(&Seen::Ended { node, why });
+        self.node(node).life = None;
+        self.node(node).disk.close(why);
+        self.asked.clear();
+        self.sessions.clear();
+        let open: Vec<ConnectionId> =
+            self.links.iter().filter(|(_, link)| link.node_open).map(|(id, _)| *id).collect();
+        for id in open {
+            let lost = why == End::PowerCut && self.random.percent(50);
+            let link = self.link(id);
+            link.node_open = false;
+            link.broken |= lost;
+            let notices = self.random.below(500 * MS);
+            self.after(notices, Event::ClientSeesEnd { link: id });
+        }
+        let pause = if self.random.percent(70) { (MS, 300 * MS) } else { (SECOND, 8 * SECOND) };
+        let pause = self.random.within(pause);
+        self.after(pause, Event::Starts { node });
+    }
+
+    pub(super) fn start(&mut self, id: NodeId) {
+        let (now, mutant) = (self.now, self.plan.mutant);
+        let node = self.node(id);
+        let (mut recovered, mut log) = match node.disk.open() {
+            Ok(found) => found,
+            Err(refused) => return self.breaks("starts", format!("the start is refused: {refused}")),
+        };
+        if node.lives > 0 {
+            spoil(mutant, &mut recovered, &mut log, |batch| {
+                node.disk.persist(batch).expect("nothing else is broken");
+            });
+        }
+        node.lives += 1;
+        let number = node.lives;
+        let wall = node.wall.show(now);
+        let last_us = log.last().and_then(|entry| node.proposed.get(&entry.index)).copied().unwrap_or(now);
+        let jumped_us = jumped(&log, wall.0, now.saturating_sub(last_us));
+        let base_us = node.random.below(100 * SECOND);
+        let mut recovery = Replica::recover(node.config(), recovered);
+        for entry in &log {
+            recovery.replay(entry.clone()).expect("what was written can be replayed");
+        }
+        let replica = recovery.start(Life::clocks(now, now, base_us, wall, mutant));
+        node.life = Some(Life::new(replica, number, now, base_us));
+        self.see(&Seen::Started { node: id, recovered: &recovered, log: &log, jumped_us });
+        self.turn_by(id, number, now);
+    }
+}
+
+/// Breaks what a start finds, if that is what is broken.
+fn spoil(
+    mutant: Mutant,
+    recovered: &mut Recovered,
+    log: &mut Vec<LogEntry>,
+    mut write: impl FnMut(&PersistBatch),
+) {
+    match mutant {
+        Mutant::LastEntryLost => {
+            log.pop();
+        }
+        Mutant::EntryTwice => {
+            let pushes = |entry: &&LogEntry| {
+                commands(entry).iter().any(|command| matches!(command, Command::Push { .. }))
+            };
+            if let (Some(entry), Some(last)) = (log.iter().rfind(pushes).cloned(), log.last()) {
+                let again = LogEntry { index: last.index + 1, term: last.term, ..entry };
+                write(&PersistBatch { entries: vec![again.clone()], ..PersistBatch::default() });
+                log.push(again);
+            }
+        }
+        Mutant::VoteForgotten => recovered.vote = Vote::default(),
+        _ => return,
+    }
+    recovered.last_index = log.len() as u64;
+    recovered.last_term = log.last().map_or(0, |entry| entry.term);
+    recovered.commit = recovered.commit.min(recovered.last_index);
+}
+
+fn commands(entry: &LogEntry) -> Vec<Command<'_>> {
+    if entry.data.is_empty() {
+        return Vec::new();
+    }
+    Entry::decode(&entry.data).expect("what was written can be read").commands
+}
+
+/// How far the stamp may jump ahead of true time at a start: nobody watched the wall clock since the last entry, which
+/// was proposed `passed_us` ago.
+fn jumped(log: &[LogEntry], wall_ms: u64, passed_us: Us) -> Us {
+    let (mut stamp_ms, mut offset_ms) = (0, 0);
+    for entry in log.iter().filter(|entry| !entry.data.is_empty()) {
+        let decoded = Entry::decode(&entry.data).expect("what was written can be read");
+        stamp_ms = decoded.stamp.0.max(stamp_ms);
+        for command in decoded.commands {
+            if let Command::ClockOffset { offset_ms: set_ms } = command {
+                offset_ms = set_ms;
+            }
+        }
+    }
+    if stamp_ms == 0 {
+        return 0;
+    }
+    let starts_us = wall_ms.saturating_add_signed(-offset_ms).max(stamp_ms) * 1000;
+    starts_us.saturating_sub(stamp_ms * 1000 + passed_us)
+}

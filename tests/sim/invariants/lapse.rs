@@ -1,0 +1,71 @@
+//! A session that nobody speaks for lapses soon after its grace, so that its jobs come back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjourn::engine::{Command, Entry};
+use adjourn::protocol::Response;
+use adjourn::replica::Notice;
+use adjourn::types::SessionId;
+
+use super::super::node::GRACE_MS;
+use super::super::seen::{Seen, When};
+use super::super::time::{MS, SECOND, Us};
+use super::Invariant;
+
+/// The disk may be slow, twice in a row.
+const SLACK: Us = 4 * SECOND;
+
+#[derive(Debug, Default)]
+pub(super) struct Lapse {
+    attached: BTreeSet<SessionId>,
+    /// Sessions that nobody speaks for, and when they must have lapsed.
+    alone: BTreeMap<SessionId, Us>,
+    leads: bool,
+}
+
+impl Invariant for Lapse {
+    fn name(&self) -> &'static str {
+        "lapse"
+    }
+
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        let deadline = when.at + GRACE_MS * MS + SLACK;
+        match seen {
+            Seen::Said { response: Response::Welcome(welcome), .. } => {
+                self.alone.remove(&welcome.session);
+                self.attached.insert(welcome.session);
+            }
+            Seen::Gone { session: Some(session), .. } if self.attached.remove(session) => {
+                self.alone.insert(*session, deadline);
+            }
+            Seen::Ended { .. } => {
+                self.leads = false;
+                let attached = std::mem::take(&mut self.attached);
+                self.alone.extend(attached.into_iter().map(|session| (session, Us::MAX)));
+            }
+            Seen::Noticed { notice: Notice::Leading { .. }, .. } => {
+                self.leads = true;
+                self.alone.values_mut().for_each(|at| *at = deadline);
+            }
+            Seen::Ordered { order, .. } => {
+                for entry in order.batch.entries.iter().filter(|entry| !entry.data.is_empty()) {
+                    let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
+                    for command in decoded.commands {
+                        if let Command::SessionLapse { session } | Command::SessionClose { session } = command
+                        {
+                            self.alone.remove(&session);
+                            self.attached.remove(&session);
+                        }
+                    }
+                }
+            }
+            Seen::Turned { .. } if self.leads => {
+                if let Some((session, _)) = self.alone.iter().find(|(_, at)| **at < when.at) {
+                    return Err(format!("nobody speaks for session {}, and it has not lapsed", session.0));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

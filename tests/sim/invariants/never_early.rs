@@ -1,0 +1,162 @@
+//! Never early: a delay is elapsed time, in truth and not by any clock; a point in time is the node's wall clock's.
+//!
+//! Several things may decide when a job is due: its push, a reschedule, a release with a delay. One that was
+//! acknowledged rules out those that were acknowledged before it was asked for; one without an answer may have happened
+//! or not. A job may come when any of those left allows it.
+//!
+//! Allowed are what the design allows: the stamp is slewed by at most one part in 2000; a wall clock that nobody watched,
+//! because the node was down, is believed; and a wall clock that was set just before may count as it was.
+
+use std::collections::BTreeMap;
+
+use adjourn::protocol::{JobRef, Request, RequestId, Response};
+use adjourn::replica::ConnectionId;
+use adjourn::types::{self, JobId, Key, Millis, TopicName};
+use bytes::Bytes;
+
+use super::super::seen::{Seen, When};
+use super::super::time::{MS, Us};
+use super::{Invariant, Jumps, delivered};
+
+/// What the wall clock may be off: a second that is slewed away, a second until somebody looks at it, and what the disk
+/// takes until it is in the log.
+const WALL_SLACK_MS: u64 = 5_000;
+
+#[derive(Debug, Default)]
+pub(super) struct NeverEarly {
+    /// When each body was pushed first, and what for.
+    pushed: BTreeMap<Bytes, Due>,
+    dues: BTreeMap<JobId, Vec<Due>>,
+    /// Requests without an answer.
+    open: BTreeMap<(ConnectionId, RequestId), Vec<(Job, Due)>>,
+    /// Those that never had one.
+    lost: Vec<(Job, Due)>,
+    /// What the wall clock showed before it was set, and when that was.
+    walls: Vec<(Us, Millis)>,
+    jumps: Jumps,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Job {
+    Id(JobId),
+    Key(TopicName, Key),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    when: types::When,
+    asked: Us,
+    /// When it was acknowledged.
+    said: Option<Us>,
+}
+
+impl NeverEarly {
+    fn asked(&mut self, at: Us, key: (ConnectionId, RequestId), request: &Request) {
+        let due = |when| Due { when, asked: at, said: None };
+        let now = types::When::After(0);
+        let mut open = Vec::new();
+        match request {
+            Request::Push(push) => {
+                for job in &push.jobs {
+                    self.pushed.entry(job.body.clone()).or_insert(due(job.due));
+                }
+            }
+            Request::Reschedule { job, due: when } => open.push((named(job), due(*when))),
+            Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
+            Request::Release { leases, delay_ms } => {
+                let when = delay_ms.map_or(now, types::When::After);
+                open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
+            }
+            _ => {}
+        }
+        if !open.is_empty() {
+            self.open.insert(key, open);
+        }
+    }
+
+    fn said(&mut self, at: Us, key: (ConnectionId, RequestId), response: &Response) {
+        let Some(open) = self.open.remove(&key) else { return };
+        match response {
+            Response::Changed { job, .. } => {
+                for (_, due) in open {
+                    self.acknowledge(at, *job, due);
+                }
+            }
+            Response::Settled(results) => {
+                for ((job, due), _) in open.into_iter().zip(results).filter(|(_, result)| result.is_ok()) {
+                    if let Job::Id(job) = job {
+                        self.acknowledge(at, job, due);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn acknowledge(&mut self, at: Us, job: JobId, due: Due) {
+        let dues = self.dues.entry(job).or_default();
+        dues.retain(|before| before.said.is_some_and(|said| said > due.asked));
+        dues.push(Due { said: Some(at), ..due });
+    }
+
+    fn deliver(&self, when: When, job: &adjourn::protocol::Delivered) -> Result<(), String> {
+        let id = job.lease.job;
+        let (ruled, pushed) = (self.dues.get(&id), self.pushed.get(&job.body));
+        let name = job.key.clone().map(|key| Job::Key(job.topic.clone(), key));
+        let is_it = |named: &Job| *named == Job::Id(id) || name.as_ref() == Some(named);
+        let unanswered = self.open.values().flatten().chain(&self.lost);
+        let possible: Vec<&Due> = ruled
+            .into_iter()
+            .flatten()
+            .chain(pushed.filter(|_| ruled.is_none()))
+            .chain(unanswered.filter(|(named, _)| is_it(named)).map(|(_, due)| due))
+            .collect();
+        if possible.iter().any(|due| self.has_come(when, due)) || possible.is_empty() {
+            return Ok(());
+        }
+        Err(format!("job {id} came at {} us, {}: {possible:?}", when.at, when.wall))
+    }
+
+    fn has_come(&self, now: When, due: &Due) -> bool {
+        match due.when {
+            types::When::After(delay_ms) => {
+                let passed = now.at - due.asked;
+                passed + self.jumps.ahead_since(due.asked, now.at) >= delay_ms.saturating_mul(MS)
+            }
+            types::When::At(at) => {
+                let since = self.walls.iter().filter(|(set, _)| *set >= due.asked).map(|(_, wall)| *wall);
+                since.chain([now.wall]).any(|wall| wall.after(WALL_SLACK_MS) >= at)
+            }
+        }
+    }
+}
+
+fn named(job: &JobRef) -> Job {
+    match job {
+        JobRef::Id(id) => Job::Id(*id),
+        JobRef::Key { topic, key } => Job::Key(topic.clone(), key.clone()),
+    }
+}
+
+impl Invariant for NeverEarly {
+    fn name(&self) -> &'static str {
+        "never early"
+    }
+
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        self.jumps.see(when, seen);
+        match seen {
+            Seen::Asked { connection, id, request, .. } => self.asked(when.at, (*connection, *id), request),
+            Seen::Said { connection, id, response, .. } => {
+                self.said(when.at, (*connection, *id), response);
+                for job in delivered(response) {
+                    self.deliver(when, job)?;
+                }
+            }
+            Seen::Set { .. } => self.walls.push((when.at, when.wall)),
+            Seen::Ended { .. } => self.lost.extend(std::mem::take(&mut self.open).into_values().flatten()),
+            _ => {}
+        }
+        Ok(())
+    }
+}

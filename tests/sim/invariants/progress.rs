@@ -1,0 +1,87 @@
+//! Every request is answered in time while its connection lasts; and when everything has healed, what is due is
+//! delivered and finished.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjourn::protocol::{Request, RequestId, Response};
+use adjourn::replica::ConnectionId;
+use adjourn::types::JobState;
+
+use super::super::seen::{Seen, When};
+use super::super::time::{MS, SECOND, Us};
+use super::Invariant;
+
+/// An answer takes no longer, beyond what was asked to wait: the slowest disk, some times in a row.
+const ANSWER_MAX: Us = 10 * SECOND;
+/// What was begun when everything healed is over by then.
+const OVER_AFTER: Us = 70 * SECOND;
+/// A job that came due so shortly before it is looked at may still be on its way.
+const ON_ITS_WAY_MS: u64 = 5_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    open: BTreeMap<(ConnectionId, RequestId), Us>,
+    deadlines: BTreeSet<(Us, ConnectionId, RequestId)>,
+    healed: Option<Us>,
+}
+
+impl Progress {
+    fn answered(&mut self, connection: ConnectionId, id: RequestId) {
+        if let Some(deadline) = self.open.remove(&(connection, id)) {
+            self.deadlines.remove(&(deadline, connection, id));
+        }
+    }
+}
+
+impl Invariant for Progress {
+    fn name(&self) -> &'static str {
+        "progress"
+    }
+
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Asked { connection, id, request, .. } => {
+                let wait_ms = if let Request::Reserve(reserve) = request { reserve.wait_ms } else { 0 };
+                let deadline = when.at + wait_ms * MS + ANSWER_MAX;
+                self.open.insert((*connection, *id), deadline);
+                self.deadlines.insert((deadline, *connection, *id));
+            }
+            Seen::Said { connection, id, response, .. } => {
+                self.answered(*connection, *id);
+                if let Response::Job(report) = response
+                    && self.healed.is_some_and(|healed| when.at > healed + OVER_AFTER)
+                    && report.state != JobState::Buried
+                    && report.due.after(ON_ITS_WAY_MS) < when.wall
+                {
+                    let (id, due, state) = (report.id, report.due, report.state);
+                    return Err(format!("job {id} was due at {due} and is {state:?} at {}", when.wall));
+                }
+            }
+            Seen::Gone { connection, .. } => {
+                let range = (*connection, RequestId(0))..=(*connection, RequestId(u32::MAX));
+                let gone: Vec<RequestId> = self.open.range(range).map(|((_, id), _)| *id).collect();
+                for id in gone {
+                    self.answered(*connection, id);
+                }
+            }
+            Seen::Ended { .. } => {
+                self.open.clear();
+                self.deadlines.clear();
+            }
+            Seen::Turned { .. } => {
+                if let Some((deadline, connection, id)) =
+                    self.deadlines.first().filter(|(at, ..)| *at < when.at)
+                {
+                    let late = when.at - deadline;
+                    return Err(format!(
+                        "request {}.{} has no answer, {late} us after its time",
+                        connection.0, id.0
+                    ));
+                }
+            }
+            Seen::Healed => self.healed = Some(when.at),
+            _ => {}
+        }
+        Ok(())
+    }
+}

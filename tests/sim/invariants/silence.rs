@@ -1,0 +1,62 @@
+//! A queue that nobody uses writes nothing and sleeps.
+
+use std::collections::BTreeSet;
+
+use adjourn::protocol::Response;
+use adjourn::types::{JobId, JobState, Millis};
+
+use super::super::seen::{Seen, When};
+use super::Invariant;
+
+/// Turns in a silence that are for nothing: two a second.
+const TURNS_MAX: usize = 40;
+/// Turns that a timer may take: to put it in order, to move it, and to hear that this is durable.
+const TURNS_PER_TIMER: usize = 6;
+/// Nothing that is due later fires before the end.
+const AHEAD_MS: u64 = 40_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Silence {
+    /// Jobs that may have a timer soon.
+    timers: BTreeSet<JobId>,
+    deserted: bool,
+    orders: usize,
+    turns: usize,
+}
+
+impl Invariant for Silence {
+    fn name(&self) -> &'static str {
+        "silence"
+    }
+
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Said { response: Response::Job(report), .. } => {
+                let soon = |due: Millis| due < when.wall.after(AHEAD_MS);
+                let fires = report.state == JobState::Reserved
+                    || report.attributes.policy().expires.is_some()
+                    || soon(report.due) && report.state == JobState::Delayed;
+                if fires {
+                    self.timers.insert(report.id);
+                } else {
+                    self.timers.remove(&report.id);
+                }
+            }
+            Seen::Deserted => self.deserted = true,
+            Seen::Ordered { order, .. } if self.deserted => {
+                self.orders += 1;
+                if self.orders > self.timers.len() {
+                    return Err(format!("something is written though nothing is due: {order:?}"));
+                }
+            }
+            Seen::Turned { .. } if self.deserted => {
+                self.turns += 1;
+                if self.turns > TURNS_MAX + self.timers.len() * TURNS_PER_TIMER {
+                    return Err(format!("the core has looked {} times though nothing happens", self.turns));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

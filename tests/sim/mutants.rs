@@ -1,0 +1,60 @@
+//! What can be broken on purpose around the real code. A simulation that cannot fail proves nothing: each of these must
+//! be caught by the invariant that is written beside it.
+
+/// Something that is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mutant {
+    /// Nothing.
+    None,
+    /// Syncs of the disk do nothing, and say that they did.
+    SyncsLie,
+    /// The driver reports a batch durable before it has written it.
+    PersistedTooSoon,
+    /// The last entry of the log is not there after a restart.
+    LastEntryLost,
+    /// The last entry that pushes something stands in the log twice after a restart.
+    EntryTwice,
+    /// Term and vote are forgotten in a restart.
+    VoteForgotten,
+    /// The monotonic clock that the node is shown runs ahead.
+    ClockRunsAhead,
+    /// The wall clock that the node is shown is a minute ahead.
+    WallAhead,
+    /// What is delivered to one connection is delivered to another one as well.
+    DeliveredTwice,
+    /// On its way to the node, an old lease in a FINISH becomes the newest one of its job.
+    FenceIgnored,
+    /// On its way to the node, a PUSH loses its sequence number.
+    SequenceLost,
+    /// The driver does not say that a connection is gone.
+    DisconnectSwallowed,
+    /// The driver wakes the replica late.
+    Oversleeps,
+    /// The driver forgets a request now and then.
+    RequestForgotten,
+    /// Bodies of one PUSH change places on their way.
+    BodiesSwapped,
+    /// Jobs of one answer come in another order.
+    OrderReversed,
+}
+
+impl Mutant {
+    /// Every one of them, and the invariants of which one must catch it.
+    pub(super) const ALL: [(Self, &'static [&'static str]); 15] = [
+        (Self::SyncsLie, &["starts", "acknowledged", "same log"]),
+        (Self::PersistedTooSoon, &["acknowledged", "same log"]),
+        (Self::LastEntryLost, &["acknowledged", "same log"]),
+        (Self::EntryTwice, &["same log"]),
+        (Self::VoteForgotten, &["same log"]),
+        (Self::ClockRunsAhead, &["never early", "one lease"]),
+        (Self::WallAhead, &["never early"]),
+        (Self::DeliveredTwice, &["one lease"]),
+        (Self::FenceIgnored, &["settled once"]),
+        (Self::SequenceLost, &["pushed once"]),
+        (Self::DisconnectSwallowed, &["lapse"]),
+        (Self::Oversleeps, &["hardly late"]),
+        (Self::RequestForgotten, &["progress"]),
+        (Self::BodiesSwapped, &["acknowledged"]),
+        (Self::OrderReversed, &["order"]),
+    ];
+}

@@ -1,0 +1,176 @@
+//! Connections: messages take their time and keep their order, until the connection breaks.
+
+use adjourn::protocol::{Push, Request, RequestId, Response};
+use adjourn::replica::{ConnectionId, Input};
+use adjourn::types::SessionSecret;
+
+use super::mutants::Mutant;
+use super::node::Node;
+use super::seen::{NodeId, Seen};
+use super::time::{MS, Us};
+use super::world::{Event, NODE, World, true_wall};
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) client: usize,
+    pub(super) node: NodeId,
+    /// Whether the end of the node is open.
+    pub(super) node_open: bool,
+    /// Broken: nothing gets through any more, whoever knows.
+    pub(super) broken: bool,
+    /// When the last message in each direction arrives; the next one comes after it.
+    up: Us,
+    down: Us,
+}
+
+impl World {
+    pub(super) fn connect(&mut self, client: usize) {
+        self.next_link += 1;
+        let id = ConnectionId(self.next_link);
+        let link = Link { client, node: NODE, node_open: false, broken: false, up: self.now, down: self.now };
+        self.links.insert(id, link);
+        self.ends[client].0 = Some(id);
+        let latency = self.latency();
+        self.after(latency, Event::Opens { link: id });
+    }
+
+    pub(super) fn opens(&mut self, id: ConnectionId) {
+        let Some(link) = self.links.get(&id) else { return };
+        let (client, node, broken) = (link.client, link.node, link.broken);
+        let listens = self.nodes[&node].listens();
+        if broken || !listens {
+            let latency = self.latency();
+            return self.after(latency, Event::ClientSeesEnd { link: id });
+        }
+        self.see(&Seen::Connected { client, connection: id });
+        let secret = SessionSecret(self.random.bytes());
+        self.link(id).node_open = true;
+        self.hand(node, Input::Connected { connection: id, secret });
+        self.down(id, Event::Opened { link: id });
+    }
+
+    pub(super) fn opened(&mut self, id: ConnectionId) {
+        let Some(link) = self.links.get(&id).filter(|link| !link.broken) else { return };
+        let client = link.client;
+        if self.ends[client].0 == Some(id) {
+            let acts = self.clients[client].opened();
+            self.carry_out(client, acts);
+        }
+    }
+
+    pub(super) fn send_up(&mut self, client: usize, requests: Vec<(RequestId, Request)>) {
+        let Some(id) = self.ends[client].0 else { return };
+        let arrives = (self.now + self.latency()).max(self.link(id).up);
+        self.link(id).up = arrives;
+        self.at(arrives, Event::ToNode { link: id, requests });
+    }
+
+    pub(super) fn reach_node(&mut self, id: ConnectionId, requests: Vec<(RequestId, Request)>) {
+        let Some(link) = self.links.get(&id).filter(|link| !link.broken && link.node_open) else { return };
+        let node = link.node;
+        let session = self.sessions.get(&id).copied();
+        let mut handed = Vec::new();
+        for (request_id, request) in requests {
+            self.see(&Seen::Asked { connection: id, session, id: request_id, request: &request });
+            self.asked.insert((id, request_id), request.clone());
+            handed.extend(self.on_its_way(request).map(|request| (request_id, request)));
+        }
+        self.hand(node, Input::Requests { connection: id, requests: handed });
+    }
+
+    pub(super) fn send_down(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {
+        self.down(id, Event::ToClient { link: id, responses });
+    }
+
+    pub(super) fn reach_client(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {
+        let Some(link) = self.links.get(&id).filter(|link| !link.broken) else { return };
+        let client = link.client;
+        if self.ends[client].0 == Some(id) {
+            let acts = self.clients[client].received(self.now, true_wall(self.now), responses, &self.board);
+            self.carry_out(client, acts);
+        }
+    }
+
+    /// A client ends its connection: what it sent before arrives.
+    pub(super) fn hang_up(&mut self, id: ConnectionId) {
+        let arrives = (self.now + self.latency()).max(self.link(id).up);
+        self.at(arrives, Event::NodeSeesEnd { link: id });
+    }
+
+    /// A connection breaks: what is under way is lost, and both ends notice some time.
+    pub(super) fn break_link(&mut self, id: ConnectionId) {
+        self.link(id).broken = true;
+        let (node_notices, client_notices) = (self.random.below(1500 * MS), self.random.below(500 * MS));
+        self.after(node_notices, Event::NodeSeesEnd { link: id });
+        self.after(client_notices, Event::ClientSeesEnd { link: id });
+    }
+
+    /// The node closes a connection: what it sent before arrives.
+    pub(super) fn close_link(&mut self, id: ConnectionId) {
+        self.down(id, Event::ClientSeesEnd { link: id });
+        let latency = self.latency();
+        self.after(latency, Event::NodeSeesEnd { link: id });
+    }
+
+    pub(super) fn node_sees_end(&mut self, id: ConnectionId) {
+        let Some(link) = self.links.get_mut(&id).filter(|link| link.node_open) else { return };
+        link.node_open = false;
+        let node = link.node;
+        let session = self.sessions.remove(&id);
+        self.see(&Seen::Gone { connection: id, session });
+        if self.plan.mutant != Mutant::DisconnectSwallowed || self.random.percent(50) {
+            self.hand(node, Input::Disconnected { connection: id });
+        }
+    }
+
+    pub(super) fn client_sees_end(&mut self, id: ConnectionId) {
+        let client = self.link(id).client;
+        if self.ends[client].0 == Some(id) {
+            self.ends[client].0 = None;
+            let acts = self.clients[client].lost(self.now);
+            self.carry_out(client, acts);
+        }
+    }
+
+    pub(super) fn link(&mut self, id: ConnectionId) -> &mut Link {
+        self.links.get_mut(&id).expect("links are never forgotten")
+    }
+
+    fn down(&mut self, id: ConnectionId, event: Event) {
+        let arrives = (self.now + self.latency()).max(self.link(id).down);
+        self.link(id).down = arrives;
+        self.at(arrives, event);
+    }
+
+    fn latency(&mut self) -> Us {
+        self.random.within(self.plan.network_us)
+    }
+
+    /// What becomes of a request between a client and the replica, if something there is broken.
+    fn on_its_way(&mut self, mut request: Request) -> Option<Request> {
+        match (self.plan.mutant, &mut request) {
+            (Mutant::RequestForgotten, _) if self.random.percent(1) => return None,
+            (Mutant::FenceIgnored, Request::Finish { leases }) => {
+                for lease in leases {
+                    *lease = self.newest.get(&lease.job).copied().unwrap_or(*lease);
+                }
+            }
+            (Mutant::SequenceLost, Request::Push(push)) => push.sequence = 0,
+            (Mutant::BodiesSwapped, Request::Push(Push { jobs, .. })) => {
+                if let [first, .., last] = &mut jobs[..] {
+                    std::mem::swap(&mut first.body, &mut last.body);
+                }
+            }
+            _ => {}
+        }
+        Some(request)
+    }
+}
+
+impl Node {
+    /// Whether clients can connect.
+    pub(super) fn listens(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.serving && !life.stopping)
+    }
+}

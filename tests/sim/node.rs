@@ -1,0 +1,295 @@
+//! A node: its disk and its clocks, which stay, and the replica on them, which comes and goes; and its driver, which does
+//! what the server's threads do.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use adjourn::protocol::{PushResult, RequestId, Response};
+use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
+use adjourn::storage::faulty::Fault;
+use adjourn::types::Millis;
+
+use super::disk::Disk;
+use super::mutants::Mutant;
+use super::plan::Plan;
+use super::random::Random;
+use super::seen::{End, NodeId, Seen};
+use super::time::{MS, SECOND, Us, WallClock};
+use super::world::{Event, World};
+
+/// The watermark is written so long after what it tells of.
+const WATERMARK_PAUSE: Us = 100 * MS;
+/// A sleeping core wakes up to so much late.
+const OVERSLEEP: Us = 100;
+/// How long a lost connection's leases are kept.
+pub(super) const GRACE_MS: u64 = 3_000;
+
+/// One node.
+pub(super) struct Node {
+    pub(super) id: NodeId,
+    pub(super) disk: Disk,
+    pub(super) wall: WallClock,
+    pub(super) random: Random,
+    pub(super) life: Option<Life>,
+    /// How many lives it has had.
+    pub(super) lives: u64,
+    /// When each entry was proposed.
+    pub(super) proposed: BTreeMap<u64, Us>,
+}
+
+/// From a start to an end.
+pub(super) struct Life {
+    pub(super) replica: Replica,
+    pub(super) number: u64,
+    began: Us,
+    /// What the monotonic clock showed when it began.
+    base_us: u64,
+    pub(super) orders: VecDeque<PersistOrder>,
+    pub(super) serving: bool,
+    pub(super) stopping: bool,
+    turn_at: Option<Us>,
+    watermark_lags: bool,
+}
+
+impl Node {
+    pub(super) fn new(id: NodeId, plan: &Plan, mut random: Random) -> Self {
+        let calm = plan.calm;
+        let ahead_ms = if calm { 0 } else { random.below(20_000).cast_signed() - 10_000 };
+        let drift_ppm = if calm { 0 } else { random.below(400).cast_signed() - 200 };
+        let mut disk = Disk::new(random.next(), plan.mutant == Mutant::SyncsLie);
+        if let Some(step) = plan.power_cut {
+            disk.arm(step, Fault::PowerCut);
+        }
+        let wall = WallClock::new(ahead_ms, drift_ppm);
+        Self { id, disk, wall, random, life: None, lives: 0, proposed: BTreeMap::new() }
+    }
+
+    pub(super) fn config(&mut self) -> ReplicaConfig {
+        ReplicaConfig {
+            node: self.id,
+            cluster_id: [7; 16],
+            entropy: self.random.bytes(),
+            server_name: "simulated".to_owned(),
+            client_address: "node:7440".to_owned(),
+            body_bytes_max: 1 << 20,
+            heartbeat_ms: 10_000,
+            session_grace_ms: GRACE_MS,
+            in_flight_max: 1024,
+            uncommitted_bytes_max: 512 << 10,
+        }
+    }
+}
+
+impl Life {
+    pub(super) fn new(replica: Replica, number: u64, now: Us, base_us: u64) -> Self {
+        Self {
+            replica,
+            number,
+            began: now,
+            base_us,
+            orders: VecDeque::new(),
+            serving: false,
+            stopping: false,
+            turn_at: None,
+            watermark_lags: false,
+        }
+    }
+
+    /// What the two clocks of the node show.
+    pub(super) fn clocks(now: Us, began: Us, base_us: u64, wall: Millis, mutant: Mutant) -> Now {
+        let passed = now - began;
+        match mutant {
+            Mutant::ClockRunsAhead => Now { elapsed_us: base_us + passed + passed / 50, wall },
+            Mutant::WallAhead => Now { elapsed_us: base_us + passed, wall: wall.after(60_000) },
+            _ => Now { elapsed_us: base_us + passed, wall },
+        }
+    }
+}
+
+impl World {
+    pub(super) fn node(&mut self, node: NodeId) -> &mut Node {
+        self.nodes.get_mut(&node).expect("nodes are never forgotten")
+    }
+
+    /// A node's life, if it is this one.
+    pub(super) fn life(&mut self, node: NodeId, life: u64) -> Option<&mut Life> {
+        self.node(node).life.as_mut().filter(|found| found.number == life)
+    }
+
+    /// Tells a node's replica what happened; its core looks at it soon.
+    pub(super) fn hand(&mut self, node: NodeId, input: Input) {
+        let clocks = self.clocks(node);
+        let pause = self.random.within(self.plan.core_us);
+        let Some(life) = self.node(node).life.as_mut() else { return };
+        life.replica.handle(clocks, input);
+        let number = life.number;
+        self.turn_by(node, number, self.now + pause);
+    }
+
+    fn clocks(&self, node: NodeId) -> Now {
+        let node = &self.nodes[&node];
+        let wall = node.wall.show(self.now);
+        let (began, base_us) = node.life.as_ref().map_or((self.now, 0), |life| (life.began, life.base_us));
+        Life::clocks(self.now, began, base_us, wall, self.plan.mutant)
+    }
+
+    pub(super) fn turn_by(&mut self, node: NodeId, life: u64, at: Us) {
+        let Some(found) = self.life(node, life) else { return };
+        if found.turn_at.is_none_or(|turn_at| at < turn_at) {
+            found.turn_at = Some(at);
+            self.at(at, Event::Turn { node, life });
+        }
+    }
+
+    /// The core looks at what happened, and does what is to be done.
+    pub(super) fn turn(&mut self, node: NodeId, number: u64) {
+        let clocks = self.clocks(node);
+        let (now, mutant) = (self.now, self.plan.mutant);
+        let Some(life) = self.life(node, number).filter(|life| life.turn_at == Some(now)) else { return };
+        life.turn_at = None;
+        let mut outputs = Vec::new();
+        life.replica.poll(clocks, &mut outputs);
+        for output in outputs {
+            self.output(node, number, output);
+        }
+        let Some(life) = self.life(node, number) else { return };
+        let pause = life.replica.next_wake_us().saturating_sub(clocks.elapsed_us);
+        let oversleep = match mutant {
+            Mutant::Oversleeps => pause / 2 + 30 * MS,
+            _ => self.random.below(OVERSLEEP),
+        };
+        self.see(&Seen::Turned { node, pause });
+        self.turn_by(node, number, now + pause + oversleep);
+    }
+
+    fn output(&mut self, node: NodeId, life: u64, output: Output) {
+        match output {
+            Output::Send { connection, responses } => self.said(connection, responses),
+            Output::Close { connection } => self.close_link(connection),
+            Output::Persist(order) => self.ordered(node, life, order),
+            Output::Notice(notice) => {
+                self.see(&Seen::Noticed { node, notice: &notice });
+                if let (Notice::Leading { .. }, Some(life)) = (&notice, self.life(node, life)) {
+                    life.serving = true;
+                }
+            }
+            Output::Stopped => {
+                let written = self.node(node).disk.write_watermark();
+                self.end(node, written.err().unwrap_or(End::Stopped));
+            }
+        }
+    }
+
+    fn said(&mut self, connection: ConnectionId, mut responses: Vec<(RequestId, Response)>) {
+        if self.plan.mutant == Mutant::OrderReversed {
+            for (_, response) in &mut responses {
+                if let Response::Reserved(jobs) | Response::Deliver(jobs) = response {
+                    jobs.reverse();
+                }
+            }
+        }
+        for (id, response) in &responses {
+            self.say(connection, *id, response);
+        }
+        if self.plan.mutant == Mutant::DeliveredTwice {
+            self.say_to_another(connection, &responses);
+        }
+        self.send_down(connection, responses);
+    }
+
+    fn say(&mut self, connection: ConnectionId, id: RequestId, response: &Response) {
+        match response {
+            Response::Welcome(welcome) => {
+                self.sessions.retain(|_, session| *session != welcome.session);
+                self.sessions.insert(connection, welcome.session);
+            }
+            Response::Pushed(results) => {
+                self.board.jobs.extend(results.iter().filter_map(|result| match result {
+                    PushResult::Pushed(job) | PushResult::Replaced(job) => Some(*job),
+                    PushResult::Kept(_) | PushResult::Refused(..) => None,
+                }));
+            }
+            Response::Deliver(jobs) | Response::Reserved(jobs)
+                if self.plan.mutant == Mutant::FenceIgnored =>
+            {
+                self.newest.extend(jobs.iter().map(|job| (job.lease.job, job.lease)));
+            }
+            _ => {}
+        }
+        let session = self.sessions.get(&connection).copied();
+        let stays = matches!(response, Response::Deliver(_) | Response::Subscribed);
+        let request = self.asked.remove(&(connection, id));
+        self.see(&Seen::Said { connection, session, id, request: request.as_ref(), response });
+        if let Some(request) = request.filter(|_| stays) {
+            self.asked.insert((connection, id), request);
+        }
+    }
+
+    fn say_to_another(&mut self, connection: ConnectionId, responses: &[(RequestId, Response)]) {
+        let other = self.sessions.keys().copied().find(|other| *other != connection);
+        let delivers = |response: &Response| match response {
+            Response::Reserved(jobs) | Response::Deliver(jobs) => !jobs.is_empty(),
+            _ => false,
+        };
+        for (id, response) in responses.iter().filter(|(_, response)| delivers(response)) {
+            if let Some(other) = other {
+                self.say(other, *id, response);
+            }
+        }
+    }
+
+    fn ordered(&mut self, node: NodeId, life: u64, order: PersistOrder) {
+        self.see(&Seen::Ordered { node, order: &order });
+        let (now, number) = (self.now, order.number);
+        for entry in &order.batch.entries {
+            self.node(node).proposed.insert(entry.index, now);
+        }
+        let Some(found) = self.life(node, life) else { return };
+        found.orders.push_back(order);
+        if found.orders.len() == 1 {
+            self.write_next(node, life);
+        }
+        if self.plan.mutant == Mutant::PersistedTooSoon {
+            self.see(&Seen::Persisted { node, number });
+            self.hand(node, Input::Persisted { number });
+        }
+    }
+
+    fn write_next(&mut self, node: NodeId, life: u64) {
+        let mut takes = self.random.within(self.plan.disk_us);
+        if !self.plan.calm && self.random.percent(1) {
+            takes += self.random.below(SECOND);
+        }
+        self.after(takes, Event::Written { node, life });
+    }
+
+    /// The disk thread has carried out the oldest order.
+    pub(super) fn written(&mut self, node: NodeId, number: u64) {
+        let Some(order) = self.life(node, number).and_then(|life| life.orders.front().cloned()) else {
+            return;
+        };
+        if let Err(why) = self.node(node).disk.persist(&order.batch) {
+            return self.end(node, why);
+        }
+        let Some(life) = self.life(node, number) else { return };
+        life.orders.pop_front();
+        let more = !life.orders.is_empty();
+        if !std::mem::replace(&mut life.watermark_lags, true) {
+            self.after(WATERMARK_PAUSE, Event::Watermark { node, life: number });
+        }
+        if more {
+            self.write_next(node, number);
+        }
+        if self.plan.mutant != Mutant::PersistedTooSoon {
+            self.see(&Seen::Persisted { node, number: order.number });
+            self.hand(node, Input::Persisted { number: order.number });
+        }
+    }
+
+    pub(super) fn watermark(&mut self, node: NodeId, number: u64) {
+        let Some(life) = self.life(node, number) else { return };
+        life.watermark_lags = false;
+        if let Err(why) = self.node(node).disk.write_watermark() {
+            self.end(node, why);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What kind of world a run plays in: drawn from the seed, or written down for one scenario.
+
+use super::mutants::Mutant;
+use super::random::Random;
+use super::time::{MS, SECOND, Us};
+
+/// A world before it begins.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) mutant: Mutant,
+    /// Nothing goes wrong, and somebody always waits for jobs.
+    pub(super) calm: bool,
+    /// How long the clients work and things go wrong.
+    pub(super) turmoil_us: Us,
+    pub(super) producers: u64,
+    pub(super) pollers: u64,
+    pub(super) subscribers: u64,
+    pub(super) operators: u64,
+    /// Time that a message takes.
+    pub(super) network_us: (Us, Us),
+    /// Time that the disk takes for one order.
+    pub(super) disk_us: (Us, Us),
+    /// Time between something that happened and the core's turn to look.
+    pub(super) core_us: (Us, Us),
+    pub(super) every_us: EveryUs,
+    /// The power fails at this operation of the disk, counted from the first.
+    pub(super) power_cut: Option<u64>,
+    /// Keep every line of the trace.
+    pub(super) traced: bool,
+}
+
+/// The average time from one fault to the next of its kind, in microseconds; 0 for never.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EveryUs {
+    /// The power fails, or the process is killed.
+    pub(super) crash: Us,
+    /// Somebody stops the node in good order.
+    pub(super) stop: Us,
+    /// A write or a sync fails, which ends the process.
+    pub(super) disk_failure: Us,
+    /// The disk is nearly full for a while.
+    pub(super) disk_low: Us,
+    /// A connection breaks.
+    pub(super) cut: Us,
+    /// The wall clock is set.
+    pub(super) step: Us,
+}
+
+impl Plan {
+    /// A world with a bit of everything; one in four is calm: nothing goes wrong, so that lateness can be bounded.
+    pub(super) fn drawn(seed: u64) -> Self {
+        let mut random = Random::new(seed).fork(0x504c_414e);
+        if random.percent(25) { Self::calm(seed, &mut random) } else { Self::rough(seed, &mut random) }
+    }
+
+    /// The same world, around something that is broken on purpose.
+    pub(super) fn with(self, mutant: Mutant) -> Self {
+        Self { mutant, ..self }
+    }
+
+    /// A short one, for a power cut at each of its operations in turn.
+    pub(super) fn short(seed: u64) -> Self {
+        let calm = Self::calm(seed, &mut Random::new(seed));
+        Self {
+            calm: false,
+            turmoil_us: 2 * SECOND,
+            producers: 2,
+            pollers: 1,
+            subscribers: 1,
+            operators: 1,
+            ..calm
+        }
+    }
+
+    /// From now on nothing goes wrong, and nothing is slow.
+    pub(super) fn heal(&mut self) {
+        self.network_us = (20, 300);
+        self.disk_us = (50, 3 * MS);
+        self.every_us = EveryUs::default();
+    }
+
+    fn calm(seed: u64, random: &mut Random) -> Self {
+        Self {
+            seed,
+            mutant: Mutant::None,
+            calm: true,
+            turmoil_us: random.within((5, 20)) * SECOND,
+            producers: random.within((1, 3)),
+            pollers: random.within((0, 2)),
+            subscribers: random.within((1, 3)),
+            operators: 0,
+            network_us: (20, 300),
+            disk_us: (50, 3 * MS),
+            core_us: (0, 200),
+            every_us: EveryUs::default(),
+            power_cut: None,
+            traced: false,
+        }
+    }
+
+    fn rough(seed: u64, random: &mut Random) -> Self {
+        let mut sometimes = |percent, range| if random.percent(percent) { random.within(range) } else { 0 };
+        let every_us = EveryUs {
+            crash: sometimes(70, (SECOND, 15 * SECOND)),
+            stop: sometimes(40, (4 * SECOND, 15 * SECOND)),
+            disk_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
+            disk_low: sometimes(30, (3 * SECOND, 10 * SECOND)),
+            cut: sometimes(80, (SECOND / 4, 5 * SECOND)),
+            step: sometimes(60, (SECOND, 8 * SECOND)),
+        };
+        let (network_max, disk_max) =
+            (*random.pick(&[300, 3 * MS, 40 * MS]), *random.pick(&[MS, 15 * MS, 200 * MS]));
+        Self {
+            calm: false,
+            turmoil_us: random.within((5, 40)) * SECOND,
+            producers: random.within((1, 4)),
+            pollers: random.within((1, 4)),
+            subscribers: random.within((0, 3)),
+            operators: random.within((0, 2)),
+            network_us: (20, network_max),
+            disk_us: (50, disk_max),
+            every_us,
+            ..Self::calm(seed, random)
+        }
+    }
+}
