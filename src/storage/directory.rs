@@ -5,7 +5,7 @@
 //! DIR/founding      the same file before that
 //! DIR/log/          the sled database
 //! DIR/vote          term and vote, two slots
-//! DIR/watermark     how far the log is durable, how far it is committed, two slots
+//! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots
 //! DIR/lock          held by the process that has the directory
 //! DIR/recovering    a loss is being accepted
 //! DIR/log.new/      the log that will be there afterwards
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::lock::{self, Lock};
 use super::log::Log;
-use super::slots::{Pair, Slots};
+use super::slots::{Slots, Values};
 use super::{Damage, StorageError, sync};
 
 /// The magic of the vote file.
@@ -121,8 +121,8 @@ impl Directory {
         let log = self.path.join(LOG);
         remove_folder(&log)?;
         let log = Log::create(&self.path, &log, identity.cluster_id)?;
-        let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0])?;
-        let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0])?;
+        let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
+        let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
         sync::directory(&self.path)?;
         self.rename(FOUNDING, IDENTITY)?;
         Ok(Contents { identity, log, vote, watermark })
@@ -192,11 +192,11 @@ impl Directory {
         self.rename(IDENTITY_NEW, IDENTITY)
     }
 
-    pub(super) fn replace_vote(&self, values: Pair) -> Result<(), StorageError> {
+    pub(super) fn replace_vote(&self, values: Values) -> Result<(), StorageError> {
         Slots::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
     }
 
-    pub(super) fn replace_watermark(&self, values: Pair) -> Result<(), StorageError> {
+    pub(super) fn replace_watermark(&self, values: Values) -> Result<(), StorageError> {
         Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
     }
 

@@ -12,9 +12,10 @@
 //! - The **chain** of checksums: every entry from the first to the last is there, as it was written. A hole or a
 //!   bad value is damage, wherever it is: batches are synced one after the other, and what was not synced
 //!   disappears from the end, so a power cut cannot cause it.
-//! - The **watermark**: the index up to which the log was durable. It is written after the log's sync, at most
+//! - The **watermark**: the entry up to which the log was durable. It is written after the log's sync, at most
 //!   100 ms late, and once more at the very first entry; so a log is never found empty that had something in it. A log that ends
-//!   before its watermark has lost what was acknowledged.
+//!   before its watermark has lost what was acknowledged. It holds the checksum of the last value, too: a part of the
+//!   log that was replaced forms a chain of its own, which sled brings back when its file is damaged.
 //! - The **identity**: a directory that was once founded is never founded again.
 //!
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
@@ -27,7 +28,7 @@ use super::directory::{Contents, Directory};
 use super::durable::{Durable, End, Media, SmallFile};
 use super::identity::Identity;
 use super::log::FIRST_INDEX;
-use super::slots::Pair;
+use super::slots::Values;
 use super::{LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
 /// Where the data is and whose it must be.
@@ -121,6 +122,10 @@ impl Media for Contents {
         self.log.end()
     }
 
+    fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
+        self.log.end_before(index)
+    }
+
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         self.log.append(entries)
     }
@@ -133,14 +138,14 @@ impl Media for Contents {
         self.log.scan(first, visit)
     }
 
-    fn values(&self, file: SmallFile) -> Pair {
+    fn values(&self, file: SmallFile) -> Values {
         match file {
             SmallFile::Vote => self.vote.values(),
             SmallFile::Watermark => self.watermark.values(),
         }
     }
 
-    fn write(&mut self, file: SmallFile, values: Pair) -> Result<(), StorageError> {
+    fn write(&mut self, file: SmallFile, values: Values) -> Result<(), StorageError> {
         match file {
             SmallFile::Vote => self.vote.write(values),
             SmallFile::Watermark => self.watermark.write(values),

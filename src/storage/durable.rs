@@ -12,8 +12,8 @@
 
 use std::path::PathBuf;
 
-use super::slots::Pair;
-use super::{LogEntry, PersistBatch, Recovered, StorageError, Vote};
+use super::slots::Values;
+use super::{Damage, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 
 /// The small files beside the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub(super) trait Media {
     fn first_index(&self) -> u64;
     /// Where the log ends.
     fn end(&self) -> End;
+    /// Where the log would end if it were cut before `index`.
+    fn end_before(&mut self, index: u64) -> Result<End, StorageError>;
     /// Adds entries, which follow each other; those that stand from the first one's index on are removed.
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError>;
     /// Hands the entries from `first` on to `visit`, verifying each.
@@ -50,9 +52,9 @@ pub(super) trait Media {
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
     /// What a small file holds.
-    fn values(&self, file: SmallFile) -> Pair;
+    fn values(&self, file: SmallFile) -> Values;
     /// Replaces what a small file holds.
-    fn write(&mut self, file: SmallFile, values: Pair) -> Result<(), StorageError>;
+    fn write(&mut self, file: SmallFile, values: Values) -> Result<(), StorageError>;
     /// Something has failed: nothing more is written, not even when this is closed.
     fn abandon(&mut self);
 }
@@ -71,24 +73,43 @@ pub(super) struct Durable<M> {
 struct Watermark {
     last: u64,
     commit: u64,
+    /// Checksum of the last entry's last value. Entries that were replaced form a chain of their own, which sled
+    /// may bring back when newer bytes in its file are damaged: they end with another.
+    crc: u32,
+}
+
+impl Watermark {
+    /// That of a log which ends there.
+    fn new(end: End, commit: u64) -> Self {
+        Self { last: end.index, commit: commit.min(end.index), crc: end.crc }
+    }
+
+    /// As the file holds it.
+    fn values(self) -> Values {
+        [self.last, self.commit, u64::from(self.crc)]
+    }
 }
 
 impl<M: Media> Durable<M> {
-    /// Takes over what was found, unless the log ends before its watermark.
-    pub(super) fn new(media: M, path: PathBuf) -> Result<Self, StorageError> {
-        let [durable, commit] = media.values(SmallFile::Watermark);
-        let last = media.end().index;
+    /// Takes over what was found, unless the log ends before its watermark, or is another one there.
+    pub(super) fn new(mut media: M, path: PathBuf) -> Result<Self, StorageError> {
+        let [durable, commit, crc] = media.values(SmallFile::Watermark);
+        let end = media.end();
+        let last = end.index;
         if last < durable {
             return Err(StorageError::ShortLog { path, last, durable });
         }
-        let watermark = Watermark { last, commit: commit.min(last) };
+        if durable > 0 && u64::from(media.end_before(durable + 1)?.crc) != crc {
+            return Err(StorageError::Damaged { path, damage: Damage::Replaced { index: durable } });
+        }
+        let watermark = Watermark::new(end, commit);
         Ok(Self { media, path, watermark, failed: false })
     }
 
     /// What was found: where the log begins and ends, term and vote.
     pub(super) fn recovered(&self) -> Recovered {
         let end = self.media.end();
-        let [term, vote] = self.media.values(SmallFile::Vote);
+        let [term, vote, _] = self.media.values(SmallFile::Vote);
         Recovered {
             vote: Vote { term, vote },
             commit: self.watermark.commit,
@@ -115,8 +136,8 @@ impl<M: Media> Durable<M> {
         self.carefully(|durable| {
             if let Some(Vote { term, vote }) = batch.vote {
                 // Into both slots: one that goes bad later must not bring an older vote back.
-                durable.media.write(SmallFile::Vote, [term, vote])?;
-                durable.media.write(SmallFile::Vote, [term, vote])?;
+                durable.media.write(SmallFile::Vote, [term, vote, 0])?;
+                durable.media.write(SmallFile::Vote, [term, vote, 0])?;
             }
             durable.append(&batch.entries, batch.commit)
         })
@@ -142,19 +163,18 @@ impl<M: Media> Durable<M> {
             return Ok(());
         };
         let before = first.index.saturating_sub(1);
-        let [durable, _] = self.media.values(SmallFile::Watermark);
+        let [durable, ..] = self.media.values(SmallFile::Watermark);
         if durable > before {
-            self.watermark = Watermark { last: before, commit: self.watermark.commit.min(before) };
+            self.watermark = Watermark::new(self.media.end_before(first.index)?, self.watermark.commit);
             self.flush_watermark()?;
         }
         self.media.append(entries)?;
-        let last = self.media.end().index;
-        self.watermark = Watermark { last, commit: commit.min(last) };
+        self.watermark = Watermark::new(self.media.end(), commit);
         if durable == 0 { self.flush_watermark() } else { Ok(()) }
     }
 
     fn flush_watermark(&mut self) -> Result<(), StorageError> {
-        let values = [self.watermark.last, self.watermark.commit];
+        let values = self.watermark.values();
         if self.media.values(SmallFile::Watermark) == values {
             return Ok(());
         }

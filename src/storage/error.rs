@@ -170,6 +170,12 @@ pub enum Damage {
         /// In what way.
         source: ValueError,
     },
+    /// Where the watermark stands is an entry that was replaced later.
+    #[error("log entry {index} is an old one: what replaced it is lost")]
+    Replaced {
+        /// The index that the watermark names.
+        index: u64,
+    },
     /// An entry is missing between others.
     #[error("log entry {index} is missing, and there were later ones")]
     Hole {

@@ -26,7 +26,7 @@ use bytes::Bytes;
 use super::directory::{VOTE_MAGIC, WATERMARK_MAGIC};
 use super::durable::{Durable, End, Media, SmallFile};
 use super::log::ROUND_BYTES_MAX;
-use super::slots::{self, Pair, SLOT_BYTES, Slot};
+use super::slots::{self, SLOT_BYTES, Slot, Values};
 use super::value::{self, Assembler, Key, Value};
 use super::{Damage, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 use crate::types::GroupId;
@@ -66,7 +66,7 @@ impl FaultyDisk {
     /// A device with a directory that was just founded. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
         let files = [SmallFile::Vote, SmallFile::Watermark]
-            .map(|file| [slots::encode(magic(file), 1, [0, 0]), [0; SLOT_BYTES]]);
+            .map(|file| [slots::encode(magic(file), 1, [0, 0, 0]), [0; SLOT_BYTES]]);
         Self { log: BTreeMap::new(), files, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
     }
 
@@ -191,7 +191,7 @@ struct Device {
 struct Newest {
     slot: usize,
     sequence: u64,
-    values: Pair,
+    values: Values,
 }
 
 /// One write.
@@ -243,14 +243,6 @@ impl Device {
             }
         }
         Ok(())
-    }
-
-    /// Where the log would end if it were cut before `index`.
-    fn end_before(&self, index: u64) -> Result<End, StorageError> {
-        let Some((key, bytes)) = self.cache.range(..Key::first(index)).next_back() else { return Ok(ROOT) };
-        let bad = |source| damaged(Damage::Value { index: key.index, source });
-        let value = Value::decode(bytes).map_err(bad)?;
-        Ok(End { index: key.index, term: value.term, crc: value.crc })
     }
 
     fn write(&mut self, write: Write) -> Result<(), StorageError> {
@@ -322,6 +314,13 @@ impl Media for Device {
         self.end
     }
 
+    fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
+        let Some((key, bytes)) = self.cache.range(..Key::first(index)).next_back() else { return Ok(ROOT) };
+        let bad = |source| damaged(Damage::Value { index: key.index, source });
+        let value = Value::decode(bytes).map_err(bad)?;
+        Ok(End { index: key.index, term: value.term, crc: value.crc })
+    }
+
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         let Some(first) = entries.first() else { return Ok(()) };
         let before = self.end_before(first.index)?;
@@ -357,11 +356,11 @@ impl Media for Device {
         self.read(first, before, &mut |entry, _| if entry.index <= last { visit(entry) } else { Ok(()) })
     }
 
-    fn values(&self, file: SmallFile) -> Pair {
+    fn values(&self, file: SmallFile) -> Values {
         self.newest[place(file)].values
     }
 
-    fn write(&mut self, file: SmallFile, values: Pair) -> Result<(), StorageError> {
+    fn write(&mut self, file: SmallFile, values: Values) -> Result<(), StorageError> {
         let Newest { slot, sequence, .. } = self.newest[place(file)];
         let newest = Newest { slot: 1 - slot, sequence: sequence + 1, values };
         let bytes = slots::encode(magic(file), newest.sequence, values);

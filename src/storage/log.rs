@@ -263,7 +263,7 @@ impl Log {
     }
 
     /// Where the log would end if it were cut before `index`.
-    fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
+    pub(super) fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
         if index <= FIRST_INDEX {
             return Ok(End { index: 0, term: 0, crc: self.root });
         }

@@ -21,7 +21,8 @@ use std::path::Path;
 use super::directory::Directory;
 use super::identity::Identity;
 use super::log::Log;
-use super::{EntryKind, LogEntry, StorageError};
+use super::slots::Values;
+use super::{Damage, EntryKind, LogEntry, StorageError};
 use crate::engine::{Command, EntryBuilder};
 use crate::types::Millis;
 
@@ -34,7 +35,7 @@ pub struct Salvage {
     directory: Directory,
     identity: Identity,
     kept: u64,
-    durable: Option<u64>,
+    watermark: Option<Values>,
     obstacle: Option<StorageError>,
     vote_is_bad: bool,
     unfinished: bool,
@@ -46,11 +47,11 @@ impl Salvage {
     pub fn examine(path: &Path) -> Result<Self, StorageError> {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
-        let durable = directory.watermark()?.map(|slots| slots.values()[0]);
+        let watermark = directory.watermark()?.map(|slots| slots.values());
         let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.is_recovering();
         let mut salvage =
-            Self { directory, identity, kept: 0, durable, obstacle: None, vote_is_bad, unfinished };
+            Self { directory, identity, kept: 0, watermark, obstacle: None, vote_is_bad, unfinished };
         if !unfinished {
             salvage.read()?;
         }
@@ -64,7 +65,7 @@ impl Salvage {
 
     /// Up to which index the log was durable, if the watermark can be read.
     pub fn durable(&self) -> Option<u64> {
-        self.durable
+        self.watermark.map(|[durable, ..]| durable)
     }
 
     /// Why no more can be kept; `None` if the log just ends.
@@ -79,7 +80,7 @@ impl Salvage {
 
     /// Whether there is anything to accept. A node opens the directory otherwise.
     pub fn is_needed(&self) -> bool {
-        let complete = self.durable.is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none();
+        let complete = self.durable().is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none();
         self.unfinished || self.vote_is_bad || !complete
     }
 
@@ -97,9 +98,9 @@ impl Salvage {
         let end = log.end();
         drop(log);
         let commit = self.directory.watermark()?.map_or(0, |slots| slots.values()[1]);
-        self.directory.replace_watermark([end.index, commit.min(end.index)])?;
+        self.directory.replace_watermark([end.index, commit.min(end.index), u64::from(end.crc)])?;
         if self.directory.vote()?.is_none_or(|slots| slots.values()[0] < end.term) {
-            self.directory.replace_vote([end.term, 0])?;
+            self.directory.replace_vote([end.term, 0, 0])?;
         }
         self.directory.replace_identity(Identity { storage_id, ..self.identity })?;
         self.directory.end_recovering()
@@ -120,6 +121,15 @@ impl Salvage {
             kept = entry.index;
             Ok(())
         })?;
+        if let Some([durable, _, crc]) = self.watermark
+            && (1..=kept).contains(&durable)
+            && obstacle.is_none()
+        {
+            let end = self.directory.log(&self.identity)?.end_before(durable + 1)?;
+            let damage = Damage::Replaced { index: durable };
+            let replaced = StorageError::Damaged { path: self.directory.path().to_owned(), damage };
+            return Ok((kept, (u64::from(end.crc) != crc).then_some(replaced)));
+        }
         Ok((kept, obstacle))
     }
 

@@ -5,12 +5,12 @@
 //! with the higher sequence. Both bad: the file is damaged, nothing is guessed.
 //!
 //! ```text
-//!  0       4         8          16      24      32    36
-//!  | magic | version | sequence | first | second | crc |      the second slot: the same at 4096
-//!  |       | u32     | u64      | u64   | u64    | u32 |
+//!  0       4         8          16      24       32      40    44
+//!  | magic | version | sequence | first | second | third | crc |      the second slot: the same at 4096
+//!  |       | u32     | u64      | u64   | u64    | u64   | u32 |
 //! ```
 //!
-//! All numbers are little-endian; `crc` is the CRC32C of the 32 bytes before it. What the two numbers mean is the
+//! All numbers are little-endian; `crc` is the CRC32C of the 40 bytes before it. What the three numbers mean is the
 //! business of whoever owns the file, who also gives the magic.
 
 use std::fs::{File, OpenOptions};
@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use super::{StorageError, sync};
 
 /// What a file holds.
-pub(super) type Pair = [u64; 2];
+pub(super) type Values = [u64; 3];
 /// One slot, as it lies in the file.
 pub(super) type Slot = [u8; SLOT_BYTES];
 
 const VERSION: u32 = 1;
 /// Bytes of a slot.
-pub(super) const SLOT_BYTES: usize = 36;
+pub(super) const SLOT_BYTES: usize = 44;
 const CRC_AT: usize = SLOT_BYTES - 4;
 const SLOT_SPACING: u64 = 4096;
 const FILE_BYTES: usize = 2 * 4096;
@@ -40,12 +40,12 @@ pub(super) struct Slots {
     sequence: u64,
     /// Which slot holds the newest values: 0 or 1.
     newest: u64,
-    values: Pair,
+    values: Values,
 }
 
 impl Slots {
     /// Writes a new file, over an old one if there is one, and syncs it; not its directory.
-    pub(super) fn create(path: &Path, magic: [u8; 4], values: Pair) -> Result<Self, StorageError> {
+    pub(super) fn create(path: &Path, magic: [u8; 4], values: Values) -> Result<Self, StorageError> {
         let fail = |action| move |source| StorageError::io(action, path, source);
         let file = OpenOptions::new()
             .read(true)
@@ -87,12 +87,12 @@ impl Slots {
     }
 
     /// What was written last.
-    pub(super) fn values(&self) -> Pair {
+    pub(super) fn values(&self) -> Values {
         self.values
     }
 
     /// Replaces the values; durable when it returns.
-    pub(super) fn write(&mut self, values: Pair) -> Result<(), StorageError> {
+    pub(super) fn write(&mut self, values: Values) -> Result<(), StorageError> {
         let older = 1 - self.newest;
         let bytes = encode(self.magic, self.sequence + 1, values);
         self.file
@@ -105,7 +105,7 @@ impl Slots {
 }
 
 /// The valid slot with the higher sequence: its number, its sequence and what it holds.
-pub(super) fn newest(slots: &[Slot; 2], magic: [u8; 4]) -> Option<(usize, u64, Pair)> {
+pub(super) fn newest(slots: &[Slot; 2], magic: [u8; 4]) -> Option<(usize, u64, Values)> {
     let valid = slots.iter().enumerate().filter_map(|(number, slot)| {
         let (sequence, values) = decode(slot, magic)?;
         Some((number, sequence, values))
@@ -114,14 +114,13 @@ pub(super) fn newest(slots: &[Slot; 2], magic: [u8; 4]) -> Option<(usize, u64, P
 }
 
 /// A slot that holds these values.
-pub(super) fn encode(magic: [u8; 4], sequence: u64, [first, second]: Pair) -> Slot {
+pub(super) fn encode(magic: [u8; 4], sequence: u64, values: Values) -> Slot {
     let mut bytes = [0; SLOT_BYTES];
     let fields = magic
         .into_iter()
         .chain(VERSION.to_le_bytes())
         .chain(sequence.to_le_bytes())
-        .chain(first.to_le_bytes())
-        .chain(second.to_le_bytes());
+        .chain(values.into_iter().flat_map(u64::to_le_bytes));
     for (place, byte) in bytes.iter_mut().zip(fields) {
         *place = byte;
     }
@@ -130,16 +129,17 @@ pub(super) fn encode(magic: [u8; 4], sequence: u64, [first, second]: Pair) -> Sl
     bytes
 }
 
-fn decode(bytes: &Slot, magic: [u8; 4]) -> Option<(u64, Pair)> {
+fn decode(bytes: &Slot, magic: [u8; 4]) -> Option<(u64, Values)> {
     let (covered, crc) = bytes.split_at(CRC_AT);
     let valid = crc32c::crc32c(covered).to_le_bytes() == crc;
     let (found, rest) = covered.split_first_chunk()?;
     let (version, rest) = rest.split_first_chunk()?;
     let (sequence, rest) = rest.split_first_chunk()?;
     let (first, rest) = rest.split_first_chunk()?;
-    let (second, _) = rest.split_first_chunk()?;
+    let (second, rest) = rest.split_first_chunk()?;
+    let (third, _) = rest.split_first_chunk()?;
     let ours = *found == magic && u32::from_le_bytes(*version) == VERSION;
-    let values = [u64::from_le_bytes(*first), u64::from_le_bytes(*second)];
+    let values = [first, second, third].map(|number| u64::from_le_bytes(*number));
     (valid && ours).then_some((u64::from_le_bytes(*sequence), values))
 }
 
@@ -155,9 +155,9 @@ mod tests {
     const MAGIC: [u8; 4] = *b"TEST";
 
     /// A file that holds `old`, with `new` written over it up to `torn` bytes.
-    fn torn(directory: &TempDir, old: Pair, new: Pair, torn: usize) -> PathBuf {
+    fn torn(directory: &TempDir, old: Values, new: Values, torn: usize) -> PathBuf {
         let path = directory.path().join("slots");
-        let mut slots = Slots::create(&path, MAGIC, [0, 0]).expect("created");
+        let mut slots = Slots::create(&path, MAGIC, [0, 0, 0]).expect("created");
         slots.write(old).expect("written");
         let before = fs::read(&path).expect("read");
         slots.write(new).expect("written");
@@ -168,7 +168,7 @@ mod tests {
         path
     }
 
-    fn read(path: &Path) -> Option<Pair> {
+    fn read(path: &Path) -> Option<Values> {
         Slots::open(path, MAGIC).expect("read").map(|slots| slots.values())
     }
 
@@ -177,8 +177,8 @@ mod tests {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path().join("slots");
         assert_eq!(read(&path), None);
-        drop(Slots::create(&path, MAGIC, [1, 2]).expect("created"));
-        for values in [[3, 4], [u64::MAX, 0], [0, 7], [5, 5]] {
+        drop(Slots::create(&path, MAGIC, [1, 2, 3]).expect("created"));
+        for values in [[3, 4, 5], [u64::MAX, 0, u64::MAX], [0, 7, 0], [5, 5, 5]] {
             let mut slots = Slots::open(&path, MAGIC).expect("read").expect("valid");
             slots.write(values).expect("written");
             assert_eq!((slots.values(), read(&path)), (values, Some(values)));
@@ -189,21 +189,21 @@ mod tests {
     #[test]
     fn a_torn_write_leaves_the_old_values_or_the_new() {
         let directory = TempDir::new().expect("a directory");
-        let (old, new) = ([11, 12], [21, 22]);
+        let (old, new) = ([11, 12, 13], [21, 22, 23]);
         for length in 0..=SLOT_BYTES {
             let path = torn(&directory, old, new, length);
             let expected = if length == SLOT_BYTES { new } else { old };
             assert_eq!(read(&path), Some(expected), "torn after {length} bytes");
             let mut slots = Slots::open(&path, MAGIC).expect("read").expect("valid");
-            slots.write([31, 32]).expect("it goes on");
-            assert_eq!(read(&path), Some([31, 32]));
+            slots.write([31, 32, 33]).expect("it goes on");
+            assert_eq!(read(&path), Some([31, 32, 33]));
         }
     }
 
     #[test]
     fn every_flipped_bit_brings_back_the_other_slot_and_two_nothing() {
         let directory = TempDir::new().expect("a directory");
-        let path = torn(&directory, [11, 12], [21, 22], SLOT_BYTES);
+        let path = torn(&directory, [11, 12, 13], [21, 22, 23], SLOT_BYTES);
         let whole = fs::read(&path).expect("read");
         let newest = Slots::open(&path, MAGIC).expect("read").expect("valid").newest;
         let (at, other) = if newest == 0 { (0, 4096) } else { (4096, 0) };
@@ -211,7 +211,7 @@ mod tests {
             let mut flipped = whole.clone();
             flipped[at + bit / 8] ^= 1 << (bit % 8);
             fs::write(&path, &flipped).expect("written");
-            assert_eq!(read(&path), Some([11, 12]), "bit {bit}");
+            assert_eq!(read(&path), Some([11, 12, 13]), "bit {bit}");
             flipped[other] ^= 1;
             fs::write(&path, &flipped).expect("written");
             assert_eq!(read(&path), None, "bit {bit}");
@@ -221,11 +221,11 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_short_is_not_read_past_its_end() {
         let directory = TempDir::new().expect("a directory");
-        let path = torn(&directory, [11, 12], [21, 22], SLOT_BYTES);
+        let path = torn(&directory, [11, 12, 13], [21, 22, 23], SLOT_BYTES);
         for length in [0, 1, SLOT_BYTES - 1] {
             fs::write(&path, &fs::read(&path).expect("read")[..length.min(SLOT_BYTES)]).expect("cut");
             assert_eq!(read(&path), None, "{length} bytes");
-            torn(&directory, [11, 12], [21, 22], SLOT_BYTES);
+            torn(&directory, [11, 12, 13], [21, 22, 23], SLOT_BYTES);
         }
     }
 }

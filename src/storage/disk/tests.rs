@@ -129,7 +129,7 @@ fn a_short_log_is_refused_with_both_indices() {
     let directory = TempDir::new().expect("a directory");
     let mut storage = open(&directory);
     storage.persist(&batch((1..=9).map(|index| entry(index, 1, 10)).collect())).expect("written");
-    storage.durable.media_mut().watermark.write([12, 9]).expect("written");
+    storage.durable.media_mut().watermark.write([12, 9, 0]).expect("written");
     drop(storage);
     let error = refusal(&directory);
     assert!(matches!(error, StorageError::ShortLog { last: 9, durable: 12, .. }), "{error}");

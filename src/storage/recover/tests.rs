@@ -141,6 +141,29 @@ fn a_hole_ends_the_log_wherever_it_is() {
 }
 
 #[test]
+fn entries_that_were_replaced_are_not_the_log_again() {
+    let directory = written();
+    let old = copied(directory.path());
+    let mut storage = open(directory.path()).expect("it opens");
+    let entries = (20..=ENTRIES).map(|index| LogEntry { term: 4, ..entry(index) }).collect();
+    storage.persist(&PersistBatch { vote: None, entries, commit: 25 }).expect("replaced");
+    storage.write_watermark().expect("written");
+    drop(storage);
+    fs::remove_dir_all(directory.path().join("log")).expect("removed");
+    fs::create_dir(directory.path().join("log")).expect("made");
+    copy_into(&old.path().join("log"), &directory.path().join("log"));
+
+    let replaced = |error: &StorageError| {
+        matches!(error, StorageError::Damaged { damage: Damage::Replaced { index: ENTRIES }, .. })
+    };
+    assert!(open(directory.path()).is_err_and(|error| replaced(&error)));
+    let salvage = Salvage::examine(directory.path()).expect("a directory");
+    assert!(salvage.is_needed() && salvage.obstacle().is_some_and(replaced));
+    salvage.accept(NEW_ID).expect("accepted");
+    assert_recovered(directory.path(), ENTRIES);
+}
+
+#[test]
 fn small_files_that_are_gone_are_made_anew() {
     let directory = written();
     fs::remove_file(directory.path().join("watermark")).expect("removed");
