@@ -21,5 +21,6 @@ mod server_hostile;
 mod server_lives;
 mod server_rig;
 mod sim;
+mod storage_faults;
 mod tidy;
 mod tour;

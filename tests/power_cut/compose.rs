@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
-use super::disk::{BLOCK_BYTES, Content, FileId, Image, Node, blocks_in};
+use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Node, blocks_in};
 use super::recorder::{Moment, is_summary};
 
 /// Blocks in a segment of sled's.
@@ -33,6 +33,8 @@ pub(super) enum Choice {
     One { change: usize, kept: bool },
     /// One segment of the log and what is not in the log; the other way round if not `kept`.
     Segment { segment: usize, kept: bool },
+    /// The first so many, and a part of the block after them, which is torn.
+    Torn { changes: usize },
     /// Those that the bits say.
     Any(Vec<bool>),
 }
@@ -92,12 +94,13 @@ pub(super) fn extremes(changes: &[Change]) -> [Choice; 2] {
 pub(super) fn random(changes: &[Change], dice: &mut TestRng) -> Choice {
     let kept = dice.random();
     let segments: Vec<usize> = segments(changes).into_iter().collect();
-    match dice.random_range(0..6) {
+    match dice.random_range(0..7) {
         0 => Choice::Prefix { changes: dice.random_range(0..=changes.len()), kept },
         1 if !changes.is_empty() => Choice::One { change: dice.random_range(0..changes.len()), kept },
         2 if segments.len() > 1 => {
             Choice::Segment { segment: segments[dice.random_range(0..segments.len())], kept }
         }
+        3 if !changes.is_empty() => Choice::Torn { changes: dice.random_range(0..changes.len()) },
         _ => {
             let share = [0.03, 0.2, 0.5, 0.8, 0.97][dice.random_range(0..5)];
             Choice::Any(changes.iter().map(|_| dice.random_bool(share)).collect())
@@ -134,8 +137,10 @@ pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice
                 let block = &moment.written.contents[id].blocks[*place];
                 let file = Arc::make_mut(image.contents.entry(*id).or_default());
                 // Beyond the end: the length did not get there.
-                if let Some(there) = file.blocks.get_mut(*place) {
-                    *there = Arc::clone(block);
+                let Some(there) = file.blocks.get_mut(*place) else { continue };
+                match choice {
+                    Choice::Torn { changes } if at == *changes => *there = torn(there, block, dice),
+                    _ => *there = Arc::clone(block),
                 }
             }
             Change::Length(_) | Change::Block(..) => {}
@@ -143,6 +148,18 @@ pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice
     }
     orphans_go(&mut image);
     image
+}
+
+/// Up to a place between their first and their last difference, or from there on, the new block; else the old one.
+fn torn(old: &Block, new: &Block, dice: &mut TestRng) -> Block {
+    let differing = |at: &usize| old[*at] != new[*at];
+    let first = (0..BLOCK_BYTES).find(differing).unwrap_or(0);
+    let last = (0..BLOCK_BYTES).rfind(differing).unwrap_or(0);
+    let at = dice.random_range(first..=last);
+    let (head, tail) = if dice.random() { (new, old) } else { (old, new) };
+    let mut block = *Arc::clone(head);
+    block[at..].copy_from_slice(&tail[at..]);
+    Arc::new(block)
 }
 
 fn half_written(image: &mut Image, written: &Image, name: &Path, node: Node, dice: &mut TestRng) {
@@ -187,6 +204,7 @@ impl Choice {
             Self::Segment { segment: wanted, kept } => {
                 segment(&changes[at]).is_none_or(|segment| (segment == *wanted) == *kept)
             }
+            Self::Torn { changes } => at <= *changes,
             Self::Any(bits) => bits[at],
         }
     }

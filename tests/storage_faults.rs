@@ -1,0 +1,369 @@
+//! Damage to the files of a data directory: bytes that flip, blocks that go elsewhere, files that are cut or gone.
+//!
+//! Whatever happens to them: the start, or the reading that follows it, is refused as damage, or everything
+//! acknowledged is there, byte for byte. Never a panic, never a shorter log without a word, never a new queue.
+//!
+//! The log was closed cleanly: its watermark is not behind. A part of it was replaced once, so that older entries
+//! lie in the file whose chain of checksums is right as well.
+
+#![expect(clippy::indexing_slicing, reason = "places come from the lengths")]
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use adjourn::storage::{
+    Damage, DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Storage as _, StorageError,
+    StorageErrorKind, Vote,
+};
+use bytes::Bytes;
+use proptest::prelude::{Rng as _, RngExt as _};
+use proptest::test_runner::{RngAlgorithm, TestRng};
+use tempfile::TempDir;
+
+const VOTE: Vote = Vote { term: 3, vote: 2 };
+const BLOCK_BYTES: usize = 4096;
+const DATABASE: &str = "log/db";
+
+/// A data directory and what was acknowledged in it.
+struct Original {
+    directory: TempDir,
+    log: Vec<LogEntry>,
+}
+
+/// What became of a start.
+#[derive(Debug)]
+enum Start {
+    Whole,
+    Refused(StorageError),
+}
+
+#[test]
+fn bytes_that_flip_in_the_log() {
+    damage_the_database(400, |bytes, dice| {
+        let place = place_in(bytes, dice);
+        bytes[place] ^= 1 << dice.random_range(0..8);
+    });
+}
+
+#[test]
+fn blocks_that_hold_something_else() {
+    damage_the_database(300, |bytes, dice| {
+        let [to, from] = [0; 2].map(|_| place_in(bytes, dice) / BLOCK_BYTES * BLOCK_BYTES);
+        let end = (to + BLOCK_BYTES).min(bytes.len());
+        match dice.random_range(0..4) {
+            0 => bytes[to..end].fill(0),
+            1 => bytes[to..end].fill(0xff),
+            2 => dice.fill_bytes(&mut bytes[to..end]),
+            _ if from + BLOCK_BYTES <= bytes.len() => {
+                let block = bytes[from..from + BLOCK_BYTES].to_vec();
+                bytes[to..end].copy_from_slice(&block[..end - to]);
+            }
+            _ => bytes[to] ^= 1,
+        }
+    });
+}
+
+#[test]
+fn a_log_file_that_is_cut_anywhere() {
+    damage_the_database(200, |bytes, dice| {
+        let place = place_in(bytes, dice);
+        let place = if dice.random() { place } else { place / BLOCK_BYTES * BLOCK_BYTES };
+        bytes.truncate(place);
+    });
+}
+
+#[test]
+fn small_files_that_flip_or_are_cut_anywhere() {
+    let original = Original::new();
+    let mut dice = dice(4);
+    for (name, second_copy) in [("identity", false), ("vote", true), ("watermark", true)] {
+        let whole = fs::read(original.directory.path().join(name)).expect("the file");
+        for _ in 0..60 {
+            let mut bytes = whole.clone();
+            let place = dice.random_range(0..bytes.len());
+            bytes[place] ^= 1 << dice.random_range(0..8);
+            let start = original.start_with(name, Some(&bytes));
+            // Every byte counts, and there is a second copy.
+            assert_eq!(matches!(start, Start::Whole), second_copy, "{name}, byte {place}: {start:?}");
+        }
+        for _ in 0..40 {
+            let length = dice.random_range(0..whole.len());
+            let start = original.start_with(name, Some(&whole[..length]));
+            // The first of two slots has 44 bytes.
+            let expected = second_copy && length >= 44;
+            assert_eq!(matches!(start, Start::Whole), expected, "{name}, {length} bytes: {start:?}");
+        }
+    }
+}
+
+#[test]
+fn a_summary_or_a_configuration_that_flips_or_is_cut() {
+    let original = Original::new();
+    let mut dice = dice(5);
+    let names = original.files();
+    let beside = names.iter().filter(|name| name.starts_with("log/") && *name != DATABASE);
+    let beside: Vec<&String> = beside.collect();
+    assert!(beside.len() >= 2, "{beside:?}");
+    for name in beside {
+        let whole = fs::read(original.directory.path().join(name)).expect("the file");
+        for round in 0..60 {
+            let mut bytes = whole.clone();
+            let place = dice.random_range(0..bytes.len());
+            if round % 3 == 0 {
+                bytes.truncate(place);
+            } else {
+                bytes[place] ^= 1 << dice.random_range(0..8);
+            }
+            original.start_with(name, Some(&bytes));
+        }
+    }
+}
+
+#[test]
+fn files_that_are_gone() {
+    let original = Original::new();
+    let names = original.files();
+    for name in &names {
+        let start = original.start_with(name, None);
+        let right = match (name.as_str(), &start) {
+            ("identity", Start::Refused(error)) => is(error, |it| matches!(it, Damage::IdentityMissing)),
+            ("vote", Start::Refused(error)) => is(error, |it| matches!(it, Damage::Vote)),
+            ("watermark", Start::Refused(error)) => is(error, |it| matches!(it, Damage::Watermark)),
+            (DATABASE, Start::Refused(error)) => is(error, |it| matches!(it, Damage::LogMissing)),
+            // sled makes its configuration and its summary anew; the lock file is made by each start.
+            (_, Start::Whole) => !["identity", "vote", "watermark", DATABASE].contains(&name.as_str()),
+            _ => false,
+        };
+        assert!(right, "without {name}: {start:?}");
+    }
+    assert!(names.len() >= 7, "{names:?}");
+}
+
+#[test]
+fn a_log_that_is_emptied_or_replaced() {
+    let original = Original::new();
+    let emptied = original.copy();
+    fs::remove_dir_all(emptied.path().join("log")).expect("removed");
+    let check =
+        |directory: &TempDir, expected: fn(&StorageError) -> bool| match original.start(directory.path()) {
+            Start::Refused(error) => assert!(expected(&error), "{error}"),
+            Start::Whole => panic!("what is gone is there"),
+        };
+    check(&emptied, |error| is(error, |damage| matches!(damage, Damage::LogMissing)));
+    fs::create_dir(emptied.path().join("log")).expect("made");
+    check(&emptied, |error| is(error, |damage| matches!(damage, Damage::LogMissing)));
+    fs::write(emptied.path().join(DATABASE), []).expect("made");
+    check(&emptied, |error| matches!(error, StorageError::ShortLog { last: 0, durable: 40, .. }));
+
+    // A log of as many entries, from another cluster.
+    let other = TempDir::new().expect("a directory");
+    let options = OpenOptions { cluster_id: [1; 16], ..options(other.path()) };
+    let mut storage = DiskStorage::open(&options).expect("founded");
+    storage.persist(&batch(original.log.clone())).expect("written");
+    drop(storage);
+    let replaced = original.copy();
+    for name in ["log", "log/blobs"] {
+        fs::remove_dir_all(replaced.path().join(name)).ok();
+    }
+    copy(&other.path().join("log"), &replaced.path().join("log"));
+    check(&replaced, |error| is(error, |damage| matches!(damage, Damage::Replaced { index: 40 })));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written() {
+    let original = Original::new();
+    let file = original.directory.path().join("identity");
+    let below = DiskStorage::open(&options(&file.join("data"))).map(drop).expect_err("it is in a file");
+    assert_ne!(below.kind(), StorageErrorKind::Damaged, "{below}");
+    let at = DiskStorage::open(&options(&file)).map(drop).expect_err("it is a file");
+    assert!(matches!(at, StorageError::NotADirectory { .. }), "{at}");
+
+    // To the superuser nothing is forbidden.
+    let copy = original.copy();
+    let forbid = |forbidden: bool| {
+        for name in ["", "log", DATABASE, "identity", "vote", "watermark", "lock"] {
+            let path = copy.path().join(name);
+            let mut permissions = fs::metadata(&path).expect("it is there").permissions();
+            permissions.set_readonly(forbidden);
+            fs::set_permissions(&path, permissions).expect("changed");
+        }
+    };
+    forbid(true);
+    let start = original.start_unjudged(copy.path());
+    forbid(false);
+    match start {
+        Start::Refused(error) => assert_eq!(error.kind(), StorageErrorKind::Unusable, "{error}"),
+        Start::Whole => {}
+    }
+}
+
+/// Damages copies of the log's file; each must be refused or whole, and both must happen.
+fn damage_the_database(copies: usize, damage: impl Fn(&mut Vec<u8>, &mut TestRng)) {
+    let original = Original::new();
+    let whole = fs::read(original.directory.path().join(DATABASE)).expect("the database");
+    let mut dice = dice(copies as u64);
+    let (mut intact, mut refused) = (0, 0);
+    for _ in 0..copies {
+        let mut bytes = whole.clone();
+        damage(&mut bytes, &mut dice);
+        match original.start_with(DATABASE, Some(&bytes)) {
+            Start::Whole => intact += 1,
+            Start::Refused(_) => refused += 1,
+        }
+    }
+    // Not all of the file is in use.
+    assert!(intact > 0 && refused > copies / 4, "{intact} whole, {refused} refused");
+}
+
+impl Original {
+    fn new() -> Self {
+        let directory = directory();
+        let mut dice = dice(0);
+        let mut entry = |index, term| {
+            let mut data = vec![0; if index % 13 == 0 { 40_000 } else { dice.random_range(0..4000) }];
+            dice.fill_bytes(&mut data);
+            LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(data) }
+        };
+        let old: Vec<LogEntry> = (1..=40).map(|index| entry(index, 1)).collect();
+        let new: Vec<LogEntry> = (25..=40).map(|index| entry(index, 2)).collect();
+        let log = [&old[..24], &new].concat();
+        let mut storage = DiskStorage::open(&options(directory.path())).expect("founded");
+        let write = |storage: &mut DiskStorage, entries: &[LogEntry]| {
+            for entries in entries.chunks(4) {
+                storage.persist(&batch(entries.to_vec())).expect("written");
+            }
+            storage.write_watermark().expect("written");
+        };
+        write(&mut storage, &old);
+        drop(storage);
+        // Opened twice, it has a summary of its first half.
+        let mut storage = DiskStorage::open(&options(directory.path())).expect("it opens");
+        write(&mut storage, &new);
+        storage
+            .persist(&PersistBatch { vote: Some(VOTE), entries: Vec::new(), commit: 20 })
+            .expect("written");
+        storage.write_watermark().expect("written");
+        drop(storage);
+        Self { directory, log }
+    }
+
+    fn copy(&self) -> TempDir {
+        let directory = directory();
+        copy(self.directory.path(), directory.path());
+        directory
+    }
+
+    /// The names of all files.
+    fn files(&self) -> Vec<String> {
+        let root = self.directory.path();
+        let mut folders = vec![root.to_owned()];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("the folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(root).expect("it is inside");
+                    files.push(name.to_str().expect("a plain name").to_owned());
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+
+    /// Starts from a copy in which one file is another, or is gone.
+    fn start_with(&self, name: &str, bytes: Option<&[u8]>) -> Start {
+        let copy = self.copy();
+        let path: PathBuf = copy.path().join(name);
+        match bytes {
+            Some(bytes) => fs::write(path, bytes).expect("written"),
+            None => fs::remove_file(path).expect("removed"),
+        }
+        self.start(copy.path())
+    }
+
+    /// Starts, reads everything and judges: it is all there, or it is refused as damage.
+    fn start(&self, root: &Path) -> Start {
+        let start = self.start_unjudged(root);
+        if let Start::Refused(error) = &start {
+            assert_eq!(error.kind(), StorageErrorKind::Damaged, "{error}");
+        }
+        start
+    }
+
+    fn start_unjudged(&self, root: &Path) -> Start {
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            // A queue that is founded anew would take this id.
+            let mut storage = DiskStorage::open(&OpenOptions { storage_id: [9; 16], ..options(root) })?;
+            let mut log = Vec::new();
+            let mut visit = |entry| {
+                log.push(entry);
+                Ok(())
+            };
+            storage.replay(1, &mut visit)?;
+            Ok((storage.storage_id(), storage.recovered().vote, log))
+        }));
+        match attempt.expect("no panic comes out") {
+            Ok((storage_id, vote, log)) => {
+                assert_eq!(storage_id, [8; 16], "it is taken for a new one");
+                assert_eq!(vote, VOTE);
+                let same = log.iter().zip(&self.log).take_while(|(found, written)| found == written).count();
+                assert_eq!((log.len(), same), (self.log.len(), self.log.len()), "entries found, and right");
+                Start::Whole
+            }
+            Err(error) => Start::Refused(error),
+        }
+    }
+}
+
+/// A place in a file; mostly one at which something is written.
+fn place_in(bytes: &[u8], dice: &mut TestRng) -> usize {
+    let anywhere = dice.random_ratio(1, 10);
+    loop {
+        let place = dice.random_range(0..bytes.len());
+        if anywhere || bytes[place] != 0 {
+            return place;
+        }
+    }
+}
+
+fn is(error: &StorageError, expected: impl Fn(&Damage) -> bool) -> bool {
+    matches!(error, StorageError::Damaged { damage, .. } if expected(damage))
+}
+
+fn batch(entries: Vec<LogEntry>) -> PersistBatch {
+    PersistBatch { vote: None, entries, commit: 0 }
+}
+
+fn options(root: &Path) -> OpenOptions {
+    OpenOptions { path: root.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16] }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let to = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).expect("copied");
+        }
+    }
+}
+
+/// In memory if the system has a place for that.
+fn directory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let directory = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
+    directory.expect("a directory")
+}
+
+fn dice(seed: u64) -> TestRng {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
