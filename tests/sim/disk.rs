@@ -15,7 +15,7 @@ pub(super) struct Disk {
 }
 
 enum Device {
-    AtRest(FaultyDisk),
+    AtRest(Box<FaultyDisk>),
     InUse(Box<FaultyStorage>),
 }
 
@@ -26,12 +26,13 @@ impl Disk {
         if syncs_lie {
             disk.lie_about_syncs();
         }
-        Self { device: Device::AtRest(disk), steps_before: 0, armed: None }
+        Self { device: Device::AtRest(Box::new(disk)), steps_before: 0, armed: None }
     }
 
     /// A process opens it and reads the log.
     pub(super) fn open(&mut self) -> Result<(Recovered, Vec<LogEntry>), StorageError> {
-        let Device::AtRest(disk) = std::mem::replace(&mut self.device, Device::AtRest(FaultyDisk::new(0)))
+        let Device::AtRest(disk) =
+            std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))))
         else {
             panic!("two processes use one disk");
         };
@@ -84,10 +85,10 @@ impl Disk {
         self.steps_before = self.steps();
         // A fault that has struck is over.
         self.armed = self.armed.filter(|(step, _)| *step >= self.steps_before);
-        let device = std::mem::replace(&mut self.device, Device::AtRest(FaultyDisk::new(0)));
+        let device = std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))));
         self.device = match device {
-            Device::InUse(storage) if why == End::PowerCut => Device::AtRest(storage.crash()),
-            Device::InUse(storage) => Device::AtRest(storage.kill()),
+            Device::InUse(storage) if why == End::PowerCut => Device::AtRest(Box::new(storage.crash())),
+            Device::InUse(storage) => Device::AtRest(Box::new(storage.kill())),
             at_rest @ Device::AtRest(_) => at_rest,
         };
     }

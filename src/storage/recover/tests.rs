@@ -6,6 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
 use super::*;
@@ -44,6 +45,10 @@ fn tamper(directory: &Path, change: impl FnOnce(&sled::Db)) {
     let db = config.open().expect("it opens");
     change(&db);
     db.flush().expect("flushed");
+    drop(db);
+    // sled's threads may hold its lock a moment longer.
+    let file = fs::File::open(directory.join("log").join("db")).expect("there");
+    flock(&file, FlockOperation::LockExclusive).expect("free");
 }
 
 fn flip(db: &sled::Db, index: u64) {
