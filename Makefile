@@ -62,7 +62,7 @@ fuzz:
 .PHONY: power-cuts
 power-cuts:
 	@ADJOURN_POWER_CUTS=$(POWER_CUTS) ADJOURN_POWER_CUT_SEED=$${ADJOURN_POWER_CUT_SEED:-$$(date +%s)} \
-		$(CARGO) test --quiet --locked --test all power_cut
+		$(CARGO) test --quiet --locked --test all power_cut::
 
 ## bench: Adjourn side by side with Redis and beanstalkd (both must be installed)
 .PHONY: bench

@@ -9,6 +9,7 @@ mod client_server;
 mod client_worker;
 mod engine_golden;
 mod engine_model;
+mod formats;
 mod kept_bodies;
 mod kill;
 mod power_cut;

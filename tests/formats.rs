@@ -1,0 +1,232 @@
+//! Bytes on disk that an older binary wrote, under `tests/formats/`: today's reads them, and writes the same.
+//!
+//! The files are never edited. `ADJOURN_WRITE_FORMATS=1 cargo test --test all formats` writes those that do not
+//! exist, for a new version or a new command.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use adjourn::engine::{Command, Entry, EntryBuilder, JobSelect, NewJob, TopicSelect};
+use adjourn::storage::value::{self, Assembler, Value};
+use adjourn::storage::{
+    DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
+};
+use adjourn::types::{
+    Attributes, AttributesBuilder, Backoff, BackoffCurve, Fence, GroupId, IfExists, JobId, Lease, Millis,
+    SessionId, SessionSecret, TopicId, When,
+};
+use bytes::Bytes;
+use tempfile::TempDir;
+
+/// So many kinds of commands are in the frozen entry.
+const COMMANDS: usize = 18;
+const STAMP: Millis = Millis(1_790_000_000_000);
+const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
+const STORAGE_ID: [u8; 16] = *b"one copy of data";
+const NODE: u64 = 0x0102_0304_0506_0708;
+const VOTE: Vote = Vote { term: 7, vote: 3 };
+const GROUP: GroupId = GroupId(0);
+
+#[test]
+fn an_entry_with_every_command() {
+    let attributes = attributes();
+    let commands = commands(&attributes);
+    let mut kinds: Vec<usize> = commands.iter().map(kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, (0..COMMANDS).collect::<Vec<_>>(), "every command is in it");
+
+    let frozen = frozen("entry-v1.bin", || entry(&commands));
+    assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
+    assert_eq!(entry(&commands), frozen, "the encoder writes other bytes");
+}
+
+#[test]
+fn values_of_the_log() {
+    let mut previous = value::chain_root(CLUSTER_ID);
+    let mut assembler = Assembler::new(GROUP, 1, 0, previous);
+    for entry in log() {
+        let mut values = Vec::new();
+        previous = value::encode(GROUP, &entry, previous, |key, value| values.push((key, value)));
+        let mut whole = None;
+        for (key, written) in values {
+            let name = format!("value-v1-{}-{}.bin", key.index, key.part);
+            let frozen = frozen(&name, || written.to_vec());
+            assert_eq!(written[..], frozen[..], "{name}: the encoder writes other bytes");
+            let value = Value::decode(&frozen).expect("it decodes");
+            assert_eq!(value.key, key);
+            whole = assembler.take(&value).expect("it continues the value before");
+        }
+        assert_eq!(whole, Some(entry));
+    }
+}
+
+#[test]
+fn a_data_directory() {
+    let written = TempDir::new().expect("a directory");
+    let mut storage = open(written.path());
+    let batch = PersistBatch { vote: Some(VOTE), entries: log(), commit: 2 };
+    storage.persist(&batch).expect("written");
+    storage.write_watermark().expect("written");
+    drop(storage);
+    let copy = TempDir::new().expect("a directory");
+    fs::create_dir_all(copy.path().join("log/blobs")).expect("made");
+    for name in ["identity", "vote", "watermark", "log/conf", "log/db"] {
+        let mut today = fs::read(written.path().join(name)).expect("the file");
+        let database = name == "log/db";
+        if database {
+            // sled fills its file up to 8 MiB: what it has used is at its beginning.
+            today.truncate(today.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+        }
+        let frozen = frozen(&format!("directory-v1/{name}"), || today.clone());
+        // When sled writes what is its own business.
+        assert!(database || today == frozen, "{name} is written with other bytes");
+        fs::write(copy.path().join(name), frozen).expect("written");
+    }
+    let mut storage = open(copy.path());
+    assert_eq!((storage.cluster_id(), storage.storage_id()), (CLUSTER_ID, STORAGE_ID));
+    let expected = Recovered { vote: VOTE, commit: 2, first_index: 1, last_index: 3, last_term: 7 };
+    assert_eq!(storage.recovered(), expected);
+    let mut entries = Vec::new();
+    let mut visit = |entry| {
+        entries.push(entry);
+        Ok(())
+    };
+    storage.replay(1, &mut visit).expect("every entry verifies");
+    assert_eq!(entries, log());
+}
+
+/// The bytes of a frozen file. One that does not exist is written, on demand alone, and never another.
+fn frozen(name: &str, today: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "formats", name].iter().collect();
+    if std::env::var_os("ADJOURN_WRITE_FORMATS").is_some() && !path.exists() {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(&path, today()).expect("written");
+    }
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn open(path: &Path) -> DiskStorage {
+    let path = path.to_owned();
+    let options = OpenOptions { path, node: NODE, cluster_id: CLUSTER_ID, storage_id: STORAGE_ID };
+    DiskStorage::open(&options).expect("it opens")
+}
+
+/// The empty entry of a new leader, one of commands, and one that takes two values.
+fn log() -> Vec<LogEntry> {
+    let attributes = attributes();
+    let long: Vec<u8> = (0..20_000_u32).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();
+    vec![
+        LogEntry { index: 1, term: 1, kind: EntryKind::Normal, data: Bytes::new() },
+        LogEntry { index: 2, term: 7, kind: EntryKind::Normal, data: entry(&commands(&attributes)).into() },
+        LogEntry { index: 3, term: 7, kind: EntryKind::ConfChangeV2, data: long.into() },
+    ]
+}
+
+fn entry(commands: &[Command<'_>]) -> Vec<u8> {
+    let mut builder = EntryBuilder::default();
+    for command in commands {
+        builder.push(command);
+    }
+    builder.finish(STAMP)
+}
+
+fn attributes() -> Attributes {
+    let curve = BackoffCurve::Exponential { first_ms: 1500, max_ms: 3_600_000 };
+    let backoff = Backoff { curve, jitter_percent: 20 };
+    AttributesBuilder::default()
+        .header("trace", "4bf92f35")
+        .expires(When::At(Millis(1_790_000_086_400)))
+        .attempts_max(25)
+        .backoff(&backoff)
+        .build()
+        .expect("they are valid")
+}
+
+/// Every command, with every variant of what it holds.
+fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
+    let session = SessionId(300);
+    let job = JobId::new(GROUP, 70_000);
+    let topic = TopicSelect::Name("orders.unpaid");
+    let by_key = JobSelect::Key { topic: TopicSelect::Id(TopicId(2)), key: b"order 17" };
+    let lease = |sequence| Lease { job: JobId::new(GROUP, sequence), fence: Fence(sequence << 20) };
+    let leases = vec![lease(1), lease(70_000)];
+    let whole = NewJob {
+        due: When::At(Millis(1_790_000_060_000)),
+        priority: 1024,
+        ttr_ms: 60_000,
+        if_exists: IfExists::Reject,
+        key: Some(b"order 17"),
+        attributes: attributes.as_bytes(),
+        body: b"\x00\x01binary\xff",
+    };
+    let bare = NewJob {
+        due: When::After(0),
+        priority: 0,
+        ttr_ms: 100,
+        if_exists: IfExists::Keep,
+        key: None,
+        attributes: &[],
+        body: &[],
+    };
+    let replacing =
+        NewJob { due: When::After(u64::MAX), if_exists: IfExists::Replace, key: Some(b""), ..bare };
+    let secret = SessionSecret([0xa5; 16]);
+    vec![
+        Command::Genesis { key_secret: [0x3c; 16] },
+        Command::ClockOffset { offset_ms: -86_400_000 },
+        Command::SessionOpen { secret, leases_outlive: true },
+        Command::SessionResume { session, secret },
+        Command::SessionLapse { session },
+        Command::SessionClose { session },
+        Command::Push { session, sequence: 9, topic, jobs: vec![whole, bare, replacing] },
+        Command::Push {
+            session: SessionId(0),
+            sequence: 0,
+            topic: TopicSelect::Id(TopicId(70_000)),
+            jobs: Vec::new(),
+        },
+        Command::Reserve {
+            session,
+            topics: vec![TopicId(0), TopicId(300)],
+            jobs_max: 64,
+            bytes_max: 1 << 40,
+        },
+        Command::Finish { leases: leases.clone() },
+        Command::Release { leases: leases.clone(), delay_ms: Some(5000), attempted: true },
+        Command::Release { leases: Vec::new(), delay_ms: None, attempted: false },
+        Command::Touch { leases: leases.clone(), ttr_ms: Some(30_000) },
+        Command::Touch { leases: leases.clone(), ttr_ms: None },
+        Command::Bury { leases },
+        Command::Delete { job: JobSelect::Id(job) },
+        Command::Reschedule { job: by_key, due: When::After(250) },
+        Command::RunNow { job: by_key },
+        Command::Kick { job: JobSelect::Id(job) },
+        Command::TopicPause { topic, paused: true },
+        Command::SkipIds,
+    ]
+}
+
+/// The number of each kind. A new one gets a number here, and a new frozen entry.
+fn kind(command: &Command<'_>) -> usize {
+    match command {
+        Command::Genesis { .. } => 0,
+        Command::ClockOffset { .. } => 1,
+        Command::SessionOpen { .. } => 2,
+        Command::SessionResume { .. } => 3,
+        Command::SessionLapse { .. } => 4,
+        Command::SessionClose { .. } => 5,
+        Command::Push { .. } => 6,
+        Command::Reserve { .. } => 7,
+        Command::Finish { .. } => 8,
+        Command::Release { .. } => 9,
+        Command::Touch { .. } => 10,
+        Command::Bury { .. } => 11,
+        Command::Delete { .. } => 12,
+        Command::Reschedule { .. } => 13,
+        Command::RunNow { .. } => 14,
+        Command::Kick { .. } => 15,
+        Command::TopicPause { .. } => 16,
+        Command::SkipIds => 17,
+    }
+}
