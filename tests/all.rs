@@ -15,6 +15,7 @@ mod kill;
 mod power_cut;
 mod protocol_codec;
 mod protocol_document;
+mod replica_crowded;
 mod same_log;
 mod server_config;
 mod server_ends;

@@ -1,0 +1,145 @@
+//! A replica whose disk is behind: what gathers meanwhile meets in entries, in the order in which it came.
+
+use std::collections::VecDeque;
+
+use adjourn::protocol::{
+    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, VERSION,
+    VERSION_MIN,
+};
+use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
+use adjourn::storage::Recovered;
+use adjourn::types::{JobId, Millis, SessionSecret};
+
+/// More than the replica hands to the disk at once, in pushes of a full entry each.
+const LARGE_PUSHES: u32 = 9;
+const LARGE_BYTES: usize = 65 << 10;
+
+/// A replica and a disk that is told when to be done.
+struct Rig {
+    replica: Replica,
+    at: Now,
+    orders: VecDeque<u64>,
+    answers: Vec<(ConnectionId, RequestId, Response)>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let config = ReplicaConfig {
+            node: 1,
+            cluster_id: [1; 16],
+            entropy: [2; 32],
+            server_name: "crowded".to_owned(),
+            client_address: "here".to_owned(),
+            body_bytes_max: 1 << 20,
+            heartbeat_ms: 10_000,
+            session_grace_ms: 3_000,
+            in_flight_max: 1024,
+            uncommitted_bytes_max: 16 << 20,
+        };
+        let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
+        let replica =
+            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }).start(at);
+        let mut rig = Self { replica, at, orders: VecDeque::new(), answers: Vec::new() };
+        rig.poll();
+        rig.settle();
+        rig
+    }
+
+    fn poll(&mut self) {
+        self.at = Now { elapsed_us: self.at.elapsed_us + 1000, wall: self.at.wall.after(1) };
+        let mut outputs = Vec::new();
+        self.replica.poll(self.at, &mut outputs);
+        for output in outputs {
+            match output {
+                Output::Persist(order) => self.orders.push_back(order.number),
+                Output::Send { connection, responses } => {
+                    self.answers
+                        .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The oldest order is durable.
+    fn written(&mut self) {
+        let number = self.orders.pop_front().expect("something is being written");
+        self.replica.handle(self.at, Input::Persisted { number });
+        self.poll();
+    }
+
+    fn settle(&mut self) {
+        while !self.orders.is_empty() {
+            self.written();
+        }
+    }
+
+    fn connect(&mut self, number: u64) -> ConnectionId {
+        let connection = ConnectionId(number);
+        self.replica.handle(self.at, Input::Connected { connection, secret: SessionSecret([3; 16]) });
+        let hello = Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() };
+        self.ask(connection, 0, Request::Hello(hello));
+        self.settle();
+        connection
+    }
+
+    fn ask(&mut self, connection: ConnectionId, id: u32, request: Request) {
+        self.replica
+            .handle(self.at, Input::Requests { connection, requests: vec![(RequestId(id), request)] });
+        self.poll();
+    }
+
+    fn answer(&self, connection: ConnectionId, id: u32) -> &Response {
+        let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
+        &found.expect("it was answered").2
+    }
+
+    fn push(&mut self, connection: ConnectionId, id: u32, topic: &str, bytes: usize) {
+        let jobs = vec![NewJob::new(vec![b'x'; bytes])];
+        let topic = topic.parse().expect("a name");
+        self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs }));
+    }
+
+    fn pushed(&self, connection: ConnectionId, id: u32) -> JobId {
+        match self.answer(connection, id) {
+            Response::Pushed(results) => match results[..] {
+                [PushResult::Pushed(job)] => job,
+                _ => panic!("{results:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
+    let mut rig = Rig::new();
+    let [producer, consumer, operator] = [1, 2, 3].map(|number| rig.connect(number));
+    rig.push(producer, 1, "jobs", 10);
+    rig.settle();
+    let job = rig.pushed(producer, 1);
+
+    // Two orders are under way; what comes now gathers, more than goes into the next one.
+    rig.push(producer, 2, "other", 10);
+    rig.push(producer, 3, "other", 10);
+    assert_eq!(rig.orders.len(), 2);
+    for id in 0..LARGE_PUSHES {
+        rig.push(producer, 10 + id, "other", LARGE_BYTES);
+    }
+    let topics = vec!["jobs".parse().expect("a name")];
+    rig.ask(consumer, 1, Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 100 }));
+    // The reserve is proposed last, and has to wait for another order: the delete comes into its entry.
+    rig.written();
+    rig.ask(operator, 1, Request::Delete(JobRef::Id(job)));
+    rig.ask(operator, 2, Request::Get(JobRef::Id(job)));
+    assert!(matches!(rig.answer(operator, 2), Response::Job(_)), "not yet deleted");
+    rig.settle();
+
+    assert!(matches!(rig.answer(operator, 1), Response::Changed { .. }));
+    assert!(!rig.answers.iter().any(|(to, _, answer)| {
+        *to == consumer && matches!(answer, Response::Reserved(jobs) if !jobs.is_empty())
+    }));
+    rig.ask(operator, 3, Request::Get(JobRef::Id(job)));
+    let gone = matches!(rig.answer(operator, 3), Response::Error(error) if error.code == ErrorCode::NotFound);
+    assert!(gone);
+}
