@@ -31,7 +31,7 @@ pub use recovery::{Recovery, ReplayError};
 
 use crate::engine::{Command, Engine};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
-use crate::raft::{Group, TICK_MS};
+use crate::raft::{Drained, Group, TICK_MS};
 use crate::storage::MemoryBodies;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{GroupId, Millis, SessionId};
@@ -123,18 +123,14 @@ impl Replica {
         self.look_at_clocks(now);
         self.tick();
         self.lapse_sessions();
+        // First what is committed: it lets waiters line up again for what is proposed then.
         loop {
-            self.propose();
-            let Some(drained) = self.group.drain() else { break };
-            if let Some((number, batch)) = drained.persist {
-                self.orders_out.push(number);
-                outputs.push(Output::Persist(PersistOrder { number, batch }));
+            while let Some(drained) = self.group.drain() {
+                self.carry_out(drained, outputs);
             }
-            for entry in drained.committed {
-                self.apply(&entry);
+            if !self.propose() {
+                break;
             }
-            self.group.applied(self.applied.0);
-            self.follow_leadership();
         }
         self.prepared = self.engine.prepare(self.clock.stamp().after(PREPARE_AHEAD_MS), PREPARE_BUDGET);
         self.connections.flush(outputs);
@@ -185,10 +181,23 @@ impl Replica {
         timer_us
     }
 
-    /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk can take it.
-    fn propose(&mut self) {
+    fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) {
+        if let Some((number, batch)) = drained.persist {
+            self.orders_out.push(number);
+            outputs.push(Output::Persist(PersistOrder { number, batch }));
+        }
+        for entry in drained.committed {
+            self.apply(&entry);
+        }
+        self.group.applied(self.applied.0);
+        self.follow_leadership();
+    }
+
+    /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk can take it. Whether
+    /// there was anything.
+    fn propose(&mut self) -> bool {
         if !self.serving || self.orders_out.len() >= ORDERS_MAX {
-            return;
+            return false;
         }
         let stamp = self.clock.stamp();
         self.take_turns(stamp);
@@ -203,6 +212,7 @@ impl Replica {
                 Err(_) => self.answer_lost(replies, &Self::no_leader()),
             }
         }
+        bytes > 0
     }
 
     /// Proposes a reserve for each waiter that has jobs to expect from an entry with this stamp.
