@@ -337,8 +337,7 @@ impl Replica {
 
     fn propose_offset(&mut self) {
         if self.serving {
-            let offset_ms = self.clock.offset_ms();
-            self.proposals.add(&Command::ClockOffset { offset_ms }, Reply::Nobody);
+            self.proposals.set_clock_offset(self.clock.offset_ms());
         }
     }
 }

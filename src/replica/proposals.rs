@@ -52,6 +52,10 @@ struct Gathering {
 /// Everything between a request and its outcome.
 #[derive(Debug, Default)]
 pub(super) struct Proposals {
+    /// How far the wall clock is ahead, for an entry of its own before all others.
+    clock_offset_ms: Option<i64>,
+    /// The stamp of the entry that was taken out last.
+    stamp: Millis,
     full: VecDeque<Gathering>,
     gathering: Gathering,
     in_flight: VecDeque<InFlight>,
@@ -71,6 +75,12 @@ impl Proposals {
         }
     }
 
+    /// The wall clock was set. That goes before everything that waits, in an entry in which no time passes: what it
+    /// would have made due by the old clock stays as it is.
+    pub(super) fn set_clock_offset(&mut self, offset_ms: i64) {
+        self.clock_offset_ms = Some(offset_ms);
+    }
+
     /// The commands that wait push so many jobs to a topic that are due at once.
     pub(super) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
         *self.fresh.entry(topic).or_default() += jobs;
@@ -83,7 +93,7 @@ impl Proposals {
 
     /// Whether there is a command that is not proposed.
     pub(super) fn any_waiting(&self) -> bool {
-        !self.full.is_empty() || !self.gathering.replies.is_empty()
+        self.clock_offset_ms.is_some() || !self.full.is_empty() || !self.gathering.replies.is_empty()
     }
 
     /// Bytes of commands that are not applied.
@@ -98,6 +108,13 @@ impl Proposals {
 
     /// Takes the oldest entry out, stamped; an empty one if there is none.
     pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Vec<Reply>) {
+        if let Some(offset_ms) = self.clock_offset_ms.take() {
+            let mut builder = EntryBuilder::default();
+            builder.push(&Command::ClockOffset { offset_ms });
+            self.bytes += builder.bytes() - HEADER_BYTES;
+            return (builder.finish(self.stamp), vec![Reply::Nobody]);
+        }
+        self.stamp = stamp;
         let mut oldest = self.full.pop_front().unwrap_or_else(|| std::mem::take(&mut self.gathering));
         (oldest.builder.finish(stamp), oldest.replies)
     }
@@ -127,6 +144,7 @@ impl Proposals {
     /// Everybody who waits for anything, when leadership is lost: what was proposed may or may not be applied.
     pub(super) fn take_lost(&mut self) -> Vec<Reply> {
         self.bytes = 0;
+        self.clock_offset_ms = None;
         let in_flight = self.in_flight.drain(..).flat_map(|entry| entry.replies);
         let full = self.full.drain(..).flat_map(|gathering| gathering.replies);
         in_flight.chain(full).chain(std::mem::take(&mut self.gathering).replies).collect()
@@ -136,6 +154,7 @@ impl Proposals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Entry;
     use crate::types::{Fence, JobId, Lease};
 
     fn finish(job: u64) -> Command<'static> {
@@ -155,6 +174,23 @@ mod tests {
         assert_eq!(proposals.take_applied(3, 9).len(), 2);
         assert!(proposals.is_idle());
         assert_eq!(proposals.bytes(), 0);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_goes_first_and_lets_no_time_pass() {
+        let mut proposals = Proposals::default();
+        proposals.add(&finish(1), Reply::Nobody);
+        proposals.take_entry(Millis(5));
+        proposals.add(&finish(2), Reply::Nobody);
+        proposals.set_clock_offset(7);
+        proposals.set_clock_offset(-3);
+        let (bytes, replies) = proposals.take_entry(Millis(9));
+        let commands = vec![Command::ClockOffset { offset_ms: -3 }];
+        assert_eq!(Entry::decode(&bytes), Ok(Entry { stamp: Millis(5), commands }));
+        assert_eq!(replies.len(), 1);
+        let (bytes, _) = proposals.take_entry(Millis(9));
+        assert_eq!(Entry::decode(&bytes), Ok(Entry { stamp: Millis(9), commands: vec![finish(2)] }));
+        assert!(!proposals.any_waiting());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! or not. A job may come when any of those left allows it.
 //!
 //! Allowed are what the design allows: the stamp is slewed by at most one part in 2000; a wall clock that nobody watched,
-//! because the node was down, is believed; and a wall clock that was set just before may count as it was.
+//! because the node was down, is believed; and a wall clock that is wrong by less than a second counts as right.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,8 @@ use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};
 use super::{Invariant, Jumps, delivered};
 
-/// What the wall clock may be off: a second that is slewed away, a second until somebody looks at it, and what the disk
-/// takes until it is in the log.
-const WALL_SLACK_MS: u64 = 5_000;
+/// What the wall clock may be off without being set: its difference to the stamp is slewed away.
+const WALL_SLACK_MS: u64 = 1_001;
 
 #[derive(Debug, Default)]
 pub(super) struct NeverEarly {
