@@ -87,13 +87,13 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
 /// the connections broke.
 fn under_load(server: Process, round: usize, until: usize, ledger: &mut Ledger) {
     let (sender, seen) = mpsc::channel();
-    let address = server.address;
+    let [producer, consumer] = [(); 2].map(|()| Raw::greeted(server.address));
     let clients = [
         thread::spawn({
             let sender = sender.clone();
-            move || produce(address, round, &sender)
+            move || produce(producer, round, &sender)
         }),
-        thread::spawn(move || consume(address, &sender)),
+        thread::spawn(move || consume(consumer, &sender)),
     ];
     let mut acknowledgements = 0;
     while acknowledgements < until {
@@ -113,8 +113,7 @@ fn note_rest(seen: &Receiver<Seen>, ledger: &mut Ledger) {
 }
 
 /// Pushes jobs, many in flight, until the connection breaks.
-fn produce(address: SocketAddr, round: usize, seen: &Sender<Seen>) {
-    let mut client = Raw::greeted(address);
+fn produce(mut client: Raw, round: usize, seen: &Sender<Seen>) {
     let some = |number: usize| -> Vec<Request> {
         let job = |at: usize| NewJob::new(format!("{round}/{number}/{at}")).after(at as u64 % 3);
         let push = |at| Push { topic: topic("kill"), sequence: 0, jobs: vec![job(at)] };
@@ -140,8 +139,7 @@ fn produce(address: SocketAddr, round: usize, seen: &Sender<Seen>) {
 }
 
 /// Reserves jobs and finishes them, a reserve ahead of the finish, until the connection breaks.
-fn consume(address: SocketAddr, seen: &Sender<Seen>) {
-    let mut client = Raw::greeted(address);
+fn consume(mut client: Raw, seen: &Sender<Seen>) {
     let reserve = || Request::Reserve(Reserve { topics: vec![topic("kill")], jobs_max: 16, wait_ms: 60_000 });
     if client.send(&[reserve()]).is_none() {
         return;

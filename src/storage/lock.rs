@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "lock";
 /// Held while it lives.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -44,13 +44,20 @@ impl Lock {
             Err(error) => return Err(fail("lock")(error.into())),
         }
         note_pid(&mut file).map_err(fail("write"))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 
 fn note_pid(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     writeln!(file, "{}", std::process::id())
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that this process is about to start has it open until it runs.
+        let _closed_anyway = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 fn pid(file: &mut File) -> Option<u32> {
