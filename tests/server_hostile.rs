@@ -3,8 +3,8 @@
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
 use adjourn::protocol::frame::frame_bytes_max;
-use adjourn::protocol::{ErrorCode, Hello, Request, RequestId, Reserve, Response};
-use adjourn::types::limits::{BODY_BYTES_MAX_DEFAULT, FRAME_BYTES_MAX_BEFORE_HELLO};
+use adjourn::protocol::{ErrorCode, Hello, Request, RequestId, Reserve, Response, Subscribe};
+use adjourn::types::limits::{BODY_BYTES_MAX_DEFAULT, FRAME_BYTES_MAX_BEFORE_HELLO, SUBSCRIPTIONS_MAX};
 use bytes::{BufMut as _, BytesMut};
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -222,5 +222,20 @@ fn more_in_flight_than_allowed_only_waits() {
     let mut answered: Vec<u32> = requests.iter().map(|_| client.receive().expect("an answer").0.0).collect();
     answered.sort_unstable();
     assert_eq!(answered, (first..first + 500).collect::<Vec<_>>());
+    node.stop();
+}
+
+#[test]
+fn subscriptions_have_an_end() {
+    let (_data, node, mut watcher) = watched();
+    let mut client = Raw::greeted(node.address);
+    let subscribe =
+        || Request::Subscribe(Subscribe { topics: vec![topic("many")], credit_jobs: 1, credit_bytes: 1 });
+    for _ in 0..SUBSCRIPTIONS_MAX {
+        assert_eq!(client.ask(subscribe()), Response::Subscribed);
+    }
+    let Response::Error(refused) = client.ask(subscribe()) else { panic!("one too many") };
+    assert_eq!(refused.code, ErrorCode::Quota);
+    assert!(client.is_alive() && watcher.is_alive());
     node.stop();
 }

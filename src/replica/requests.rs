@@ -9,7 +9,7 @@ use crate::engine::{Command, JobSelect, NewJob, TopicSelect};
 use crate::protocol::{
     ErrorCode, ErrorReply, JobRef, Push, Request, RequestId, Reserve, Response, Subscribe,
 };
-use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, TTR_MS_DEFAULT};
+use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT};
 use crate::types::{SessionId, TopicName, When};
 
 impl Replica {
@@ -116,6 +116,12 @@ impl Replica {
         if self.subscription(connection, id).is_some() {
             let twice = "this request id has a subscription: choose another";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, twice));
+        }
+        let waiters = self.waiters.of(connection).into_iter();
+        let subscriptions = waiters.filter(|id| self.waiters.one(*id).is_some_and(|one| !one.is_poll()));
+        if subscriptions.count() >= SUBSCRIPTIONS_MAX {
+            let many = "this connection has as many subscriptions as it can: name more topics in each";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Quota, many));
         }
         self.connections.send(connection, id, Response::Subscribed);
         let demand = Demand::Subscription {

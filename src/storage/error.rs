@@ -151,7 +151,7 @@ pub enum Damage {
     #[error("the log is missing")]
     LogMissing,
     /// sled does not open or read its files.
-    #[error("the log's files cannot be read ({0})")]
+    #[error("the log's files cannot be read ({})", what_sled_says(.0))]
     Files(sled::Error),
     /// sled fell over its files.
     #[error("the log's files make no sense")]
@@ -228,6 +228,15 @@ impl Damage {
                 "Restore the directory from a backup; or `adjourn recover --data {path}` says what could be kept"
             ),
         }
+    }
+}
+
+/// sled's own words, but for a backtrace that it never has.
+fn what_sled_says(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Corruption { at: Some(at), .. } => format!("sled finds damage at {at:?}"),
+        sled::Error::Corruption { .. } => "sled finds damage".to_owned(),
+        other => other.to_string(),
     }
 }
 

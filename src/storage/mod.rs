@@ -1,7 +1,7 @@
 //! Durable storage: the log on sled, the small files beside it, and where bodies live.
 //!
-//! [`Storage`] is what the disk thread drives. It has two implementations: `disk` on sled and real files,
-//! and `faulty`, its twin in memory, which forgets what was not synced, tears, flips bits, fails and fills up.
+//! [`Storage`] is what the disk thread drives. It has two implementations: [`disk`] on sled and real files,
+//! and [`faulty`], its twin in memory, which forgets what was not synced, tears, flips bits, fails and fills up.
 
 use bytes::Bytes;
 

@@ -34,6 +34,8 @@ pub const RESERVE_BYTES_MAX: u64 = 8 << 20;
 pub const CREDIT_JOBS_MAX: u32 = 65_536;
 /// Largest credit of a subscription, in bytes of bodies.
 pub const CREDIT_BYTES_MAX: u64 = 256 << 20;
+/// Most subscriptions of one connection.
+pub const SUBSCRIPTIONS_MAX: usize = 1024;
 /// Longest wait of a RESERVE, in milliseconds (one hour).
 pub const WAIT_MS_MAX: u64 = 3_600_000;
 /// Furthest a job may be delayed, in milliseconds (ten years of 365 days).
