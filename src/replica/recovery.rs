@@ -21,10 +21,6 @@ pub struct Recovery {
     bodies: MemoryBodies,
     applied: (u64, u64),
     tail: Vec<LogEntry>,
-    /// Stamp and clock offset at the end of the log, the tail included: it is about to be applied, and a wall clock
-    /// that it says was set must not be taken for time that has passed.
-    stamp: Millis,
-    clock_offset_ms: i64,
 }
 
 /// Why a log cannot be replayed.
@@ -58,16 +54,7 @@ impl Recovery {
     pub(super) fn new(config: ReplicaConfig, recovered: Recovered) -> Self {
         let engine = Engine::new(GROUP);
         let bodies = MemoryBodies::default();
-        Self {
-            config,
-            recovered,
-            engine,
-            bodies,
-            applied: (0, 0),
-            tail: Vec::new(),
-            stamp: Millis::default(),
-            clock_offset_ms: 0,
-        }
+        Self { config, recovered, engine, bodies, applied: (0, 0), tail: Vec::new() }
     }
 
     /// Takes the next entry of the log: applied at once when it is known to be committed, else left to Raft.
@@ -81,10 +68,6 @@ impl Recovery {
         }
         let index = entry.index;
         let decoded = decode(&entry).map_err(|source| ReplayError::Entry { index, source })?;
-        if let Some(decoded) = &decoded {
-            self.stamp = self.stamp.max(decoded.stamp);
-            self.clock_offset_ms = last_offset(decoded).unwrap_or(self.clock_offset_ms);
-        }
         if entry.index > self.recovered.commit {
             self.tail.push(entry);
             return Ok(());
@@ -104,7 +87,8 @@ impl Recovery {
 
     /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
     pub fn start(self, now: Now) -> Replica {
-        let Self { config, recovered, engine, bodies, applied, tail, stamp, clock_offset_ms } = self;
+        let (stamp, clock_offset_ms) = self.clock_at_end();
+        let Self { config, recovered, engine, bodies, applied, tail } = self;
         let seed = config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let mut group = Group::new(Start {
             node: config.node,
@@ -140,6 +124,17 @@ impl Recovery {
             disk_low: false,
             stop: Stop::No,
         }
+    }
+
+    /// Stamp and clock offset at the end of the log, the tail included: it is about to be applied, and a wall clock
+    /// that it says was set must not be taken for time that has passed.
+    fn clock_at_end(&self) -> (Millis, i64) {
+        let applied = (self.engine.stamp(), self.engine.clock_offset_ms());
+        // That they decode was checked when they were taken in.
+        let tail = self.tail.iter().filter_map(|entry| decode(entry).ok().flatten());
+        tail.fold(applied, |(stamp, offset_ms), entry| {
+            (stamp.max(entry.stamp), last_offset(&entry).unwrap_or(offset_ms))
+        })
     }
 }
 

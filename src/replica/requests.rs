@@ -117,9 +117,7 @@ impl Replica {
             let twice = "this request id has a subscription: choose another";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, twice));
         }
-        let waiters = self.waiters.of(connection).into_iter();
-        let subscriptions = waiters.filter(|id| self.waiters.one(*id).is_some_and(|one| !one.is_poll()));
-        if subscriptions.count() >= SUBSCRIPTIONS_MAX {
+        if self.subscriptions(connection).count() >= SUBSCRIPTIONS_MAX {
             let many = "this connection has as many subscriptions as it can: name more topics in each";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Quota, many));
         }
@@ -172,10 +170,15 @@ impl Replica {
     }
 
     fn subscription(&self, connection: ConnectionId, subscription: RequestId) -> Option<WaiterId> {
-        let is_it = |id: &WaiterId| {
-            self.waiters.one(*id).is_some_and(|waiter| !waiter.is_poll() && waiter.request == subscription)
-        };
-        self.waiters.of(connection).into_iter().find(is_it)
+        self.subscriptions(connection).find(|(_, request)| *request == subscription).map(|(id, _)| id)
+    }
+
+    /// The subscriptions of a connection, and the requests that made them.
+    fn subscriptions(&self, connection: ConnectionId) -> impl Iterator<Item = (WaiterId, RequestId)> {
+        self.waiters.of(connection).into_iter().filter_map(|id| {
+            let waiter = self.waiters.one(id).filter(|waiter| !waiter.is_poll())?;
+            Some((id, waiter.request))
+        })
     }
 
     fn are_paused(&self, topics: &[TopicName]) -> bool {

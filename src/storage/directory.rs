@@ -118,7 +118,7 @@ impl Directory {
         let founding = self.path.join(FOUNDING);
         identity.write(&founding)?;
         sync::directory(&self.path)?;
-        let log = self.path.join(LOG);
+        let log = self.log_path();
         remove_folder(&log)?;
         let log = Log::create(&self.path, &log, identity.cluster_id)?;
         let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
@@ -139,7 +139,7 @@ impl Directory {
     }
 
     pub(super) fn log(&self, identity: &Identity) -> Result<Log, StorageError> {
-        Log::open(&self.path, &self.path.join(LOG), identity.cluster_id)
+        Log::open(&self.path, &self.log_path(), identity.cluster_id)
     }
 
     pub(super) fn log_path(&self) -> PathBuf {

@@ -13,8 +13,8 @@
 //!   bad value is damage, wherever it is: batches are synced one after the other, and what was not synced
 //!   disappears from the end, so a power cut cannot cause it.
 //! - The **watermark**: the entry up to which the log was durable. It is written after the log's sync, at most
-//!   100 ms late, and once more at the very first entry; so a log is never found empty that had something in it. A log that ends
-//!   before its watermark has lost what was acknowledged. It holds the checksum of the last value, too: a part of the
+//!   100 ms late, and once more at the very first entry; so a log is never found empty that had something in it. A
+//!   log that ends before its watermark has lost what was acknowledged. It holds the checksum of the last value, too: a part of the
 //!   log that was replaced forms a chain of its own, which sled brings back when its file is damaged.
 //! - The **identity**: a directory that was once founded is never founded again.
 //!

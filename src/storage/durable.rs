@@ -1,8 +1,8 @@
 //! The rules of a node's durable state, whatever it lies on: what is written before what, and what a start refuses.
 //!
 //! [`Media`] is a log and two small files. It has two implementations, as [`Storage`](super::Storage) has: sled and
-//! files, and the twin in memory. The rules stand here once, so that what the twin survives in a simulation is what the disk goes
-//! by.
+//! files, and the twin in memory. The rules stand here once, so that what the twin survives in a simulation is what
+//! the disk goes by.
 //!
 //! - A **vote** is durable before the entries that came with it.
 //! - The **watermark** follows the log: it is written after the log's sync, lazily, and at once with the very first
