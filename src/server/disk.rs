@@ -198,7 +198,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::storage::{EntryKind, LogEntry, Vote};
+    use crate::storage::{EntryKind, LogBase, LogEntry, Vote};
 
     /// Passes on which entries it was asked to make durable together, and fails once it has done so often enough.
     struct Notebook {
@@ -220,6 +220,14 @@ mod tests {
         fn write_watermark(&mut self) -> Result<(), StorageError> {
             self.note(vec![]);
             Ok(())
+        }
+
+        fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
+            Ok(LogBase { index, term: 1, crc: 0 })
+        }
+
+        fn cut(&mut self, _through: u64) -> Result<bool, StorageError> {
+            Ok(true)
         }
 
         fn replay(

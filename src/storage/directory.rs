@@ -28,7 +28,7 @@ use super::identity::{FORMAT, Identity, IdentityError};
 use super::lock::{self, Lock};
 use super::log::Log;
 use super::slots::{Slots, Values};
-use super::{Damage, StorageError, sync};
+use super::{Damage, LogBase, StorageError, sync};
 
 /// The magic of the vote file.
 pub(super) const VOTE_MAGIC: [u8; 4] = *b"ADJV";
@@ -120,7 +120,7 @@ impl Directory {
         sync::directory(&self.path)?;
         let log = self.log_path();
         remove_folder(&log)?;
-        let log = Log::create(&self.path, &log, identity.cluster_id)?;
+        let log = Log::create(&self.path, &log, LogBase::root(identity.cluster_id))?;
         let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
         let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
         sync::directory(&self.path)?;
@@ -128,18 +128,19 @@ impl Directory {
         Ok(Contents { identity, log, vote, watermark })
     }
 
-    /// Opens what is there.
-    pub(super) fn open(&self, identity: Identity) -> Result<Contents, StorageError> {
+    /// Opens what is there, beside a checkpoint that stands for `base`.
+    pub(super) fn open(&self, identity: Identity, base: Option<LogBase>) -> Result<Contents, StorageError> {
         if self.is_recovering() {
             return Err(self.damaged(Damage::RecoverUnfinished));
         }
         let vote = self.vote()?.ok_or_else(|| self.damaged(Damage::Vote))?;
         let watermark = self.watermark()?.ok_or_else(|| self.damaged(Damage::Watermark))?;
-        Ok(Contents { identity, log: self.log(&identity)?, vote, watermark })
+        let base = base.unwrap_or(LogBase::root(identity.cluster_id));
+        Ok(Contents { identity, log: self.log(base)?, vote, watermark })
     }
 
-    pub(super) fn log(&self, identity: &Identity) -> Result<Log, StorageError> {
-        Log::open(&self.path, &self.log_path(), identity.cluster_id)
+    pub(super) fn log(&self, base: LogBase) -> Result<Log, StorageError> {
+        Log::open(&self.path, &self.log_path(), base)
     }
 
     pub(super) fn log_path(&self) -> PathBuf {
@@ -147,10 +148,10 @@ impl Directory {
     }
 
     /// A new log beside the one that is there; one that was begun before goes.
-    pub(super) fn create_new_log(&self, identity: &Identity) -> Result<Log, StorageError> {
+    pub(super) fn create_new_log(&self, base: LogBase) -> Result<Log, StorageError> {
         let path = self.path.join(LOG_NEW);
         remove_folder(&path)?;
-        Log::create(&self.path, &path, identity.cluster_id)
+        Log::create(&self.path, &path, base)
     }
 
     /// From now on, until [`end_recovering`](Self::end_recovering), nobody opens the directory.

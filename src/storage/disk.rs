@@ -16,6 +16,8 @@
 //!   100 ms late, and once more at the very first entry; so a log is never found empty that had something in it. A
 //!   log that ends before its watermark has lost what was acknowledged. It holds the checksum of the last value, too: a part of the
 //!   log that was replaced forms a chain of its own, which sled brings back when its file is damaged.
+//! - The **base**: the entry that the newest checkpoint stands for. The log continues it, with or without the entries
+//!   before it; a log that ends before it is replaced by the checkpoint.
 //! - The **identity**: a directory that was once founded is never founded again.
 //!
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
@@ -25,11 +27,10 @@
 use std::path::PathBuf;
 
 use super::directory::{Contents, Directory};
-use super::durable::{Durable, End, Media, SmallFile};
+use super::durable::{Durable, Media, SmallFile};
 use super::identity::Identity;
-use super::log::FIRST_INDEX;
 use super::slots::Values;
-use super::{LogEntry, PersistBatch, Recovered, Storage, StorageError};
+use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
 /// Where the data is and whose it must be.
 #[derive(Clone, Debug)]
@@ -52,8 +53,14 @@ pub struct DiskStorage {
 }
 
 impl DiskStorage {
-    /// Opens the data directory, or founds it if it is empty or does not exist.
+    /// Opens the data directory, or founds it if it is empty or does not exist. There is no checkpoint.
     pub fn open(options: &OpenOptions) -> Result<Self, StorageError> {
+        Self::open_after(options, None)
+    }
+
+    /// Opens the data directory, in which the newest checkpoint stands for `base`; founds it if it is empty or does
+    /// not exist.
+    pub fn open_after(options: &OpenOptions, base: Option<LogBase>) -> Result<Self, StorageError> {
         let directory = Directory::take(&options.path)?;
         let contents = match directory.identity()? {
             Some(identity) if identity.node != options.node => {
@@ -63,7 +70,7 @@ impl DiskStorage {
                     found: identity.node,
                 });
             }
-            Some(identity) => directory.open(identity)?,
+            Some(identity) => directory.open(identity, base)?,
             None => {
                 let OpenOptions { node, cluster_id, storage_id, .. } = *options;
                 directory.found(Identity { node, cluster_id, storage_id })?
@@ -97,6 +104,14 @@ impl Storage for DiskStorage {
         self.durable.write_watermark()
     }
 
+    fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        self.durable.base_at(index)
+    }
+
+    fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        self.durable.cut(through)
+    }
+
     fn replay(
         &mut self,
         first: u64,
@@ -114,20 +129,28 @@ impl Storage for DiskStorage {
 }
 
 impl Media for Contents {
-    fn first_index(&self) -> u64 {
-        FIRST_INDEX
+    fn base(&self) -> LogBase {
+        self.log.base()
     }
 
-    fn end(&self) -> End {
+    fn end(&self) -> LogBase {
         self.log.end()
     }
 
-    fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
+    fn last_found(&self) -> u64 {
+        self.log.last_found()
+    }
+
+    fn end_before(&mut self, index: u64) -> Result<LogBase, StorageError> {
         self.log.end_before(index)
     }
 
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         self.log.append(entries)
+    }
+
+    fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        self.log.cut(through)
     }
 
     fn scan(

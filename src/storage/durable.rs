@@ -7,13 +7,17 @@
 //! - A **vote** is durable before the entries that came with it.
 //! - The **watermark** follows the log: it is written after the log's sync, lazily, and at once with the very first
 //!   entry. Cutting a suffix lowers it first. So it never claims more than there is.
+//! - A log begins after its **base**, where a checkpoint stands. Cutting a prefix lowers nothing: what the watermark
+//!   says of entries up to the base is the checkpoint's business, and is not compared with the log any more.
+//! - If the **checkpoint is ahead of the log**, the log goes, unless the watermark says that it once reached beyond
+//!   the checkpoint.
 //! - **The first failure is the last call that does anything**: nobody knows what the system dropped with a failed
 //!   sync.
 
 use std::path::PathBuf;
 
 use super::slots::Values;
-use super::{Damage, LogEntry, PersistBatch, Recovered, StorageError, Vote};
+use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 
 /// The small files beside the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,27 +28,20 @@ pub(super) enum SmallFile {
     Watermark,
 }
 
-/// Where a log ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
-    /// Index of the last entry; 0 if there is none.
-    pub(super) index: u64,
-    /// Its term; 0 if there is none.
-    pub(super) term: u64,
-    /// Checksum of its last value, or the root of the chain.
-    pub(super) crc: u32,
-}
-
 /// A log and two small files, each durable when a call that writes it returns.
 pub(super) trait Media {
-    /// The first index that the log may hold.
-    fn first_index(&self) -> u64;
-    /// Where the log ends.
-    fn end(&self) -> End;
-    /// Where the log would end if it were cut before `index`.
-    fn end_before(&mut self, index: u64) -> Result<End, StorageError>;
+    /// What the log begins after: what it was opened with, or the newest place at which it was cut if that is later.
+    fn base(&self) -> LogBase;
+    /// Where the log ends: at its base or behind it.
+    fn end(&self) -> LogBase;
+    /// Index of the last entry that was there when the log was opened; below the base if the checkpoint was ahead.
+    fn last_found(&self) -> u64;
+    /// Where the log would end if everything from `index` on were gone.
+    fn end_before(&mut self, index: u64) -> Result<LogBase, StorageError>;
     /// Adds entries, which follow each other; those that stand from the first one's index on are removed.
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError>;
+    /// Removes one round of values from the beginning, up to `through`. Returns whether all are gone.
+    fn cut(&mut self, through: u64) -> Result<bool, StorageError>;
     /// Hands the entries from `first` on to `visit`, verifying each.
     fn scan(
         &mut self,
@@ -80,7 +77,7 @@ struct Watermark {
 
 impl Watermark {
     /// That of a log which ends there.
-    fn new(end: End, commit: u64) -> Self {
+    fn new(end: LogBase, commit: u64) -> Self {
         Self { last: end.index, commit: commit.min(end.index), crc: end.crc }
     }
 
@@ -91,18 +88,21 @@ impl Watermark {
 }
 
 impl<M: Media> Durable<M> {
-    /// Takes over what was found, unless the log ends before its watermark, or is another one there.
+    /// Takes over what was found, unless the log ends before its watermark, or is another one there. A log that the
+    /// checkpoint is ahead of is emptied.
     pub(super) fn new(mut media: M, path: PathBuf) -> Result<Self, StorageError> {
         let [durable, commit, crc] = media.values(SmallFile::Watermark);
-        let end = media.end();
-        let last = end.index;
-        if last < durable {
+        let (base, last) = (media.base(), media.last_found());
+        if durable > last.max(base.index) {
             return Err(StorageError::ShortLog { path, last, durable });
         }
-        if durable > 0 && u64::from(media.end_before(durable + 1)?.crc) != crc {
+        if durable >= base.index.max(1) && u64::from(media.end_before(durable + 1)?.crc) != crc {
             return Err(StorageError::Damaged { path, damage: Damage::Replaced { index: durable } });
         }
-        let watermark = Watermark::new(end, commit);
+        if last < base.index {
+            while !media.cut(base.index)? {}
+        }
+        let watermark = Watermark::new(media.end(), commit.max(base.index));
         Ok(Self { media, path, watermark, failed: false })
     }
 
@@ -113,7 +113,7 @@ impl<M: Media> Durable<M> {
         Recovered {
             vote: Vote { term, vote },
             commit: self.watermark.commit,
-            first_index: self.media.first_index(),
+            first_index: self.media.base().index + 1,
             last_index: end.index,
             last_term: end.term,
         }
@@ -148,6 +148,17 @@ impl<M: Media> Durable<M> {
         self.carefully(Self::flush_watermark)
     }
 
+    /// See [`Storage::base_at`](super::Storage::base_at).
+    pub(super) fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        self.carefully(|durable| durable.media.end_before(index + 1))
+    }
+
+    /// See [`Storage::cut`](super::Storage::cut).
+    pub(super) fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        debug_assert!(through <= self.media.end().index, "entry {through} is not there to be cut");
+        self.carefully(|durable| durable.media.cut(through))
+    }
+
     /// See [`Storage::replay`](super::Storage::replay).
     pub(super) fn replay(
         &mut self,
@@ -163,6 +174,7 @@ impl<M: Media> Durable<M> {
             return Ok(());
         };
         let before = first.index.saturating_sub(1);
+        debug_assert!(before >= self.media.base().index, "entry {} is below the base", first.index);
         let [durable, ..] = self.media.values(SmallFile::Watermark);
         if durable > before {
             self.watermark = Watermark::new(self.media.end_before(first.index)?, self.watermark.commit);

@@ -24,17 +24,17 @@ use std::path::PathBuf;
 use bytes::Bytes;
 
 use super::directory::{VOTE_MAGIC, WATERMARK_MAGIC};
-use super::durable::{Durable, End, Media, SmallFile};
-use super::log::ROUND_BYTES_MAX;
+use super::durable::{Durable, Media, SmallFile};
+use super::extent::{self, Extent, Head, Heads};
+use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX};
 use super::slots::{self, SLOT_BYTES, Slot, Values};
 use super::value::{self, Assembler, Key, Value};
-use super::{Damage, LogEntry, PersistBatch, Recovered, Storage, StorageError};
+use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 use crate::types::GroupId;
 
 const GROUP: GroupId = GroupId(0);
-const FIRST_INDEX: u64 = 1;
-/// Where an empty log ends; the cluster is made up, too.
-const ROOT: End = End { index: 0, term: 0, crc: 0xAD10 };
+/// What a log begins after without a checkpoint; the cluster is made up, too.
+const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 0xAD10 };
 
 /// What goes wrong at an armed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +70,14 @@ impl FaultyDisk {
         Self { log: BTreeMap::new(), files, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
     }
 
-    /// Opens it, as a node that starts does; refuses what a node refuses.
+    /// Opens it, as a node that starts does; refuses what a node refuses. There is no checkpoint.
     pub fn open(self) -> Result<FaultyStorage, StorageError> {
-        let device = Device::open(self)?;
+        self.open_after(None)
+    }
+
+    /// Opens it beside a checkpoint that stands for `base`.
+    pub fn open_after(self, base: Option<LogBase>) -> Result<FaultyStorage, StorageError> {
+        let device = Device::open(self, base.unwrap_or(ROOT))?;
         Ok(FaultyStorage { durable: Durable::new(device, path())? })
     }
 
@@ -158,6 +163,14 @@ impl Storage for FaultyStorage {
         self.durable.write_watermark()
     }
 
+    fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        self.durable.base_at(index)
+    }
+
+    fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        self.durable.cut(through)
+    }
+
     fn replay(
         &mut self,
         first: u64,
@@ -179,7 +192,8 @@ struct Device {
     cache: BTreeMap<Key, Bytes>,
     /// What is written and not synced, in order.
     aside: Vec<Write>,
-    end: End,
+    base: LogBase,
+    extent: Extent,
     /// Where each small file stands.
     newest: [Newest; 2],
     steps: u64,
@@ -202,7 +216,7 @@ enum Write {
 }
 
 impl Device {
-    fn open(disk: FaultyDisk) -> Result<Self, StorageError> {
+    fn open(disk: FaultyDisk, base: LogBase) -> Result<Self, StorageError> {
         let find = |file, damage| {
             let newest = slots::newest(&disk.files[place(file)], magic(file));
             let (slot, sequence, values) = newest.ok_or_else(|| damaged(damage))?;
@@ -210,26 +224,19 @@ impl Device {
         };
         let newest = [find(SmallFile::Vote, Damage::Vote)?, find(SmallFile::Watermark, Damage::Watermark)?];
         let cache = disk.log.clone();
-        let mut device = Self { disk, cache, aside: Vec::new(), end: ROOT, newest, steps: 0, armed: None };
-        device.end = device.find_end()?;
+        let (aside, extent) = (Vec::new(), Extent::empty(base));
+        let mut device = Self { disk, cache, aside, base, extent, newest, steps: 0, armed: None };
+        device.extent = Extent::find(&mut device, base)?;
+        // A disk finds out when it is read; here that costs nothing.
+        device.read(base.index + 1, base, &mut |_| Ok(()))?;
         Ok(device)
-    }
-
-    /// Reads the whole log; the first parts of an entry whose last one is not there count as not written.
-    fn find_end(&self) -> Result<End, StorageError> {
-        let mut end = ROOT;
-        self.read(FIRST_INDEX, ROOT, &mut |entry, crc| {
-            end = End { index: entry.index, term: entry.term, crc };
-            Ok(())
-        })?;
-        Ok(end)
     }
 
     fn read(
         &self,
         first: u64,
-        before: End,
-        visit: &mut dyn FnMut(LogEntry, u32) -> Result<(), StorageError>,
+        before: LogBase,
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
         for (key, bytes) in self.cache.range(Key::first(first)..) {
@@ -239,7 +246,7 @@ impl Device {
             let bad = |source| damaged(Damage::Value { index: key.index, source });
             let value = Value::decode(bytes).map_err(bad)?;
             if let Some(entry) = assembler.take(&value).map_err(bad)? {
-                visit(entry, value.crc)?;
+                visit(entry)?;
             }
         }
         Ok(())
@@ -306,19 +313,21 @@ impl Device {
 }
 
 impl Media for Device {
-    fn first_index(&self) -> u64 {
-        FIRST_INDEX
+    fn base(&self) -> LogBase {
+        self.base
     }
 
-    fn end(&self) -> End {
-        self.end
+    fn end(&self) -> LogBase {
+        self.extent.end
     }
 
-    fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
-        let Some((key, bytes)) = self.cache.range(..Key::first(index)).next_back() else { return Ok(ROOT) };
-        let bad = |source| damaged(Damage::Value { index: key.index, source });
-        let value = Value::decode(bytes).map_err(bad)?;
-        Ok(End { index: key.index, term: value.term, crc: value.crc })
+    fn last_found(&self) -> u64 {
+        self.extent.last_found
+    }
+
+    fn end_before(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        let base = self.base;
+        extent::end_before(self, base, index)
     }
 
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
@@ -329,11 +338,12 @@ impl Media for Device {
         for key in behind.into_iter().rev() {
             self.write(Write::Remove(key))?;
         }
-        self.end = before;
+        (self.extent.end, self.extent.remains) = (before, false);
         let mut round_bytes = 0;
         for entry in entries {
             let mut values = Vec::new();
-            let crc = value::encode(GROUP, entry, self.end.crc, |key, value| values.push((key, value)));
+            let crc =
+                value::encode(GROUP, entry, self.extent.end.crc, |key, value| values.push((key, value)));
             for (key, value) in values {
                 if round_bytes + value.len() > ROUND_BYTES_MAX {
                     self.sync()?;
@@ -342,9 +352,27 @@ impl Media for Device {
                 round_bytes += value.len();
                 self.write(Write::Put(key, value.into()))?;
             }
-            self.end = End { index: entry.index, term: entry.term, crc };
+            self.extent.end = LogBase { index: entry.index, term: entry.term, crc };
         }
         self.sync()
+    }
+
+    fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        if through > self.base.index {
+            self.base = self.end_before(through + 1)?;
+        }
+        let keys = self.cache.range(..Key::first(through + 1)).map(|(key, _)| *key);
+        let mut keys: Vec<Key> = keys.take(ROUND_REMOVALS_MAX + 1).collect();
+        let done = keys.len() <= ROUND_REMOVALS_MAX;
+        keys.truncate(ROUND_REMOVALS_MAX);
+        if keys.is_empty() {
+            return Ok(done);
+        }
+        for key in keys {
+            self.write(Write::Remove(key))?;
+        }
+        self.sync()?;
+        Ok(done)
     }
 
     fn scan(
@@ -352,8 +380,8 @@ impl Media for Device {
         first: u64,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        let (before, last) = (self.end_before(first)?, self.end.index);
-        self.read(first, before, &mut |entry, _| if entry.index <= last { visit(entry) } else { Ok(()) })
+        let (before, last) = (self.end_before(first)?, self.extent.end.index);
+        self.read(first, before, &mut |entry| if entry.index <= last { visit(entry) } else { Ok(()) })
     }
 
     fn values(&self, file: SmallFile) -> Values {
@@ -371,6 +399,23 @@ impl Media for Device {
     }
 
     fn abandon(&mut self) {}
+}
+
+impl Heads for Device {
+    fn head_from(&mut self, key: Key) -> Result<Option<Head>, StorageError> {
+        head(self.cache.range(key..).next())
+    }
+
+    fn head_before(&mut self, key: Option<Key>) -> Result<Option<Head>, StorageError> {
+        head(match key {
+            Some(key) => self.cache.range(..key).next_back(),
+            None => self.cache.last_key_value(),
+        })
+    }
+
+    fn damaged(&self, damage: Damage) -> StorageError {
+        damaged(damage)
+    }
 }
 
 impl FaultyDisk {
@@ -399,6 +444,12 @@ impl Dice {
     }
 }
 
+fn head(found: Option<(&Key, &Bytes)>) -> Result<Option<Head>, StorageError> {
+    let Some((key, bytes)) = found else { return Ok(None) };
+    let bad = |source| damaged(Damage::Value { index: key.index, source });
+    Head::decode(GROUP, *key, bytes).map(Some).map_err(bad)
+}
+
 fn place(file: SmallFile) -> usize {
     match file {
         SmallFile::Vote => 0,
@@ -422,138 +473,4 @@ fn damaged(damage: Damage) -> StorageError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::storage::{EntryKind, StorageErrorKind, Vote};
-
-    fn entry(index: u64, term: u64) -> LogEntry {
-        let bytes = if index.is_multiple_of(3) { 100_000 } else { 100 };
-        LogEntry { index, term, kind: EntryKind::Normal, data: vec![index.to_le_bytes()[0]; bytes].into() }
-    }
-
-    fn batch(indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> PersistBatch {
-        let vote = (*indices.start() == 1).then_some(Vote { term, vote: 1 });
-        PersistBatch { vote, entries: indices.map(|index| entry(index, term)).collect(), commit }
-    }
-
-    fn replayed(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
-        let mut found = Vec::new();
-        let mut visit = |entry: LogEntry| {
-            assert_eq!(entry.data, self::entry(entry.index, entry.term).data);
-            found.push((entry.index, entry.term));
-            Ok(())
-        };
-        storage.replay(1, &mut visit).expect("it verifies");
-        found
-    }
-
-    /// Appends, takes back and appends again; returns what was acknowledged when the armed fault struck.
-    fn work(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
-        let mut acknowledged = Vec::new();
-        let steps = [batch(1..=4, 1, 0), batch(5..=8, 1, 4), batch(7..=9, 2, 6), batch(10..=10, 2, 9)];
-        for step in steps {
-            let first = step.entries.first().map_or(0, |entry| entry.index);
-            if storage.persist(&step).is_err() || storage.write_watermark().is_err() {
-                // What was to be overwritten may be gone: nobody was promised it any more.
-                acknowledged.retain(|(index, _)| *index < first);
-                break;
-            }
-            acknowledged.retain(|(index, _)| *index < first);
-            acknowledged.extend(step.entries.iter().map(|entry| (entry.index, entry.term)));
-        }
-        acknowledged
-    }
-
-    #[test]
-    fn a_power_cut_at_every_step_keeps_what_was_acknowledged() {
-        let mut whole = FaultyDisk::new(0).open().expect("empty");
-        work(&mut whole);
-        let steps = whole.steps();
-        assert!(steps > 20, "{steps}");
-        for seed in 0..20 {
-            for step in 0..steps {
-                let mut storage = FaultyDisk::new(seed).open().expect("empty");
-                storage.arm(step, Fault::PowerCut);
-                let acknowledged = work(&mut storage);
-                assert!(matches!(storage.write_watermark(), Err(StorageError::FailedBefore { .. })));
-                let mut again = storage.crash().open().expect("nothing acknowledged is missing");
-                let found = replayed(&mut again);
-                assert_eq!(found.get(..acknowledged.len()), Some(&acknowledged[..]), "step {step}");
-                assert_eq!(again.recovered().last_index, found.len() as u64);
-                assert!(again.recovered().commit <= again.recovered().last_index);
-            }
-        }
-    }
-
-    #[test]
-    fn a_device_that_lies_loses_what_was_acknowledged() {
-        let mut missing = 0;
-        for seed in 0..100 {
-            let mut disk = FaultyDisk::new(seed);
-            disk.lie_about_syncs();
-            let mut storage = disk.open().expect("empty");
-            let acknowledged = work(&mut storage);
-            missing += match storage.crash().open() {
-                Ok(mut storage) => usize::from(!replayed(&mut storage).starts_with(&acknowledged)),
-                Err(error) => usize::from(error.kind() == StorageErrorKind::Damaged),
-            };
-        }
-        assert!(missing > 50, "{missing}");
-    }
-
-    #[test]
-    fn what_a_process_wrote_outlives_it() {
-        let mut storage = FaultyDisk::new(1).open().expect("empty");
-        let acknowledged = work(&mut storage);
-        storage.arm(3, Fault::Failure);
-        let more = batch(11..=20, 3, 10);
-        assert!(storage.persist(&more).is_err());
-        let mut again = storage.kill().open().expect("whole");
-        assert!(replayed(&mut again).starts_with(&acknowledged));
-        assert_eq!(again.recovered().vote, Vote { term: 1, vote: 1 });
-    }
-
-    #[test]
-    fn damage_is_found() {
-        let disk = |spoil: &dyn Fn(&mut FaultyDisk)| {
-            let mut storage = FaultyDisk::new(3).open().expect("empty");
-            work(&mut storage);
-            let mut disk = storage.crash();
-            spoil(&mut disk);
-            disk.open().map(drop)
-        };
-        assert!(disk(&|_| {}).is_ok());
-        for nth in 0..12 {
-            let found = disk(&|disk| assert!(disk.flip_bit(nth)));
-            assert!(matches!(found, Err(StorageError::Damaged { .. })), "{nth}: {found:?}");
-        }
-        let short = disk(&|disk| disk.lose_from(9));
-        assert!(matches!(short, Err(StorageError::ShortLog { last: 8, durable: 10, .. })), "{short:?}");
-        let hole = disk(&|disk| disk.lose_entry(5));
-        assert!(matches!(hole, Err(StorageError::Damaged { damage: Damage::Hole { index: 5 }, .. })));
-        let vote = disk(&FaultyDisk::spoil_vote);
-        assert!(matches!(vote, Err(StorageError::Damaged { damage: Damage::Vote, .. })));
-    }
-
-    #[test]
-    fn a_full_device_says_so() {
-        let mut storage = FaultyDisk::new(1).open().expect("empty");
-        storage.set_free_bytes(7);
-        assert_eq!(storage.free_bytes().expect("a number"), 7);
-        storage.arm(0, Fault::Full);
-        assert!(matches!(storage.persist(&batch(1..=1, 1, 0)), Err(StorageError::DiskFull { .. })));
-    }
-
-    #[test]
-    fn the_same_seed_leaves_the_same() {
-        let left = |seed| {
-            let mut storage = FaultyDisk::new(seed).open().expect("empty");
-            storage.arm(16, Fault::PowerCut);
-            work(&mut storage);
-            let disk = storage.crash();
-            (disk.log, disk.files)
-        };
-        assert_eq!(left(5), left(5));
-        assert!((0..20).any(|seed| left(seed) != left(5)));
-    }
-}
+mod tests;

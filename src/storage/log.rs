@@ -17,10 +17,17 @@
 //! - It gives no sign at others: values are gone, and nothing says so. Hence the checksums, the chain, and the
 //!   watermark, which is somebody else's business.
 //!
+//! # Its beginning
+//!
+//! A log begins after its **base**: the entry that a checkpoint stands for, or the root of the chain. [`Log::cut`]
+//! removes what lies before, the first value first, a round at a time. A crash in between leaves values before the
+//! base of which nothing is expected, not even that they follow each other.
+//!
 //! # What is checked when
 //!
-//! [`Log::open`] reads the first and the last value. [`Log::scan`] reads all, once, and checks each: a start scans
-//! before it writes. Reading everything twice would double the time of a start and find nothing more.
+//! [`Log::open`] reads the values at both ends and at the [base](super::extent). [`Log::scan`] reads all behind the
+//! base, once, and checks each: a start scans before it writes. Reading everything twice would double the time of a
+//! start and find nothing more.
 
 use std::fs::{self, File};
 use std::ops::Bound;
@@ -30,13 +37,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use sled::IVec;
 
-use super::durable::End;
-use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value, ValueError};
-use super::{Damage, LogEntry, StorageError, StorageErrorKind, sync};
+use super::extent::{self, Extent, Head, Heads};
+use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value};
+use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind, sync};
 use crate::types::GroupId;
 
 /// Most bytes that are written and not synced.
 pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
+/// Most values that are removed and not synced: removing one makes sled rewrite some of its neighbours, and counts
+/// as much as writing one.
+pub(super) const ROUND_REMOVALS_MAX: usize = ROUND_BYTES_MAX / VALUE_BYTES_MAX;
 /// sled's unit of writing and of reuse.
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache: what was written is hardly ever read again.
@@ -45,8 +55,6 @@ const CACHE_BYTES: u64 = 16 << 20;
 const REOPEN_BYTES: usize = 64 << 20;
 /// There is one group for now.
 const GROUP: GroupId = GroupId(0);
-/// The log is never cut at its beginning for now.
-pub(super) const FIRST_INDEX: u64 = 1;
 
 /// An open log.
 pub(super) struct Log {
@@ -58,19 +66,19 @@ pub(super) struct Log {
     path: PathBuf,
     /// The data directory, for messages.
     directory: PathBuf,
-    root: u32,
-    end: End,
-    /// Behind the end lie the first parts of an entry that was never completed.
-    remains: bool,
+    /// Nothing before its successor is needed.
+    base: LogBase,
+    extent: Extent,
 }
 
 impl Log {
-    /// Makes an empty log in the new folder `path`; all of it is durable but the folder's own name.
-    pub(super) fn create(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
+    /// Makes an empty log that begins after `base`, in the new folder `path`; all of it is durable but the folder's
+    /// own name.
+    pub(super) fn create(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
         fs::create_dir(path).map_err(|error| StorageError::io("create", path, error))?;
         let file = path.join("db");
         File::create_new(&file).map_err(|error| StorageError::io("create", &file, error))?;
-        let mut log = Self::open(directory, path, cluster_id)?;
+        let mut log = Self::open(directory, path, base)?;
         log.call(Access::Write, |db| db.flush().map(drop))?;
         for name in ["db", "conf"] {
             let path = path.join(name);
@@ -82,20 +90,20 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens a log and finds its end.
-    pub(super) fn open(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
-        let mut log = Self::open_unread(directory, path, cluster_id)?;
+    /// Opens a log that begins after `base`, and finds its end.
+    pub(super) fn open(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
+        let mut log = Self::open_unread(directory, path, base)?;
         log.no_blobs()?;
-        log.find_end()?;
+        log.extent = Extent::find(&mut log, base)?;
         Ok(log)
     }
 
-    /// Reads a log of which nothing is sure: hands the entries that verify to `visit`, from the first one on, and
-    /// returns what was in the way of the next one, if it is not that there is none.
+    /// Reads a log of which nothing is sure: hands the entries that verify to `visit`, from the first one after
+    /// `base` on, and returns what was in the way of the next one, if it is not that there is none.
     pub(super) fn salvage(
         directory: &Path,
         path: &Path,
-        cluster_id: [u8; 16],
+        base: LogBase,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<Option<StorageError>, StorageError> {
         let damage_alone = |outcome: Result<(), StorageError>| match outcome {
@@ -103,20 +111,21 @@ impl Log {
             Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(Some(error)),
             Err(error) => Err(error),
         };
-        let mut log = match Self::open_unread(directory, path, cluster_id) {
+        let mut log = match Self::open_unread(directory, path, base) {
             Ok(log) => log,
             Err(error) => return damage_alone(Err(error)),
         };
-        let end = damage_alone(log.find_end())?;
+        let found = Extent::find(&mut log, base).map(|extent| log.extent = extent);
+        let end = damage_alone(found)?;
         if end.is_some() {
             // The end is not to be found from behind: read until something is in the way.
-            log.end.index = u64::MAX - 1;
+            log.extent.end.index = u64::MAX - 1;
         }
         let blobs = damage_alone(log.no_blobs())?;
-        Ok(damage_alone(log.scan(FIRST_INDEX, visit))?.or(end).or(blobs))
+        Ok(damage_alone(log.scan(base.index + 1, visit))?.or(end).or(blobs))
     }
 
-    fn open_unread(directory: &Path, path: &Path, cluster_id: [u8; 16]) -> Result<Self, StorageError> {
+    fn open_unread(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
         let database = path.join("db");
         let file = match File::options().read(true).write(true).open(&database) {
             Ok(file) => file,
@@ -129,32 +138,49 @@ impl Log {
         let db = open_sled(directory, path, &file)?;
         // A process that ended between a write and its sync left entries that are not durable yet.
         sync::file(&file, &database)?;
-        let root = value::chain_root(cluster_id);
         let (path, directory) = (path.to_owned(), directory.to_owned());
-        let end = End { index: 0, term: 0, crc: root };
-        Ok(Self { db: Some(db), file, path, directory, root, end, remains: false })
+        Ok(Self { db: Some(db), file, path, directory, base, extent: Extent::empty(base) })
+    }
+
+    /// What it begins after: what it was opened with, or the newest place at which it was cut if that is later.
+    pub(super) fn base(&self) -> LogBase {
+        self.base
     }
 
     /// Where it ends.
-    pub(super) fn end(&self) -> End {
-        self.end
+    pub(super) fn end(&self) -> LogBase {
+        self.extent.end
+    }
+
+    /// Index of the last entry that was there when it was opened; below the base if the checkpoint was ahead of it.
+    /// Then everything up to the base has to be cut before anything is appended.
+    pub(super) fn last_found(&self) -> u64 {
+        self.extent.last_found
+    }
+
+    /// Where it would end if everything from `index` on were gone.
+    pub(super) fn end_before(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        let base = self.base;
+        extent::end_before(self, base, index)
     }
 
     /// Adds entries, which follow each other. Those that stand from the first one's index on are removed. All of it
     /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log.
     pub(super) fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         let Some(first) = entries.first() else { return Ok(()) };
-        debug_assert!(first.index <= self.end.index + 1, "entry {} leaves a gap", first.index);
+        let end = self.extent.end;
+        debug_assert!(first.index > self.base.index, "entry {} is below the base", first.index);
+        debug_assert!(first.index <= end.index + 1, "entry {} leaves a gap", first.index);
         let mut round = Round::default();
-        if first.index <= self.end.index || self.remains {
+        if first.index <= end.index || self.extent.remains {
             let before = self.end_before(first.index)?;
             self.remove_from(first.index, &mut round)?;
-            (self.end, self.remains) = (before, false);
+            (self.extent.end, self.extent.remains) = (before, false);
         }
         for entry in entries {
-            debug_assert_eq!(entry.index, self.end.index + 1, "entries follow each other");
+            debug_assert_eq!(entry.index, self.end().index + 1, "entries follow each other");
             let mut values = Vec::with_capacity(1);
-            let crc = value::encode(GROUP, entry, self.end.crc, |key, value| values.push((key, value)));
+            let crc = value::encode(GROUP, entry, self.end().crc, |key, value| values.push((key, value)));
             for (key, value) in values {
                 if round.bytes + value.len() > ROUND_BYTES_MAX {
                     self.commit(std::mem::take(&mut round))?;
@@ -162,9 +188,28 @@ impl Log {
                 round.bytes += value.len();
                 round.batch.insert(&key.encode(), value);
             }
-            self.end = End { index: entry.index, term: entry.term, crc };
+            self.extent.end = LogBase { index: entry.index, term: entry.term, crc };
         }
         self.commit(round)
+    }
+
+    /// Removes entries from the beginning, up to `through` and with it; one round of values at most. Returns whether
+    /// they are all gone. What is gone is gone durably; a crash may bring back some of the last round.
+    pub(super) fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        if through > self.base.index {
+            self.base = self.end_before(through + 1)?;
+        }
+        let to = Key::first(through + 1).encode();
+        let keys: Vec<IVec> = self.call(Access::Read, |db| {
+            db.range::<&[u8], _>(..&to[..]).keys().take(ROUND_REMOVALS_MAX + 1).collect()
+        })?;
+        let mut round = Round::default();
+        for key in keys.iter().take(ROUND_REMOVALS_MAX) {
+            round.bytes += VALUE_BYTES_MAX;
+            round.batch.remove(key);
+        }
+        self.commit(round)?;
+        Ok(keys.len() <= ROUND_REMOVALS_MAX)
     }
 
     /// Hands the entries from `first` on to `visit`, checking each value and that it continues the one before.
@@ -173,7 +218,7 @@ impl Log {
         first: u64,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        if first > self.end.index {
+        if first > self.end().index {
             return Ok(());
         }
         let before = self.end_before(first)?;
@@ -225,7 +270,7 @@ impl Log {
         if let Some(entry) = assembler.take(&value).map_err(bad)? {
             visit(entry)?;
         }
-        Ok(assembler.next().index > self.end.index)
+        Ok(assembler.next().index > self.end().index)
     }
 
     /// Closes sled and opens it again, which empties its cache.
@@ -246,43 +291,12 @@ impl Log {
         }
     }
 
-    fn find_end(&mut self) -> Result<(), StorageError> {
-        let Some(first) = self.call(Access::Read, |db| db.first())? else { return Ok(()) };
-        let first = self.checked(first)?.0;
-        if first != Key::first(FIRST_INDEX) {
-            return Err(self.damaged(Damage::Hole { index: FIRST_INDEX }));
-        }
-        let Some(last) = self.call(Access::Read, |db| db.last())? else { return Ok(()) };
-        let (key, end) = self.checked(last)?;
-        self.remains = end.is_none();
-        self.end = match end {
-            Some(end) => end,
-            None => self.end_before(key.index)?,
-        };
-        Ok(())
-    }
-
-    /// Where the log would end if it were cut before `index`.
-    pub(super) fn end_before(&mut self, index: u64) -> Result<End, StorageError> {
-        if index <= FIRST_INDEX {
-            return Ok(End { index: 0, term: 0, crc: self.root });
-        }
-        let from = Key::first(index).encode();
-        let found = self.call(Access::Read, |db| db.range(..from).next_back().transpose())?;
-        let hole = || self.damaged(Damage::Hole { index: index - 1 });
-        let (key, end) = self.checked(found.ok_or_else(hole)?)?;
-        end.filter(|_| key.index == index - 1).ok_or_else(hole)
-    }
-
-    /// A value, checked by itself; the end that it makes if it is the last part of its entry.
-    fn checked(&self, (key, bytes): (IVec, IVec)) -> Result<(Key, Option<End>), StorageError> {
+    /// A value, checked by itself.
+    fn head(&self, found: Option<(IVec, IVec)>) -> Result<Option<Head>, StorageError> {
+        let Some((key, bytes)) = found else { return Ok(None) };
         let key = self.key(&key)?;
         let bad = |source| self.damaged(Damage::Value { index: key.index, source });
-        let value = Value::decode(&bytes).map_err(bad)?;
-        if value.key != key || value.group != GROUP {
-            return Err(bad(ValueError::Place));
-        }
-        Ok((key, value.last.then_some(End { index: key.index, term: value.term, crc: value.crc })))
+        Head::decode(GROUP, key, &bytes).map(Some).map_err(bad)
     }
 
     fn key(&self, bytes: &[u8]) -> Result<Key, StorageError> {
@@ -294,7 +308,6 @@ impl Log {
         let from = Key::first(index).encode();
         let mut last = self.call(Access::Read, |db| db.last())?;
         while let Some((key, _)) = last.filter(|(key, _)| key.as_ref() >= &from[..]) {
-            // Removing a value rewrites some of its neighbours: it counts as much as writing one.
             if round.bytes + VALUE_BYTES_MAX > ROUND_BYTES_MAX {
                 self.commit(std::mem::take(round))?;
             }
@@ -343,6 +356,22 @@ impl Log {
         let path = self.path.join("blobs");
         let mut blobs = fs::read_dir(&path).map_err(|error| StorageError::io("read", &path, error))?;
         if blobs.next().is_some() { Err(self.damaged(Damage::Blobs)) } else { Ok(()) }
+    }
+}
+
+impl Heads for Log {
+    fn head_from(&mut self, key: Key) -> Result<Option<Head>, StorageError> {
+        let key = key.encode();
+        let found = self.call(Access::Read, |db| db.range(key..).next().transpose())?;
+        self.head(found)
+    }
+
+    fn head_before(&mut self, key: Option<Key>) -> Result<Option<Head>, StorageError> {
+        let found = self.call(Access::Read, |db| match key.map(Key::encode) {
+            Some(key) => db.range(..key).next_back().transpose(),
+            None => db.last(),
+        })?;
+        self.head(found)
     }
 
     fn damaged(&self, damage: Damage) -> StorageError {

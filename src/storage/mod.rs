@@ -4,12 +4,14 @@
 //! and [`faulty`], its twin in memory, which forgets what was not synced, tears, flips bits, fails and fills up.
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// Records of live jobs in memory.
 pub mod bodies;
 pub use bodies::{MemoryBodies, StoredRecord};
 mod directory;
 mod durable;
+mod extent;
 mod identity;
 mod lock;
 mod log;
@@ -53,6 +55,25 @@ pub struct LogEntry {
     pub data: Bytes,
 }
 
+/// What a log begins after: an entry, named by all that the next one needs to continue it. A checkpoint keeps the
+/// one that it stands for, so that the log can be cut up to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogBase {
+    /// Index of the entry; 0 before the first one.
+    pub index: u64,
+    /// Its term; 0 before the first one.
+    pub term: u64,
+    /// Checksum of its last [value](value); before the first one the [root of the chain](value::chain_root).
+    pub crc: u32,
+}
+
+impl LogBase {
+    /// That of a log which begins with entry 1, in the cluster that the data belongs to.
+    pub fn root(cluster_id: [u8; 16]) -> Self {
+        Self { index: 0, term: 0, crc: value::chain_root(cluster_id) }
+    }
+}
+
 /// Term and vote: must be durable before the message or the entry that depends on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vote {
@@ -79,13 +100,14 @@ pub struct PersistBatch {
 pub struct Recovered {
     /// Term and vote.
     pub vote: Vote,
-    /// A lower bound of what is committed: at most `last_index`.
+    /// A lower bound of what is committed: at least where the checkpoint stands, at most `last_index`.
     pub commit: u64,
-    /// First index of the log; 1 until a prefix was cut.
+    /// Where [`Storage::replay`] begins: behind the checkpoint; 1 without one. Entries before it may still be on the
+    /// disk; nobody needs them.
     pub first_index: u64,
-    /// Last index of the log; 0 when it is empty.
+    /// Index of the last entry. If the log is empty, that of the checkpoint; 0 without one.
     pub last_index: u64,
-    /// Term of the last entry; 0 when the log is empty.
+    /// Term of the last entry. If the log is empty, that of the checkpoint; 0 without one.
     pub last_term: u64,
 }
 
@@ -98,8 +120,19 @@ pub trait Storage {
     /// every 100 ms while there is something new, and at a clean stop.
     fn write_watermark(&mut self) -> Result<(), StorageError>;
 
+    /// The entry at `index`, as a checkpoint that stands for it keeps it. It is in the log, or is what the log begins
+    /// after.
+    fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError>;
+
+    /// Removes entries from the beginning of the log, up to `through` and with it; a bounded number (one synced round
+    /// of at most 1 MiB) in one call. Returns whether they are all gone.
+    ///
+    /// The caller promises that a durable checkpoint stands at `through` or later, and opens with the newest one.
+    /// `through` is not past the end of the log.
+    fn cut(&mut self, through: u64) -> Result<bool, StorageError>;
+
     /// Hands the entries from `first` to the end to `visit`, in order, verifying each. Streams: memory stays
-    /// bounded however long the log is.
+    /// bounded however long the log is. `first` is behind what the log begins after.
     fn replay(
         &mut self,
         first: u64,

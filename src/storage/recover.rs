@@ -2,7 +2,7 @@
 //!
 //! [`Salvage::examine`] says what would be kept and what is lost, and changes no entry. [`Salvage::accept`] does it:
 //!
-//! 1. The entries that verify, from the first one on, are copied into a new log beside the old one. At its end comes
+//! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside the old one. At its end comes
 //!    an entry that says that there was a loss: ids, fences and sessions that the lost entries may have given out
 //!    must not come again ([`Command::SkipIds`]).
 //! 2. `recovering` marks the directory: from here on a node refuses it.
@@ -22,7 +22,7 @@ use super::directory::Directory;
 use super::identity::Identity;
 use super::log::Log;
 use super::slots::Values;
-use super::{Damage, EntryKind, LogEntry, StorageError};
+use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
 use crate::engine::{Command, EntryBuilder};
 use crate::types::Millis;
 
@@ -34,6 +34,7 @@ const COPY_BYTES: usize = 512 << 10;
 pub struct Salvage {
     directory: Directory,
     identity: Identity,
+    base: LogBase,
     kept: u64,
     watermark: Option<Values>,
     obstacle: Option<StorageError>,
@@ -43,22 +44,30 @@ pub struct Salvage {
 
 impl Salvage {
     /// Reads all of a directory that a node refuses. One that was never founded, or whose identity is damaged, has
-    /// nothing that could be recovered.
+    /// nothing that could be recovered. There is no checkpoint.
     pub fn examine(path: &Path) -> Result<Self, StorageError> {
+        Self::examine_after(path, None)
+    }
+
+    /// Reads all of a directory in which the newest checkpoint stands for `base`: whatever happened to the log, what
+    /// the checkpoint holds is kept.
+    pub fn examine_after(path: &Path, base: Option<LogBase>) -> Result<Self, StorageError> {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
         let watermark = directory.watermark()?.map(|slots| slots.values());
         let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.is_recovering();
+        let base = base.unwrap_or(LogBase::root(identity.cluster_id));
+        let kept = base.index;
         let mut salvage =
-            Self { directory, identity, kept: 0, watermark, obstacle: None, vote_is_bad, unfinished };
+            Self { directory, identity, base, kept, watermark, obstacle: None, vote_is_bad, unfinished };
         if !unfinished {
             salvage.read()?;
         }
         Ok(salvage)
     }
 
-    /// Index of the last entry that would be kept; 0 if none.
+    /// Index of the last entry that would be kept, in the log or in the checkpoint; 0 if none.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -94,7 +103,7 @@ impl Salvage {
             self.directory.begin_recovering()?;
         }
         self.directory.swap_logs()?;
-        let log = self.directory.log(&self.identity)?;
+        let log = self.directory.log(self.base)?;
         let end = log.end();
         drop(log);
         let commit = self.directory.watermark()?.map_or(0, |slots| slots.values()[1]);
@@ -108,7 +117,10 @@ impl Salvage {
 
     fn read(&mut self) -> Result<(), StorageError> {
         (self.kept, self.obstacle) = self.verified()?;
-        if self.kept == 0 && self.obstacle.is_some() && set_summaries_aside(&self.directory.log_path())? {
+        if self.kept == self.base.index
+            && self.obstacle.is_some()
+            && set_summaries_aside(&self.directory.log_path())?
+        {
             (self.kept, self.obstacle) = self.verified()?;
         }
         Ok(())
@@ -116,16 +128,16 @@ impl Salvage {
 
     /// Up to where the log verifies, and what is there instead of the next entry.
     fn verified(&self) -> Result<(u64, Option<StorageError>), StorageError> {
-        let mut kept = 0;
+        let mut kept = self.base.index;
         let obstacle = self.salvage(&mut |entry| {
             kept = entry.index;
             Ok(())
         })?;
         if let Some([durable, _, crc]) = self.watermark
-            && (1..=kept).contains(&durable)
+            && (self.base.index.max(1)..=kept).contains(&durable)
             && obstacle.is_none()
         {
-            let end = self.directory.log(&self.identity)?.end_before(durable + 1)?;
+            let end = self.directory.log(self.base)?.end_before(durable + 1)?;
             let damage = Damage::Replaced { index: durable };
             let replaced = StorageError::Damaged { path: self.directory.path().to_owned(), damage };
             return Ok((kept, (u64::from(end.crc) != crc).then_some(replaced)));
@@ -137,13 +149,13 @@ impl Salvage {
         &self,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<Option<StorageError>, StorageError> {
-        Log::salvage(self.directory.path(), &self.directory.log_path(), self.identity.cluster_id, visit)
+        Log::salvage(self.directory.path(), &self.directory.log_path(), self.base, visit)
     }
 
     /// Step 1.
     fn copy(&self) -> Result<(), StorageError> {
         let mut copy =
-            Copy { log: self.directory.create_new_log(&self.identity)?, gathered: Vec::new(), bytes: 0 };
+            Copy { log: self.directory.create_new_log(self.base)?, gathered: Vec::new(), bytes: 0 };
         let mut failed = None;
         self.salvage(&mut |entry| {
             if failed.is_none() && entry.index <= self.kept {
