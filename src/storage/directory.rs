@@ -221,7 +221,7 @@ impl Directory {
 }
 
 /// Makes a directory and those above it that are missing, each of them durable in the one above.
-fn create_durably(path: &Path) -> Result<(), StorageError> {
+pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
     if path.is_dir() {
         return Ok(());
     }

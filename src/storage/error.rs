@@ -3,10 +3,15 @@
 //! The text of an error is all that somebody sees at three in the morning: it says what is wrong, where, and what
 //! to do. [`StorageError::kind`] sorts the errors for those who only need to know which kind of help to call.
 
+use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::chunks::{self, ChunkSummary, TopicSummary};
 use super::value::ValueError;
+
+/// The text of an error names no more topics of a chunk than these.
+const TOPICS_TOLD_MAX: usize = 8;
 
 /// What the operator has to do about a [`StorageError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +82,7 @@ pub enum StorageError {
         path.display()
     )]
     NewerFormat {
-        /// The data directory.
+        /// The data directory, or a file in it.
         path: PathBuf,
         /// Its format.
         found: u32,
@@ -185,6 +190,94 @@ pub enum Damage {
     /// Somebody began to recover and did not get to the end.
     #[error("`adjourn recover` was begun and not finished")]
     RecoverUnfinished,
+    /// A chunk is not as it was written.
+    #[error("{name} {damage}. {}", jobs_in(summary), name = chunks::chunk_name(summary.number))]
+    Chunk {
+        /// What was written.
+        summary: Box<ChunkSummary>,
+        /// What was found.
+        damage: FileDamage,
+    },
+    /// A page file is not as it was written.
+    #[error("{name} {damage}. It tells the state of every job that is due soon", name = chunks::pages_name(*number))]
+    Pages {
+        /// The file's number.
+        number: u32,
+        /// What was found.
+        damage: FileDamage,
+    },
+    /// The manifest is not as it was written.
+    #[error("{name} {0}. It lists the files of the checkpoint", name = chunks::MANIFEST)]
+    Manifest(FileDamage),
+}
+
+/// In what way a file of a checkpoint is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileDamage {
+    /// There is none of this name.
+    #[error("is missing")]
+    Missing,
+    /// Its end is not there.
+    #[error("is cut short: it has {found} bytes of {expected}")]
+    Short {
+        /// Its length in bytes.
+        found: u64,
+        /// What it should be.
+        expected: u64,
+    },
+    /// It is whole, and not the one that was written.
+    #[error("is another file than the one that was written under this name")]
+    Other,
+    /// A part of it is not as it was written.
+    #[error("is damaged: its {part} at byte {at} is not what was written")]
+    Bytes {
+        /// Which part.
+        part: FilePart,
+        /// Where the part begins.
+        at: u64,
+    },
+    /// Each part is as it should be; together they are not what was written.
+    #[error("is damaged: its hash is not that of what was written")]
+    Hash,
+    /// Something else points to a row that it does not have.
+    #[error("has no row {row}, and a job should be there")]
+    NoRow {
+        /// Which.
+        row: u32,
+    },
+}
+
+/// A part of a file of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePart {
+    /// Its beginning.
+    Header,
+    /// Rows or entries.
+    Block,
+    /// Where the blocks are.
+    Directory,
+    /// Which job is in which row.
+    Index,
+    /// What is in it, by topic.
+    Summary,
+    /// What the manifest says.
+    Payload,
+    /// Its end.
+    Footer,
+}
+
+impl fmt::Display for FilePart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Header => "header",
+            Self::Block => "block",
+            Self::Directory => "directory",
+            Self::Index => "index",
+            Self::Summary => "summary",
+            Self::Payload => "payload",
+            Self::Footer => "footer",
+        })
+    }
 }
 
 impl StorageError {
@@ -221,9 +314,14 @@ impl Damage {
     fn advice(&self, path: &Path) -> String {
         let path = path.display();
         match self {
-            Self::IdentityMissing | Self::Identity => "Restore the directory from a backup".to_owned(),
+            Self::IdentityMissing | Self::Identity | Self::Pages { .. } | Self::Manifest(_) => "Restore the directory from a backup".to_owned(),
             Self::Value { source: ValueError::Version(_), .. } => "Use a newer binary".to_owned(),
             Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
+            Self::Chunk { .. } => {
+                "Put this file back from a backup: it never changes after it was written. Or restore the directory \
+                 from a backup"
+                    .to_owned()
+            }
             _ => format!(
                 "Restore the directory from a backup; or `adjourn recover --data {path}` says what could be kept"
             ),
@@ -238,6 +336,20 @@ fn what_sled_says(error: &sled::Error) -> String {
         sled::Error::Corruption { .. } => "sled finds damage".to_owned(),
         other => other.to_string(),
     }
+}
+
+/// Which jobs are lost without a chunk, as far as its summary tells: some of them may be done.
+fn jobs_in(summary: &ChunkSummary) -> String {
+    let mut text = format!("It holds up to {} jobs", summary.rows);
+    for (nth, TopicSummary { topic, rows, first_at, last_at }) in summary.topics.iter().enumerate() {
+        if nth == TOPICS_TOLD_MAX {
+            _ = write!(text, "; and {} more topics", summary.topics.len() - nth);
+            break;
+        }
+        let before = if nth == 0 { ": " } else { "; " };
+        _ = write!(text, "{before}{rows} of topic {topic}, due from {first_at} to {last_at}");
+    }
+    text + " (ms since 1970)"
 }
 
 fn holder(pid: Option<u32>) -> String {

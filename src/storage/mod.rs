@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Records of live jobs in memory.
 pub mod bodies;
 pub use bodies::{MemoryBodies, StoredRecord};
+pub mod chunks;
 mod directory;
 mod durable;
 mod extent;
@@ -22,11 +23,12 @@ pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
 pub mod faulty;
+pub mod folder;
 pub mod recover;
 pub mod value;
 
 pub use disk::{DiskStorage, OpenOptions};
-pub use error::{Damage, StorageError, StorageErrorKind};
+pub use error::{Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use recover::Salvage;
 

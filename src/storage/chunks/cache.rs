@@ -1,0 +1,63 @@
+//! Blocks that were read lately, of all chunks of one folder.
+
+use bytes::Bytes;
+
+/// Blocks that were read lately. Each has one place where it may be: a newer one takes it.
+///
+/// Holds at most the bytes that its size allows: a block that is longer than usual, for the sake of one long row, is
+/// not kept.
+#[derive(Debug)]
+pub struct BlockCache {
+    entries: Vec<Option<Entry>>,
+}
+
+/// Longest block that is kept, in bytes.
+const BLOCK_BYTES_MAX: usize = 64 << 10;
+
+#[derive(Clone, Debug)]
+struct Entry {
+    chunk: u32,
+    block: u32,
+    bytes: Bytes,
+}
+
+impl BlockCache {
+    /// Keeps up to `blocks` blocks, at least one, of 16 KiB each as a rule and 64 KiB at most.
+    pub fn new(blocks: usize) -> Self {
+        Self { entries: vec![None; blocks.max(1)] }
+    }
+
+    /// Forgets the blocks of a chunk; to be called when its file is removed.
+    pub fn forget(&mut self, chunk: u32) {
+        for entry in &mut self.entries {
+            entry.take_if(|entry| entry.chunk == chunk);
+        }
+    }
+
+    pub(super) fn find(&self, chunk: u32, block: u32) -> Option<&Bytes> {
+        let entry = self.entries.get(self.place(chunk, block))?.as_ref()?;
+        (entry.chunk == chunk && entry.block == block).then_some(&entry.bytes)
+    }
+
+    pub(super) fn keep(&mut self, chunk: u32, block: u32, bytes: &Bytes) {
+        let place = self.place(chunk, block);
+        if bytes.len() <= BLOCK_BYTES_MAX
+            && let Some(entry) = self.entries.get_mut(place)
+        {
+            *entry = Some(Entry { chunk, block, bytes: bytes.clone() });
+        }
+    }
+
+    /// Neighbours lie apart, and the first blocks of different chunks, too. The multiplier is that of Knuth, "The Art
+    /// of Computer Programming", volume 3, 6.4.
+    fn place(&self, chunk: u32, block: u32) -> usize {
+        let mixed = chunk.wrapping_mul(0x9E37_79B1).rotate_left(7).wrapping_add(block);
+        mixed as usize % self.entries.len()
+    }
+}
+
+impl Default for BlockCache {
+    fn default() -> Self {
+        Self::new(64)
+    }
+}

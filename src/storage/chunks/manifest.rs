@@ -1,0 +1,161 @@
+//! The manifest: which files a checkpoint has, and everything else that is state.
+//!
+//! ```text
+//!  header | length | crc | payload... | crc |
+//!         | u64    | u32 |            | u32 |
+//! ```
+//!
+//! Little-endian. The header's number is 0. `length` is the payload's; the file ends 4 bytes after it. The first `crc`
+//! is the CRC32C of the header and the length, the second one that of the payload. The payload is bincode 1.3 with
+//! varint integers.
+
+use std::path::Path;
+
+use bincode::Options;
+use serde::{Deserialize, Serialize};
+
+use super::super::folder::{Folder, FolderFile as _};
+use super::super::{Damage, FileDamage, FilePart, StorageError};
+use super::bits::Bits;
+use super::fields::{Fields, HEADER_BYTES, HEADER_END, Header, HeaderError, newer, seal, sealed};
+use super::layout::ChunkSummary;
+use super::output::Output;
+use super::pages::PagesSummary;
+use super::{MANIFEST, Numbered};
+
+/// The version of manifests that this code writes, and the newest that it reads.
+const VERSION: u32 = 1;
+const HEADER: Header = Header { magic: *b"ADJMANIF", version: VERSION, number: 0 };
+/// Bytes before the payload: header, length and their checksum.
+const FRAME_BYTES: usize = HEADER_BYTES + 12;
+const CRC_BYTES: usize = 4;
+
+/// A checkpoint: the state as it was after the entry at `index`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Whose state it is.
+    pub group: u8,
+    /// Number of the checkpoint, from 1.
+    pub checkpoint: u64,
+    /// The last entry that is in it.
+    pub index: u64,
+    /// Its term.
+    pub term: u64,
+    /// The checksum that the next value of the log continues.
+    pub log_crc: u32,
+    /// Members that vote.
+    pub voters: Vec<u64>,
+    /// Members that do not.
+    pub learners: Vec<u64>,
+    /// The number that the next chunk gets: higher than that of any chunk before.
+    pub next_chunk: u32,
+    /// The hash of the state.
+    pub state_hash: u128,
+    /// How many jobs there are.
+    pub jobs: u64,
+    /// Topics, sessions and the rest of the state; opaque here.
+    #[serde(with = "serde_bytes")]
+    pub image: Vec<u8>,
+    /// In rising order of their numbers.
+    pub chunks: Vec<ManifestChunk>,
+    /// The page file; none if no job is near.
+    pub pages: Option<PagesSummary>,
+}
+
+/// A chunk of a checkpoint, and what it still counts for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestChunk {
+    /// What it must be.
+    pub summary: ChunkSummary,
+    /// Rows that are needed: by a far job, or as the record of a near one.
+    pub live: Bits,
+    /// Rows that are far jobs. Each of them is live.
+    pub far: Bits,
+}
+
+impl Manifest {
+    /// Reads the manifest; `None` if there is none: there never was a checkpoint.
+    pub fn read<F: Folder>(folder: &F) -> Result<Option<Self>, StorageError> {
+        let Some(file) = folder.open(MANIFEST)? else { return Ok(None) };
+        let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(0)];
+        let read = file.read_at(0, &mut bytes)?;
+        bytes.truncate(read);
+        decode(&bytes, folder.path()).map(Some)
+    }
+
+    /// Replaces the manifest; durable when it returns. Everything that it lists must be durable before, names
+    /// included.
+    ///
+    /// # Panics
+    ///
+    /// If it makes no sense: chunks that are out of order, sets of rows of another chunk, a far row that is not live.
+    pub fn write<F: Folder>(&self, folder: &F) -> Result<(), StorageError> {
+        assert!(self.makes_sense(), "the manifest of checkpoint {} makes no sense", self.checkpoint);
+        let mut output = Output::create(folder, MANIFEST.to_owned())?;
+        output.put(&self.encode())?;
+        output.finish()?;
+        folder.sync()
+    }
+
+    /// Whether it lists the file with this name.
+    pub(super) fn lists(&self, name: Numbered) -> bool {
+        match name {
+            Numbered::Chunk(number) => {
+                self.chunks.binary_search_by_key(&number, |chunk| chunk.summary.number).is_ok()
+            }
+            Numbered::Pages(number) => self.pages.as_ref().is_some_and(|pages| pages.number == number),
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let payload = options().serialize(self).expect("a manifest always encodes");
+        let mut bytes = HEADER.encode().to_vec();
+        bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+        seal(&mut bytes);
+        bytes.extend_from_slice(&payload);
+        bytes.extend_from_slice(&crc32c::crc32c(&payload).to_le_bytes());
+        bytes
+    }
+
+    fn makes_sense(&self) -> bool {
+        self.chunks.is_sorted_by(|one, next| one.summary.number < next.summary.number)
+            && self.chunks.last().is_none_or(|last| last.summary.number < self.next_chunk)
+            && self.chunks.iter().all(|ManifestChunk { summary, live, far }| {
+                live.rows() == summary.rows && far.rows() == summary.rows && far.is_subset(live)
+            })
+    }
+}
+
+fn decode(bytes: &[u8], folder: &Path) -> Result<Manifest, StorageError> {
+    let damaged =
+        |damage| StorageError::Damaged { path: folder.to_owned(), damage: Damage::Manifest(damage) };
+    let damaged_part = |part, at| damaged(FileDamage::Bytes { part, at });
+    let found = bytes.len() as u64;
+    match HEADER.check(bytes) {
+        Err(HeaderError::Newer(version)) => return Err(newer(folder, MANIFEST, version, VERSION)),
+        Err(_) if found >= HEADER_END => return Err(damaged_part(FilePart::Header, 0)),
+        _ => {}
+    }
+    let least = (FRAME_BYTES + CRC_BYTES) as u64;
+    let Some((frame, rest)) = bytes.split_at_checked(FRAME_BYTES) else {
+        return Err(damaged(FileDamage::Short { found, expected: least }));
+    };
+    let length = sealed(frame).and_then(|frame| Fields(frame.get(HEADER_BYTES..)?).u64());
+    let expected = length.and_then(|bytes| bytes.checked_add(least));
+    let expected = expected.ok_or_else(|| damaged_part(FilePart::Header, 0))?;
+    if found < expected {
+        return Err(damaged(FileDamage::Short { found, expected }));
+    }
+    let payload = sealed(rest).filter(|_| found == expected);
+    let manifest = payload.and_then(|payload| options().deserialize(payload).ok());
+    let manifest = manifest.filter(Manifest::makes_sense);
+    manifest.ok_or_else(|| damaged_part(FilePart::Payload, FRAME_BYTES as u64))
+}
+
+fn options() -> impl Options {
+    bincode::DefaultOptions::new().with_varint_encoding()
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
+mod tests;

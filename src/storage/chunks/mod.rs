@@ -1,0 +1,110 @@
+//! Checkpoints on the disk: immutable files of job rows, a file of the rest of the state, and a manifest.
+//!
+//! # What lies in `DATA/chunks/`
+//!
+//! ```text
+//! chunk-%08x        a chunk: rows, sorted by (line, at, id)
+//! pages-%08x        a page file: entries of the jobs that are not delayed for long
+//! manifest          the checkpoint: which of those files count, and everything else that is state
+//! NAME.new          one of them while it is written
+//! ```
+//!
+//! Rows and entries are opaque here, but for what the index of a chunk says of each row ([`RowHead`]). The bytes
+//! are drawn in `docs/format.md`.
+//!
+//! # Invariants
+//!
+//! - A file never changes once it has its name. It gets it after its last byte is durable.
+//! - The manifest is replaced in one step (write, sync, rename, sync of the folder). What it lists was durable,
+//!   names included, before that: so whoever finishes chunks and pages syncs the folder before [`Manifest::write`].
+//! - A file that the manifest does not list counts for nothing: [`remove_unlisted`] takes it away.
+//! - A number is given to one chunk only, as long as a manifest with a chunk of that number was ever written.
+//! - Each byte is covered by a CRC32C that is checked when it is read, and by a hash of the file that
+//!   [`Chunk::verify`] checks. Nothing is allocated because a length says so: lengths are held against the file first.
+//! - Files are written in pieces of at most 1 MiB with a sync after each, so that the log on the same disk never
+//!   waits for a large one.
+
+mod bits;
+mod block;
+mod cache;
+mod chunk;
+mod fields;
+mod index;
+mod layout;
+mod manifest;
+mod output;
+mod pages;
+mod writer;
+
+pub use bits::Bits;
+pub use cache::BlockCache;
+pub use chunk::Chunk;
+pub use index::{LINE_STAMP, LINE_WALL, RowHead};
+pub use layout::{ChunkSummary, TopicSummary};
+pub use manifest::{Manifest, ManifestChunk};
+pub use pages::{PageWriter, Pages, PagesSummary};
+pub use writer::ChunkWriter;
+
+use super::StorageError;
+use super::folder::Folder;
+
+/// The name of the manifest.
+pub const MANIFEST: &str = "manifest";
+
+const NEW: &str = ".new";
+const CHUNK: &str = "chunk-";
+const PAGES: &str = "pages-";
+
+/// The name of a chunk.
+pub fn chunk_name(number: u32) -> String {
+    format!("{CHUNK}{number:08x}")
+}
+
+/// The name of a page file.
+pub fn pages_name(number: u32) -> String {
+    format!("{PAGES}{number:08x}")
+}
+
+/// Removes the files of checkpoints that this manifest does not list, and those that were not finished; of a folder
+/// without a manifest, all. Files of others are left alone. Returns how many went.
+///
+/// To be called at a start, and after a checkpoint: not while one is being written.
+pub fn remove_unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<usize, StorageError> {
+    let mut removed = 0;
+    for name in folder.list()? {
+        let unlisted = match name.strip_suffix(NEW) {
+            Some(finished) => finished == MANIFEST || number(finished).is_some(),
+            None => {
+                number(&name).is_some_and(|found| !manifest.is_some_and(|manifest| manifest.lists(found)))
+            }
+        };
+        if unlisted {
+            folder.remove(&name)?;
+            removed += 1;
+        }
+    }
+    if removed > 0 {
+        folder.sync()?;
+    }
+    Ok(removed)
+}
+
+/// What a name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbered {
+    Chunk(u32),
+    Pages(u32),
+}
+
+/// `None` if it is the name of neither a chunk nor a page file.
+fn number(name: &str) -> Option<Numbered> {
+    let parse = |prefix| {
+        let digits: &str = name.strip_prefix(prefix)?;
+        let plain = digits.len() == 8 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        plain.then(|| u32::from_str_radix(digits, 16).ok())?
+    };
+    parse(CHUNK).map(Numbered::Chunk).or_else(|| parse(PAGES).map(Numbered::Pages))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! A file while it is written: in pieces with a sync after each, under a temporary name, hashed on the way.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::super::StorageError;
+use super::super::folder::{Folder, FolderWriter as _};
+use super::NEW;
+
+/// A piece: so much is written and synced at once, so that a log on the same disk never waits long.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A file that is being written.
+pub(super) struct Output<F: Folder> {
+    folder: F,
+    name: String,
+    writer: F::Writer,
+    /// What is not written yet: less than a piece.
+    buffer: Vec<u8>,
+    hasher: Box<Xxh3>,
+    bytes: u64,
+}
+
+impl<F: Folder> Output<F> {
+    /// Begins a file that will have this name.
+    pub(super) fn create(folder: &F, name: String) -> Result<Self, StorageError> {
+        let writer = folder.create(&format!("{name}{NEW}"))?;
+        let hasher = Box::new(Xxh3::new());
+        Ok(Self { folder: folder.clone(), name, writer, buffer: Vec::new(), hasher, bytes: 0 })
+    }
+
+    /// Adds bytes at the end.
+    pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), StorageError> {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        while self.buffer.len() + bytes.len() >= PIECE_BYTES {
+            let (now, later) = bytes.split_at(PIECE_BYTES - self.buffer.len());
+            self.buffer.extend_from_slice(now);
+            self.write_piece()?;
+            bytes = later;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Bytes that were put so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// XXH3, 128 bits, of the bytes that were put so far.
+    pub(super) fn hash(&self) -> u128 {
+        self.hasher.digest128()
+    }
+
+    /// Makes the file durable and gives it its name, which is durable after a sync of the folder.
+    pub(super) fn finish(mut self) -> Result<(), StorageError> {
+        if !self.buffer.is_empty() {
+            self.write_piece()?;
+        }
+        self.folder.rename(&format!("{}{NEW}", self.name), &self.name)
+    }
+
+    fn write_piece(&mut self) -> Result<(), StorageError> {
+        self.writer.append(&self.buffer)?;
+        self.writer.sync()?;
+        self.buffer.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! The page file: entries, opaque here, that are written once and read once, in order.
+//!
+//! ```text
+//!  header | block | ... | block | footer
+//!
+//!  the footer:
+//!  0       8        12       16        24      32     48    52
+//!  | magic | number | blocks | entries | bytes | hash | crc |
+//!  |       | u32    | u32    | u64     | u64   | u128 | u32 |
+//! ```
+//!
+//! Little-endian. Blocks are those of chunks, of about 64 KiB. `bytes` is the file's length, the hash the XXH3-128 of
+//! everything before it, `crc` the CRC32C of the 48 bytes before it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::super::folder::{Folder, FolderFile};
+use super::super::{Damage, FileDamage, FilePart, StorageError};
+use super::block::{self, BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader};
+use super::fields::{Fields, HEADER_BYTES, HEADER_END, Header, HeaderError, newer, seal, sealed};
+use super::output::Output;
+use super::pages_name;
+
+/// A block is about so long.
+const BLOCK_BYTES: usize = 64 << 10;
+/// The version of page files that this code writes, and the newest that it reads.
+const VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"ADJPAGES";
+const FOOTER_MAGIC: [u8; 8] = *b"ADJPGEND";
+const FOOTER_BYTES: u64 = 52;
+/// Bytes of the footer that the hash covers.
+const HASH_AT: usize = 32;
+
+/// What a page file must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PagesSummary {
+    /// By which its name is made.
+    pub number: u32,
+    /// How many entries it has.
+    pub entries: u64,
+    /// The length of its file.
+    pub bytes: u64,
+    /// XXH3-128 of the file up to where the hash stands.
+    pub hash: u128,
+}
+
+/// A page file that is being written.
+pub struct PageWriter<F: Folder> {
+    number: u32,
+    output: Output<F>,
+    block: BlockBuilder,
+    blocks: u32,
+    scratch: Vec<u8>,
+}
+
+impl<F: Folder> PageWriter<F> {
+    /// Begins a page file. One of the same number that was not finished goes.
+    pub fn create(folder: &F, number: u32) -> Result<Self, StorageError> {
+        let mut output = Output::create(folder, pages_name(number))?;
+        output.put(&header(number).encode())?;
+        let block = BlockBuilder::new(BLOCK_BYTES);
+        Ok(Self { number, output, block, blocks: 0, scratch: Vec::new() })
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Panics
+    ///
+    /// If there are `u32::MAX` entries already.
+    pub fn push(&mut self, entry: &[u8]) -> Result<(), StorageError> {
+        if !self.block.fits(entry.len()) {
+            self.finish_block()?;
+        }
+        assert!(self.block.next() < u32::MAX, "entries are counted in 32 bits");
+        self.block.push(entry);
+        Ok(())
+    }
+
+    /// Finishes the file, which is durable then under its name; the name is after a sync of the folder.
+    pub fn finish(mut self) -> Result<PagesSummary, StorageError> {
+        if !self.block.is_empty() {
+            self.finish_block()?;
+        }
+        let entries = u64::from(self.block.next());
+        let bytes = self.output.bytes() + FOOTER_BYTES;
+        let mut footer = FOOTER_MAGIC.to_vec();
+        footer.extend_from_slice(&self.number.to_le_bytes());
+        footer.extend_from_slice(&self.blocks.to_le_bytes());
+        footer.extend_from_slice(&entries.to_le_bytes());
+        footer.extend_from_slice(&bytes.to_le_bytes());
+        self.output.put(&footer)?;
+        let hash = self.output.hash();
+        footer.extend_from_slice(&hash.to_le_bytes());
+        seal(&mut footer);
+        self.output.put(footer.get(HASH_AT..).unwrap_or_default())?;
+        self.output.finish()?;
+        Ok(PagesSummary { number: self.number, entries, bytes, hash })
+    }
+
+    fn finish_block(&mut self) -> Result<(), StorageError> {
+        self.block.finish(&mut self.scratch);
+        self.blocks += 1;
+        self.output.put(&self.scratch)
+    }
+}
+
+/// A page file that is open for reading. It stays readable when its file is removed.
+#[derive(Debug)]
+pub struct Pages<R> {
+    file: R,
+    folder: PathBuf,
+    summary: PagesSummary,
+    blocks: u32,
+}
+
+impl<R: FolderFile> Pages<R> {
+    /// Opens the page file that `expected` describes; reads its header and its footer.
+    pub fn open<F: Folder<File = R>>(folder: &F, expected: &PagesSummary) -> Result<Self, StorageError> {
+        let name = pages_name(expected.number);
+        let damaged = |damage| damaged(folder.path().to_owned(), expected.number, damage);
+        let file = folder.open(&name)?.ok_or_else(|| damaged(FileDamage::Missing))?;
+        let found = file.bytes()?;
+        let mut bytes = [0; HEADER_BYTES];
+        let read = file.read_at(0, &mut bytes)?;
+        match header(expected.number).check(&bytes) {
+            Err(HeaderError::Newer(version)) => return Err(newer(folder.path(), &name, version, VERSION)),
+            Err(HeaderError::OtherNumber) => return Err(damaged(FileDamage::Other)),
+            Err(HeaderError::Damaged) if read == HEADER_BYTES => {
+                return Err(damaged(FileDamage::Bytes { part: FilePart::Header, at: 0 }));
+            }
+            _ => {}
+        }
+        let at = found.saturating_sub(FOOTER_BYTES);
+        let mut footer = vec![0; usize::try_from(found - at).unwrap_or(0)];
+        file.read_at(at, &mut footer)?;
+        let Some((summary, blocks)) = read_footer(&footer).filter(|(footer, _)| footer.bytes == found) else {
+            let footer = FileDamage::Bytes { part: FilePart::Footer, at };
+            let short = FileDamage::Short { found, expected: expected.bytes };
+            return Err(damaged(if found < expected.bytes { short } else { footer }));
+        };
+        if summary != *expected {
+            return Err(damaged(FileDamage::Other));
+        }
+        Ok(Self { file, folder: folder.path().to_owned(), summary, blocks })
+    }
+
+    /// Hands each entry to `visit`, in order, after its block was checked; at the end checks the hash. An error of
+    /// `visit` ends it.
+    pub fn for_each(
+        &self,
+        mut visit: impl FnMut(&[u8]) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let mut hasher = Xxh3::new();
+        let mut buffer = vec![0; HEADER_BYTES];
+        self.read(0, &mut buffer)?;
+        hasher.update(&buffer);
+        let footer_at = self.summary.bytes - FOOTER_BYTES;
+        let (mut at, mut entries) = (HEADER_END, 0);
+        for _ in 0..self.blocks {
+            let bad = || self.damaged(FileDamage::Bytes { part: FilePart::Block, at });
+            buffer.resize(BLOCK_HEADER_BYTES, 0);
+            self.read(at, &mut buffer)?;
+            let bytes = BlockHeader::read(&buffer).map(|header| u64::from(header.bytes));
+            let bytes = bytes.filter(|bytes| at + bytes <= footer_at).ok_or_else(bad)?;
+            buffer.resize(usize::try_from(bytes).unwrap_or(0), 0);
+            self.read(at, &mut buffer)?;
+            let block = block::check(&buffer).filter(|block| u64::from(block.first) == entries);
+            entries += u64::from(block.ok_or_else(bad)?.count);
+            hasher.update(&buffer);
+            block::rows(&buffer).try_for_each(&mut visit)?;
+            at += bytes;
+        }
+        buffer.resize(HASH_AT, 0);
+        self.read(footer_at, &mut buffer)?;
+        hasher.update(&buffer);
+        let whole = at == footer_at && entries == self.summary.entries;
+        if whole && hasher.digest128() == self.summary.hash {
+            Ok(())
+        } else {
+            Err(self.damaged(FileDamage::Hash))
+        }
+    }
+
+    fn read(&self, at: u64, buffer: &mut [u8]) -> Result<(), StorageError> {
+        let read = self.file.read_at(at, buffer)?;
+        if read == buffer.len() {
+            return Ok(());
+        }
+        let found = at + read as u64;
+        Err(self.damaged(FileDamage::Short { found, expected: self.summary.bytes }))
+    }
+
+    fn damaged(&self, damage: FileDamage) -> StorageError {
+        damaged(self.folder.clone(), self.summary.number, damage)
+    }
+}
+
+fn header(number: u32) -> Header {
+    Header { magic: MAGIC, version: VERSION, number }
+}
+
+/// What a footer says, and how many blocks there are. `None` if it is not as one was written.
+fn read_footer(bytes: &[u8]) -> Option<(PagesSummary, u32)> {
+    let mut fields = Fields(sealed(bytes)?);
+    let magic: [u8; 8] = fields.take()?;
+    let (number, blocks) = (fields.u32()?, fields.u32()?);
+    let summary = PagesSummary { number, entries: fields.u64()?, bytes: fields.u64()?, hash: fields.u128()? };
+    (magic == FOOTER_MAGIC && fields.0.is_empty()).then_some((summary, blocks))
+}
+
+fn damaged(path: PathBuf, number: u32, damage: FileDamage) -> StorageError {
+    StorageError::Damaged { path, damage: Damage::Pages { number, damage } }
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "lengths are known here")]
+mod tests;

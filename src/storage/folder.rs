@@ -1,0 +1,78 @@
+//! A folder of files that are written once: the only way in which code about checkpoints touches files.
+//!
+//! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`FaultyFolder`], its twin in memory, which
+//! forgets what was not synced, tears, flips bits, fails and fills up. Neither knows what is in the files.
+//!
+//! # What is promised
+//!
+//! - A file is appended to by the one who created it, and by nobody else; what is synced of it is durable.
+//! - A name (of a file that was created, renamed or removed) is durable after [`Folder::sync`], not before.
+//! - An open file stays readable after its name was removed or given to another file.
+//!
+//! After an error of the system nothing more may be asked of a folder, with one exception: when the disk is full,
+//! removing files is still allowed.
+
+use std::path::{Path, PathBuf};
+
+use super::{StorageError, sync};
+
+mod disk;
+mod faulty;
+
+pub use disk::{DiskFile, DiskFolder, DiskWriter};
+pub use faulty::{FaultyFile, FaultyFolder, FaultyWriter};
+
+/// A folder. Clones are the same folder.
+pub trait Folder: Clone + Send + Sync + 'static {
+    /// A file that is open for reading.
+    type File: FolderFile;
+    /// A file that is being written.
+    type Writer: FolderWriter;
+
+    /// Where it is; for the texts of errors.
+    fn path(&self) -> &Path;
+
+    /// Begins a new file under this name. One that has the name loses it, and stays readable for those who have it
+    /// open.
+    fn create(&self, name: &str) -> Result<Self::Writer, StorageError>;
+
+    /// Gives a file another name. One that has that name loses it.
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError>;
+
+    /// Takes a file's name away; its space is free when nobody has it open any more.
+    fn remove(&self, name: &str) -> Result<(), StorageError>;
+
+    /// Makes the names durable.
+    fn sync(&self) -> Result<(), StorageError>;
+
+    /// Opens a file for reading; `None` if there is none of this name.
+    fn open(&self, name: &str) -> Result<Option<Self::File>, StorageError>;
+
+    /// The names in it, sorted. Names that are no text are left out.
+    fn list(&self) -> Result<Vec<String>, StorageError>;
+}
+
+/// A file that is open for reading.
+pub trait FolderFile: Send + Sync + 'static {
+    /// Fills `buffer` with what stands from `offset` on. Returns how many bytes there were: fewer than were asked for
+    /// only at the end of the file.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError>;
+
+    /// Its length in bytes.
+    fn bytes(&self) -> Result<u64, StorageError>;
+
+    /// Says that this part will be read soon, so that the system may fetch it. Nothing follows if it does not.
+    fn advise(&self, offset: u64, bytes: u64);
+}
+
+/// A file that is being written.
+pub trait FolderWriter: Send + 'static {
+    /// Writes at its end.
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError>;
+
+    /// Makes durable what was written, not its name.
+    fn sync(&mut self) -> Result<(), StorageError>;
+}
+
+#[cfg(test)]
+mod tests;

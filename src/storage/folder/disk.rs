@@ -1,0 +1,137 @@
+//! A folder on the disk.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt as _;
+
+use super::super::directory::create_durably;
+use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError, sync};
+
+/// A folder on the disk.
+#[derive(Clone, Debug)]
+pub struct DiskFolder {
+    path: PathBuf,
+}
+
+/// A file on the disk that is open for reading.
+#[derive(Debug)]
+pub struct DiskFile {
+    file: File,
+    path: PathBuf,
+}
+
+/// A file on the disk that is being written.
+#[derive(Debug)]
+pub struct DiskWriter {
+    file: File,
+    path: PathBuf,
+}
+
+impl DiskFolder {
+    /// Takes a folder, and makes it if there is none, durably.
+    pub fn new(path: &Path) -> Result<Self, StorageError> {
+        create_durably(path)?;
+        Ok(Self { path: path.to_owned() })
+    }
+}
+
+impl Folder for DiskFolder {
+    type File = DiskFile;
+    type Writer = DiskWriter;
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn create(&self, name: &str) -> Result<DiskWriter, StorageError> {
+        let path = self.path.join(name);
+        // Not truncated: somebody may be reading the file that has the name.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StorageError::io("remove", &path, error));
+            }
+            _ => {}
+        }
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => Ok(DiskWriter { file, path }),
+            Err(error) => Err(StorageError::io("create", &path, error)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        let to = self.path.join(to);
+        fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
+        let path = self.path.join(name);
+        fs::remove_file(&path).map_err(|error| StorageError::io("remove", &path, error))
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        sync::directory(&self.path)
+    }
+
+    fn open(&self, name: &str) -> Result<Option<DiskFile>, StorageError> {
+        let path = self.path.join(name);
+        match File::open(&path) {
+            Ok(file) => Ok(Some(DiskFile { file, path })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StorageError::io("open", &path, error)),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<String>, StorageError> {
+        let fail = |error| StorageError::io("read", &self.path, error);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(fail)? {
+            names.extend(entry.map_err(fail)?.file_name().into_string().ok());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+impl FolderFile for DiskFile {
+    fn read_at(&self, offset: u64, mut buffer: &mut [u8]) -> Result<usize, StorageError> {
+        let mut done = 0;
+        while !buffer.is_empty() {
+            match self.file.read_at(buffer, offset + done as u64) {
+                Ok(0) => break,
+                Ok(read) => {
+                    done += read;
+                    buffer = buffer.get_mut(read..).unwrap_or_default();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(StorageError::io("read", &self.path, error)),
+            }
+        }
+        Ok(done)
+    }
+
+    fn bytes(&self) -> Result<u64, StorageError> {
+        let metadata = self.file.metadata().map_err(|error| StorageError::io("read", &self.path, error))?;
+        Ok(metadata.len())
+    }
+
+    fn advise(&self, offset: u64, bytes: u64) {
+        #[cfg(target_os = "linux")]
+        if let Some(bytes) = NonZeroU64::new(bytes) {
+            // A hint: whoever reads learns of an error.
+            _ = rustix::fs::fadvise(&self.file, offset, Some(bytes), rustix::fs::Advice::WillNeed);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (offset, NonZeroU64::new(bytes));
+    }
+}
+
+impl FolderWriter for DiskWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.file.write_all(bytes).map_err(|error| StorageError::io("write", &self.path, error))
+    }
+
+    fn sync(&mut self) -> Result<(), StorageError> {
+        sync::data(&self.file, &self.path)
+    }
+}
