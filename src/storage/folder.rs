@@ -75,4 +75,5 @@ pub trait FolderWriter: Send + 'static {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
 mod tests;

@@ -107,4 +107,5 @@ fn number(name: &str) -> Option<Numbered> {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
 mod tests;

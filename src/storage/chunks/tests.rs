@@ -1,1 +1,144 @@
-//! Tests.
+//! Checkpoints as a whole: what a power cut leaves of one that is being written, and what is removed.
+
+use std::cell::RefCell;
+use std::fs;
+use std::rc::Rc;
+
+use tempfile::TempDir;
+
+use super::super::folder::{DiskFolder, FaultyFolder};
+use super::super::{Fault, sync};
+use super::*;
+
+/// Writes a checkpoint: what is in the one before and a new chunk, and a page file in the place of the old one.
+fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manifest, StorageError> {
+    let mut manifest = before.cloned().unwrap_or_default();
+    manifest.checkpoint += 1;
+    let number = manifest.next_chunk;
+    let mut writer = ChunkWriter::create(folder, number)?;
+    for id in 0..300 {
+        let head = RowHead { id, line: LINE_STAMP, at: id * 3, topic: 1, identity: None };
+        writer.push(head, &[u8::try_from(number).expect("few"); 100])?;
+    }
+    let summary = writer.finish()?;
+    let rows = summary.rows;
+    manifest.chunks.push(ManifestChunk { summary, live: Bits::full(rows), far: Bits::new(rows) });
+    manifest.next_chunk += 1;
+    let mut pages = PageWriter::create(folder, number)?;
+    pages.push(b"an entry")?;
+    manifest.pages = Some(pages.finish()?);
+    folder.sync()?;
+    manifest.write(folder)?;
+    remove_unlisted(folder, Some(&manifest))?;
+    Ok(manifest)
+}
+
+/// Reads all that a manifest lists.
+fn verify<F: Folder>(folder: &F, manifest: &Manifest) {
+    for chunk in &manifest.chunks {
+        Chunk::open(folder, &chunk.summary).expect("it opens").verify(|_| {}).expect("it verifies");
+    }
+    let pages = manifest.pages.as_ref().expect("there is one");
+    Pages::open(folder, pages).expect("it opens").for_each(|_| Ok(())).expect("it verifies");
+}
+
+#[test]
+fn a_power_cut_at_every_step_leaves_a_whole_checkpoint() {
+    let whole = FaultyFolder::new(0);
+    let first = checkpoint(&whole, None).expect("written");
+    let before = whole.steps();
+    checkpoint(&whole, Some(&first)).expect("written");
+    let steps = whole.steps() - before;
+    assert!(steps > 10, "{steps}");
+    let mut found = [0; 3];
+    for seed in 0..40 {
+        for step in 0..=steps {
+            let folder = FaultyFolder::new(seed);
+            let first = checkpoint(&folder, None).expect("written");
+            folder.arm(step, Fault::PowerCut);
+            let second = checkpoint(&folder, Some(&first));
+            let left = folder.crash();
+            let manifest = Manifest::read(&left).expect("never half of one").expect("never none");
+            assert!(manifest.checkpoint == 2 || second.is_err(), "what was done is kept");
+            found[usize::try_from(manifest.checkpoint).expect("few")] += 1;
+            verify(&left, &manifest);
+            remove_unlisted(&left, Some(&manifest)).expect("removed");
+            let names = [2 + manifest.chunks.len(), left.list().expect("read").len()];
+            assert_eq!(names[0], names[1], "the manifest, the pages, the chunks");
+            let third = checkpoint(&left, Some(&manifest)).expect("it goes on");
+            verify(&left.crash(), &third);
+        }
+    }
+    assert!(found[1] > 100 && found[2] > 100, "{found:?}");
+}
+
+#[test]
+fn a_full_disk_leaves_the_checkpoint_before() {
+    let folder = FaultyFolder::new(0);
+    let first = checkpoint(&folder, None).expect("written");
+    folder.set_capacity_bytes(70_000);
+    let error = checkpoint(&folder, Some(&first)).expect_err("there is no room");
+    assert!(matches!(error, StorageError::DiskFull { .. }), "{error}");
+    assert_eq!(remove_unlisted(&folder, Some(&first)).expect("removed"), 1);
+    let folder = folder.crash();
+    assert_eq!(Manifest::read(&folder).expect("read").as_ref(), Some(&first));
+    verify(&folder, &first);
+}
+
+#[test]
+fn only_what_is_ours_and_not_listed_is_removed() {
+    let folder = FaultyFolder::new(0);
+    let manifest = checkpoint(&folder, None).expect("written");
+    let mut kept = folder.list().expect("read");
+    let foreign = [
+        "chunk-1",
+        "chunk-0000000G",
+        "chunk-0000000A",
+        "chunk-000000001",
+        "chunk-00000001.old",
+        "notes",
+        "x.new",
+    ];
+    for name in foreign {
+        folder.put(name, vec![1]);
+        kept.push(name.to_owned());
+    }
+    kept.sort();
+    let ours =
+        ["chunk-00000001", "pages-000000ff", "chunk-00000000.new", "pages-00000007.new", "manifest.new"];
+    for name in ours {
+        folder.put(name, vec![1]);
+    }
+    assert_eq!(remove_unlisted(&folder, Some(&manifest)).expect("removed"), ours.len());
+    assert_eq!(folder.crash().list().expect("read"), kept);
+    let folder = folder.kill();
+    assert_eq!(remove_unlisted(&folder, None).expect("removed"), 2, "the chunk and the pages");
+}
+
+/// On the disk, with all its syncs seen: no more than 1 MiB is ever not synced.
+#[test]
+fn a_long_chunk_is_synced_piece_by_piece() {
+    let directory = TempDir::new().expect("a directory");
+    let folder = DiskFolder::new(directory.path()).expect("made");
+    let lengths = Rc::new(RefCell::new(Vec::new()));
+    let seen = lengths.clone();
+    sync::watch(Some(Box::new(move |path| {
+        seen.borrow_mut().push(fs::metadata(path).expect("it is there").len());
+    })));
+    let mut writer = ChunkWriter::create(&folder, 1).expect("created");
+    for id in 0..60_u64 {
+        let head = RowHead { id, line: LINE_WALL, at: 5, topic: 1, identity: Some(9) };
+        let bytes = if id == 7 { 3 << 20 } else { 50_000 };
+        writer.push(head, &vec![3; bytes]).expect("written");
+    }
+    let summary = writer.finish().expect("finished");
+    sync::watch(None);
+    let lengths = lengths.take();
+    assert_eq!(lengths.last(), Some(&summary.bytes), "all of it is durable");
+    assert_eq!(lengths.len(), 6);
+    let steps = lengths.iter().zip([0].iter().chain(&lengths)).map(|(now, before)| now - before);
+    assert!(steps.into_iter().all(|step| step <= 1 << 20), "{lengths:?}");
+    let chunk = Chunk::open(&folder, &summary).expect("it opens");
+    chunk.advise(0..60);
+    chunk.verify(|_| {}).expect("it verifies");
+}
