@@ -208,7 +208,7 @@ impl Talk {
                     writeln!(told, "  {answer}").expect("memory");
                 }
             }
-            talk.engine.verify();
+            talk.engine.verify(&mut talk.bodies);
             assert_eq!(talk.bodies.len() as u64, talk.engine.jobs(), "a record is kept for each job");
         }
         told
@@ -233,7 +233,7 @@ impl Talk {
         }
         let entry =
             Entry { stamp: Millis(stamp), commands: commands.iter().map(Written::as_command).collect() };
-        let applied = self.engine.apply(&entry, &mut self.bodies);
+        let Ok(applied) = self.engine.apply(&entry, &mut self.bodies);
         let mut outcomes = applied.outcomes.iter();
         let mut told: Vec<(&str, Vec<String>)> = Vec::new();
         for (line, text) in lines {
@@ -278,12 +278,12 @@ impl Talk {
         match verb {
             "job" => {
                 let written = Written::parse(question, &|_| None);
-                let view = self.engine.job(&written.select());
+                let Ok(view) = self.engine.job(&written.select(), &mut self.bodies);
                 vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
             }
             "peek" => {
                 let topic = self.engine.topic_id(rest).expect("a topic");
-                let view = self.engine.peek(topic);
+                let Ok(view) = self.engine.peek(topic, &mut self.bodies);
                 vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
             }
             "next" => {

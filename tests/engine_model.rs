@@ -54,7 +54,7 @@ impl Both {
 
     fn apply(&mut self, entry: &Entry<'_>) -> Applied {
         let expected = self.model.apply(entry);
-        let applied = self.engine.apply(entry, &mut self.bodies);
+        let Ok(applied) = self.engine.apply(entry, &mut self.bodies);
         assert_eq!(applied, expected, "{entry:?}");
         let opened = |command: &&Command<'_>| matches!(command, Command::SessionOpen { .. });
         self.next_session += entry.commands.iter().filter(opened).count() as u64;
@@ -76,7 +76,7 @@ impl Both {
     }
 
     fn compare(&mut self) {
-        self.engine.verify();
+        self.engine.verify(&mut self.bodies);
         assert_eq!(self.engine.stamp(), Millis(self.model.stamp));
         assert_eq!(self.engine.clock_offset_ms(), self.model.offset);
         assert_eq!(self.engine.has_genesis(), self.model.genesis);
@@ -87,7 +87,7 @@ impl Both {
         // Of what was skipped, nothing but its end can have been given out.
         let (skips, pushed) = (self.model.last_job >> 40, self.model.last_job & ((1 << 40) - 1));
         for id in (0..=skips).flat_map(|skip| (0..=pushed + 1).map(move |sequence| skip << 40 | sequence)) {
-            let view = self.engine.job(&JobSelect::Id(JobId(id)));
+            let Ok(view) = self.engine.job(&JobSelect::Id(JobId(id)), &mut self.bodies);
             let Some(job) = self.model.jobs.iter().find(|job| job.id == id) else {
                 assert_eq!(view, None);
                 continue;
@@ -99,8 +99,8 @@ impl Both {
         }
         for (topic, key) in TOPICS.into_iter().flat_map(|topic| KEYS.map(|key| (topic, key))) {
             let select = JobSelect::Key { topic: TopicSelect::Name(topic), key };
-            let found = self.engine.job(&select).map(|view| view.id.0);
-            assert_eq!(found, self.model.select(&select).ok());
+            let Ok(found) = self.engine.job(&select, &mut self.bodies);
+            assert_eq!(found.map(|view| view.id.0), self.model.select(&select).ok());
         }
     }
 
@@ -135,7 +135,8 @@ impl Both {
             assert_eq!(self.engine.topic(id), Some(view));
             assert_eq!(self.engine.topic_id(&topic.name), Some(id));
             assert_eq!(self.engine.ready(id), if topic.paused { 0 } else { view.ready });
-            assert_eq!(self.engine.peek(id).map(|view| view.id.0), self.model.peek(number));
+            let Ok(peeked) = self.engine.peek(id, &mut self.bodies);
+            assert_eq!(peeked.map(|view| view.id.0), self.model.peek(number));
         }
         assert_eq!(self.engine.topics().count(), self.model.topics.len());
     }
@@ -201,25 +202,26 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
         jobs: (0..count).map(job).collect(),
     };
     let mut engine = both.engine;
-    engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut both.bodies);
+    let Ok(_) = engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut both.bodies);
     let late = Millis(START + 1_000_000);
     let moved = |engine: &Engine| engine.topic(TopicId(0)).expect("made").ready;
     let mut due = 0;
     engine.due_topics(late, &mut |_| due += 1);
     assert_eq!(due, DUE_PER_ENTRY_MAX);
-    engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
+    let Ok(_) = engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
     assert_eq!(moved(&engine), DUE_PER_ENTRY_MAX as u64);
     assert!(engine.is_overdue(late));
     // What was pushed first is due last; of the two that share the last time that moved, the lower id moved.
     for id in 1..=count as u64 {
-        let state = engine.job(&JobSelect::Id(JobId(id))).expect("lives").state;
+        let Ok(view) = engine.job(&JobSelect::Id(JobId(id)), &mut both.bodies);
+        let state = view.expect("lives").state;
         let waits = id <= 9 || id == 11;
         assert_eq!(state, if waits { JobState::Delayed } else { JobState::Ready }, "{id}");
     }
-    engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
+    let Ok(_) = engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
     assert_eq!(moved(&engine), count as u64);
     assert!(!engine.is_overdue(late));
-    engine.verify();
+    engine.verify(&mut both.bodies);
 }
 
 /// What no proposer would send: the log could still hold it.
@@ -268,14 +270,14 @@ fn extreme_values_do_no_harm() {
                 commands.push(Command::Reschedule { job, due: *due });
                 commands.push(Command::Delete { job });
             }
-            let applied = engine.apply(&Entry { stamp: Millis(stamp), commands }, &mut bodies);
+            let Ok(applied) = engine.apply(&Entry { stamp: Millis(stamp), commands }, &mut bodies);
             assert!(applied.outcomes.iter().any(|outcome| matches!(outcome, Outcome::Changed { .. })));
             for at in [0, stamp, u64::MAX] {
                 engine.due_topics(Millis(at), &mut |_| {});
                 engine.next_deadline_after(Millis(at));
                 engine.prepare(Millis(at), 10);
             }
-            engine.verify();
+            engine.verify(&mut bodies);
         }
     }
 }

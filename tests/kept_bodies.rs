@@ -1,14 +1,20 @@
-//! A body store for tests: it knows exactly what is kept, and fails on what is forgotten twice.
+//! A job store for tests: it knows exactly what is kept, fails on what is forgotten twice, and can take jobs far.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
-use adjourn::engine::{BodyRef, BodyStore, Record};
+use adjourn::engine::{
+    BodyRef, CapturedJob, Engine, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob,
+};
+use adjourn::types::JobId;
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct KeptBodies {
-    kept: BTreeMap<u32, KeptRecord>,
-    count: u32,
+    kept: BTreeMap<Place, KeptRecord>,
+    far: BTreeMap<(Line, u64, JobId), Place>,
+    saved: BTreeMap<Place, (SavedJob, Line, u64)>,
+    count: u64,
     falling: bool,
 }
 
@@ -35,10 +41,47 @@ impl KeptBodies {
         assert_eq!(record.reference, reference);
         record
     }
+
+    /// Every far job: id, identity, place.
+    pub(crate) fn far_jobs(&self) -> impl Iterator<Item = (JobId, Option<u128>, Place)> + '_ {
+        self.far.values().map(|place| {
+            let saved = &self.saved[place].0;
+            (saved.id(), saved.identity(), *place)
+        })
+    }
+
+    /// Does with a captured job what a checkpoint does: it has a new place, and is far if it waits for long. Says
+    /// whether it went far.
+    pub(crate) fn write(&mut self, engine: &mut Engine, captured: CapturedJob) -> bool {
+        let (from, to) = (captured.place, self.next_place());
+        let until = captured.delayed_until.filter(|until| engine.is_beyond_horizon(*until));
+        let far = until.map(|_| captured.hash);
+        let id = captured.saved.id();
+        let rehomed = engine.rehome(id, from, to, far);
+        if rehomed != Rehomed::Gone {
+            let mut record = self.kept.remove(&from).expect("its record is kept");
+            record.reference = record.reference.at(to);
+            self.kept.insert(to, record);
+        }
+        if let (Rehomed::Far, Some(until)) = (rehomed, until) {
+            self.far.insert((until.line, until.at, id), to);
+            self.saved.insert(to, (captured.saved, until.line, until.at));
+        }
+        rehomed == Rehomed::Far
+    }
+
+    fn next_place(&mut self) -> Place {
+        self.count += 1;
+        Place(if self.falling { u64::MAX - self.count } else { self.count })
+    }
 }
 
 /// The reference that the `place`-th kept record has.
 pub(crate) fn reference(place: u32, record: &Record<'_>) -> BodyRef {
+    reference_at(Place(place.into()), record)
+}
+
+fn reference_at(place: Place, record: &Record<'_>) -> BodyRef {
     let checksum = crc32c::crc32c(record.key.unwrap_or_default());
     let checksum = crc32c::crc32c_append(checksum, record.attributes);
     let checksum = crc32c::crc32c_append(checksum, record.body);
@@ -46,11 +89,12 @@ pub(crate) fn reference(place: u32, record: &Record<'_>) -> BodyRef {
     BodyRef { place, body_bytes, checksum }
 }
 
-impl BodyStore for KeptBodies {
+impl JobStore for KeptBodies {
+    type Error = Infallible;
+
     fn keep(&mut self, record: Record<'_>) -> BodyRef {
-        self.count += 1;
-        let place = if self.falling { u32::MAX - self.count } else { self.count };
-        let reference = reference(place, &record);
+        let place = self.next_place();
+        let reference = reference_at(place, &record);
         let kept = KeptRecord {
             reference,
             key: record.key.map(<[u8]>::to_vec),
@@ -64,5 +108,34 @@ impl BodyStore for KeptBodies {
     fn forget(&mut self, body: BodyRef) {
         let forgotten = self.kept.remove(&body.place).expect("a record is forgotten once");
         assert_eq!(forgotten.reference, body);
+        assert!(!self.saved.contains_key(&body.place), "what is done to a job is done to a near one");
+    }
+
+    fn far_job(&mut self, place: Place) -> Result<SavedJob, Infallible> {
+        Ok(self.saved[&place].0.clone())
+    }
+
+    fn visit_far(&mut self, line: Line, visit: &mut dyn FnMut(FarTimer) -> bool) -> Result<(), Infallible> {
+        let of_line = self.far.iter().filter(|((of, ..), _)| *of == line);
+        for ((_, at, job), place) in of_line {
+            if !visit(FarTimer { at: *at, job: *job, place: *place }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Infallible> {
+        let mut first = None;
+        self.visit_far(line, &mut |timer| {
+            first = Some(timer);
+            false
+        })?;
+        Ok(first)
+    }
+
+    fn no_longer_far(&mut self, place: Place) {
+        let (saved, line, at) = self.saved.remove(&place).expect("it was far");
+        assert_eq!(self.far.remove(&(line, at, saved.id())), Some(place));
     }
 }

@@ -35,10 +35,11 @@ impl Rig {
             session_grace_ms: 3_000,
             in_flight_max: 1024,
             uncommitted_bytes_max: 16 << 20,
+            checkpoint_log_bytes: 64 << 20,
         };
         let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
         let replica =
-            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }).start(at);
+            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
         let mut rig = Self { replica, at, orders: VecDeque::new(), answers: Vec::new() };
         rig.poll();
         rig.settle();

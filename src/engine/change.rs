@@ -1,23 +1,23 @@
 //! Delete, reschedule, run now and kick: what is done to one job from outside, by its id or its key.
 
 use super::Engine;
-use super::body::BodyStore;
-use super::command::{JobSelect, TopicSelect};
-use super::jobs::Slot;
+use super::command::JobSelect;
+use super::jobs::{Found, Slot};
 use super::outcome::{Outcome, Reject};
-use crate::types::{JobState, Lease, TopicId, When};
+use super::store::JobStore;
+use crate::types::{JobState, Lease, When};
 
 impl Engine {
     /// Ends a job in any state. The outcome shows the state that it was in.
     pub(super) fn delete(
         &mut self,
         job: &JobSelect<'_>,
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
         ended: &mut Vec<Lease>,
     ) -> Result<Outcome, Reject> {
         let slot = self.select(job).ok_or(Reject::NotFound)?;
         let outcome = self.changed(slot);
-        let job = self.end(slot, bodies);
+        let job = self.end(slot, store);
         if job.state == JobState::Reserved {
             ended.push(Lease { job: job.id, fence: job.fence });
         }
@@ -71,18 +71,9 @@ impl Engine {
         Ok(self.changed(slot))
     }
 
-    /// The job that is meant.
-    pub(super) fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
-        match job {
-            JobSelect::Id(id) => self.jobs.find(*id),
-            JobSelect::Key { topic, key } => {
-                let topic: TopicId = match topic {
-                    TopicSelect::Id(id) => *id,
-                    TopicSelect::Name(name) => self.topics.id(name)?,
-                };
-                self.jobs.find_identity(self.identity(topic, key))
-            }
-        }
+    /// The job that is meant, which is near: see [`Engine::bring_near`].
+    fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
+        self.find(job).and_then(Found::near)
     }
 
     fn make_due(&mut self, slot: Slot) {

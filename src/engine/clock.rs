@@ -3,20 +3,39 @@
 //! The stamp is elapsed time and never goes back. The wall clock is the stamp and an offset, which changes when
 //! somebody sets the clock. What runs on which is said by [`When`].
 
+use serde::{Deserialize, Serialize};
+
 use crate::types::{Millis, When};
 
 /// A timeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Line {
+    /// Elapsed time: it never steps.
     Stamp,
+    /// The wall clock.
     Wall,
 }
 
 /// A point on one of the timelines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
-    pub(super) line: Line,
-    pub(super) at: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Moment {
+    /// Which timeline.
+    pub line: Line,
+    /// Milliseconds since the Unix epoch.
+    pub at: u64,
+}
+
+impl Line {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Stamp, Self::Wall];
+
+    /// Its number on disk and in the state hash.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Stamp => 1,
+            Self::Wall => 2,
+        }
+    }
 }
 
 /// Where both timelines are now.

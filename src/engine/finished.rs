@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 
 use super::hash::{self, Sum};
 use crate::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS};
@@ -20,7 +21,27 @@ pub(super) struct Finished {
     numbers: HashTable<u64>,
 }
 
+/// What is remembered, as it is written to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedFinished {
+    first: u64,
+    ring: Vec<(Millis, Lease)>,
+}
+
 impl Finished {
+    /// All that it remembers.
+    pub(super) fn save(&self) -> SavedFinished {
+        SavedFinished { first: self.first, ring: self.ring.iter().copied().collect() }
+    }
+
+    /// Takes back what was saved. What it adds to the state hash is in the sum that comes with it.
+    pub(super) fn restore(&mut self, saved: &SavedFinished) {
+        self.first = saved.first;
+        for (stamp, lease) in &saved.ring {
+            self.remember(*lease, *stamp, &mut Sum::default());
+        }
+    }
+
     /// Whether this lease was finished, not too long ago.
     pub(super) fn remembers(&self, lease: Lease, stamp: Millis) -> bool {
         let found = self.numbers.find(hash_of(lease.job), |number| {

@@ -5,14 +5,15 @@
 //! what it is, and is hashed with XXH3-128. It finds replicas that have come apart, by fault of a machine or of
 //! ours; it does not protect against somebody who writes the state by hand.
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::clock::{Line, Moment};
+use super::clock::Moment;
 use super::jobs::Job;
 use crate::types::{Lease, Millis, SessionId};
 
 /// The running sum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sum(u128);
 
 impl Sum {
@@ -82,7 +83,7 @@ impl Element {
 
     #[inline]
     pub(super) fn moment(&mut self, moment: Moment) -> &mut Self {
-        self.word(line_number(moment.line).into()).word(moment.at)
+        self.word(moment.line.number().into()).word(moment.at)
     }
 
     pub(super) fn hash(&self) -> u128 {
@@ -94,7 +95,7 @@ impl Element {
 pub(super) fn of_job(job: &Job) -> u128 {
     let mut element = Element::new(Kind::Job);
     let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8;
-    element.pair(kinds, line_number(job.due.line)).word(job.due.at);
+    element.pair(kinds, job.due.line.number().into()).word(job.due.at);
     element.word(job.id.0).word(job.since).word(job.fence.0).word(job.holder.0);
     element.pair(job.topic.0, job.priority).pair(job.ttr_ms, job.attempts);
     element.pair(job.body.body_bytes, job.body.checksum);
@@ -120,19 +121,13 @@ pub(super) fn of_finished(number: u64, stamp: Millis, lease: Lease) -> u128 {
     Element::new(Kind::Finished).word(number).word(stamp.0).word(lease.job.0).word(lease.fence.0).hash()
 }
 
-fn line_number(line: Line) -> u32 {
-    match line {
-        Line::Stamp => 1,
-        Line::Wall => 2,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::body::BodyRef;
+    use crate::engine::clock::Line;
     use crate::engine::jobs::Rare;
     use crate::engine::retry::Retry;
+    use crate::engine::store::{BodyRef, Place};
     use crate::types::{BuryReason, Fence, JobId, JobState, TopicId};
 
     fn job() -> Job {
@@ -146,7 +141,7 @@ mod tests {
             priority: 7,
             ttr_ms: 8,
             attempts: 9,
-            body: BodyRef { place: 10, body_bytes: 11, checksum: 12 },
+            body: BodyRef { place: Place(10), body_bytes: 11, checksum: 12 },
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
             rare: None,
@@ -188,7 +183,7 @@ mod tests {
             hashes.push(of_job(&other));
         }
         let mut moved = job();
-        moved.body.place = 99;
+        moved.body.place = Place(99);
         assert_eq!(of_job(&moved), of_job(&job()));
     }
 }

@@ -1,16 +1,18 @@
-//! The jobs: a slab of small records, found by id and by key.
+//! The jobs: a slab of small records for those that are near, and an index over these and the far ones, by id and by
+//! key.
 //!
 //! A slot's number means nothing outside; it is used again when its job is gone, and is not part of the state.
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
-use std::ops::{Index, IndexMut};
+use std::ops;
 
-use hashbrown::HashTable;
-
-use super::body::BodyRef;
+use super::capture::Capture;
 use super::clock::Moment;
+use super::far::{FarJobs, FarSlot};
+use super::index::Index;
 use super::retry::Retry;
+use super::store::{BodyRef, Place};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
 /// Where a job lies in the slab.
@@ -20,7 +22,7 @@ pub(super) type Slot = u32;
 pub(super) type Identity = u128;
 
 /// What the state knows of a job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) id: JobId,
     /// When it is, or was, due.
@@ -44,7 +46,7 @@ pub(super) struct Job {
 }
 
 /// What most jobs do not have.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rare {
     pub(super) identity: Option<[u64; 2]>,
     pub(super) retry: Option<Box<Retry>>,
@@ -94,13 +96,26 @@ impl Rare {
     }
 }
 
-/// The slab and its indexes.
+/// Where a job is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In the slab.
+    Near(Slot),
+    /// Among those of which little is in memory.
+    Far(FarSlot),
+}
+
+/// The slab, the far jobs, and the indexes over both.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     slots: Vec<Option<Job>>,
     free: Vec<Slot>,
-    ids: HashTable<Slot>,
-    identities: HashTable<Slot>,
+    far: FarJobs,
+    /// [`handle`]s, by id.
+    ids: Index,
+    /// The same, by the hash of the key.
+    identities: Index,
+    capture: Option<Capture>,
 }
 
 impl Jobs {
@@ -109,58 +124,173 @@ impl Jobs {
         self.ids.len()
     }
 
-    /// The slot of the job with this id.
-    pub(super) fn find(&self, id: JobId) -> Option<Slot> {
-        self.ids.find(hash_of_id(id), |slot| self[*slot].id == id).copied()
+    /// The job with this id.
+    pub(super) fn find(&self, id: JobId) -> Option<Found> {
+        self.ids.find(hash_of_id(id), |handle| self.id_of(handle) == id).map(found)
     }
 
-    /// The slot of the job whose key has this hash.
-    pub(super) fn find_identity(&self, identity: Identity) -> Option<Slot> {
-        let same = |slot: &Slot| self[*slot].identity() == Some(identity);
-        self.identities.find(hash_of_identity(identity), same).copied()
+    /// The slot of the job with this id, unless it is far.
+    pub(super) fn near(&self, id: JobId) -> Option<Slot> {
+        self.find(id).and_then(Found::near)
+    }
+
+    /// The job whose key has this hash.
+    pub(super) fn find_identity(&self, identity: Identity) -> Option<Found> {
+        let same = |handle| self.identity_of(handle) == Some(identity);
+        self.identities.find(hash_of_identity(identity), same).map(found)
     }
 
     /// Takes a job in, whose id and key are not here yet.
     pub(super) fn insert(&mut self, job: Job) -> Slot {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            Slot::try_from(self.slots.len() - 1)
-                .unwrap_or_else(|_| unreachable!("4 billion jobs do not fit into memory"))
-        });
         let (id, identity) = (job.id, job.identity());
-        self.slots[slot as usize] = Some(job);
-        let slots = &self.slots;
-        let live = |slot: &Slot| live(slots[*slot as usize].as_ref());
-        self.ids.insert_unique(hash_of_id(id), slot, |slot| hash_of_id(live(slot).id));
-        if let Some(identity) = identity {
-            let rehash = |slot: &Slot| live(slot).identity().map_or(0, hash_of_identity);
-            self.identities.insert_unique(hash_of_identity(identity), slot, rehash);
-        }
+        let slot = self.place(job);
+        self.index(id, identity, slot);
         slot
+    }
+
+    /// Takes a far job in, whose id and key are not here yet.
+    pub(super) fn insert_far(&mut self, id: JobId, identity: Option<Identity>, place: Place) {
+        let slot = self.far.insert(id, identity, place);
+        self.index(id, identity, handle(slot));
+    }
+
+    /// Makes room in the indexes for so many jobs in all.
+    pub(super) fn reserve(&mut self, jobs: usize, keyed: usize) {
+        let (slots, far) = (&self.slots, &self.far);
+        self.ids.reserve(jobs, |handle| hash_of_id(id_of(slots, far, handle)));
+        self.identities.reserve(keyed, |handle| identity_of(slots, far, handle).map_or(0, hash_of_identity));
     }
 
     /// Takes a job out.
     pub(super) fn remove(&mut self, slot: Slot) -> Job {
-        let (id, identity) = (self[slot].id, self[slot].identity());
-        if let Ok(entry) = self.ids.find_entry(hash_of_id(id), |found| *found == slot) {
-            entry.remove();
+        let job = self.take(slot);
+        self.ids.remove(hash_of_id(job.id), slot);
+        if let Some(identity) = job.identity() {
+            self.identities.remove(hash_of_identity(identity), slot);
         }
-        if let Some(identity) = identity
-            && let Ok(entry) = self.identities.find_entry(hash_of_identity(identity), |found| *found == slot)
-        {
-            entry.remove();
+        job
+    }
+
+    /// A job, to be changed.
+    pub(super) fn change(&mut self, slot: Slot) -> &mut Job {
+        self.note_change(slot);
+        self.one(slot)
+    }
+
+    /// Says where a job's record is now. That is no change of the job.
+    pub(super) fn set_place(&mut self, slot: Slot, place: Place) {
+        self.one(slot).body.place = place;
+    }
+
+    /// Takes a far job into the slab.
+    pub(super) fn promote(&mut self, far: FarSlot, job: Job) -> Slot {
+        let (id, identity) = (job.id, job.identity());
+        debug_assert_eq!((id, identity), (self.far.id(far), self.far.identity(far)), "the same job");
+        let slot = self.place(job);
+        self.far.remove(far);
+        self.replace(id, identity, handle(far), slot);
+        slot
+    }
+
+    /// Keeps no more of a job than a far one needs. Its record is at `place`.
+    pub(super) fn demote(&mut self, slot: Slot, place: Place) {
+        let job = self.take(slot);
+        let (id, identity) = (job.id, job.identity());
+        let far = self.far.insert(id, identity, place);
+        self.replace(id, identity, slot, handle(far));
+    }
+
+    pub(super) fn far(&self) -> &FarJobs {
+        &self.far
+    }
+
+    pub(super) fn far_mut(&mut self) -> &mut FarJobs {
+        &mut self.far
+    }
+
+    /// From now on what changes is saved as it was, until [`Self::captured`] has seen all of it.
+    pub(super) fn begin_capture(&mut self) {
+        self.capture = Some(Capture::new(self.slots.len()));
+    }
+
+    /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`. Whether that was the last.
+    pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(&Job)) -> bool {
+        let Some(capture) = &mut self.capture else { return true };
+        let done = capture.step(&self.slots, budget, visit);
+        if done {
+            self.capture = None;
         }
+        done
+    }
+
+    /// Bytes of memory that the jobs and the indexes take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let near = self.slots.len() * size_of::<Option<Job>>() + self.free.len() * size_of::<Slot>();
+        near + self.far.memory_bytes() + self.ids.memory_bytes() + self.identities.memory_bytes()
+    }
+
+    /// Every near job, in no order that means anything: for recomputing sums.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
+        (0..).zip(&self.slots).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
+    }
+
+    fn place(&mut self, job: Job) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            let slot = Slot::try_from(self.slots.len() - 1).unwrap_or(FAR_BIT);
+            assert!(slot < FAR_BIT, "2 billion jobs do not fit into memory");
+            slot
+        });
+        self.note_change(slot);
+        self.slots[slot as usize] = Some(job);
+        slot
+    }
+
+    fn take(&mut self, slot: Slot) -> Job {
+        self.note_change(slot);
         self.free.push(slot);
         self.slots[slot as usize].take().unwrap_or_else(|| unreachable!("a slot that is held is live"))
     }
 
-    /// Every job, in no order that means anything: for recomputing sums.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
-        (0..).zip(&self.slots).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
+    fn one(&mut self, slot: Slot) -> &mut Job {
+        match &mut self.slots[slot as usize] {
+            Some(job) => job,
+            None => unreachable!("a slot that is held is live"),
+        }
+    }
+
+    fn note_change(&mut self, slot: Slot) {
+        if let Some(capture) = &mut self.capture {
+            capture.before_change(slot, self.slots[slot as usize].as_ref());
+        }
+    }
+
+    fn index(&mut self, id: JobId, identity: Option<Identity>, handle: u32) {
+        let (slots, far) = (&self.slots, &self.far);
+        self.ids.insert(hash_of_id(id), handle, |handle| hash_of_id(id_of(slots, far, handle)));
+        if let Some(identity) = identity {
+            let rehash = |handle| identity_of(slots, far, handle).map_or(0, hash_of_identity);
+            self.identities.insert(hash_of_identity(identity), handle, rehash);
+        }
+    }
+
+    fn replace(&mut self, id: JobId, identity: Option<Identity>, old: u32, new: u32) {
+        self.ids.replace(hash_of_id(id), old, new);
+        if let Some(identity) = identity {
+            self.identities.replace(hash_of_identity(identity), old, new);
+        }
+    }
+
+    fn id_of(&self, handle: u32) -> JobId {
+        id_of(&self.slots, &self.far, handle)
+    }
+
+    fn identity_of(&self, handle: u32) -> Option<Identity> {
+        identity_of(&self.slots, &self.far, handle)
     }
 }
 
-impl Index<Slot> for Jobs {
+impl ops::Index<Slot> for Jobs {
     type Output = Job;
 
     fn index(&self, slot: Slot) -> &Job {
@@ -168,12 +298,38 @@ impl Index<Slot> for Jobs {
     }
 }
 
-impl IndexMut<Slot> for Jobs {
-    fn index_mut(&mut self, slot: Slot) -> &mut Job {
-        match &mut self.slots[slot as usize] {
-            Some(job) => job,
-            None => unreachable!("a slot that is held is live"),
+impl Found {
+    /// The slot, unless the job is far.
+    pub(super) fn near(self) -> Option<Slot> {
+        match self {
+            Self::Near(slot) => Some(slot),
+            Self::Far(_) => None,
         }
+    }
+}
+
+/// Set in the handle of a far job; without it a handle is a slot of the slab.
+const FAR_BIT: u32 = 1 << 31;
+
+fn handle(far: FarSlot) -> u32 {
+    FAR_BIT | far.0
+}
+
+fn found(handle: u32) -> Found {
+    if handle & FAR_BIT == 0 { Found::Near(handle) } else { Found::Far(FarSlot(handle & !FAR_BIT)) }
+}
+
+fn id_of(slots: &[Option<Job>], far: &FarJobs, handle: u32) -> JobId {
+    match found(handle) {
+        Found::Near(slot) => live(slots[slot as usize].as_ref()).id,
+        Found::Far(slot) => far.id(slot),
+    }
+}
+
+fn identity_of(slots: &[Option<Job>], far: &FarJobs, handle: u32) -> Option<Identity> {
+    match found(handle) {
+        Found::Near(slot) => live(slots[slot as usize].as_ref()).identity(),
+        Found::Far(slot) => far.identity(slot),
     }
 }
 

@@ -4,8 +4,8 @@
 //! clock, no random source, no file, no configuration, and no iteration over a hash map. The same log gives
 //! the same [state hash](Engine::state_hash) on every machine.
 //!
-//! The engine holds a job's metadata and a reference to its body, never the body: see [`BodyStore`]. It does not know who
-//! leads, who waits for a job, or where a body lies.
+//! The engine holds a job's metadata and a reference to its body, never the body: see [`JobStore`]. Of a job that is far it
+//! holds even less. It does not know who leads, who waits for a job, or where a body lies.
 //!
 //! # What an entry does
 //!
@@ -44,15 +44,21 @@
 //! - Job ids and fences only grow and are never used again.
 //! - The state hash is the sum over what is there; it does not depend on slots, wheels or the order of insertion.
 
+mod capture;
 mod change;
 mod clock;
+mod far;
 mod finished;
 mod hash;
+mod image;
+mod index;
 mod jobs;
 mod push;
 mod read;
 mod reserve;
+mod residence;
 mod retry;
+mod saved;
 mod sessions;
 mod settle;
 mod timers;
@@ -62,18 +68,23 @@ mod verify;
 mod wheel;
 mod window;
 
-pub mod body;
 pub mod command;
 pub mod entry;
 pub mod outcome;
+pub mod store;
 
-pub use body::{BodyRef, BodyStore, Record};
+pub use capture::CapturedJob;
+pub use clock::{Line, Moment};
 pub use command::{Command, JobSelect, NewJob, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
+pub use image::{Image, ImageError, Restoring};
 pub use outcome::{
     Applied, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView, TopicView,
 };
+pub use residence::{HORIZON_MS, Rehomed};
 pub use retry::wait_ms;
+pub use saved::{SavedJob, SavedJobError};
+pub use store::{BodyRef, FarTimer, JobStore, Place, Record};
 
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{GroupId, Lease, SessionId, TopicId};
@@ -131,36 +142,42 @@ impl Engine {
 
     /// Applies one entry: moves what is due at its stamp (at most [`DUE_PER_ENTRY_MAX`] jobs, by time and id), then
     /// carries out each command. An entry with an older stamp than the last one counts as having the last one's.
-    pub fn apply(&mut self, entry: &Entry<'_>, bodies: &mut impl BodyStore) -> Applied {
+    ///
+    /// # Errors
+    ///
+    /// When a far job cannot be read. The entry is then half applied: the state is not to be used any more.
+    pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         self.clock.stamp = self.clock.stamp.max(entry.stamp);
         let mut applied = Applied { outcomes: Vec::with_capacity(entry.commands.len()), ended: Vec::new() };
-        self.move_due(bodies, &mut applied.ended);
+        self.move_due(store, &mut applied.ended)?;
         self.finished.forget_old(self.clock.stamp, &mut self.sum);
         self.sessions.forget_old(self.clock.stamp, &mut self.sum);
         for command in &entry.commands {
-            let outcome = self.carry_out(command, bodies, &mut applied.ended);
+            self.bring_near(command, store)?;
+            let outcome = self.carry_out(command, store, &mut applied.ended);
             applied.outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
         }
         self.topics.settle(&mut self.sum);
         self.sessions.settle(&mut self.sum);
         let ahead = self.clock.at(self.clock.stamp.after(PREPARE_AHEAD_MS));
         self.timers.prepare(ahead, PREPARE_STEPS_MAX);
-        applied
+        Ok(applied)
     }
 
-    fn move_due(&mut self, bodies: &mut impl BodyStore, ended: &mut Vec<Lease>) {
+    fn move_due<S: JobStore>(&mut self, store: &mut S, ended: &mut Vec<Lease>) -> Result<(), S::Error> {
         for _ in 0..DUE_PER_ENTRY_MAX {
-            match self.timers.first(self.clock) {
-                Some(slot) => self.fire(slot, bodies, ended),
-                None => return,
+            match self.first_due(store)? {
+                Some(slot) => self.fire(slot, store, ended),
+                None => break,
             }
         }
+        Ok(())
     }
 
     fn carry_out(
         &mut self,
         command: &Command<'_>,
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
         ended: &mut Vec<Lease>,
     ) -> Result<Outcome, Reject> {
         match command {
@@ -180,25 +197,25 @@ impl Engine {
                 self.sessions.resume(*session, secret)?;
                 return Ok(Outcome::Session { session: *session });
             }
-            Command::SessionLapse { session } => self.end_session(*session, bodies, ended)?,
+            Command::SessionLapse { session } => self.end_session(*session, store, ended)?,
             Command::SessionClose { session } => {
-                self.end_session(*session, bodies, ended)?;
+                self.end_session(*session, store, ended)?;
                 self.sessions.forget(*session, &mut self.sum);
             }
             Command::Push { session, sequence, topic, jobs } => {
-                return self.push(*session, *sequence, *topic, jobs, bodies).map(Outcome::Pushed);
+                return self.push(*session, *sequence, *topic, jobs, store).map(Outcome::Pushed);
             }
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
-                let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, bodies)?;
+                let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, store)?;
                 return Ok(Outcome::Granted(grants));
             }
-            Command::Finish { leases } => return Ok(self.finish(leases, bodies)),
+            Command::Finish { leases } => return Ok(self.finish(leases, store)),
             Command::Release { leases, delay_ms, attempted } => {
-                return Ok(self.release(leases, *delay_ms, *attempted, bodies));
+                return Ok(self.release(leases, *delay_ms, *attempted, store));
             }
             Command::Touch { leases, ttr_ms } => return Ok(self.touch(leases, *ttr_ms)),
-            Command::Bury { leases } => return Ok(self.bury(leases, bodies)),
-            Command::Delete { job } => return self.delete(job, bodies, ended),
+            Command::Bury { leases } => return Ok(self.bury(leases, store)),
+            Command::Delete { job } => return self.delete(job, store, ended),
             Command::Reschedule { job, due } => return self.reschedule(job, *due),
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
@@ -227,13 +244,13 @@ impl Engine {
     fn end_session(
         &mut self,
         session: SessionId,
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
         ended: &mut Vec<Lease>,
     ) -> Result<(), Reject> {
         for slot in self.sessions.lapse(session, self.clock.stamp)? {
             let job = &self.jobs[slot];
             ended.push(Lease { job: job.id, fence: job.fence });
-            self.fail_attempt(slot, None, bodies);
+            self.fail_attempt(slot, None, store);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What the engine answers, and what it shows to readers.
 
-use super::body::BodyRef;
+use super::store::BodyRef;
 use crate::types::{BuryReason, Fence, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName};
 
 /// What applying one entry did.

@@ -4,11 +4,11 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use std::hash::Hasher;
 
 use super::Engine;
-use super::body::{BodyStore, Record};
 use super::command::{NewJob, TopicSelect};
 use super::jobs::{Identity, Job, Rare, Slot};
 use super::outcome::{PushOutcome, Reject};
 use super::retry::Retry;
+use super::store::{JobStore, Record};
 use super::window::Recall;
 use crate::types::{BuryReason, Fence, IfExists, JobId, JobState, SessionId, TopicId};
 
@@ -20,11 +20,11 @@ impl Engine {
         sequence: u64,
         topic: TopicSelect<'_>,
         jobs: &[NewJob<'_>],
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
     ) -> Result<Vec<PushOutcome>, Reject> {
         if session == SessionId(0) || sequence == 0 {
             let topic = self.intern(topic)?;
-            return Ok(jobs.iter().map(|job| self.push_one(topic, job, bodies)).collect());
+            return Ok(jobs.iter().map(|job| self.push_one(topic, job, store)).collect());
         }
         self.sessions.window(session).ok_or(Reject::SessionUnknown)?;
         let topic = self.intern(topic)?;
@@ -36,7 +36,7 @@ impl Engine {
                 Recall::Known(outcome) => outcome,
                 Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
                 Recall::New => {
-                    let outcome = self.push_one(topic, job, bodies);
+                    let outcome = self.push_one(topic, job, store);
                     window.remember(session, sequence, outcome);
                     outcome
                 }
@@ -56,7 +56,7 @@ impl Engine {
         hasher.finish128().as_u128()
     }
 
-    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, bodies: &mut impl BodyStore) -> PushOutcome {
+    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, store: &mut impl JobStore) -> PushOutcome {
         let due = self.clock.resolve(new.due);
         let retry = Retry::read(new.attributes, self.clock);
         let expires = retry.as_ref().and_then(|retry| retry.expires);
@@ -65,15 +65,15 @@ impl Engine {
         }
         let identity = new.key.map(|key| self.identity(topic, key));
         let mut replaces = false;
-        if let Some(slot) = identity.and_then(|identity| self.jobs.find_identity(identity)) {
-            if let Err(outcome) = self.make_way(slot, new.if_exists, bodies) {
+        if let Some(slot) = identity.and_then(|identity| self.jobs.find_identity(identity)?.near()) {
+            if let Err(outcome) = self.make_way(slot, new.if_exists, store) {
                 return outcome;
             }
             replaces = true;
         }
         self.last_job += 1;
         let id = JobId::new(self.group, self.last_job);
-        let body = bodies.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
+        let body = store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
         let mut job = Job {
             id,
             due,
@@ -103,7 +103,7 @@ impl Engine {
         &mut self,
         slot: Slot,
         if_exists: IfExists,
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
     ) -> Result<(), PushOutcome> {
         let job = &self.jobs[slot];
         match if_exists {
@@ -113,7 +113,7 @@ impl Engine {
                 Err(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
             }
             IfExists::Replace => {
-                let job = self.end(slot, bodies);
+                let job = self.end(slot, store);
                 self.topics.totals(job.topic).deleted += 1;
                 Ok(())
             }

@@ -5,16 +5,20 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::command::JobSelect;
+use super::clock::{Line, Moment};
 use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
+use super::store::JobStore;
 use super::transition::AfterFailure;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{JobState, Millis, SessionId, SessionSecret, TopicId};
 
 /// Timers that a peek looks at on each timeline.
 const PEEK_SCAN_MAX: usize = 65_536;
+
+/// Timers of far jobs that a peek looks at on each timeline: each of these is read.
+const PEEK_FAR_MAX: usize = 4096;
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -99,25 +103,40 @@ impl Engine {
         self.timers.prepare(self.clock.at(stamp), budget)
     }
 
-    /// A job as it is now.
-    pub fn job(&self, select: &JobSelect<'_>) -> Option<JobView> {
-        self.select(select).map(|slot| self.view(slot))
-    }
-
     /// The first ready job of a topic in reserving order; else the delayed one that is due first, if it is found among
-    /// the next 65,536 timers.
-    pub fn peek(&mut self, topic: TopicId) -> Option<JobView> {
-        let found = self.topics.find(topic)?;
+    /// the next 65,536 timers, of which 4,096 may be far jobs' on each timeline.
+    pub fn peek<S: JobStore>(&mut self, topic: TopicId, store: &mut S) -> Result<Option<JobView>, S::Error> {
+        let Some(found) = self.topics.find(topic) else { return Ok(None) };
         if let Some((.., slot)) = found.ready.first() {
-            return Some(self.view(*slot));
+            return Ok(Some(self.view(&self.jobs[*slot])));
         }
         if found.delayed == 0 {
-            return None;
+            return Ok(None);
         }
         let jobs = &self.jobs;
         let wanted = |slot: Slot| jobs[slot].topic == topic && jobs[slot].state == JobState::Delayed;
-        let slot = self.timers.find(self.clock, PEEK_SCAN_MAX, wanted)?;
-        Some(self.view(slot))
+        let near = self.timers.find(self.clock, PEEK_SCAN_MAX, wanted);
+        let near = near.map(|slot| self.view(&self.jobs[slot]));
+        let mut first = near;
+        for line in Line::ALL {
+            let mut timers = Vec::new();
+            store.visit_far(line, &mut |timer| {
+                timers.push(timer);
+                timers.len() < PEEK_FAR_MAX
+            })?;
+            for timer in timers {
+                let due = self.clock.as_wall(Moment { line, at: timer.at });
+                if first.is_some_and(|first| (first.due, first.id) < (due, timer.job)) {
+                    break;
+                }
+                let view = self.far_view(timer.place, store)?;
+                if view.topic == topic {
+                    first = Some(view);
+                    break;
+                }
+            }
+        }
+        Ok(first)
     }
 
     /// What a client that shows this secret may expect of a session.
@@ -151,8 +170,17 @@ impl Engine {
         self.jobs.len() as u64
     }
 
-    fn view(&self, slot: Slot) -> JobView {
-        let job: &Job = &self.jobs[slot];
+    /// How many of them are far.
+    pub fn far_jobs(&self) -> u64 {
+        self.jobs.far().len() as u64
+    }
+
+    /// Bytes of memory that the jobs take, without their records: an estimate.
+    pub fn memory_bytes(&self) -> usize {
+        self.jobs.memory_bytes() + self.timers.memory_bytes() + self.topics.memory_bytes()
+    }
+
+    pub(super) fn view(&self, job: &Job) -> JobView {
         let reserved = job.state == JobState::Reserved;
         JobView {
             id: job.id,

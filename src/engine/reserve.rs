@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Engine;
-use super::body::BodyStore;
 use super::jobs::Slot;
 use super::outcome::{Grant, Reject};
+use super::store::JobStore;
 use super::topics::Turn;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{Fence, JobState, Lease, SessionId, TopicId};
@@ -28,7 +28,7 @@ impl Engine {
         topics: &[TopicId],
         jobs_max: u32,
         bytes_max: u64,
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
     ) -> Result<Vec<Grant>, Reject> {
         let live = self.sessions.live(session).ok_or(Reject::SessionUnknown)?;
         // A lease that outlives its session is nobody's to give back.
@@ -44,7 +44,7 @@ impl Engine {
         while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
             let Some(Reverse(((.., slot), topic))) = scratch.turns.pop() else { break };
             // It may have expired, if more came due at once than one entry moves.
-            if self.drop_expired(slot, bodies) {
+            if self.drop_expired(slot, store) {
                 dropped += 1;
             } else {
                 let grant = self.grant(slot, holder);

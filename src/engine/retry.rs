@@ -1,12 +1,13 @@
 //! What a job's attributes say of its end: when it expires, how often it may fail, and how long it waits between.
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::clock::{Clock, Moment};
 use crate::types::{Attributes, Backoff, JobId};
 
 /// The part of the attributes that the engine heeds.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Retry {
     pub(super) expires: Option<Moment>,
     pub(super) attempts_max: Option<u32>,

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::hash::{Element, Kind, Sum};
 use super::jobs::Slot;
 use super::outcome::{Reject, SessionStatus, SessionView};
-use super::window::Window;
+use super::window::{SavedWindow, Window};
 use crate::types::limits::{SESSION_RETENTION_MS, SESSIONS_MAX};
 use crate::types::{JobId, Millis, SessionId, SessionSecret};
 
@@ -23,6 +25,16 @@ pub(super) struct Session {
     window: Window,
     hashed: u128,
     changed: bool,
+}
+
+/// A session as it is written to a checkpoint. Its leases are with their jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedSession {
+    id: SessionId,
+    secret: SessionSecret,
+    leases_outlive: bool,
+    lapsed: Option<Millis>,
+    window: SavedWindow,
 }
 
 /// Every session that the queue knows.
@@ -60,6 +72,37 @@ impl Sessions {
         self.known.insert(id, session);
         self.touch(id);
         Ok(id)
+    }
+
+    /// All of them, by id.
+    pub(super) fn save(&self) -> Vec<SavedSession> {
+        let save = |(id, session): (&SessionId, &Session)| SavedSession {
+            id: *id,
+            secret: session.secret,
+            leases_outlive: session.leases_outlive,
+            lapsed: session.lapsed,
+            window: session.window.save(),
+        };
+        self.known.iter().map(save).collect()
+    }
+
+    /// Takes back what was saved, without leases. What it adds to the state hash is in the sum that comes with it.
+    pub(super) fn restore(&mut self, last: u64, saved: &[SavedSession]) {
+        self.last = last;
+        for SavedSession { id, secret, leases_outlive, lapsed, window } in saved {
+            let mut session = Session {
+                secret: *secret,
+                leases_outlive: *leases_outlive,
+                lapsed: *lapsed,
+                leases: BTreeSet::new(),
+                window: Window::restore(*id, window),
+                hashed: 0,
+                changed: false,
+            };
+            session.hashed = session.hash(*id, session.window.digest());
+            self.lapsed.extend(lapsed.map(|lapsed| (lapsed, *id)));
+            self.known.insert(*id, session);
+        }
     }
 
     /// The next so many ids are not given out.

@@ -1,18 +1,18 @@
 //! Finish, release, touch and bury: what a consumer does with its leases. Job id and fence suffice, from any session.
 
 use super::Engine;
-use super::body::BodyStore;
 use super::jobs::Slot;
 use super::outcome::{Outcome, Reject};
+use super::store::JobStore;
 use crate::types::{BuryReason, JobState, Lease};
 
 impl Engine {
     /// Jobs are done. One that was finished under the same lease a short time ago is so still.
-    pub(super) fn finish(&mut self, leases: &[Lease], bodies: &mut impl BodyStore) -> Outcome {
+    pub(super) fn finish(&mut self, leases: &[Lease], store: &mut impl JobStore) -> Outcome {
         let stamp = self.clock.stamp;
         settle(leases, |lease| match self.held(lease) {
             Ok(slot) => {
-                let job = self.end(slot, bodies);
+                let job = self.end(slot, store);
                 self.topics.totals(job.topic).finished += 1;
                 self.finished.remember(lease, stamp, &mut self.sum);
                 Ok(())
@@ -28,13 +28,13 @@ impl Engine {
         leases: &[Lease],
         delay_ms: Option<u64>,
         attempted: bool,
-        bodies: &mut impl BodyStore,
+        store: &mut impl JobStore,
     ) -> Outcome {
         settle(leases, |lease| {
             let slot = self.held(lease)?;
             if attempted {
-                self.fail_attempt(slot, delay_ms, bodies);
-            } else if !self.drop_expired(slot, bodies) {
+                self.fail_attempt(slot, delay_ms, store);
+            } else if !self.drop_expired(slot, store) {
                 let clock = self.clock;
                 self.change(slot, |job| {
                     job.attempts = job.attempts.saturating_sub(1);
@@ -56,18 +56,23 @@ impl Engine {
     }
 
     /// Jobs are set aside.
-    pub(super) fn bury(&mut self, leases: &[Lease], bodies: &mut impl BodyStore) -> Outcome {
+    pub(super) fn bury(&mut self, leases: &[Lease], store: &mut impl JobStore) -> Outcome {
         settle(leases, |lease| {
             let slot = self.held(lease)?;
-            if !self.drop_expired(slot, bodies) {
+            if !self.drop_expired(slot, store) {
                 self.change(slot, |job| job.set_buried(BuryReason::Consumer));
             }
             Ok(())
         })
     }
 
+    /// Whether this lease still holds its job.
+    pub fn holds(&self, lease: Lease) -> bool {
+        self.held(lease).is_ok()
+    }
+
     fn held(&self, lease: Lease) -> Result<Slot, Reject> {
-        let slot = self.jobs.find(lease.job).ok_or(Reject::StaleLease)?;
+        let slot = self.jobs.near(lease.job).ok_or(Reject::StaleLease)?;
         let job = &self.jobs[slot];
         let holds = job.state == JobState::Reserved && job.fence == lease.fence;
         if holds { Ok(slot) } else { Err(Reject::StaleLease) }

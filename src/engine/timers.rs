@@ -95,6 +95,11 @@ impl Timers {
         first_of(clock, stamp, wall)
     }
 
+    /// Bytes of memory that they take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.nodes.memory_bytes()
+    }
+
     /// When the timer of a slot fires, if it has one.
     pub(super) fn at(&self, slot: u32) -> Option<u64> {
         self.nodes.is_set(slot).then(|| self.nodes.at(slot))

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
@@ -34,12 +35,31 @@ pub(super) struct Topic {
 }
 
 /// What is counted for ever.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Totals {
     pub(super) pushed: u64,
     pub(super) finished: u64,
     pub(super) deleted: u64,
     pub(super) expired: u64,
+}
+
+/// A topic as it is written to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedTopic {
+    name: String,
+    paused: bool,
+    delayed: u64,
+    ready: u64,
+    reserved: u64,
+    buried: u64,
+    totals: Totals,
+}
+
+impl SavedTopic {
+    /// Its name, if it is one.
+    pub(super) fn name(&self) -> Option<TopicName> {
+        self.name.parse().ok()
+    }
 }
 
 /// Every topic, by its number.
@@ -153,6 +173,44 @@ impl Topics {
         (0..).zip(&self.known).fold(0, |sum, (id, topic)| sum.wrapping_add(topic.hash(TopicId(id))))
     }
 
+    /// All of them, by number.
+    pub(super) fn save(&self) -> Vec<SavedTopic> {
+        self.known.iter().map(Topic::save).collect()
+    }
+
+    /// Takes back what was saved, without jobs. What it adds to the state hash is in the sum that comes with it.
+    pub(super) fn restore(&mut self, saved: &[SavedTopic]) {
+        for (id, saved) in (0..).map(TopicId).zip(saved) {
+            let Some(name) = saved.name() else { continue };
+            let mut topic = Topic::new(name);
+            (topic.paused, topic.totals) = (saved.paused, saved.totals);
+            topic.hashed = topic.hash(id);
+            self.names.insert(saved.name.as_str().into(), id);
+            self.known.push(topic);
+        }
+    }
+
+    /// Counts the far jobs with the others, when all near ones are back. Fails with the topic whose near jobs are not
+    /// those that were saved.
+    pub(super) fn restore_delayed(&mut self, saved: &[SavedTopic]) -> Result<(), TopicId> {
+        for ((id, topic), saved) in (0..).map(TopicId).zip(&mut self.known).zip(saved) {
+            if topic.delayed > saved.delayed {
+                return Err(id);
+            }
+            topic.delayed = saved.delayed;
+            if topic.save() != *saved {
+                return Err(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory that the ready orders take: their nodes are two thirds full, by and large.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let ready: usize = self.known.iter().map(|topic| topic.ready.len()).sum();
+        ready * size_of::<Turn>() * 3 / 2
+    }
+
     fn note_serving(&mut self, id: TopicId) {
         if self.existing(id).serves() {
             self.serving.insert(id);
@@ -182,6 +240,18 @@ impl Topic {
             totals: Totals::default(),
             hashed: 0,
             changed: false,
+        }
+    }
+
+    fn save(&self) -> SavedTopic {
+        SavedTopic {
+            name: self.name.as_str().to_owned(),
+            paused: self.paused,
+            delayed: self.delayed,
+            ready: self.ready.len() as u64,
+            reserved: self.reserved,
+            buried: self.buried,
+            totals: self.totals,
         }
     }
 

@@ -1,10 +1,10 @@
 //! How a job changes: the one place that moves it between states, orders, timers and sums.
 
 use super::Engine;
-use super::body::BodyStore;
 use super::clock::Moment;
 use super::hash;
 use super::jobs::{Job, Slot};
+use super::store::JobStore;
 use crate::types::{BuryReason, Fence, JobState, Lease, SessionId};
 
 impl Engine {
@@ -12,7 +12,7 @@ impl Engine {
     /// for.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         self.leave(slot);
-        change(&mut self.jobs[slot]);
+        change(self.jobs.change(slot));
         self.enter(slot);
     }
 
@@ -38,18 +38,18 @@ impl Engine {
     }
 
     /// Ends a job: it is gone, whatever its state was.
-    pub(super) fn end(&mut self, slot: Slot, bodies: &mut impl BodyStore) -> Job {
+    pub(super) fn end(&mut self, slot: Slot, store: &mut impl JobStore) -> Job {
         self.leave(slot);
         let job = self.jobs.remove(slot);
-        bodies.forget(job.body);
+        store.forget(job.body);
         job
     }
 
     /// Ends a job if it has expired. Whether it did.
-    pub(super) fn drop_expired(&mut self, slot: Slot, bodies: &mut impl BodyStore) -> bool {
+    pub(super) fn drop_expired(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
         let expired = self.is_expired(&self.jobs[slot]);
         if expired {
-            let job = self.end(slot, bodies);
+            let job = self.end(slot, store);
             self.topics.totals(job.topic).expired += 1;
         }
         expired
@@ -60,20 +60,20 @@ impl Engine {
     }
 
     /// A job's timer fires.
-    pub(super) fn fire(&mut self, slot: Slot, bodies: &mut impl BodyStore, ended: &mut Vec<Lease>) {
+    pub(super) fn fire(&mut self, slot: Slot, store: &mut impl JobStore, ended: &mut Vec<Lease>) {
         let job = &self.jobs[slot];
         if job.state == JobState::Reserved {
             ended.push(Lease { job: job.id, fence: job.fence });
-            self.fail_attempt(slot, None, bodies);
-        } else if !self.drop_expired(slot, bodies) {
+            self.fail_attempt(slot, None, store);
+        } else if !self.drop_expired(slot, store) {
             self.make_ready(slot);
         }
     }
 
     /// The attempt on a reserved job failed: it is tried again after `delay_ms`, which `None` leaves to its
     /// backoff, or set aside when no attempt is left.
-    pub(super) fn fail_attempt(&mut self, slot: Slot, delay_ms: Option<u64>, bodies: &mut impl BodyStore) {
-        if self.drop_expired(slot, bodies) {
+    pub(super) fn fail_attempt(&mut self, slot: Slot, delay_ms: Option<u64>, store: &mut impl JobStore) {
+        if self.drop_expired(slot, store) {
             return;
         }
         match self.after_failure(&self.jobs[slot], delay_ms) {

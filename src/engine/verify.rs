@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::hash::{self, Sum};
+use super::jobs::Found;
+use super::store::JobStore;
 use super::topics::{Turn, turn_of};
 use crate::types::{JobState, SessionId, TopicId};
 
@@ -11,14 +13,14 @@ impl Engine {
     /// Panics if counters, orders, indexes, timers or the state hash are not what the jobs say. For tests and for
     /// hunting a fault: it looks at every job.
     #[doc(hidden)]
-    pub fn verify(&self) {
+    pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
         let mut by_topic: BTreeMap<TopicId, (BTreeSet<Turn>, [u64; 4])> = BTreeMap::new();
         let mut held = BTreeSet::new();
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
-            assert_eq!(self.jobs.find(job.id), Some(slot), "the index of ids");
+            assert_eq!(self.jobs.near(job.id), Some(slot), "the index of ids");
             if let Some(identity) = job.identity() {
-                assert_eq!(self.jobs.find_identity(identity), Some(slot), "the index of keys");
+                assert_eq!(self.jobs.find_identity(identity), Some(Found::Near(slot)), "the index of keys");
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
             assert!(job.id.sequence() <= self.last_job && job.fence.0 <= self.last_fence, "{job:?}");
@@ -34,7 +36,20 @@ impl Engine {
             }
             sum.add(hash::of_job(job));
         }
-        assert_eq!(self.jobs.iter().count(), self.jobs.len(), "the number of jobs");
+        for (id, identity, place) in self.jobs.far().iter() {
+            let saved = store.far_job(place).expect("a far job can be read");
+            assert_eq!((saved.id(), saved.identity()), (id, identity), "a far job");
+            let found = self.jobs.find(id);
+            assert!(matches!(found, Some(Found::Far(_))), "the index of ids");
+            assert!(
+                identity.is_none_or(|identity| self.jobs.find_identity(identity) == found),
+                "and of keys"
+            );
+            let (_, [delayed, ..]) = by_topic.entry(saved.topic()).or_default();
+            *delayed += 1;
+            sum.add(saved.hash());
+        }
+        assert_eq!(self.jobs.iter().count() + self.jobs.far().len(), self.jobs.len(), "the number of jobs");
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
         for view in self.topics.views() {
             let (turns, counts) = by_topic.remove(&view.id).unwrap_or_default();

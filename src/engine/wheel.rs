@@ -309,6 +309,10 @@ impl Nodes {
         self.0.get(slot as usize).is_some_and(|node| node.home != Home::Nowhere)
     }
 
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.0.len() * size_of::<Node>()
+    }
+
     /// When the timer of `slot` fires.
     pub(super) fn at(&self, slot: u32) -> u64 {
         self.0[slot as usize].at

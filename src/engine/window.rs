@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::hash::{self, Sum};
 use super::outcome::{PushOutcome, Reject};
 use crate::types::limits::PRODUCER_WINDOW_MAX;
@@ -17,6 +19,15 @@ pub(super) struct Window {
     start: u64,
     ring: VecDeque<u64>,
     sum: Sum,
+}
+
+/// A window as it is written to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedWindow {
+    start: u64,
+    /// 8 bytes each, little-endian.
+    #[serde(with = "serde_bytes")]
+    ring: Vec<u8>,
 }
 
 /// What is known of a sequence number.
@@ -69,6 +80,23 @@ impl Window {
         while self.ring.len() > PRODUCER_WINDOW_MAX {
             self.forget_first(session);
         }
+    }
+
+    /// All that it remembers.
+    pub(super) fn save(&self) -> SavedWindow {
+        SavedWindow {
+            start: self.start,
+            ring: self.ring.iter().flat_map(|packed| packed.to_le_bytes()).collect(),
+        }
+    }
+
+    /// Takes back what was saved.
+    pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
+        let (numbers, _) = saved.ring.as_chunks();
+        let ring = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
+        let mut window = Self { start: saved.start, ring, sum: Sum::default() };
+        window.sum.add(window.recount(session));
+        window
     }
 
     /// Start and sum of what is remembered, for the session's hash.

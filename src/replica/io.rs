@@ -1,7 +1,7 @@
 //! What goes into a replica and what comes out of it.
 
 use crate::protocol::{Request, RequestId, Response};
-use crate::storage::PersistBatch;
+use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJob, PersistBatch, StorageError};
 use crate::types::{Millis, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
@@ -40,6 +40,8 @@ pub struct ReplicaConfig {
     pub in_flight_max: u32,
     /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`.
     pub uncommitted_bytes_max: usize,
+    /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many near jobs.
+    pub checkpoint_log_bytes: u64,
 }
 
 /// Something that happened.
@@ -71,6 +73,10 @@ pub enum Input {
         /// Its number.
         number: u64,
     },
+    /// A batch of [`CheckpointOrder::Jobs`] was taken in.
+    CheckpointTook,
+    /// The checkpoint that was asked for last is durable.
+    CheckpointDone(Box<Checkpoint>),
     /// The free space fell below (or rose above) what pushes need.
     DiskLow(bool),
     /// Stop taking new work; [`Output::Stopped`] follows when everything accepted is durable and answered.
@@ -84,6 +90,17 @@ pub struct PersistOrder {
     pub number: u64,
     /// What.
     pub batch: PersistBatch,
+}
+
+/// A part of a checkpoint, for whoever writes it. There is one checkpoint at a time.
+#[derive(Debug)]
+pub enum CheckpointOrder {
+    /// One begins.
+    Begin(Box<CheckpointBegin>),
+    /// Some of its jobs; each batch is answered with [`Input::CheckpointTook`].
+    Jobs(Vec<CheckpointJob>),
+    /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
+    End,
 }
 
 /// Something to be done.
@@ -103,6 +120,15 @@ pub enum Output {
     },
     /// Something to make durable.
     Persist(PersistOrder),
+    /// Something to write, beside the log and without haste.
+    Checkpoint(CheckpointOrder),
+    /// The log is not needed any more up to this entry: a checkpoint that contains it is durable.
+    Cut {
+        /// The last entry that may go.
+        through: u64,
+    },
+    /// What is on the disk cannot be read. The node has to end; nothing comes after this.
+    Failed(StorageError),
     /// Something an operator should know.
     Notice(Notice),
     /// After [`Input::Stop`]: nothing is under way any more.

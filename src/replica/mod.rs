@@ -13,6 +13,7 @@
 //! entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing
 //! is proposed but bounded housekeeping, so an idle queue writes nothing.
 
+mod checkpoint;
 mod clock;
 mod connections;
 mod io;
@@ -26,15 +27,16 @@ mod waiters;
 
 use std::collections::BTreeSet;
 
-pub use io::{ConnectionId, Input, Notice, Now, Output, PersistOrder, ReplicaConfig};
+pub use io::{CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PersistOrder, ReplicaConfig};
 pub use recovery::{Recovery, ReplayError};
 
 use crate::engine::{Command, Engine};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
 use crate::raft::{Drained, Group, TICK_MS};
-use crate::storage::MemoryBodies;
+use crate::storage::{Records, Recovered, Restored, StorageError};
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{GroupId, Millis, SessionId};
+use checkpoint::Checkpoints;
 use clock::LeaderClock;
 use connections::Connections;
 use proposals::{Proposals, Reply};
@@ -52,6 +54,10 @@ const CLOCK_CHECK_US: u64 = 1_000_000;
 const PREPARE_AHEAD_MS: u64 = 3_000;
 /// So many timers in one go, at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
 const PREPARE_BUDGET: usize = 2048;
+/// Far jobs are taken into memory so long before they are due.
+const LOAD_AHEAD_MS: u64 = 60_000;
+/// So many of them in one go.
+const LOAD_BUDGET: usize = 512;
 /// Pause between two goes.
 const PREPARE_PAUSE_US: u64 = 1_000;
 
@@ -60,7 +66,14 @@ pub struct Replica {
     config: ReplicaConfig,
     group: Group,
     engine: Engine,
-    bodies: MemoryBodies,
+    records: Records,
+    checkpoints: Checkpoints,
+    /// The log is not needed up to here: to be said once.
+    cut_through: Option<u64>,
+    /// What cannot be read. Nothing is done after that.
+    failed: Option<StorageError>,
+    /// That was said.
+    ended: bool,
     clock: LeaderClock,
     connections: Connections,
     waiters: Waiters,
@@ -78,6 +91,8 @@ pub struct Replica {
     orders_out: Vec<u64>,
     /// Whether all timers of the next seconds are in order.
     prepared: bool,
+    /// Whether no far job is due soon.
+    loaded: bool,
     serving: bool,
     disk_low: bool,
     stop: Stop,
@@ -93,9 +108,10 @@ enum Stop {
 }
 
 impl Replica {
-    /// Begins with what the disk remembers; [`Recovery::replay`] follows, then [`Recovery::start`].
-    pub fn recover(config: ReplicaConfig, recovered: crate::storage::Recovered) -> Recovery {
-        Recovery::new(config, recovered)
+    /// Begins with what the disk remembers: what was found of the log, and the newest checkpoint.
+    /// [`Recovery::replay`] follows, then [`Recovery::start`].
+    pub fn recover(config: ReplicaConfig, recovered: Recovered, restored: Option<Restored>) -> Recovery {
+        Recovery::new(config, recovered, restored)
     }
 
     /// Takes in what happened. What is to be done about it comes from [`Self::poll`].
@@ -114,6 +130,11 @@ impl Replica {
                 self.group.persisted(number);
             }
             Input::DiskLow(low) => self.disk_low = low,
+            Input::CheckpointTook => self.checkpoints.taken(),
+            Input::CheckpointDone(checkpoint) => {
+                let done = self.checkpoint_done(checkpoint);
+                self.note_failure(done);
+            }
             Input::Stop => self.stop(),
         }
     }
@@ -121,24 +142,56 @@ impl Replica {
     /// Does everything that can be done now, and hands over what the driver has to do.
     pub fn poll(&mut self, now: Now, outputs: &mut Vec<Output>) {
         self.look_at_clocks(now);
-        self.tick();
-        self.lapse_sessions();
-        // First what is committed: it lets waiters line up again for what is proposed then.
-        loop {
-            while let Some(drained) = self.group.drain() {
-                self.carry_out(drained, outputs);
-            }
-            if !self.propose() {
-                break;
-            }
+        if self.failed.is_none() {
+            let done = self.work(outputs);
+            self.note_failure(done);
         }
-        self.prepared = self.engine.prepare(self.clock.stamp().after(PREPARE_AHEAD_MS), PREPARE_BUDGET);
+        if let Some(error) = self.failed.take_if(|_| !self.ended) {
+            // What was to be answered may rest on what could not be read.
+            self.ended = true;
+            outputs.clear();
+            outputs.push(Output::Failed(error));
+        }
+        if self.ended {
+            return;
+        }
         self.connections.flush(outputs);
         outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
         outputs.extend(self.notices.drain(..).map(Output::Notice));
         if self.stop == Stop::Asked && self.proposals.is_idle() && self.orders_out.is_empty() {
             self.stop = Stop::Done;
             outputs.push(Output::Stopped);
+        }
+    }
+
+    /// Does what can be done now, until a job cannot be read.
+    fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
+        self.tick();
+        self.lapse_sessions();
+        self.loaded = self.engine.load_ahead(
+            &mut self.records,
+            self.clock.stamp().after(LOAD_AHEAD_MS),
+            LOAD_BUDGET,
+        )?;
+        // First what is committed: it lets waiters line up again for what is proposed then.
+        loop {
+            while let Some(drained) = self.group.drain() {
+                self.carry_out(drained, outputs)?;
+            }
+            if !self.propose() {
+                break;
+            }
+        }
+        self.prepared = self.engine.prepare(self.clock.stamp().after(PREPARE_AHEAD_MS), PREPARE_BUDGET);
+        self.step_checkpoint(outputs)?;
+        outputs.extend(self.cut_through.take().map(|through| Output::Cut { through }));
+        Ok(())
+    }
+
+    /// Remembers the first failure: nothing is done after it.
+    fn note_failure(&mut self, outcome: Result<(), StorageError>) {
+        if let Err(error) = outcome {
+            self.failed.get_or_insert(error);
         }
     }
 
@@ -153,7 +206,11 @@ impl Replica {
 
     /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
     pub fn next_wake_us(&mut self) -> u64 {
-        let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
+        if self.checkpoints.is_busy() {
+            return self.now_us;
+        }
+        let ahead = self.prepared && self.loaded;
+        let mut wake_us = self.now_us + if ahead { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
         if !self.group.is_alone() {
             wake_us = wake_us.min(self.next_tick_us);
         }
@@ -181,16 +238,17 @@ impl Replica {
         timer_us
     }
 
-    fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) {
+    fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         if let Some((number, batch)) = drained.persist {
             self.orders_out.push(number);
             outputs.push(Output::Persist(PersistOrder { number, batch }));
         }
         for entry in drained.committed {
-            self.apply(&entry);
+            self.apply(&entry)?;
         }
         self.group.applied(self.applied.0);
         self.follow_leadership();
+        Ok(())
     }
 
     /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk can take it. Whether

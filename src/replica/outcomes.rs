@@ -5,9 +5,9 @@ use super::io::ConnectionId;
 use super::proposals::Reply;
 use super::recovery::decode;
 use super::waiters::WaiterId;
-use crate::engine::{Command, Grant, JobSelect, Outcome, PushOutcome, Reject};
+use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, PushResult, RequestId, Response};
-use crate::storage::{EntryKind, LogEntry};
+use crate::storage::{EntryKind, LogEntry, StorageError};
 use crate::types::{Attributes, Key, Lease, TopicId};
 
 impl Replica {
@@ -16,14 +16,15 @@ impl Replica {
     /// # Panics
     ///
     /// If the entry cannot be read. It was written by this version or checked when the log was replayed.
-    pub(super) fn apply(&mut self, entry: &LogEntry) {
+    pub(super) fn apply(&mut self, entry: &LogEntry) -> Result<(), StorageError> {
         assert!(entry.index == self.applied.0 + 1, "entries are applied in order");
         assert!(entry.kind == EntryKind::Normal, "this version proposes no change of membership");
         let decoded = decode(entry).unwrap_or_else(|error| panic!("entry {}: {error}", entry.index));
         self.applied = (entry.index, entry.term);
         let replies = self.proposals.take_applied(entry.term, entry.index);
-        let Some(decoded) = decoded else { return };
-        let applied = self.engine.apply(&decoded, &mut self.bodies);
+        self.checkpoints.log_bytes += entry.data.len() as u64;
+        let Some(decoded) = decoded else { return Ok(()) };
+        let applied = self.engine.apply(&decoded, &mut self.records)?;
         for lease in applied.ended {
             self.waiters.lease_over(lease);
         }
@@ -34,9 +35,7 @@ impl Replica {
             let engine = &self.engine;
             self.waiters.resolve(|name| engine.topic_id(name));
         }
-        for (reply, outcome) in replies.into_iter().zip(applied.outcomes) {
-            self.answer(reply, outcome);
-        }
+        replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
     }
 
     /// Leases that were settled give their credit back, whoever settled them.
@@ -52,7 +51,7 @@ impl Replica {
         }
     }
 
-    fn answer(&mut self, reply: Reply, outcome: Outcome) {
+    fn answer(&mut self, reply: Reply, outcome: Outcome) -> Result<(), StorageError> {
         match reply {
             Reply::Request(connection, request) => {
                 self.connections.send(connection, request, response(outcome));
@@ -65,14 +64,15 @@ impl Replica {
                 self.lapsing.remove(&session);
                 self.connections.send(connection, request, response(outcome));
             }
-            Reply::Turn(waiter, claim) => self.granted(waiter, claim, outcome),
+            Reply::Turn(waiter, claim) => self.granted(waiter, claim, outcome)?,
             Reply::Lapse(session) => _ = self.lapsing.remove(&session),
             Reply::Nobody => {}
         }
+        Ok(())
     }
 
     /// The outcome of a reserve for a waiter.
-    fn granted(&mut self, id: WaiterId, claim: (TopicId, u64), outcome: Outcome) {
+    fn granted(&mut self, id: WaiterId, claim: (TopicId, u64), outcome: Outcome) -> Result<(), StorageError> {
         self.waiters.turn_over(id, claim);
         let grants = match outcome {
             Outcome::Granted(grants) => grants,
@@ -80,28 +80,26 @@ impl Replica {
                 if let Some(waiter) = self.waiters.remove(id) {
                     self.connections.send(waiter.connection, waiter.request, response(other));
                 }
-                return;
+                return Ok(());
             }
         };
-        let Some(waiter) = self.waiters.one(id) else { return self.give_back(&grants) };
-        let held = grants.into_iter().filter(|grant| self.holds(grant.lease));
+        let Some(waiter) = self.waiters.one(id) else {
+            self.give_back(&grants);
+            return Ok(());
+        };
+        // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
+        let held = grants.into_iter().filter(|grant| self.engine.holds(grant.lease));
         // The disk may have taken so long that a lease is over before it was seen: another consumer may have the job.
         let stamp = self.clock.stamp();
         let (grants, over): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| grant.deadline > stamp);
         let (connection, request, is_poll) = (waiter.connection, waiter.request, waiter.is_poll());
         let wait_is_over = waiter.wait_is_over(self.now_us);
         if !grants.is_empty() || wait_is_over {
-            self.deliver(id, connection, request, is_poll, &grants);
+            self.deliver(id, connection, request, is_poll, &grants)?;
         }
         self.give_back(&over);
         self.waiters.line_up(id);
-    }
-
-    /// Whether a lease still holds its job: a command after the reserve, in the same entry, may have ended it, and the
-    /// job's record with it.
-    fn holds(&self, lease: Lease) -> bool {
-        let job = self.engine.job(&JobSelect::Id(lease.job));
-        job.and_then(|job| job.lease).is_some_and(|(fence, _)| fence == lease.fence)
+        Ok(())
     }
 
     fn deliver(
@@ -111,16 +109,18 @@ impl Replica {
         request: RequestId,
         is_poll: bool,
         grants: &[Grant],
-    ) {
-        let jobs = grants.iter().map(|grant| self.delivered(grant)).collect();
+    ) -> Result<(), StorageError> {
+        let jobs = grants.iter().map(|grant| self.delivered(grant)).collect::<Result<_, _>>()?;
         if is_poll {
             self.waiters.remove(id);
-            return self.connections.send(connection, request, Response::Reserved(jobs));
+            self.connections.send(connection, request, Response::Reserved(jobs));
+            return Ok(());
         }
         for grant in grants {
             self.waiters.debit(id, grant.lease, grant.body.body_bytes);
         }
         self.connections.send(connection, request, Response::Deliver(jobs));
+        Ok(())
     }
 
     /// Releases grants that cannot be delivered: whoever asked for them is gone. They count as no attempt.
@@ -133,10 +133,10 @@ impl Replica {
         self.proposals.add(&command, Reply::Nobody);
     }
 
-    fn delivered(&self, grant: &Grant) -> Delivered {
-        let record = self.bodies.record(grant.body);
+    fn delivered(&mut self, grant: &Grant) -> Result<Delivered, StorageError> {
+        let record = self.records.record(grant.body)?;
         let left_ms = grant.deadline.since(self.clock.stamp());
-        Delivered {
+        Ok(Delivered {
             lease: grant.lease,
             topic: self.topic_name(grant.topic),
             key: record.key.and_then(|key| Key::new(key).ok()),
@@ -146,7 +146,7 @@ impl Replica {
             ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
             attributes: Attributes::new(record.attributes).unwrap_or_default(),
             body: record.body,
-        }
+        })
     }
 }
 

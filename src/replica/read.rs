@@ -7,21 +7,34 @@ use crate::engine::{JobView, TopicView};
 use crate::protocol::{
     ErrorCode, ErrorReply, JobReport, Request, RequestId, Response, StatsReport, TopicReport, Totals,
 };
+use crate::storage::StorageError;
 use crate::types::{Attributes, Key, TopicId, TopicName};
 
 impl Replica {
-    pub(super) fn read(&mut self, connection: ConnectionId, id: RequestId, request: &Request) {
+    /// # Errors
+    ///
+    /// When what is on the disk cannot be read.
+    pub(super) fn read(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        request: &Request,
+    ) -> Result<(), StorageError> {
         let response = match request {
-            Request::Get(job) => self.job_response(self.engine.job(&select_job(&self.engine, job))),
+            Request::Get(job) => {
+                let view = self.engine.job(&select_job(&self.engine, job), &mut self.records)?;
+                self.job_response(view)?
+            }
             Request::Peek { topic } => {
                 let topic = self.engine.topic_id(topic.as_str());
-                let job = topic.and_then(|topic| self.engine.peek(topic));
-                self.job_response(job)
+                let peeked = topic.map(|topic| self.engine.peek(topic, &mut self.records)).transpose()?;
+                self.job_response(peeked.flatten())?
             }
             Request::Topics => Response::Topics(self.topic_reports()),
             _ => Response::Stats(Box::new(self.stats())),
         };
         self.connections.send(connection, id, response);
+        Ok(())
     }
 
     /// A topic's name; every topic that the state names has one.
@@ -30,14 +43,14 @@ impl Replica {
         view.map_or_else(|| unreachable!("a job's topic exists"), |view| view.name.clone())
     }
 
-    fn job_response(&self, job: Option<JobView>) -> Response {
+    fn job_response(&mut self, job: Option<JobView>) -> Result<Response, StorageError> {
         let Some(job) = job else {
             let gone = "there is no such job: it was finished, deleted, expired, or never there";
-            return Response::Error(ErrorReply::new(ErrorCode::NotFound, gone));
+            return Ok(Response::Error(ErrorReply::new(ErrorCode::NotFound, gone)));
         };
-        let record = self.bodies.record(job.body);
+        let record = self.records.record(job.body)?;
         let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
-        Response::Job(Box::new(JobReport {
+        Ok(Response::Job(Box::new(JobReport {
             id: job.id,
             state: job.state,
             topic: self.topic_name(job.topic),
@@ -50,7 +63,7 @@ impl Replica {
             buried: job.buried,
             attributes: Attributes::new(record.attributes).unwrap_or_default(),
             body: record.body,
-        }))
+        })))
     }
 
     fn topic_reports(&self) -> Vec<TopicReport> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::checkpoint::Checkpoints;
 use super::clock::LeaderClock;
 use super::connections::Connections;
 use super::io::{Now, ReplicaConfig};
@@ -10,7 +11,7 @@ use super::waiters::Waiters;
 use super::{GROUP, Replica, Stop};
 use crate::engine::{Command, Engine, Entry, EntryError};
 use crate::raft::{Group, Membership, Start};
-use crate::storage::{EntryKind, LogEntry, MemoryBodies, Recovered};
+use crate::storage::{EntryKind, LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::Millis;
 
 /// A replica that is being rebuilt from its log.
@@ -18,14 +19,19 @@ pub struct Recovery {
     config: ReplicaConfig,
     recovered: Recovered,
     engine: Engine,
-    bodies: MemoryBodies,
+    records: Records,
+    checkpoints: Checkpoints,
+    voters: Vec<u64>,
     applied: (u64, u64),
     tail: Vec<LogEntry>,
 }
 
 /// Why a log cannot be replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
+    /// A job in a chunk cannot be read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// An entry that this binary cannot read.
     #[error("entry {index}: {source}")]
     Entry {
@@ -51,10 +57,29 @@ pub enum ReplayError {
 }
 
 impl Recovery {
-    pub(super) fn new(config: ReplicaConfig, recovered: Recovered) -> Self {
-        let engine = Engine::new(GROUP);
-        let bodies = MemoryBodies::default();
-        Self { config, recovered, engine, bodies, applied: (0, 0), tail: Vec::new() }
+    pub(super) fn new(config: ReplicaConfig, recovered: Recovered, restored: Option<Restored>) -> Self {
+        let voters = vec![config.node];
+        let mut recovery = Self {
+            config,
+            recovered,
+            engine: Engine::new(GROUP),
+            records: Records::default(),
+            checkpoints: Checkpoints { next_chunk: 1, ..Checkpoints::default() },
+            voters,
+            applied: (0, 0),
+            tail: Vec::new(),
+        };
+        if let Some(Restored { number, base, voters, next_chunk, engine, records }) = restored {
+            recovery.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
+            recovery.applied = (base.index, base.term);
+            (recovery.engine, recovery.records, recovery.voters) = (engine, records, voters);
+        }
+        recovery
+    }
+
+    /// The first entry that is to be replayed.
+    pub fn first_index(&self) -> u64 {
+        self.applied.0 + 1
     }
 
     /// Takes the next entry of the log: applied at once when it is known to be committed, else left to Raft.
@@ -74,8 +99,9 @@ impl Recovery {
         }
         if let Some(decoded) = decoded {
             // Whoever waited for these outcomes is long gone.
-            self.engine.apply(&decoded, &mut self.bodies);
+            self.engine.apply(&decoded, &mut self.records)?;
         }
+        self.checkpoints.log_bytes += entry.data.len() as u64;
         self.applied = (entry.index, entry.term);
         Ok(())
     }
@@ -88,14 +114,14 @@ impl Recovery {
     /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
     pub fn start(self, now: Now) -> Replica {
         let (stamp, clock_offset_ms) = self.clock_at_end();
-        let Self { config, recovered, engine, bodies, applied, tail } = self;
+        let Self { config, recovered, engine, records, checkpoints, voters, applied, tail } = self;
         let seed = config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let mut group = Group::new(Start {
             node: config.node,
             seed,
             vote: recovered.vote,
             applied,
-            membership: Membership::from((vec![config.node], vec![])),
+            membership: Membership::from((voters, vec![])),
             commit: recovered.commit,
             entries: tail,
         });
@@ -105,7 +131,11 @@ impl Recovery {
             config,
             group,
             engine,
-            bodies,
+            records,
+            checkpoints,
+            cut_through: None,
+            failed: None,
+            ended: false,
             clock,
             connections: Connections::default(),
             waiters: Waiters::default(),
@@ -120,6 +150,7 @@ impl Recovery {
             lapsing: BTreeSet::new(),
             orders_out: Vec::new(),
             prepared: true,
+            loaded: true,
             serving: false,
             disk_low: false,
             stop: Stop::No,

@@ -50,7 +50,8 @@ impl Replica {
                 self.unsubscribe(connection, id, RequestId(subscription));
             }
             Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
-                self.read(connection, id, &request);
+                let done = self.read(connection, id, &request);
+                self.note_failure(done);
             }
             _ => self.command(connection, id, &request),
         }

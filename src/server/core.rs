@@ -11,11 +11,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tracing::{debug, info, warn};
 
+use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::disk::ToDisk;
 use super::outbox::{CutOff, Outbox};
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input, Notice, Output, Replica};
+use crate::storage::StorageError;
 use crate::types::SessionSecret;
 
 /// What the core thread is told.
@@ -34,6 +36,8 @@ pub(super) enum ToCore {
     Input(Input),
     /// End now. Nothing that is not durable yet will be.
     Abort,
+    /// As before: this is why.
+    Failed(StorageError),
 }
 
 /// The core thread's own state.
@@ -41,6 +45,7 @@ pub(super) struct Core {
     replica: Replica,
     outboxes: BTreeMap<ConnectionId, Outbox>,
     disk: Sender<ToDisk>,
+    checkpoint: Sender<ToCheckpoint>,
     clock: Clock,
     /// Told once, when requests are taken.
     serving: Option<oneshot::Sender<()>>,
@@ -62,10 +67,11 @@ impl Core {
     pub(super) fn new(
         replica: Replica,
         disk: Sender<ToDisk>,
+        checkpoint: Sender<ToCheckpoint>,
         clock: Clock,
         serving: oneshot::Sender<()>,
     ) -> Self {
-        Self { replica, outboxes: BTreeMap::new(), disk, clock, serving: Some(serving) }
+        Self { replica, outboxes: BTreeMap::new(), disk, checkpoint, clock, serving: Some(serving) }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -92,6 +98,7 @@ impl Core {
         self.outboxes.values().for_each(farewell);
         // A disk thread that is gone has failed, and says so itself.
         let _ = self.disk.send(ToDisk::Finish);
+        let _ = self.checkpoint.send(ToCheckpoint::Finish);
     }
 
     /// Waits for an input or the next deadline, then handles every input that waits.
@@ -107,6 +114,7 @@ impl Core {
         while let Some(input) = next {
             match input {
                 ToCore::Abort => return Turn::Aborted,
+                ToCore::Failed(error) => return self.fail(error),
                 ToCore::Connected { connection, secret, outbox } => {
                     self.outboxes.insert(connection, outbox);
                     self.replica.handle(now, Input::Connected { connection, secret });
@@ -132,6 +140,7 @@ impl Core {
                 return Turn::GoOn;
             }
             let mut stopped = false;
+            let mut failed = None;
             let mut cut_off = Vec::new();
             for output in outputs.drain(..) {
                 match output {
@@ -149,9 +158,18 @@ impl Core {
                             outbox.close();
                         }
                     }
+                    Output::Checkpoint(order) => {
+                        // As above.
+                        let _ = self.checkpoint.send(ToCheckpoint::Order(order));
+                    }
+                    Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
+                    Output::Failed(error) => failed = Some(error),
                     Output::Notice(notice) => self.notice(&notice),
                     Output::Stopped => stopped = true,
                 }
+            }
+            if let Some(error) = failed {
+                return self.fail(error);
             }
             if stopped {
                 return Turn::Stopped;
@@ -165,6 +183,13 @@ impl Core {
                 self.replica.handle(now, Input::Disconnected { connection });
             }
         }
+    }
+
+    /// The node ends for this reason: the disk thread ends with it.
+    fn fail(&self, error: StorageError) -> Turn {
+        // One that is gone has failed before.
+        let _ = self.disk.send(ToDisk::Fail(error));
+        Turn::Aborted
     }
 
     fn send(

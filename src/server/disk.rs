@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::core::ToCore;
 use crate::replica::{Input, PersistOrder};
@@ -16,8 +17,22 @@ use crate::storage::{PersistBatch, Storage, StorageError};
 pub(super) enum ToDisk {
     /// Make this durable.
     Persist(PersistOrder),
+    /// Say where the log stands at this entry.
+    Base {
+        /// Which.
+        index: u64,
+        /// Who asks.
+        reply: Sender<ToCheckpoint>,
+    },
+    /// Remove the log up to this entry, when there is time: a checkpoint contains it.
+    Cut {
+        /// The last one to go.
+        through: u64,
+    },
     /// Everything asked for before is all there will be.
     Finish,
+    /// As before, and the node ends for this reason.
+    Fail(StorageError),
 }
 
 /// The disk thread's own state.
@@ -28,19 +43,23 @@ pub(super) struct Disk<S> {
     space: SpaceWatch,
     /// When the watermark is to be written, if it lags.
     watermark_due: Option<Duration>,
+    /// What of the log is to go, and when the next round of that is due.
+    cut: Option<(u64, Duration)>,
     slow: SlowCommits,
 }
 
 /// Orders stop being gathered when they hold so many bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
+/// Between two rounds of removing entries, so that commits hardly notice.
+const CUT_EVERY: Duration = Duration::from_millis(5);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl<S: Storage> Disk<S> {
     /// A disk thread over `storage` that reports to `core`, and keeps `free_min_bytes` of the device free.
     pub(super) fn new(storage: S, core: Sender<ToCore>, clock: Clock, free_min_bytes: u64) -> Self {
         let space = SpaceWatch { free_min_bytes, low: false, next_check: clock.elapsed() };
-        Self { storage, core, clock, space, watermark_due: None, slow: SlowCommits::default() }
+        Self { storage, core, clock, space, watermark_due: None, cut: None, slow: SlowCommits::default() }
     }
 
     /// Carries out orders until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
@@ -48,35 +67,46 @@ impl<S: Storage> Disk<S> {
     pub(super) fn run(mut self, orders: &Receiver<ToDisk>) -> Result<(), StorageError> {
         loop {
             self.watch_space()?;
-            let order = match orders.recv_timeout(self.idle_time()) {
-                Ok(ToDisk::Persist(order)) => Some(order),
-                Ok(ToDisk::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+            let mut next = match orders.recv_timeout(self.idle_time()) {
+                Ok(order) => Some(order),
+                Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => None,
             };
-            let mut finish = false;
-            if let Some(order) = order {
-                finish = self.persist(order, orders)?;
+            if let Some(ToDisk::Persist(order)) = next {
+                next = self.persist(order, orders)?;
+            }
+            match next {
+                None | Some(ToDisk::Persist(_)) => {}
+                Some(ToDisk::Base { index, reply }) => {
+                    // Whoever asked may have ended meanwhile.
+                    let _ = reply.send(ToCheckpoint::Base(self.storage.base_at(index)?));
+                }
+                Some(ToDisk::Cut { through }) => self.cut = Some((through, self.clock.elapsed())),
+                Some(ToDisk::Finish) => break,
+                Some(ToDisk::Fail(error)) => return Err(error),
             }
             self.write_watermark_if_due()?;
-            if finish {
-                break;
-            }
+            self.cut_if_due()?;
         }
         self.storage.write_watermark()
     }
 
-    /// Makes `first` and what waits behind it durable. Says whether the end came with it.
-    fn persist(&mut self, first: PersistOrder, orders: &Receiver<ToDisk>) -> Result<bool, StorageError> {
+    /// Makes `first` and what waits behind it durable. Returns what came after that and is something else.
+    fn persist(
+        &mut self,
+        first: PersistOrder,
+        orders: &Receiver<ToDisk>,
+    ) -> Result<Option<ToDisk>, StorageError> {
         let mut merged = first;
         let mut bytes = data_bytes(&merged.batch);
-        let mut finish = false;
-        while bytes < MERGED_BYTES_MAX && !finish {
+        let mut other = None;
+        while bytes < MERGED_BYTES_MAX && other.is_none() {
             match orders.try_recv() {
                 Ok(ToDisk::Persist(order)) => {
                     bytes += data_bytes(&order.batch);
                     merge(&mut merged, order);
                 }
-                Ok(ToDisk::Finish) => finish = true,
+                Ok(order) => other = Some(order),
                 Err(_) => break,
             }
         }
@@ -86,7 +116,17 @@ impl<S: Storage> Disk<S> {
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         self.tell(Input::Persisted { number: merged.number });
-        Ok(finish)
+        Ok(other)
+    }
+
+    fn cut_if_due(&mut self) -> Result<(), StorageError> {
+        if let Some((through, due)) = self.cut
+            && due <= self.clock.elapsed()
+        {
+            let done = self.storage.cut(through)?;
+            self.cut = (!done).then(|| (through, self.clock.elapsed() + CUT_EVERY));
+        }
+        Ok(())
     }
 
     fn write_watermark_if_due(&mut self) -> Result<(), StorageError> {
@@ -120,7 +160,8 @@ impl<S: Storage> Disk<S> {
     fn idle_time(&self) -> Duration {
         let now = self.clock.elapsed();
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
-        self.watermark_due.map_or(check, |due| due.min(check)).saturating_sub(now)
+        let due = [self.watermark_due, self.cut.map(|(_, due)| due)].into_iter().flatten();
+        due.fold(check, Duration::min).saturating_sub(now)
     }
 
     fn tell(&self, input: Input) {

@@ -13,6 +13,7 @@
 
 pub mod config;
 
+mod checkpoint;
 mod clock;
 mod connection;
 mod core;
@@ -36,14 +37,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use self::core::{Core, ToCore};
-use crate::replica::{Input, Recovery, ReplayError};
-use crate::storage::{Storage, StorageError};
+use crate::replica::{Input, ReplayError};
+use crate::storage::StorageError;
+use checkpoint::CheckpointThread;
 use clock::Clock;
 use config::Config;
 use connection::Terms;
 use disk::Disk;
 pub use entropy::NoEntropy;
 use listener::Reserved;
+use start::Recovered;
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -96,8 +99,8 @@ impl Server {
             let config = config.clone();
             move || start::recover(&config, address, clock)
         });
-        let (storage, recovery) = recovering.await.map_err(|_| ServerError::Panicked("recovery"))??;
-        launch(&config, reserved, storage, recovery, clock).await
+        let recovered = recovering.await.map_err(|_| ServerError::Panicked("recovery"))??;
+        launch(&config, reserved, recovered, clock).await
     }
 }
 
@@ -165,17 +168,19 @@ impl Drop for Running {
 }
 
 /// Starts the threads over a state that was recovered, waits until it leads, then lets clients in.
-async fn launch<S: Storage + Send + 'static>(
+async fn launch(
     config: &Config,
     reserved: Reserved,
-    storage: S,
-    recovery: Recovery,
+    recovered: Recovered,
     clock: Clock,
 ) -> Result<Running, ServerError> {
+    let Recovered { storage, recovery } = recovered;
+    let chunks = storage.chunks().clone();
     let listen_error = |source: io::Error| ServerError::Listen { address: config.listen.clone(), source };
     let address = reserved.address().map_err(listen_error)?;
     let (to_core, inputs) = mpsc::channel();
     let (to_disk, orders) = mpsc::channel();
+    let (to_checkpoint, checkpoint_orders) = mpsc::channel();
     let (tell_serving, serving) = oneshot::channel();
     let (tell_ended, disk_ended) = oneshot::channel();
     let disk = Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes);
@@ -186,8 +191,11 @@ async fn launch<S: Storage + Send + 'static>(
         let _ = abort.send(ToCore::Abort);
         let _ = tell_ended.send(outcome);
     })?;
+    let checkpoint =
+        CheckpointThread::new(chunks, to_core.clone(), to_disk.clone(), to_checkpoint.clone(), clock);
+    let checkpoint_thread = spawn("adjourn-checkpoint", move || checkpoint.run(&checkpoint_orders))?;
     let core_thread = spawn("adjourn-core", move || {
-        Core::new(recovery.start(clock.now()), to_disk, clock, tell_serving).run(&inputs);
+        Core::new(recovery.start(clock.now()), to_disk, to_checkpoint, clock, tell_serving).run(&inputs);
     })?;
     let connections_max = u32::try_from(config.connections_max).unwrap_or(u32::MAX);
     let mut running = Running {
@@ -197,7 +205,7 @@ async fn launch<S: Storage + Send + 'static>(
         room: Arc::new(Semaphore::new(config.connections_max)),
         connections_max,
         disk_ended: Some(disk_ended),
-        threads: vec![("core", core_thread), ("disk", disk_thread)],
+        threads: vec![("core", core_thread), ("disk", disk_thread), ("checkpoint", checkpoint_thread)],
     };
     if serving.await.is_err() {
         running.ended().await?;

@@ -10,13 +10,17 @@ use super::{ServerError, entropy};
 use crate::replica::{Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
 
-/// Opens the data directory, or founds it, and replays its log. Blocks: for the disk, and in long queues for
-/// seconds.
-pub(super) fn recover(
-    config: &Config,
-    address: SocketAddr,
-    clock: Clock,
-) -> Result<(DiskStorage, Recovery), ServerError> {
+/// What was in a data directory.
+pub(super) struct Recovered {
+    /// The log and what lies beside it.
+    pub(super) storage: DiskStorage,
+    /// The state.
+    pub(super) recovery: Recovery,
+}
+
+/// Opens the data directory, or founds it, takes the newest checkpoint and replays the log behind it. Blocks: for the
+/// disk, and in long queues for seconds.
+pub(super) fn recover(config: &Config, address: SocketAddr, clock: Clock) -> Result<Recovered, ServerError> {
     let begun = clock.elapsed();
     let mut storage = DiskStorage::open(&OpenOptions {
         path: config.data.clone(),
@@ -26,9 +30,10 @@ pub(super) fn recover(
         storage_id: entropy::draw()?,
     })?;
     let recovered = storage.recovered();
-    let mut recovery = Replica::recover(replica_config(config, address, storage.cluster_id())?, recovered);
+    let replica_config = replica_config(config, address, storage.cluster_id())?;
+    let mut recovery = Replica::recover(replica_config, recovered, storage.take_restored());
     let mut refused = None;
-    storage.replay(recovered.first_index, &mut |entry| {
+    storage.replay(recovery.first_index(), &mut |entry| {
         if refused.is_none() {
             refused = recovery.replay(entry).err();
         }
@@ -46,7 +51,7 @@ pub(super) fn recover(
         took_ms,
         "recovered"
     );
-    Ok((storage, recovery))
+    Ok(Recovered { storage, recovery })
 }
 
 fn replica_config(
@@ -65,5 +70,6 @@ fn replica_config(
         session_grace_ms: config.session_grace_ms,
         in_flight_max: config.in_flight_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
+        checkpoint_log_bytes: config.checkpoint_log_bytes,
     })
 }

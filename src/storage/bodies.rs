@@ -1,4 +1,4 @@
-//! The records of live jobs, in memory: key, attributes and body of each, found by place.
+//! The records that are in memory: key, attributes and body of each, found by place.
 //!
 //! A record is one block of bytes, so that it costs a job one allocation and 16 bytes of table:
 //!
@@ -6,24 +6,28 @@
 //! key length + 1, or 0 for no key  u16 | attributes length  u16 | key | attributes | body
 //! ```
 //!
-//! A place is used again when its record is forgotten. Pages of places never move, so that a growing table
-//! costs no pause.
+//! The same block stands in the row of a chunk. A place is used again when its record is forgotten. Pages of places never
+//! move, so that a growing table costs no pause.
 
 use bytes::Bytes;
 
-use crate::engine::{BodyRef, BodyStore, Record};
+use crate::engine::{BodyRef, Place, Record};
 
 /// Places in one page.
 const PAGE_PLACES: usize = 1 << 16;
 /// Bytes before a record's key.
 const HEAD_BYTES: usize = 4;
+/// What an allocation takes beyond its length, by and large.
+const ALLOCATION_BYTES: usize = 16;
 
-/// Keeps every record in memory.
+/// Records in memory.
 #[derive(Debug, Default)]
-pub struct MemoryBodies {
+pub(super) struct MemoryBodies {
     /// All pages but the last are full; an empty block is a free place.
     pages: Vec<Vec<Box<[u8]>>>,
     free: Vec<u32>,
+    /// Bytes of all blocks.
+    bytes: usize,
 }
 
 /// A copy of a record, for whoever sends it.
@@ -37,39 +41,76 @@ pub struct StoredRecord {
     pub body: Bytes,
 }
 
+impl StoredRecord {
+    /// The record that a block is; `None` if it is none.
+    pub(super) fn within(block: &Bytes) -> Option<Self> {
+        let Record { key, attributes, body } = split(block)?;
+        Some(Self {
+            key: key.map(|key| block.slice_ref(key)),
+            attributes: block.slice_ref(attributes),
+            body: block.slice_ref(body),
+        })
+    }
+}
+
 impl MemoryBodies {
     /// How many records are kept.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.places() - self.free.len()
     }
 
-    /// Whether none is kept.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Bytes of memory that they take: an estimate.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes + self.len() * ALLOCATION_BYTES + self.places() * size_of::<Box<[u8]>>()
     }
 
-    /// The record of a live job.
+    /// Takes a record in.
+    pub(super) fn keep(&mut self, record: Record<'_>) -> BodyRef {
+        let key = record.key.unwrap_or_default();
+        let checksum = crc32c::crc32c(key);
+        let checksum = crc32c::crc32c_append(checksum, record.attributes);
+        let checksum = crc32c::crc32c_append(checksum, record.body);
+        let block = join(record);
+        self.bytes += block.len();
+        let place = if let Some(place) = self.free.pop() {
+            *self.entry(place) = block;
+            place
+        } else {
+            self.append(block)
+        };
+        let body_bytes = u32::try_from(record.body.len()).expect("bodies have a ceiling far below 4 GiB");
+        BodyRef { place: Place(place.into()), body_bytes, checksum }
+    }
+
+    /// Drops a record.
+    pub(super) fn forget(&mut self, place: u32) {
+        let block = std::mem::take(self.entry(place));
+        assert!(!block.is_empty(), "the record at {place} is forgotten twice");
+        self.bytes -= block.len();
+        self.free.push(place);
+    }
+
+    /// A copy of a record.
     ///
     /// # Panics
     ///
     /// If nothing is kept there.
-    pub fn record(&self, body: BodyRef) -> StoredRecord {
-        let Record { key, attributes, body } = self.read(body);
-        StoredRecord {
-            key: key.map(Bytes::copy_from_slice),
-            attributes: Bytes::copy_from_slice(attributes),
-            body: Bytes::copy_from_slice(body),
+    pub(super) fn record(&self, place: u32) -> StoredRecord {
+        let block = Bytes::copy_from_slice(self.block(place));
+        StoredRecord::within(&block).unwrap_or_else(|| unreachable!("a record is a valid block"))
+    }
+
+    /// A record as it lies there.
+    ///
+    /// # Panics
+    ///
+    /// If nothing is kept there.
+    pub(super) fn block(&self, place: u32) -> &[u8] {
+        let block = self.pages.get(page(place)).and_then(|page| page.get(within(place)));
+        match block {
+            Some(block) if !block.is_empty() => block,
+            _ => panic!("no record at {place}"),
         }
-    }
-
-    /// The record of a live job, where it lies.
-    ///
-    /// # Panics
-    ///
-    /// If nothing is kept there.
-    pub fn read(&self, body: BodyRef) -> Record<'_> {
-        let block = self.pages.get(page(body.place)).and_then(|page| page.get(within(body.place)));
-        block.and_then(|block| split(block)).unwrap_or_else(|| panic!("no record at {}", body.place))
     }
 
     fn places(&self) -> usize {
@@ -88,33 +129,9 @@ impl MemoryBodies {
         place
     }
 
-    fn block(&mut self, place: u32) -> &mut Box<[u8]> {
+    fn entry(&mut self, place: u32) -> &mut Box<[u8]> {
         let block = self.pages.get_mut(page(place)).and_then(|page| page.get_mut(within(place)));
         block.unwrap_or_else(|| panic!("no record was ever at {place}"))
-    }
-}
-
-impl BodyStore for MemoryBodies {
-    fn keep(&mut self, record: Record<'_>) -> BodyRef {
-        let key = record.key.unwrap_or_default();
-        let checksum = crc32c::crc32c(key);
-        let checksum = crc32c::crc32c_append(checksum, record.attributes);
-        let checksum = crc32c::crc32c_append(checksum, record.body);
-        let block = join(record);
-        let place = if let Some(place) = self.free.pop() {
-            *self.block(place) = block;
-            place
-        } else {
-            self.append(block)
-        };
-        let body_bytes = u32::try_from(record.body.len()).expect("bodies have a ceiling far below 4 GiB");
-        BodyRef { place, body_bytes, checksum }
-    }
-
-    fn forget(&mut self, body: BodyRef) {
-        let block = std::mem::take(self.block(body.place));
-        assert!(!block.is_empty(), "the record at {} is forgotten twice", body.place);
-        self.free.push(body.place);
     }
 }
 
@@ -132,7 +149,8 @@ fn join(record: Record<'_>) -> Box<[u8]> {
     block.into_boxed_slice()
 }
 
-fn split(block: &[u8]) -> Option<Record<'_>> {
+/// The record that a block is; `None` if it is none.
+pub(super) fn split(block: &[u8]) -> Option<Record<'_>> {
     let (key_mark, rest) = block.split_first_chunk()?;
     let (attributes_bytes, rest) = rest.split_first_chunk()?;
     let key_mark = usize::from(u16::from_le_bytes(*key_mark));
@@ -153,6 +171,14 @@ fn within(place: u32) -> usize {
 mod tests {
     use super::*;
 
+    fn place(body: BodyRef) -> u32 {
+        u32::try_from(body.place.0).expect("a place in memory")
+    }
+
+    fn read(bodies: &MemoryBodies, body: BodyRef) -> Record<'_> {
+        split(bodies.block(place(body))).expect("a record")
+    }
+
     fn record(number: u8) -> (Option<Vec<u8>>, Vec<u8>, Vec<u8>) {
         let key = (!number.is_multiple_of(3)).then(|| vec![number; usize::from(number % 5)]);
         (key, vec![number; usize::from(number % 7)], vec![number; usize::from(number)])
@@ -168,21 +194,21 @@ mod tests {
             kept.push((number, bodies.keep(record)));
             if number % 4 == 3 {
                 let (_, first) = kept.remove(kept.len() / 2);
-                bodies.forget(first);
+                bodies.forget(place(first));
             }
         }
         assert_eq!(bodies.len(), 192);
         for (number, reference) in &kept {
             let (key, attributes, body) = record(*number);
             let expected = Record { key: key.as_deref(), attributes: &attributes, body: &body };
-            assert_eq!(bodies.read(*reference), expected, "{number}");
-            let copy = bodies.record(*reference);
+            assert_eq!(read(&bodies, *reference), expected, "{number}");
+            let copy = bodies.record(place(*reference));
             assert_eq!((copy.key.as_deref(), &copy.body[..]), (key.as_deref(), &body[..]));
         }
         for (_, reference) in kept {
-            bodies.forget(reference);
+            bodies.forget(place(reference));
         }
-        assert!(bodies.is_empty());
+        assert_eq!((bodies.len(), bodies.bytes), (0, 0));
         assert_eq!(bodies.places(), 193, "places are used again");
     }
 
@@ -191,8 +217,8 @@ mod tests {
         let mut bodies = MemoryBodies::default();
         let empty = bodies.keep(Record { key: Some(b""), attributes: b"", body: b"" });
         let none = bodies.keep(Record { key: None, attributes: b"", body: b"" });
-        assert_eq!(bodies.read(empty).key, Some(&b""[..]));
-        assert_eq!(bodies.read(none).key, None);
+        assert_eq!(read(&bodies, empty).key, Some(&b""[..]));
+        assert_eq!(read(&bodies, none).key, None);
     }
 
     #[test]
@@ -204,7 +230,7 @@ mod tests {
             .map(|place| bodies.keep(Record { key: None, attributes: b"", body: &body(place) }))
             .collect();
         for (place, reference) in kept.iter().enumerate() {
-            assert_eq!(bodies.read(*reference).body, body(place));
+            assert_eq!(read(&bodies, *reference).body, body(place));
         }
         assert_eq!((bodies.len(), bodies.pages.len()), (many, 2));
     }
@@ -214,7 +240,7 @@ mod tests {
     fn forgetting_twice_is_found_out() {
         let mut bodies = MemoryBodies::default();
         let reference = bodies.keep(Record { key: None, attributes: b"", body: b"x" });
-        bodies.forget(reference);
-        bodies.forget(reference);
+        bodies.forget(place(reference));
+        bodies.forget(place(reference));
     }
 }

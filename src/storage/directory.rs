@@ -5,6 +5,7 @@
 //! DIR/founding      the same file before that
 //! DIR/log/          the sled database
 //! DIR/vote          term and vote, two slots
+//! DIR/chunks/       checkpoints
 //! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots
 //! DIR/lock          held by the process that has the directory
 //! DIR/recovering    a loss is being accepted
@@ -24,6 +25,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use super::folder::DiskFolder;
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::lock::{self, Lock};
 use super::log::Log;
@@ -41,14 +43,26 @@ const FOUNDING: &str = "founding";
 const LOG: &str = "log";
 const VOTE: &str = "vote";
 const WATERMARK: &str = "watermark";
+const CHUNKS: &str = "chunks";
 const RECOVERING: &str = "recovering";
 const LOG_NEW: &str = "log.new";
 const LOG_LOST: &str = "log.lost";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 10] =
-    [IDENTITY, IDENTITY_NEW, FOUNDING, LOG, LOG_NEW, VOTE, WATERMARK, RECOVERING, lock::NAME, LOST_AND_FOUND];
+const OURS: [&str; 11] = [
+    IDENTITY,
+    IDENTITY_NEW,
+    FOUNDING,
+    LOG,
+    LOG_NEW,
+    VOTE,
+    WATERMARK,
+    CHUNKS,
+    RECOVERING,
+    lock::NAME,
+    LOST_AND_FOUND,
+];
 
 /// A data directory that this process has locked.
 #[derive(Debug)]
@@ -100,7 +114,7 @@ impl Directory {
     pub(super) fn identity(&self) -> Result<Option<Identity>, StorageError> {
         let path = self.path.join(IDENTITY);
         if !path.try_exists().map_err(|error| StorageError::io("read", &path, error))? {
-            let data = [LOG, VOTE, WATERMARK].into_iter().any(|name| self.path.join(name).exists());
+            let data = [LOG, VOTE, WATERMARK, CHUNKS].into_iter().any(|name| self.path.join(name).exists());
             let lost = data && !self.path.join(FOUNDING).exists();
             return if lost { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) };
         }
@@ -141,6 +155,11 @@ impl Directory {
 
     pub(super) fn log(&self, base: LogBase) -> Result<Log, StorageError> {
         Log::open(&self.path, &self.log_path(), base)
+    }
+
+    /// Where checkpoints are.
+    pub(super) fn chunks(&self) -> Result<DiskFolder, StorageError> {
+        DiskFolder::new(&self.path.join(CHUNKS))
     }
 
     pub(super) fn log_path(&self) -> PathBuf {

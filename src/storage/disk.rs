@@ -26,8 +26,10 @@
 
 use std::path::PathBuf;
 
+use super::checkpoint::{self, Restored};
 use super::directory::{Contents, Directory};
 use super::durable::{Durable, Media, SmallFile};
+use super::folder::DiskFolder;
 use super::identity::Identity;
 use super::slots::Values;
 use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
@@ -48,20 +50,17 @@ pub struct OpenOptions {
 /// An open data directory. It is locked while this lives.
 pub struct DiskStorage {
     durable: Durable<Contents>,
+    chunks: DiskFolder,
+    restored: Option<Restored>,
     // Dropped last: the directory stays locked until sled has closed its files.
     directory: Directory,
 }
 
 impl DiskStorage {
-    /// Opens the data directory, or founds it if it is empty or does not exist. There is no checkpoint.
+    /// Opens the data directory and takes its newest checkpoint; founds it if it is empty or does not exist.
     pub fn open(options: &OpenOptions) -> Result<Self, StorageError> {
-        Self::open_after(options, None)
-    }
-
-    /// Opens the data directory, in which the newest checkpoint stands for `base`; founds it if it is empty or does
-    /// not exist.
-    pub fn open_after(options: &OpenOptions, base: Option<LogBase>) -> Result<Self, StorageError> {
         let directory = Directory::take(&options.path)?;
+        let mut restored = None;
         let contents = match directory.identity()? {
             Some(identity) if identity.node != options.node => {
                 return Err(StorageError::OtherNode {
@@ -70,13 +69,27 @@ impl DiskStorage {
                     found: identity.node,
                 });
             }
-            Some(identity) => directory.open(identity, base)?,
+            Some(identity) => {
+                restored = checkpoint::restore(&directory.chunks()?)?;
+                directory.open(identity, restored.as_ref().map(|restored| restored.base))?
+            }
             None => {
                 let OpenOptions { node, cluster_id, storage_id, .. } = *options;
                 directory.found(Identity { node, cluster_id, storage_id })?
             }
         };
-        Ok(Self { durable: Durable::new(contents, options.path.clone())?, directory })
+        let chunks = directory.chunks()?;
+        Ok(Self { durable: Durable::new(contents, options.path.clone())?, chunks, restored, directory })
+    }
+
+    /// The newest checkpoint, as it was found; `None` if there never was one, or it was taken before.
+    pub fn take_restored(&mut self) -> Option<Restored> {
+        self.restored.take()
+    }
+
+    /// Where checkpoints go.
+    pub fn chunks(&self) -> &DiskFolder {
+        &self.chunks
     }
 
     /// What was found: where the log begins and ends, term and vote.

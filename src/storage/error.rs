@@ -206,6 +206,9 @@ pub enum Damage {
         /// What was found.
         damage: FileDamage,
     },
+    /// The files of the checkpoint do not make a state.
+    #[error("the checkpoint makes no state: {0}")]
+    State(crate::engine::ImageError),
     /// The manifest is not as it was written.
     #[error("{name} {0}. It lists the files of the checkpoint", name = chunks::MANIFEST)]
     Manifest(FileDamage),
@@ -239,6 +242,12 @@ pub enum FileDamage {
     /// Each part is as it should be; together they are not what was written.
     #[error("is damaged: its hash is not that of what was written")]
     Hash,
+    /// A row or an entry is whole, but not what it should be.
+    #[error("is damaged: what is in row {row} is no job")]
+    Row {
+        /// Which; of a page file the number of the entry.
+        row: u64,
+    },
     /// Something else points to a row that it does not have.
     #[error("has no row {row}, and a job should be there")]
     NoRow {
@@ -314,7 +323,8 @@ impl Damage {
     fn advice(&self, path: &Path) -> String {
         let path = path.display();
         match self {
-            Self::IdentityMissing | Self::Identity | Self::Pages { .. } | Self::Manifest(_) => "Restore the directory from a backup".to_owned(),
+            Self::IdentityMissing | Self::Identity | Self::Pages { .. } | Self::Manifest(_)
+            | Self::State(_) => "Restore the directory from a backup".to_owned(),
             Self::Value { source: ValueError::Version(_), .. } => "Use a newer binary".to_owned(),
             Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
             Self::Chunk { .. } => {

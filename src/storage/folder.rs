@@ -53,7 +53,7 @@ pub trait Folder: Clone + Send + Sync + 'static {
 }
 
 /// A file that is open for reading.
-pub trait FolderFile: Send + Sync + 'static {
+pub trait FolderFile: std::fmt::Debug + Send + Sync + 'static {
     /// Fills `buffer` with what stands from `offset` on. Returns how many bytes there were: fewer than were asked for
     /// only at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError>;

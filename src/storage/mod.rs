@@ -6,9 +6,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Records of live jobs in memory.
-pub mod bodies;
-pub use bodies::{MemoryBodies, StoredRecord};
+mod bodies;
+pub mod checkpoint;
 pub mod chunks;
 mod directory;
 mod durable;
@@ -24,12 +23,16 @@ pub mod disk;
 pub mod error;
 pub mod faulty;
 pub mod folder;
+pub mod records;
 pub mod recover;
 pub mod value;
 
+pub use bodies::StoredRecord;
+pub use checkpoint::{Checkpoint, CheckpointBegin, CheckpointJob, CheckpointWriter, Restored, Written};
 pub use disk::{DiskStorage, OpenOptions};
 pub use error::{Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
+pub use records::{ChunkState, Records};
 pub use recover::Salvage;
 
 /// What kind of entry Raft wrote.

@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use super::chunks::Manifest;
 use super::directory::Directory;
 use super::identity::Identity;
 use super::log::Log;
@@ -44,19 +45,15 @@ pub struct Salvage {
 
 impl Salvage {
     /// Reads all of a directory that a node refuses. One that was never founded, or whose identity is damaged, has
-    /// nothing that could be recovered. There is no checkpoint.
+    /// nothing that could be recovered. Whatever happened to the log, what the newest checkpoint holds is kept.
     pub fn examine(path: &Path) -> Result<Self, StorageError> {
-        Self::examine_after(path, None)
-    }
-
-    /// Reads all of a directory in which the newest checkpoint stands for `base`: whatever happened to the log, what
-    /// the checkpoint holds is kept.
-    pub fn examine_after(path: &Path, base: Option<LogBase>) -> Result<Self, StorageError> {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
         let watermark = directory.watermark()?.map(|slots| slots.values());
         let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.is_recovering();
+        let manifest = Manifest::read(&directory.chunks()?)?;
+        let base = manifest.map(|Manifest { index, term, log_crc: crc, .. }| LogBase { index, term, crc });
         let base = base.unwrap_or(LogBase::root(identity.cluster_id));
         let kept = base.index;
         let mut salvage =

@@ -60,6 +60,7 @@ pub struct Policy {
 
 /// The wait between attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct Backoff {
     /// How the wait grows.
     pub curve: BackoffCurve,
@@ -69,6 +70,7 @@ pub struct Backoff {
 
 /// How the wait grows with the attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub enum BackoffCurve {
     /// Always the same, in milliseconds.
     Fixed(u32),

@@ -18,6 +18,7 @@ use std::fmt;
 ///
 /// `delete` and expiry end a job in any state but the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum JobState {
     /// Its due time lies ahead.
@@ -82,6 +83,7 @@ impl IfExists {
 
 /// Why a job is buried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum BuryReason {
     /// A consumer buried it.

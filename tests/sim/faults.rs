@@ -163,7 +163,7 @@ impl World {
         let last_us = log.last().and_then(|entry| node.proposed.get(&entry.index)).copied().unwrap_or(now);
         let jumped_us = jumped(&log, wall.0, now.saturating_sub(last_us));
         let base_us = node.random.below(100 * SECOND);
-        let mut recovery = Replica::recover(node.config(), recovered);
+        let mut recovery = Replica::recover(node.config(), recovered, None);
         for entry in &log {
             recovery.replay(entry.clone()).expect("what was written can be replayed");
         }

@@ -75,6 +75,7 @@ impl Node {
             session_grace_ms: GRACE_MS,
             in_flight_max: 1024,
             uncommitted_bytes_max: 512 << 10,
+            checkpoint_log_bytes: 64 << 20,
         }
     }
 }
@@ -171,6 +172,9 @@ impl World {
                 if let (Notice::Leading { .. }, Some(life)) = (&notice, self.life(node, life)) {
                     life.serving = true;
                 }
+            }
+            Output::Checkpoint(_) | Output::Cut { .. } | Output::Failed(_) => {
+                unreachable!("nothing simulated grows so long")
             }
             Output::Stopped => {
                 let written = self.node(node).disk.write_watermark();

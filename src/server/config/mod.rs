@@ -46,6 +46,8 @@ pub struct Config {
     pub frame_deadline_ms: u64,
     /// Most bytes that are accepted and not yet durable; beyond it pushes get `BUSY`.
     pub uncommitted_bytes_max: usize,
+    /// A checkpoint is taken, and the log cut, when that has grown by so many bytes.
+    pub checkpoint_log_bytes: u64,
     /// Below so many free bytes on the disk pushes get `DISK_FULL`; 0 never looks.
     pub disk_free_min_bytes: u64,
     /// Threads that serve connections.
@@ -106,6 +108,9 @@ pub struct Settings {
     /// Most bytes that are accepted and not yet durable
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_UNCOMMITTED_BYTES_MAX", value_name = "BYTES"))]
     pub uncommitted_bytes_max: Option<Within<{ 16 << 20 }, { 4 << 30 }>>,
+    /// A checkpoint is taken, and the log cut, when that has grown by so many bytes
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CHECKPOINT_LOG_BYTES", value_name = "BYTES"))]
+    pub checkpoint_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
     /// Below so many free bytes on the disk pushes are refused; 0 never looks
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DISK_FREE_MIN_BYTES", value_name = "BYTES"))]
     pub disk_free_min_bytes: Option<Within<0, { 1 << 50 }>>,
@@ -168,6 +173,7 @@ impl Default for Config {
             output_bytes_max: 64 << 20,
             frame_deadline_ms: 10_000,
             uncommitted_bytes_max: 64 << 20,
+            checkpoint_log_bytes: 64 << 20,
             disk_free_min_bytes: 256 << 20,
             worker_threads: 2,
             log_level: LogLevel::Info,
@@ -203,6 +209,7 @@ impl Config {
         set(&mut self.output_bytes_max, settings.output_bytes_max.map(Within::as_usize));
         set(&mut self.frame_deadline_ms, settings.frame_deadline_ms.map(Within::as_u64));
         set(&mut self.uncommitted_bytes_max, settings.uncommitted_bytes_max.map(Within::as_usize));
+        set(&mut self.checkpoint_log_bytes, settings.checkpoint_log_bytes.map(Within::as_u64));
         set(&mut self.disk_free_min_bytes, settings.disk_free_min_bytes.map(Within::as_u64));
         set(&mut self.worker_threads, settings.worker_threads.map(Within::as_usize));
         set(&mut self.log_level, settings.log_level);

@@ -20,8 +20,8 @@ const READ_BYTES: usize = 256 << 10;
 
 /// A chunk that is open for reading. It stays readable when its file is removed.
 #[derive(Debug)]
-pub struct Chunk<R> {
-    file: R,
+pub struct Chunk {
+    file: Box<dyn FolderFile>,
     folder: PathBuf,
     summary: ChunkSummary,
     footer: Footer,
@@ -30,9 +30,9 @@ pub struct Chunk<R> {
     pieces: Vec<u64>,
 }
 
-impl<R: FolderFile> Chunk<R> {
+impl Chunk {
     /// Opens the chunk that `expected` describes. Reads its header, directory, summary and footer, and checks them.
-    pub fn open<F: Folder<File = R>>(folder: &F, expected: &ChunkSummary) -> Result<Self, StorageError> {
+    pub fn open<F: Folder>(folder: &F, expected: &ChunkSummary) -> Result<Self, StorageError> {
         let name = chunk_name(expected.number);
         let damaged = |damage| damaged(folder.path().to_owned(), expected, damage);
         let damaged_part = |part, at| damaged(FileDamage::Bytes { part, at });
@@ -72,7 +72,7 @@ impl<R: FolderFile> Chunk<R> {
             return Err(damaged(FileDamage::Other));
         }
         let folder = folder.path().to_owned();
-        Ok(Self { file, folder, summary: expected.clone(), footer, blocks, pieces })
+        Ok(Self { file: Box::new(file), folder, summary: expected.clone(), footer, blocks, pieces })
     }
 
     /// What it is.
@@ -162,6 +162,11 @@ impl<R: FolderFile> Chunk<R> {
         let block = Bytes::from(bytes);
         cache.keep(self.summary.number, key, &block);
         found(&block)
+    }
+
+    /// A row that was read is not what should be there.
+    pub fn bad_row(&self, row: u32) -> StorageError {
+        self.damaged(FileDamage::Row { row: row.into() })
     }
 
     /// Says that these rows will be read soon.

@@ -109,16 +109,16 @@ impl<F: Folder> PageWriter<F> {
 
 /// A page file that is open for reading. It stays readable when its file is removed.
 #[derive(Debug)]
-pub struct Pages<R> {
-    file: R,
+pub struct Pages {
+    file: Box<dyn FolderFile>,
     folder: PathBuf,
     summary: PagesSummary,
     blocks: u32,
 }
 
-impl<R: FolderFile> Pages<R> {
+impl Pages {
     /// Opens the page file that `expected` describes; reads its header and its footer.
-    pub fn open<F: Folder<File = R>>(folder: &F, expected: &PagesSummary) -> Result<Self, StorageError> {
+    pub fn open<F: Folder>(folder: &F, expected: &PagesSummary) -> Result<Self, StorageError> {
         let name = pages_name(expected.number);
         let damaged = |damage| damaged(folder.path().to_owned(), expected.number, damage);
         let file = folder.open(&name)?.ok_or_else(|| damaged(FileDamage::Missing))?;
@@ -144,7 +144,7 @@ impl<R: FolderFile> Pages<R> {
         if summary != *expected {
             return Err(damaged(FileDamage::Other));
         }
-        Ok(Self { file, folder: folder.path().to_owned(), summary, blocks })
+        Ok(Self { file: Box::new(file), folder: folder.path().to_owned(), summary, blocks })
     }
 
     /// Hands each entry to `visit`, in order, after its block was checked; at the end checks the hash. An error of
@@ -182,6 +182,11 @@ impl<R: FolderFile> Pages<R> {
         } else {
             Err(self.damaged(FileDamage::Hash))
         }
+    }
+
+    /// An entry that was read is not what should be there.
+    pub fn bad_entry(&self, entry: u64) -> StorageError {
+        self.damaged(FileDamage::Row { row: entry })
     }
 
     fn read(&self, at: u64, buffer: &mut [u8]) -> Result<(), StorageError> {

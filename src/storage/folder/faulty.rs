@@ -247,6 +247,12 @@ impl Folder for FaultyFolder {
     }
 }
 
+impl std::fmt::Debug for FaultyFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("FaultyFile").field(&self.name).finish()
+    }
+}
+
 impl FolderFile for FaultyFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError> {
         self.folder.read(&self.name)?;

@@ -55,7 +55,7 @@ impl State {
     fn apply(&mut self, entry: &LogEntry) -> Result<u128, String> {
         if !entry.data.is_empty() {
             let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
-            self.engine.apply(&decoded, &mut self.bodies);
+            let Ok(_) = self.engine.apply(&decoded, &mut self.bodies);
         }
         Ok(self.engine.state_hash())
     }
@@ -118,7 +118,7 @@ impl SameLog {
         for entry in &log[self.hashes.len()..] {
             self.hashes.push(replayed.apply(entry)?);
         }
-        replayed.engine.verify();
+        replayed.engine.verify(&mut replayed.bodies);
         self.durable = log.len();
         self.state = replayed;
         Ok(())
@@ -150,7 +150,7 @@ impl Invariant for SameLog {
                     ));
                 }
             }
-            Seen::Inspected => self.state.engine.verify(),
+            Seen::Inspected => self.state.engine.verify(&mut self.state.bodies),
             _ => {}
         }
         Ok(())

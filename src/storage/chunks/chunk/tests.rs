@@ -40,7 +40,7 @@ fn write(folder: &FaultyFolder, number: u32, rows: &[Row]) -> ChunkSummary {
     writer.finish().expect("finished")
 }
 
-fn index(chunk: &Chunk<impl FolderFile>) -> Result<Vec<RowHead>, StorageError> {
+fn index(chunk: &Chunk) -> Result<Vec<RowHead>, StorageError> {
     let mut heads = Vec::new();
     chunk.for_each_index(|row, head| {
         assert_eq!(row as usize, heads.len());

@@ -1,0 +1,166 @@
+//! The state without its jobs, as it is written to a checkpoint, and the way back to an engine.
+
+use bincode::Options as _;
+use serde::{Deserialize, Serialize};
+
+use super::clock::Clock;
+use super::finished::SavedFinished;
+use super::saved::{SavedJob, options};
+use super::sessions::SavedSession;
+use super::store::Place;
+use super::topics::SavedTopic;
+use super::{Engine, hash};
+use crate::types::{GroupId, JobId, Millis, TopicName};
+
+/// Everything in the state but the jobs.
+///
+/// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    group: GroupId,
+    stamp: Millis,
+    clock_offset_ms: i64,
+    key_secret: Option<[u8; 16]>,
+    last_job: u64,
+    last_fence: u64,
+    last_session: u64,
+    jobs: u64,
+    topics: Vec<SavedTopic>,
+    sessions: Vec<SavedSession>,
+    finished: SavedFinished,
+    /// The running sum of the state hash, jobs included.
+    sum: hash::Sum,
+}
+
+/// Why a state cannot be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    /// Bytes are no image.
+    #[error("the image of the state cannot be decoded")]
+    Malformed,
+    /// A topic's name is none.
+    #[error("the name of topic {0} is none")]
+    TopicName(u32),
+    /// A job that is there twice, or whose topic is not.
+    #[error("job {0:?} does not fit into the state")]
+    Job(JobId),
+    /// The jobs are not those that the image counts.
+    #[error("the checkpoint counts {expected} jobs and has {found}")]
+    Jobs {
+        /// As the image says.
+        expected: u64,
+        /// As they came.
+        found: u64,
+    },
+    /// A topic's jobs are not those that the image counts.
+    #[error("the jobs of topic {0} are not as many as the checkpoint counts")]
+    TopicJobs(u32),
+}
+
+/// An engine that gets its jobs back.
+#[derive(Debug)]
+pub struct Restoring {
+    engine: Engine,
+    image: Image,
+}
+
+impl Engine {
+    /// Everything in the state but the jobs.
+    pub fn image(&self) -> Image {
+        Image {
+            group: self.group,
+            stamp: self.clock.stamp,
+            clock_offset_ms: self.clock.offset_ms,
+            key_secret: self.key_secret,
+            last_job: self.last_job,
+            last_fence: self.last_fence,
+            last_session: self.sessions.last(),
+            jobs: self.jobs(),
+            topics: self.topics.save(),
+            sessions: self.sessions.save(),
+            finished: self.finished.save(),
+            sum: self.sum,
+        }
+    }
+}
+
+impl Image {
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        options()
+            .serialize(self)
+            .unwrap_or_else(|error| unreachable!("a state in memory always encodes: {error}"))
+    }
+
+    /// Reads one.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ImageError> {
+        let image: Self =
+            bincode::DefaultOptions::new().deserialize(bytes).map_err(|_| ImageError::Malformed)?;
+        match (0..).zip(&image.topics).find(|(_, topic)| topic.name().is_none()) {
+            Some((topic, _)) => Err(ImageError::TopicName(topic)),
+            None => Ok(image),
+        }
+    }
+
+    /// How many jobs the state has.
+    pub fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
+    /// The time of the last entry.
+    pub fn stamp(&self) -> Millis {
+        self.stamp
+    }
+
+    /// The names of the topics, by number.
+    pub fn topics(&self) -> impl Iterator<Item = TopicName> + '_ {
+        self.topics.iter().filter_map(SavedTopic::name)
+    }
+
+    /// Begins to restore the state. All its jobs have to follow.
+    pub fn restore(self, jobs: usize, keyed: usize) -> Restoring {
+        let mut engine = Engine::new(self.group);
+        engine.clock = Clock { stamp: self.stamp, offset_ms: self.clock_offset_ms };
+        engine.key_secret = self.key_secret;
+        (engine.last_job, engine.last_fence) = (self.last_job, self.last_fence);
+        engine.topics.restore(&self.topics);
+        engine.sessions.restore(self.last_session, &self.sessions);
+        engine.finished.restore(&self.finished);
+        engine.jobs.reserve(jobs, keyed);
+        Restoring { engine, image: self }
+    }
+}
+
+impl Restoring {
+    /// Takes a near job back, whose record is at `place`.
+    pub fn near(&mut self, saved: SavedJob, place: Place) -> Result<(), ImageError> {
+        let engine = &mut self.engine;
+        let (id, identity) = (saved.id(), saved.identity());
+        let twice = engine.jobs.find(id).is_some()
+            || identity.is_some_and(|identity| engine.jobs.find_identity(identity).is_some());
+        if twice || engine.topics.find(saved.topic()).is_none() {
+            return Err(ImageError::Job(id));
+        }
+        let slot = engine.jobs.insert(saved.into_job(place));
+        engine.enter(slot);
+        Ok(())
+    }
+
+    /// Takes a far job back, which is at `place`.
+    pub fn far(&mut self, id: JobId, identity: Option<u128>, place: Place) {
+        self.engine.jobs.insert_far(id, identity, place);
+    }
+
+    /// Ends it, when all jobs are back.
+    pub fn finish(self) -> Result<Engine, ImageError> {
+        let Self { mut engine, image } = self;
+        let found = engine.jobs();
+        if found != image.jobs {
+            return Err(ImageError::Jobs { expected: image.jobs, found });
+        }
+        // The far jobs are counted, and in the sum, without having been looked at.
+        engine.topics.restore_delayed(&image.topics).map_err(|topic| ImageError::TopicJobs(topic.0))?;
+        engine.sum = image.sum;
+        Ok(engine)
+    }
+}

@@ -1,0 +1,114 @@
+//! A hash index in many small tables, so that no single insert has to move all of it.
+//!
+//! One table of ten million entries takes half a second to grow. A thousand tables grow one by one.
+
+#![expect(clippy::indexing_slicing, reason = "a shard's number is below their number")]
+
+use hashbrown::HashTable;
+
+const SHARDS: usize = 1024;
+/// hashbrown takes the lowest bits for the place in a table and the highest seven for its tags.
+const SHARD_SHIFT: u32 = 40;
+
+/// Numbers found by a hash of what they stand for.
+#[derive(Debug)]
+pub(super) struct Index {
+    shards: Box<[HashTable<u32>]>,
+    len: usize,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| HashTable::new()).collect(), len: 0 }
+    }
+}
+
+impl Index {
+    /// How many it holds.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Makes room for so many in all, so that filling it moves nothing.
+    pub(super) fn reserve(&mut self, entries: usize, hash_of: impl Fn(u32) -> u64) {
+        // The shards differ by chance: some percent more than the mean.
+        let each = entries / SHARDS + entries / SHARDS / 16;
+        for shard in &mut self.shards {
+            shard.reserve(each.saturating_sub(shard.len()), |number| hash_of(*number));
+        }
+    }
+
+    /// The number under this hash that `is` accepts.
+    pub(super) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+        self.shards[shard(hash)].find(hash, |number| is(*number)).copied()
+    }
+
+    /// Adds a number that is not there yet.
+    pub(super) fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
+        self.shards[shard(hash)].insert_unique(hash, number, |number| hash_of(*number));
+        self.len += 1;
+    }
+
+    /// Another number takes the place of this one.
+    pub(super) fn replace(&mut self, hash: u64, old: u32, new: u32) {
+        match self.shards[shard(hash)].find_mut(hash, |number| *number == old) {
+            Some(number) => *number = new,
+            None => debug_assert!(false, "what is replaced is there"),
+        }
+    }
+
+    /// Takes a number out.
+    pub(super) fn remove(&mut self, hash: u64, number: u32) {
+        match self.shards[shard(hash)].find_entry(hash, |found| *found == number) {
+            Ok(entry) => _ = entry.remove(),
+            Err(_) => debug_assert!(false, "what is removed is there"),
+        }
+        self.len -= 1;
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(HashTable::allocation_size).sum()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "it is masked")]
+fn shard(hash: u64) -> usize {
+    (hash >> SHARD_SHIFT) as usize % SHARDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash_of(number: u32) -> u64 {
+        u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[test]
+    fn it_finds_what_it_holds_and_nothing_else() {
+        let mut index = Index::default();
+        for number in 0..100_000 {
+            index.insert(hash_of(number), number, hash_of);
+        }
+        for number in (0..100_000).step_by(2) {
+            index.remove(hash_of(number), number);
+            index.replace(hash_of(number + 1), number + 1, number + 1_000_001);
+        }
+        assert_eq!(index.len(), 50_000);
+        for number in (0..100_000).step_by(2) {
+            assert_eq!(index.find(hash_of(number), |found| found == number), None);
+            let replaced = index.find(hash_of(number + 1), |found| found == number + 1_000_001);
+            assert_eq!(replaced, Some(number + 1_000_001));
+        }
+    }
+
+    #[test]
+    fn room_that_was_made_is_enough() {
+        let mut index = Index::default();
+        index.reserve(1_000_000, hash_of);
+        let before = index.memory_bytes();
+        (0..1_000_000).for_each(|number| index.insert(hash_of(number), number, hash_of));
+        assert_eq!(index.memory_bytes(), before, "nothing grew");
+    }
+}

@@ -1,0 +1,225 @@
+//! Where a job is: near, in memory, or far, in a store. That is never state.
+//!
+//! Whatever is done to a job is done to a near one. So before a command is carried out, the far jobs that it names come
+//! near ([`Engine::bring_near`]), and before what is due moves, so do the far jobs that are due
+//! ([`Engine::first_due`]). The rest of the engine knows no far jobs.
+
+use super::Engine;
+use super::clock::{Clock, Line, Moment};
+use super::command::{Command, JobSelect, NewJob, TopicSelect};
+use super::far::FarSlot;
+use super::hash;
+use super::jobs::{Found, Slot};
+use super::outcome::JobView;
+use super::store::{BodyRef, FarTimer, JobStore, Place};
+use crate::types::{JobId, JobState, Millis, TopicId};
+
+/// A delayed job may be far when what it waits for lies so far ahead, in milliseconds.
+pub const HORIZON_MS: u64 = 3_600_000;
+
+/// A far job that was written is left near after all when it is due sooner than this, in milliseconds: writing took
+/// its time.
+const HORIZON_LEAST_MS: u64 = HORIZON_MS / 2;
+
+/// What became of a job whose record was written at a new place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rehomed {
+    /// It is gone, or its record is elsewhere: what was written is not needed.
+    Gone,
+    /// It is near, and its record is there now.
+    Near,
+    /// It is far, and all of it is there now.
+    Far,
+}
+
+impl Engine {
+    /// The far jobs that wait for so long that they need not be near: see [`HORIZON_MS`].
+    pub fn is_beyond_horizon(&self, until: Moment) -> bool {
+        until.at > self.clock.now(until.line).saturating_add(HORIZON_MS)
+    }
+
+    /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `far` all of
+    /// the job was written as it was when it had this hash: if it still has it, the job becomes far.
+    pub fn rehome(&mut self, job: JobId, from: Place, to: Place, far: Option<u128>) -> Rehomed {
+        match self.jobs.find(job) {
+            Some(Found::Far(slot)) if self.jobs.far().place(slot) == from => {
+                self.jobs.far_mut().set_place(slot, to);
+                Rehomed::Far
+            }
+            Some(Found::Near(slot)) if self.jobs[slot].body.place == from => {
+                if far.is_some_and(|hash| self.may_leave(slot, hash)) {
+                    self.demote(slot, to);
+                    return Rehomed::Far;
+                }
+                self.jobs.set_place(slot, to);
+                Rehomed::Near
+            }
+            _ => Rehomed::Gone,
+        }
+    }
+
+    /// Brings far jobs near that wait for a moment up to that of `stamp`: at most `budget` of them. Whether those are all.
+    pub fn load_ahead<S: JobStore>(
+        &mut self,
+        store: &mut S,
+        stamp: Millis,
+        budget: usize,
+    ) -> Result<bool, S::Error> {
+        let clock = self.clock.at(stamp);
+        for _ in 0..budget {
+            let Some((_, first)) = first_far(store, clock)? else { return Ok(true) };
+            self.bring_one_near(first.job, store)?;
+        }
+        Ok(first_far(store, clock)?.is_none())
+    }
+
+    /// A job as it is now, wherever it is.
+    pub fn job<S: JobStore>(
+        &self,
+        select: &JobSelect<'_>,
+        store: &mut S,
+    ) -> Result<Option<JobView>, S::Error> {
+        Ok(match self.find(select) {
+            None => None,
+            Some(Found::Near(slot)) => Some(self.view(&self.jobs[slot])),
+            Some(Found::Far(slot)) => Some(self.far_view(self.jobs.far().place(slot), store)?),
+        })
+    }
+
+    /// A far job as it is now.
+    pub(super) fn far_view<S: JobStore>(&self, place: Place, store: &mut S) -> Result<JobView, S::Error> {
+        Ok(self.view(&store.far_job(place)?.into_job(place)))
+    }
+
+    /// Makes sure that every job that a command names is near.
+    pub(super) fn bring_near<S: JobStore>(
+        &mut self,
+        command: &Command<'_>,
+        store: &mut S,
+    ) -> Result<(), S::Error> {
+        if self.jobs.far().len() == 0 {
+            return Ok(());
+        }
+        match command {
+            Command::Push { topic, jobs, .. } => self.bring_keys_near(*topic, jobs, store),
+            Command::Delete { job }
+            | Command::Reschedule { job, .. }
+            | Command::RunNow { job }
+            | Command::Kick { job } => match self.find(job) {
+                Some(Found::Far(slot)) => self.promote(slot, store),
+                _ => Ok(()),
+            },
+            // A lease is on a job that is near.
+            _ => Ok(()),
+        }
+    }
+
+    /// The slot of the first job whose timer fires by now, far jobs included.
+    pub(super) fn first_due<S: JobStore>(&mut self, store: &mut S) -> Result<Option<Slot>, S::Error> {
+        loop {
+            let near = self.timers.first(self.clock);
+            if self.jobs.far().len() == 0 {
+                return Ok(near);
+            }
+            let Some((order, far)) = first_far(store, self.clock)? else { return Ok(near) };
+            if near.is_some_and(|slot| self.firing_order(slot) < order) {
+                return Ok(near);
+            }
+            self.bring_one_near(far.job, store)?;
+        }
+    }
+
+    /// The job that is meant.
+    pub(super) fn find(&self, job: &JobSelect<'_>) -> Option<Found> {
+        match job {
+            JobSelect::Id(id) => self.jobs.find(*id),
+            JobSelect::Key { topic, key } => {
+                let topic = self.known(*topic)?;
+                self.jobs.find_identity(self.identity(topic, key))
+            }
+        }
+    }
+
+    fn known(&self, topic: TopicSelect<'_>) -> Option<TopicId> {
+        match topic {
+            TopicSelect::Id(id) => Some(id),
+            TopicSelect::Name(name) => self.topics.id(name),
+        }
+    }
+
+    fn bring_keys_near<S: JobStore>(
+        &mut self,
+        topic: TopicSelect<'_>,
+        jobs: &[NewJob<'_>],
+        store: &mut S,
+    ) -> Result<(), S::Error> {
+        let Some(topic) = self.known(topic) else { return Ok(()) };
+        for key in jobs.iter().filter_map(|job| job.key) {
+            if let Some(Found::Far(slot)) = self.jobs.find_identity(self.identity(topic, key)) {
+                self.promote(slot, store)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bring_one_near<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<(), S::Error> {
+        match self.jobs.find(job) {
+            Some(Found::Far(slot)) => self.promote(slot, store),
+            _ => unreachable!("a store offers far jobs alone"),
+        }
+    }
+
+    /// Sums and counters take no notice: it is the same job.
+    fn promote<S: JobStore>(&mut self, far: FarSlot, store: &mut S) -> Result<(), S::Error> {
+        let place = self.jobs.far().place(far);
+        let job = store.far_job(place)?.into_job(place);
+        store.no_longer_far(place);
+        let (id, timer) = (job.id, job.timer());
+        let slot = self.jobs.promote(far, job);
+        if let Some(timer) = timer {
+            self.timers.set(slot, timer, id.0);
+        }
+        Ok(())
+    }
+
+    fn demote(&mut self, slot: Slot, place: Place) {
+        if let Some(timer) = self.jobs[slot].timer() {
+            self.timers.cancel(slot, timer.line);
+        }
+        self.jobs.demote(slot, place);
+    }
+
+    fn may_leave(&self, slot: Slot, hash: u128) -> bool {
+        let job = &self.jobs[slot];
+        let waits_long =
+            |until: Moment| until.at > self.clock.now(until.line).saturating_add(HORIZON_LEAST_MS);
+        job.state == JobState::Delayed && job.timer().is_some_and(waits_long) && hash::of_job(job) == hash
+    }
+
+    fn firing_order(&self, slot: Slot) -> (i128, u64) {
+        let job = &self.jobs[slot];
+        let timer = job.timer().unwrap_or_else(|| unreachable!("what fires has a timer"));
+        (self.clock.as_stamp(timer), job.id.0)
+    }
+}
+
+/// The far job that comes first of those whose timers fire by the time of `clock`, and where it stands in that order.
+fn first_far<S: JobStore>(store: &mut S, clock: Clock) -> Result<Option<((i128, u64), FarTimer)>, S::Error> {
+    let mut first: Option<((i128, u64), FarTimer)> = None;
+    for line in Line::ALL {
+        let Some(timer) = store.first_far(line)? else { continue };
+        let order = (clock.as_stamp(Moment { line, at: timer.at }), timer.job.0);
+        if timer.at <= clock.now(line) && first.as_ref().is_none_or(|(other, _)| order < *other) {
+            first = Some((order, timer));
+        }
+    }
+    Ok(first)
+}
+
+impl BodyRef {
+    /// The same record at another place.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+}

@@ -1,0 +1,226 @@
+//! A job as it is written to a chunk or a page: all that is hashed, and nothing of where it lies.
+
+use bincode::Options as _;
+use serde::{Deserialize, Serialize};
+
+use super::clock::Moment;
+use super::hash;
+use super::jobs::{Identity, Job, Rare};
+use super::retry::Retry;
+use super::store::{BodyRef, Place};
+use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
+
+/// All that the state holds of one job.
+///
+/// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedJob {
+    id: JobId,
+    topic: TopicId,
+    state: JobState,
+    buried: BuryReason,
+    due: Moment,
+    since: u64,
+    fence: Fence,
+    holder: SessionId,
+    priority: u32,
+    ttr_ms: u32,
+    attempts: u32,
+    body_bytes: u32,
+    checksum: u32,
+    identity: Option<Identity>,
+    retry: Option<Retry>,
+}
+
+/// Bytes are no saved job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a saved job cannot be decoded")]
+pub struct SavedJobError;
+
+impl SavedJob {
+    pub(super) fn new(job: &Job) -> Self {
+        Self {
+            id: job.id,
+            topic: job.topic,
+            state: job.state,
+            buried: job.buried,
+            due: job.due,
+            since: job.since,
+            fence: job.fence,
+            holder: job.holder,
+            priority: job.priority,
+            ttr_ms: job.ttr_ms,
+            attempts: job.attempts,
+            body_bytes: job.body.body_bytes,
+            checksum: job.body.checksum,
+            identity: job.identity(),
+            retry: job.retry().cloned(),
+        }
+    }
+
+    /// The job in memory, with its record at this place.
+    pub(super) fn into_job(self, place: Place) -> Job {
+        Job {
+            id: self.id,
+            due: self.due,
+            since: self.since,
+            fence: self.fence,
+            holder: self.holder,
+            topic: self.topic,
+            priority: self.priority,
+            ttr_ms: self.ttr_ms,
+            attempts: self.attempts,
+            body: BodyRef { place, body_bytes: self.body_bytes, checksum: self.checksum },
+            state: self.state,
+            buried: self.buried,
+            rare: Rare::new(self.identity, self.retry),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// Its topic.
+    pub fn topic(&self) -> TopicId {
+        self.topic
+    }
+
+    /// Where it stood.
+    pub fn state(&self) -> JobState {
+        self.state
+    }
+
+    /// When it is, or was, due.
+    pub fn due(&self) -> Moment {
+        self.due
+    }
+
+    /// The hash of its topic and key, if it has a key.
+    pub fn identity(&self) -> Option<u128> {
+        self.identity
+    }
+
+    /// Its due time, or an earlier expiry: what it waits for. A job that is not delayed waits for nothing.
+    pub fn delayed_until(&self) -> Option<Moment> {
+        let delayed = self.state == JobState::Delayed;
+        if delayed { self.clone().into_job(Place(0)).timer() } else { None }
+    }
+
+    /// Length of its body, in bytes.
+    pub fn body_bytes(&self) -> u32 {
+        self.body_bytes
+    }
+
+    /// CRC32C of key, attributes and body.
+    pub fn checksum(&self) -> u32 {
+        self.checksum
+    }
+
+    /// What it adds to the state hash.
+    pub fn hash(&self) -> u128 {
+        hash::of_job(&self.clone().into_job(Place(0)))
+    }
+
+    /// Appends it to `bytes`.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        options()
+            .serialize_into(bytes, self)
+            .unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
+    }
+
+    /// Reads one that stands at the beginning of `bytes`, and what follows it.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), SavedJobError> {
+        let mut rest = bytes;
+        let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
+        let saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
+        Ok((saved, rest))
+    }
+}
+
+/// How the state is encoded. A length never decides alone how much is allocated: serde takes it with caution.
+pub(super) fn options() -> impl bincode::Options {
+    bincode::DefaultOptions::new().with_varint_encoding().allow_trailing_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::clock::Line;
+    use crate::types::{Backoff, BackoffCurve};
+
+    fn moments() -> impl Strategy<Value = Moment> {
+        (any::<bool>(), any::<u64>())
+            .prop_map(|(wall, at)| Moment { line: if wall { Line::Wall } else { Line::Stamp }, at })
+    }
+
+    fn retries() -> impl Strategy<Value = Retry> {
+        let curve = prop_oneof![
+            any::<u32>().prop_map(BackoffCurve::Fixed),
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(step_ms, max_ms)| BackoffCurve::Linear { step_ms, max_ms }),
+            proptest::collection::vec(any::<u32>(), 1..5).prop_map(BackoffCurve::List),
+        ];
+        let backoff =
+            (curve, 0..=100_u8).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
+        (
+            proptest::option::of(moments()),
+            proptest::option::of(any::<u32>()),
+            proptest::option::of(backoff),
+            any::<u64>(),
+        )
+            .prop_map(|(expires, attempts_max, backoff, digest)| Retry {
+                expires,
+                attempts_max,
+                backoff,
+                digest,
+            })
+    }
+
+    fn jobs() -> impl Strategy<Value = Job> {
+        let numbers = (any::<[u64; 4]>(), any::<[u32; 7]>());
+        let kinds = (0..4_u8, 0..2_u8);
+        let rare = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
+        (numbers, kinds, moments(), rare).prop_map(
+            |(([id, since, fence, holder], numbers), (state, buried), due, (identity, retry))| {
+                let [topic, priority, ttr_ms, attempts, body_bytes, checksum, place] = numbers;
+                Job {
+                    id: JobId(id),
+                    due,
+                    since,
+                    fence: Fence(fence),
+                    holder: SessionId(holder),
+                    topic: TopicId(topic),
+                    priority,
+                    ttr_ms,
+                    attempts,
+                    body: BodyRef { place: Place(place.into()), body_bytes, checksum },
+                    state: JobState::from_u8(state).expect("a state"),
+                    buried: BuryReason::from_u8(buried).expect("a reason"),
+                    rare: Rare::new(identity, retry),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_saved_comes_back_with_the_same_hash(job in jobs(), tail in any::<[u8; 3]>()) {
+            let mut bytes = Vec::new();
+            SavedJob::new(&job).encode(&mut bytes);
+            let length = bytes.len();
+            bytes.extend(tail);
+            let (saved, rest) = SavedJob::decode(&bytes).expect("it decodes");
+            prop_assert_eq!(rest, &tail);
+            prop_assert_eq!(saved.hash(), hash::of_job(&job));
+            let back = saved.into_job(job.body.place);
+            prop_assert_eq!(format!("{back:?}"), format!("{job:?}"));
+            for cut in 0..length {
+                prop_assert_eq!(SavedJob::decode(bytes.get(..cut).expect("shorter")), Err(SavedJobError));
+            }
+        }
+    }
+}

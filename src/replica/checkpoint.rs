@@ -1,0 +1,151 @@
+//! Checkpoints as the replica sees them: when to take one, what goes into it, and what follows from it.
+//!
+//! 1. When the log has grown enough, the jobs are captured as they are at that moment, a few at a time, and handed to
+//!    the driver, which writes them. The engine goes on meanwhile.
+//! 2. When the checkpoint is durable, the log before it is not needed any more.
+//! 3. What was written is taken out of memory, a few jobs at a time: records, and all of those jobs that wait for long.
+//!
+//! None of this is in the log, and none of it is state: each node does it when it sees fit.
+
+use super::Replica;
+use super::io::{CheckpointOrder, Output};
+use crate::engine::CapturedJob;
+use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJob, StorageError};
+
+/// Jobs that are captured, or taken out of memory, at once.
+const JOBS_PER_STEP: usize = 512;
+/// Batches that are on their way to whoever writes them.
+const BATCHES_MAX: usize = 2;
+/// The log may grow to so many bytes for each near job: all of these are written each time.
+const LOG_BYTES_PER_JOB: u64 = 32;
+
+/// What is under way.
+#[derive(Debug, Default)]
+pub(super) enum Stage {
+    #[default]
+    Idle,
+    /// Jobs are handed over; so many batches are not taken yet.
+    Capturing { batches: usize },
+    /// All are handed over.
+    Writing,
+    /// It is durable. What was written from this number on is still in memory.
+    Adopting { checkpoint: Box<Checkpoint>, next: usize },
+}
+
+/// The checkpoints of a node.
+#[derive(Debug, Default)]
+pub(super) struct Checkpoints {
+    /// Number of the last one.
+    pub(super) number: u32,
+    /// The first number for a new chunk.
+    pub(super) next_chunk: u32,
+    /// Bytes of entries since the last one.
+    pub(super) log_bytes: u64,
+    pub(super) stage: Stage,
+}
+
+impl Checkpoints {
+    /// Whether there is something to do at once.
+    pub(super) fn is_busy(&self) -> bool {
+        match self.stage {
+            Stage::Capturing { batches } => batches < BATCHES_MAX,
+            Stage::Adopting { .. } => true,
+            Stage::Idle | Stage::Writing => false,
+        }
+    }
+
+    /// A batch of jobs was taken.
+    pub(super) fn taken(&mut self) {
+        if let Stage::Capturing { batches } = &mut self.stage {
+            *batches = batches.saturating_sub(1);
+        }
+    }
+}
+
+impl Replica {
+    /// One step of the checkpoint that is under way, or the first one of the next.
+    pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
+        match std::mem::take(&mut self.checkpoints.stage) {
+            Stage::Idle => self.begin_checkpoint_if_due(outputs),
+            Stage::Capturing { batches } if batches < BATCHES_MAX => self.hand_over(batches, outputs),
+            Stage::Adopting { checkpoint, next } => return self.adopt(checkpoint, next),
+            stage => self.checkpoints.stage = stage,
+        }
+        Ok(())
+    }
+
+    /// A checkpoint is durable.
+    pub(super) fn checkpoint_done(&mut self, checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
+        self.checkpoints.next_chunk = checkpoint.next_chunk;
+        for chunk in &checkpoint.chunks {
+            self.records.add_chunk(std::sync::Arc::clone(chunk))?;
+        }
+        self.cut_through = Some(checkpoint.index);
+        self.checkpoints.stage = Stage::Adopting { checkpoint, next: 0 };
+        Ok(())
+    }
+
+    fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
+        let near = self.engine.jobs() - self.engine.far_jobs();
+        let enough = self.config.checkpoint_log_bytes.max(near * LOG_BYTES_PER_JOB);
+        if self.checkpoints.log_bytes < enough && !self.records.has_waste(self.config.checkpoint_log_bytes) {
+            return;
+        }
+        self.checkpoints.number += 1;
+        self.checkpoints.log_bytes = 0;
+        self.engine.begin_capture();
+        let rewrite = self.records.to_rewrite();
+        let begin = CheckpointBegin {
+            number: self.checkpoints.number,
+            index: self.applied.0,
+            term: self.applied.1,
+            voters: vec![self.config.node],
+            state_hash: self.engine.state_hash(),
+            jobs: self.engine.jobs(),
+            image: self.engine.image().encode(),
+            chunks: self.records.begin_capture(),
+            rewrite,
+            next_chunk: self.checkpoints.next_chunk,
+        };
+        outputs.push(Output::Checkpoint(CheckpointOrder::Begin(Box::new(begin))));
+        self.checkpoints.stage = Stage::Capturing { batches: 0 };
+    }
+
+    fn hand_over(&mut self, batches: usize, outputs: &mut Vec<Output>) {
+        let mut captured = Vec::with_capacity(JOBS_PER_STEP);
+        let done = self.engine.capture(JOBS_PER_STEP, &mut captured);
+        let jobs: Vec<CheckpointJob> = captured.into_iter().map(|job| self.checkpoint_job(job)).collect();
+        let batches = batches + usize::from(!jobs.is_empty());
+        if !jobs.is_empty() {
+            outputs.push(Output::Checkpoint(CheckpointOrder::Jobs(jobs)));
+        }
+        self.checkpoints.stage = if done {
+            self.records.end_capture();
+            outputs.push(Output::Checkpoint(CheckpointOrder::End));
+            Stage::Writing
+        } else {
+            Stage::Capturing { batches }
+        };
+    }
+
+    fn checkpoint_job(&self, job: CapturedJob) -> CheckpointJob {
+        let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
+        let record = self.records.in_memory(job.place).map(Box::from);
+        CheckpointJob { job, far, record }
+    }
+
+    /// Takes what was written out of memory.
+    fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
+        let written = checkpoint.written.get(next..).unwrap_or_default();
+        for one in written.iter().take(JOBS_PER_STEP) {
+            let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
+            self.records.rehomed(one.from, one.to, rehomed)?;
+        }
+        if written.len() > JOBS_PER_STEP {
+            self.checkpoints.stage = Stage::Adopting { checkpoint, next: next + JOBS_PER_STEP };
+        } else {
+            self.records.retain_chunks(|number| checkpoint.listed.contains(&number));
+        }
+        Ok(())
+    }
+}

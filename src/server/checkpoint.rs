@@ -1,0 +1,111 @@
+//! The checkpoint thread: it writes what the core captured, beside the log, and tells the core when it is durable.
+//!
+//! It owns no state between two checkpoints. One that is cut short leaves files that nothing lists; a start removes
+//! them.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use tracing::info;
+
+use super::clock::Clock;
+use super::core::ToCore;
+use super::disk::ToDisk;
+use crate::replica::{CheckpointOrder, Input};
+use crate::storage::folder::Folder;
+use crate::storage::{CheckpointWriter, LogBase, StorageError};
+
+/// What the checkpoint thread is told.
+#[derive(Debug)]
+pub(super) enum ToCheckpoint {
+    /// A part of a checkpoint.
+    Order(CheckpointOrder),
+    /// The log's entry that it stands for.
+    Base(LogBase),
+    /// There will be nothing more. What is under way is left as it is.
+    Finish,
+}
+
+/// The checkpoint thread's own state.
+pub(super) struct CheckpointThread<F: Folder> {
+    folder: F,
+    core: Sender<ToCore>,
+    disk: Sender<ToDisk>,
+    /// The way back to this thread.
+    own: Sender<ToCheckpoint>,
+    clock: Clock,
+    under_way: Option<UnderWay<F>>,
+}
+
+struct UnderWay<F: Folder> {
+    writer: CheckpointWriter<F>,
+    base: Option<LogBase>,
+    complete: bool,
+    begun: std::time::Duration,
+}
+
+impl<F: Folder> CheckpointThread<F> {
+    /// A thread that writes into `folder`, asks `disk` for the log's entries and reports to `core`.
+    pub(super) fn new(
+        folder: F,
+        core: Sender<ToCore>,
+        disk: Sender<ToDisk>,
+        own: Sender<ToCheckpoint>,
+        clock: Clock,
+    ) -> Self {
+        Self { folder, core, disk, own, clock, under_way: None }
+    }
+
+    /// Writes what it is told, until there is nobody left who tells it anything. A failure ends the node.
+    pub(super) fn run(mut self, inputs: &Receiver<ToCheckpoint>) {
+        for input in inputs {
+            let outcome = match input {
+                ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => {
+                    let base = ToDisk::Base { index: begin.index, reply: self.own.clone() };
+                    // A disk thread that is gone has failed, and says so itself.
+                    let _ = self.disk.send(base);
+                    CheckpointWriter::begin(self.folder.clone(), *begin).map(|writer| {
+                        let begun = self.clock.elapsed();
+                        self.under_way = Some(UnderWay { writer, base: None, complete: false, begun });
+                    })
+                }
+                ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => {
+                    self.tell(ToCore::Input(Input::CheckpointTook));
+                    self.under_way.as_mut().map_or(Ok(()), |under_way| {
+                        jobs.into_iter().try_for_each(|job| under_way.writer.add(job))
+                    })
+                }
+                ToCheckpoint::Order(CheckpointOrder::End) => {
+                    self.under_way.iter_mut().for_each(|under_way| under_way.complete = true);
+                    self.finish_if_complete()
+                }
+                ToCheckpoint::Base(base) => {
+                    self.under_way.iter_mut().for_each(|under_way| under_way.base = Some(base));
+                    self.finish_if_complete()
+                }
+                ToCheckpoint::Finish => return,
+            };
+            if let Err(error) = outcome {
+                return self.tell(ToCore::Failed(error));
+            }
+        }
+    }
+
+    fn finish_if_complete(&mut self) -> Result<(), StorageError> {
+        let complete = |under_way: &mut UnderWay<F>| under_way.complete && under_way.base.is_some();
+        let Some(UnderWay { writer, base: Some(base), begun, .. }) = self.under_way.take_if(complete) else {
+            return Ok(());
+        };
+        let checkpoint = writer.finish(base)?;
+        let took_ms =
+            u64::try_from(self.clock.elapsed().saturating_sub(begun).as_millis()).unwrap_or(u64::MAX);
+        let (index, chunks) = (checkpoint.index, checkpoint.listed.len());
+        info!(index, rows = checkpoint.written.len(), chunks, took_ms, "checkpoint");
+        self.tell(ToCore::Input(Input::CheckpointDone(Box::new(checkpoint))));
+        Ok(())
+    }
+
+    fn tell(&self, what: ToCore) {
+        // A core that is gone has nobody left to answer.
+        let _ = self.core.send(what);
+    }
+}

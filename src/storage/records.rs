@@ -1,0 +1,383 @@
+//! The records of live jobs, and all of the jobs that are far.
+//!
+//! A record is in memory until a checkpoint has written it to a chunk, and in the chunk from then on: what is pushed
+//! and finished between two checkpoints never leaves memory, and what stays for long takes none. Of a far job the row in its
+//! chunk is all there is.
+//!
+//! Each chunk has two bitmaps over its rows: `live`, the row is somebody's record; `far`, it is also the job itself.
+//! They are copied when they change while a checkpoint still reads them.
+//!
+//! A row is the job as it was written ([`SavedJob`]) and its record behind it. Rows are sorted by what their jobs wait
+//! for. So the far jobs come out in order by merging the chunks, a cursor in each.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::StorageError;
+use super::bodies::{MemoryBodies, StoredRecord};
+use super::chunks::{Bits, BlockCache, Chunk};
+use crate::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob};
+use crate::types::JobId;
+
+/// Blocks that are kept after they were read: jobs come due block by block in each chunk.
+const CACHE_BLOCKS: usize = 128;
+
+/// With more chunks than this, small ones are made one.
+const CHUNKS_MAX: usize = 64;
+
+/// One checkpoint writes so many bytes again at most, of rows that were written before.
+const REWRITE_BYTES_MAX: u64 = 128 << 20;
+
+/// Set in the place of a row of a chunk; without it a place is one in memory.
+const ROW_BIT: u64 = 1 << 63;
+
+/// Every record.
+#[derive(Debug)]
+pub struct Records {
+    bodies: MemoryBodies,
+    /// Places in memory that were forgotten while a checkpoint may still read them.
+    retained: Option<Vec<BodyRef>>,
+    chunks: BTreeMap<u32, Held>,
+    cache: BlockCache,
+    /// The next far job of each chunk, on each timeline.
+    fronts: [BinaryHeap<Reverse<Turn>>; 2],
+}
+
+/// A chunk that holds somebody's record.
+#[derive(Debug)]
+struct Held {
+    chunk: Arc<Chunk>,
+    live: Arc<Bits>,
+    far: Arc<Bits>,
+    /// On each timeline: no row before this one is far.
+    cursors: [u32; 2],
+    /// The first row on the wall clock's timeline.
+    split: u32,
+}
+
+/// A chunk with its bitmaps, at one moment.
+#[derive(Clone, Debug)]
+pub struct ChunkState {
+    /// The chunk.
+    pub chunk: Arc<Chunk>,
+    /// Rows that are records of jobs.
+    pub live: Arc<Bits>,
+    /// Rows that are far jobs.
+    pub far: Arc<Bits>,
+}
+
+/// Where the next far job of a chunk stands among those of the others: time, id, chunk, row.
+type Turn = (u64, JobId, u32, u32);
+
+impl Default for Records {
+    fn default() -> Self {
+        Self {
+            bodies: MemoryBodies::default(),
+            retained: None,
+            chunks: BTreeMap::new(),
+            cache: BlockCache::new(CACHE_BLOCKS),
+            fronts: [BinaryHeap::new(), BinaryHeap::new()],
+        }
+    }
+}
+
+impl Records {
+    /// The record of a live job.
+    ///
+    /// # Panics
+    ///
+    /// If it is to be in memory and is not there.
+    pub fn record(&mut self, body: BodyRef) -> Result<StoredRecord, StorageError> {
+        match row(body.place) {
+            None => Ok(self.bodies.record(number(body.place))),
+            Some((chunk, row)) => {
+                let bytes = self.read(chunk, row)?;
+                let (_, record) = self.saved(chunk, row, &bytes)?;
+                StoredRecord::within(&bytes.slice_ref(record)).ok_or_else(|| self.bad_row(chunk, row))
+            }
+        }
+    }
+
+    /// The bytes of a record that is in memory; `None` if it is in a chunk.
+    pub fn in_memory(&self, place: Place) -> Option<&[u8]> {
+        if row(place).is_some() { None } else { Some(self.bodies.block(number(place))) }
+    }
+
+    /// How many records are in memory.
+    pub fn in_memory_count(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Bytes of memory that the records in memory take: an estimate.
+    pub fn memory_bytes(&self) -> usize {
+        self.bodies.memory_bytes()
+    }
+
+    /// From now on until [`Self::end_capture`], what is in memory stays there. Returns the chunks as they are.
+    pub fn begin_capture(&mut self) -> Vec<ChunkState> {
+        self.retained.get_or_insert_default();
+        self.chunks.values().filter(|held| held.live.count() > 0).map(Held::state).collect()
+    }
+
+    /// What was forgotten since [`Self::begin_capture`] goes.
+    pub fn end_capture(&mut self) {
+        for body in self.retained.take().unwrap_or_default() {
+            self.bodies.forget(number(body.place));
+        }
+    }
+
+    /// Takes in a chunk of which no row counts yet.
+    pub fn add_chunk(&mut self, chunk: Arc<Chunk>) -> Result<(), StorageError> {
+        let rows = chunk.rows();
+        let none = Arc::new(Bits::new(rows));
+        self.restore_chunk(ChunkState { chunk, live: Arc::clone(&none), far: none })
+    }
+
+    /// Takes in a chunk as it was.
+    pub fn restore_chunk(&mut self, state: ChunkState) -> Result<(), StorageError> {
+        let ChunkState { chunk, live, far } = state;
+        let number = chunk.summary().number;
+        let split = chunk.first_row_from(Line::Wall.number(), 0)?;
+        let cursors = [0, split].map(|from| far.next_set(from).unwrap_or(chunk.rows()));
+        let mut held = Held { chunk, live, far, cursors, split };
+        // The first line's rows end where the second's begin.
+        held.cursors[0] = held.cursors[0].min(split);
+        self.chunks.insert(number, held);
+        Line::ALL.into_iter().try_for_each(|line| self.push_turn(number, line))
+    }
+
+    /// A job's record, or all of a far job, is in the row of a chunk from now on, and no longer where it was.
+    pub fn rehomed(&mut self, from: Place, to: Place, rehomed: Rehomed) -> Result<(), StorageError> {
+        let Some((chunk, row)) = row(to) else { return Ok(()) };
+        if rehomed == Rehomed::Gone {
+            return Ok(());
+        }
+        self.release(from);
+        let Some(held) = self.chunks.get_mut(&chunk) else { return Ok(()) };
+        Arc::make_mut(&mut held.live).set(row);
+        if rehomed == Rehomed::Far {
+            Arc::make_mut(&mut held.far).set(row);
+            let line = held.line(row);
+            if row < held.cursors[line as usize] {
+                held.cursors[line as usize] = row;
+                self.push_turn(chunk, line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of the chunks that are not among these. Nobody may need a row of theirs any more.
+    pub fn retain_chunks(&mut self, listed: impl Fn(u32) -> bool) {
+        let cache = &mut self.cache;
+        self.chunks.retain(|number, held| {
+            let keep = listed(*number) || held.live.count() > 0;
+            if !keep {
+                cache.forget(*number);
+            }
+            keep
+        });
+    }
+
+    /// Whether the rows that nobody needs take more than `least_bytes`, and more than those that somebody does.
+    pub fn has_waste(&self, least_bytes: u64) -> bool {
+        let bytes = self.chunks.values().map(Held::bytes);
+        let (live, all) = bytes.fold((0, 0), |sum, (live, all)| (sum.0 + live, sum.1 + all));
+        all - live > live.max(least_bytes)
+    }
+
+    /// The chunks whose live rows are worth writing again, so that the rest of them can go: those that are less than
+    /// half live, and if there are very many, the smallest. Bounded in bytes.
+    pub fn to_rewrite(&self) -> Vec<u32> {
+        let live = self.chunks.iter().map(|(number, held)| (held.bytes(), *number));
+        let mut worth: Vec<((u64, u64), u32)> = live.filter(|((live, _), _)| *live > 0).collect();
+        worth.sort_unstable();
+        let mut surplus = worth.len().saturating_sub(CHUNKS_MAX);
+        let mut bytes_left = REWRITE_BYTES_MAX;
+        worth.retain(|((live, all), _)| {
+            let chosen = (2 * live < *all || surplus > 0) && *live <= bytes_left;
+            if chosen {
+                bytes_left -= live;
+                surplus = surplus.saturating_sub(1);
+            }
+            chosen
+        });
+        worth.into_iter().map(|(_, number)| number).collect()
+    }
+
+    /// The chunks as they are.
+    pub fn chunks(&self) -> impl Iterator<Item = ChunkState> + '_ {
+        self.chunks.values().map(Held::state)
+    }
+
+    /// Drops a record wherever it is.
+    fn release(&mut self, place: Place) {
+        match row(place) {
+            None => self.bodies.forget(number(place)),
+            Some((chunk, row)) => {
+                if let Some(held) = self.chunks.get_mut(&chunk) {
+                    debug_assert!(held.live.get(row), "a record is forgotten once");
+                    Arc::make_mut(&mut held.live).clear(row);
+                    if held.far.get(row) {
+                        Arc::make_mut(&mut held.far).clear(row);
+                    }
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, chunk: u32, row: u32) -> Result<Bytes, StorageError> {
+        let held =
+            self.chunks.get(&chunk).unwrap_or_else(|| unreachable!("a place is in a chunk that is held"));
+        held.chunk.read_row(row, &mut self.cache)
+    }
+
+    fn saved<'a>(&self, chunk: u32, row: u32, bytes: &'a [u8]) -> Result<(SavedJob, &'a [u8]), StorageError> {
+        SavedJob::decode(bytes).map_err(|_| self.bad_row(chunk, row))
+    }
+
+    fn bad_row(&self, chunk: u32, row: u32) -> StorageError {
+        match self.chunks.get(&chunk) {
+            Some(held) => held.chunk.bad_row(row),
+            None => unreachable!("a place is in a chunk that is held"),
+        }
+    }
+
+    /// Lines the next far job of a chunk up with those of the others.
+    fn push_turn(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
+        let Some(held) = self.chunks.get(&chunk) else { return Ok(()) };
+        let row = held.cursors[line as usize];
+        if row >= held.end(line) {
+            return Ok(());
+        }
+        let bytes = self.read(chunk, row)?;
+        let (saved, _) = self.saved(chunk, row, &bytes)?;
+        let until = saved.delayed_until().ok_or_else(|| self.bad_row(chunk, row))?;
+        self.fronts[line as usize].push(Reverse((until.at, saved.id(), chunk, row)));
+        Ok(())
+    }
+
+    /// Moves on to a chunk's next far job.
+    fn advance(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
+        let Some(held) = self.chunks.get_mut(&chunk) else { return Ok(()) };
+        let from = held.cursors[line as usize] + 1;
+        let end = held.end(line);
+        held.cursors[line as usize] = held.far.next_set(from).unwrap_or(end).min(end);
+        self.push_turn(chunk, line)
+    }
+}
+
+impl Held {
+    /// Bytes of its live rows, and of all of it, by and large.
+    fn bytes(&self) -> (u64, u64) {
+        let all = self.chunk.summary().bytes;
+        (all * u64::from(self.live.count()) / u64::from(self.chunk.rows().max(1)), all)
+    }
+
+    fn state(&self) -> ChunkState {
+        let Self { chunk, live, far, .. } = self;
+        ChunkState { chunk: Arc::clone(chunk), live: Arc::clone(live), far: Arc::clone(far) }
+    }
+
+    fn line(&self, row: u32) -> Line {
+        if row < self.split { Line::Stamp } else { Line::Wall }
+    }
+
+    /// The row behind the last one of a timeline.
+    fn end(&self, line: Line) -> u32 {
+        match line {
+            Line::Stamp => self.split,
+            Line::Wall => self.chunk.rows(),
+        }
+    }
+}
+
+impl JobStore for Records {
+    type Error = StorageError;
+
+    fn keep(&mut self, record: Record<'_>) -> BodyRef {
+        self.bodies.keep(record)
+    }
+
+    fn forget(&mut self, body: BodyRef) {
+        match &mut self.retained {
+            Some(retained) if row(body.place).is_none() => retained.push(body),
+            _ => self.release(body.place),
+        }
+    }
+
+    fn far_job(&mut self, place: Place) -> Result<SavedJob, StorageError> {
+        let (chunk, row) = row(place).unwrap_or_else(|| unreachable!("a far job is in a chunk"));
+        let bytes = self.read(chunk, row)?;
+        Ok(self.saved(chunk, row, &bytes)?.0)
+    }
+
+    fn visit_far(&mut self, line: Line, visit: &mut dyn FnMut(FarTimer) -> bool) -> Result<(), StorageError> {
+        // The same walk as that of the first ones, and then back to where they were.
+        let cursors: Vec<(u32, u32)> =
+            self.chunks.iter().map(|(number, held)| (*number, held.cursors[line as usize])).collect();
+        let front = self.fronts[line as usize].clone();
+        while let Some(first) = self.first_far(line)? {
+            if !visit(first) {
+                break;
+            }
+            if let Some((chunk, _)) = row(first.place) {
+                self.fronts[line as usize].pop();
+                self.advance(chunk, line)?;
+            }
+        }
+        self.fronts[line as usize] = front;
+        for (number, cursor) in cursors {
+            if let Some(held) = self.chunks.get_mut(&number) {
+                held.cursors[line as usize] = cursor;
+            }
+        }
+        Ok(())
+    }
+
+    fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, StorageError> {
+        while let Some(Reverse((at, job, chunk, row))) = self.fronts[line as usize].peek().copied() {
+            // What was lined up before the cursor moved back stands there twice.
+            let held = self.chunks.get(&chunk).filter(|held| held.cursors[line as usize] == row);
+            match held {
+                Some(held) if held.far.get(row) => {
+                    return Ok(Some(FarTimer { at, job, place: row_place(chunk, row) }));
+                }
+                held => {
+                    let is_next = held.is_some();
+                    self.fronts[line as usize].pop();
+                    if is_next {
+                        self.advance(chunk, line)?;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn no_longer_far(&mut self, place: Place) {
+        if let Some((chunk, row)) = row(place)
+            && let Some(held) = self.chunks.get_mut(&chunk)
+        {
+            Arc::make_mut(&mut held.far).clear(row);
+        }
+    }
+}
+
+/// The place of a row of a chunk.
+pub fn row_place(chunk: u32, row: u32) -> Place {
+    Place(ROW_BIT | u64::from(chunk) << 32 | u64::from(row))
+}
+
+/// Chunk and row of a place, unless it is in memory.
+#[expect(clippy::cast_possible_truncation, reason = "31 bits and 32")]
+pub fn row(place: Place) -> Option<(u32, u32)> {
+    (place.0 & ROW_BIT != 0).then_some(((place.0 >> 32) as u32 & (u32::MAX >> 1), place.0 as u32))
+}
+
+/// A place in memory.
+fn number(place: Place) -> u32 {
+    u32::try_from(place.0).unwrap_or_else(|_| unreachable!("a place in memory has 32 bits"))
+}
