@@ -1,5 +1,6 @@
 //! The one integration-test binary: linking once keeps the build short.
 
+mod checkpoint_formats;
 mod cli_commands;
 mod cli_recover;
 mod cli_usage;

@@ -97,7 +97,7 @@ fn a_data_directory() {
 }
 
 /// The bytes of a frozen file. One that does not exist is written, on demand alone, and never another.
-fn frozen(name: &str, today: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+pub(crate) fn frozen(name: &str, today: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "formats", name].iter().collect();
     if std::env::var_os("ADJOURN_WRITE_FORMATS").is_some() && !path.exists() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
