@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use adjourn::storage::chunks::{BlockCache, Chunk, ChunkSummary, ChunkWriter, LINE_STAMP, RowHead};
-use adjourn::storage::folder::{DiskFile, DiskFolder, Folder as _};
+use adjourn::storage::folder::{DiskFolder, Folder as _};
 use clap::Parser;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -79,7 +79,7 @@ fn write(folder: &DiskFolder, load: &Load) -> Outcome<Vec<ChunkSummary>> {
 fn read(folder: &DiskFolder, load: &Load, summaries: &[ChunkSummary]) -> Outcome<()> {
     let started = now();
     let open = |summary| Chunk::open(folder, summary);
-    let chunks: Vec<Chunk<DiskFile>> = summaries.iter().map(open).collect::<Result<_, _>>()?;
+    let chunks: Vec<Chunk> = summaries.iter().map(open).collect::<Result<_, _>>()?;
     println!("open_milliseconds {:.2}", seconds_since(started) * 1e3);
 
     let started = now();
