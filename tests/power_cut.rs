@@ -70,6 +70,16 @@ fn large_cuts_in_a_row() {
     run(Plan { workload: Workload::Cuts, generations: 25, steps: 6, disks: 250 });
 }
 
+#[test]
+fn beginnings_that_are_cut_off() {
+    run(Plan { workload: Workload::Beginnings, generations: 1, steps: 80, disks: 300 });
+}
+
+#[test]
+fn beginnings_that_are_cut_off_in_a_row() {
+    run(Plan { workload: Workload::Beginnings, generations: 25, steps: 10, disks: 250 });
+}
+
 fn run(plan: Plan) {
     let times: usize = variable("ADJOURN_POWER_CUTS").unwrap_or(1);
     let seed: u64 = variable("ADJOURN_POWER_CUT_SEED").unwrap_or(1);

@@ -194,4 +194,4 @@ impl Media for Contents {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -10,8 +10,8 @@
 //! - If all that is there ends before the base, the **checkpoint is ahead of the log**: the log is the base alone,
 //!   and what is there has to go before anything is appended.
 //!
-//! Three values, or four, are read for that. That each of the others is there is for a
-//! [scan](super::durable::Media::scan) to say.
+//! A few values are read for that. That each of the others is there is for a [scan](super::durable::Media::scan) to
+//! say.
 
 use super::value::{Key, Value, ValueError};
 use super::{Damage, LogBase, StorageError};
@@ -71,14 +71,9 @@ impl Extent {
         Self { end: base, remains: false, last_found: base.index }
     }
 
-    /// Looks at both ends of a log, and at its base.
+    /// Looks at a log's end, and on both sides of its base.
     pub(super) fn find(log: &mut impl Heads, base: LogBase) -> Result<Self, StorageError> {
         let next = Key::first(base.index + 1);
-        let hole = Damage::Hole { index: next.index };
-        let Some(first) = log.head_from(Key::first(0))? else { return Ok(Self::empty(base)) };
-        if first.key > next {
-            return Err(log.damaged(hole));
-        }
         let Some(last) = log.head_before(None)? else { return Ok(Self::empty(base)) };
         let last_found = last.key.index - u64::from(!last.last);
         if last_found < base.index {
@@ -90,7 +85,7 @@ impl Extent {
         }
         if let Some(above) = log.head_from(next)? {
             if above.key != next {
-                return Err(log.damaged(hole));
+                return Err(log.damaged(Damage::Hole { index: next.index }));
             }
             if above.previous != base.crc || above.term < base.term {
                 return Err(log.damaged(Damage::Value { index: next.index, source: ValueError::Chain }));

@@ -25,7 +25,7 @@
 //!
 //! # What is checked when
 //!
-//! [`Log::open`] reads the values at both ends and at the [base](super::extent). [`Log::scan`] reads all behind the
+//! [`Log::open`] reads the values at the end and at the [base](super::extent). [`Log::scan`] reads all behind the
 //! base, once, and checks each: a start scans before it writes. Reading everything twice would double the time of a
 //! start and find nothing more.
 

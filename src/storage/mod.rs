@@ -68,7 +68,7 @@ pub struct LogBase {
     pub index: u64,
     /// Its term; 0 before the first one.
     pub term: u64,
-    /// Checksum of its last [value](value); before the first one the [root of the chain](value::chain_root).
+    /// Checksum of its last [`value`]; before the first one the [root of the chain](value::chain_root).
     pub crc: u32,
 }
 

@@ -3,9 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use adjourn::engine::Engine;
+use adjourn::storage::chunks::Manifest;
 use adjourn::storage::{
-    DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, StorageError, Vote,
+    DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _,
+    StorageError, Vote, value,
 };
+use adjourn::types::GroupId;
+
+const CLUSTER_ID: [u8; 16] = [7; 16];
 
 /// Something that is asked of the storage.
 #[derive(Clone, Debug)]
@@ -13,6 +19,13 @@ pub(super) enum Step {
     Open,
     Persist(PersistBatch),
     WriteWatermark,
+    /// A checkpoint that stands for the entry; of nothing, here.
+    Checkpoint(LogBase),
+    /// The log's beginning goes, in so many rounds at most.
+    Cut {
+        through: u64,
+        rounds: usize,
+    },
     Close,
 }
 
@@ -20,7 +33,10 @@ pub(super) enum Step {
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) founded: bool,
+    /// From entry 1 on, whatever of it was cut since.
     pub(super) log: Vec<LogEntry>,
+    /// What the newest checkpoint stands for.
+    pub(super) base: Option<LogBase>,
     pub(super) vote: Vote,
     pub(super) commit: u64,
 }
@@ -61,13 +77,22 @@ pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
     DiskStorage::open(&options(root, [8; 16]))
 }
 
+/// Makes a checkpoint durable that stands for the entry.
+pub(super) fn write_checkpoint(storage: &DiskStorage, base: LogBase) {
+    let LogBase { index, term, crc: log_crc } = base;
+    let image = Engine::new(GroupId(0)).image().encode();
+    let manifest = Manifest { index, term, log_crc, image, ..Manifest::default() };
+    manifest.write(storage.chunks()).expect("it is written");
+}
+
 impl State {
     /// What it is after a step.
     pub(super) fn after(&self, step: &Step) -> Self {
         let mut state = self.clone();
         match step {
             Step::Open => state.founded = true,
-            Step::WriteWatermark | Step::Close => {}
+            Step::WriteWatermark | Step::Cut { .. } | Step::Close => {}
+            Step::Checkpoint(base) => state.base = Some(*base),
             Step::Persist(batch) => {
                 if let Some(vote) = batch.vote {
                     state.vote = vote;
@@ -80,6 +105,19 @@ impl State {
             }
         }
         state
+    }
+
+    /// What a checkpoint keeps that stands for an entry, worked out from what was written.
+    pub(super) fn base_at(&self, index: u64) -> LogBase {
+        self.log[..place(index + 1)].iter().fold(LogBase::root(CLUSTER_ID), |base, entry| {
+            let crc = value::encode(GroupId(0), entry, base.crc, |_, _| ());
+            LogBase { index: entry.index, term: entry.term, crc }
+        })
+    }
+
+    /// Index of the newest checkpoint's entry; 0 without one.
+    pub(super) fn base_index(&self) -> u64 {
+        self.base.map_or(0, |base| base.index)
     }
 }
 
@@ -108,6 +146,7 @@ impl Expectation<'_> {
         let batch = PersistBatch { vote: None, entries: vec![next], commit: found.commit };
         storage.persist(&batch).map_err(Fault::Refused)?;
         storage.write_watermark().map_err(Fault::Refused)?;
+        while !storage.cut(found.base_index()).map_err(Fault::Refused)? {}
         drop(storage);
         let after = found.after(&Step::Persist(batch));
         let mut storage = open(root).map_err(Fault::Refused)?;
@@ -121,12 +160,14 @@ impl Expectation<'_> {
             return Err(Fault::Wrong("a new queue stands in place of the old one".to_owned()));
         }
         let recovered = storage.recovered();
-        let mut log = Vec::new();
+        let checkpoint = self.checkpoint(&recovered)?;
+        let base = recovered.first_index - 1;
+        let mut log = self.state.log[..place(recovered.first_index)].to_vec();
         let mut visit = |entry| {
             log.push(entry);
             Ok(())
         };
-        storage.replay(1, &mut visit).map_err(Fault::Refused)?;
+        storage.replay(recovered.first_index, &mut visit).map_err(Fault::Refused)?;
         self.verify_log(&log)?;
         let asked = self.batch().and_then(|batch| batch.vote);
         if recovered.vote != self.state.vote && Some(recovered.vote) != asked {
@@ -135,10 +176,23 @@ impl Expectation<'_> {
         let commit_max = self.state.commit.max(self.batch().map_or(0, |batch| batch.commit));
         let Recovered { commit, last_index, last_term, .. } = recovered;
         let last = log.last().map_or((0, 0), |last| (last.index, last.term));
-        if commit > commit_max || commit > last_index || (last_index, last_term) != last {
+        let bounds = base..=commit_max.min(last_index);
+        if !bounds.contains(&commit) || (last_index, last_term) != last {
             return Err(Fault::Wrong(format!("{recovered:?} with a log that ends at {last:?}")));
         }
-        Ok(State { founded, log, vote: recovered.vote, commit: self.state.commit.max(commit) })
+        let commit = commit.max(self.state.commit);
+        Ok(State { founded, log, base: checkpoint, vote: recovered.vote, commit })
+    }
+
+    /// The checkpoint behind which the log begins.
+    fn checkpoint(&self, recovered: &Recovered) -> Result<Option<LogBase>, Fault> {
+        let asked = match self.under_way {
+            Some(Step::Checkpoint(base)) => Some(*base),
+            _ => self.state.base,
+        };
+        let right = |base: &Option<LogBase>| base.map_or(0, |base| base.index) + 1 == recovered.first_index;
+        let found = [self.state.base, asked].into_iter().find(right);
+        found.ok_or_else(|| Fault::Wrong("the log begins where no checkpoint stands".to_owned()))
     }
 
     fn verify_log(&self, log: &[LogEntry]) -> Result<(), Fault> {
@@ -166,7 +220,7 @@ impl Expectation<'_> {
 }
 
 fn options(root: &Path, storage_id: [u8; 16]) -> OpenOptions {
-    OpenOptions { path: root.to_owned(), node: 1, cluster_id: [7; 16], storage_id }
+    OpenOptions { path: root.to_owned(), node: 1, cluster_id: CLUSTER_ID, storage_id }
 }
 
 fn place(index: u64) -> usize {

@@ -55,6 +55,15 @@ impl Life {
             let step = workload.step(&now, dice);
             match &step {
                 Step::Persist(batch) => storage.persist(batch).expect("it is written"),
+                Step::Checkpoint(base) => {
+                    assert_eq!(storage.base_at(base.index).expect("it is there"), *base);
+                    ledger::write_checkpoint(&storage, *base);
+                }
+                Step::Cut { through, rounds } => {
+                    for _ in 0..*rounds {
+                        storage.cut(*through).expect("it is cut");
+                    }
+                }
                 _ => storage.write_watermark().expect("it is written"),
             }
             now = acknowledge(step);

@@ -16,6 +16,8 @@ pub(super) enum Workload {
     Large,
     /// Entries of all sizes, and every third batch replaces some of them.
     Cuts,
+    /// The same, with checkpoints, and the log's beginning cut.
+    Beginnings,
 }
 
 impl Workload {
@@ -25,6 +27,9 @@ impl Workload {
             return Step::WriteWatermark;
         }
         let last = state.log.len() as u64;
+        if matches!(self, Self::Beginnings) && dice.random_ratio(2, 5) {
+            return beginning(state, dice);
+        }
         let voted = dice.random_ratio(1, 8);
         let term = state.vote.term.max(1) + u64::from(voted);
         let vote = voted.then(|| Vote { term, vote: dice.random_range(0..4) });
@@ -32,8 +37,9 @@ impl Workload {
         if voted && dice.random() {
             return Step::Persist(PersistBatch { vote, entries: Vec::new(), commit });
         }
-        let first = if matches!(self, Self::Cuts) && dice.random_ratio(1, 3) {
-            let back = if dice.random_ratio(1, 20) { last } else { 30.min(last) };
+        let first = if matches!(self, Self::Cuts | Self::Beginnings) && dice.random_ratio(1, 3) {
+            let removable = last - state.base_index();
+            let back = if dice.random_ratio(1, 20) { removable } else { 30.min(removable) };
             last - dice.random_range(0..=back) + 1
         } else {
             last + 1
@@ -53,7 +59,7 @@ impl Workload {
         match self {
             Self::Small => (0..dice.random_range(1..20)).map(|_| dice.random_range(0..2000)).collect(),
             Self::Large if dice.random_ratio(1, 6) => vec![dice.random_range(100_000..3 << 20)],
-            Self::Large | Self::Cuts => {
+            Self::Large | Self::Cuts | Self::Beginnings => {
                 let bytes_max = [20_000, 200_000, 1 << 20][dice.random_range(0..3)];
                 let entry_bytes_max = [500, 20_000, 150_000][dice.random_range(0..3)];
                 let mut sizes = Vec::new();
@@ -67,4 +73,17 @@ impl Workload {
             }
         }
     }
+}
+
+/// A checkpoint, or a cut up to one.
+fn beginning(state: &State, dice: &mut TestRng) -> Step {
+    let base = state.base_index();
+    let newest = state.commit.min(state.log.len() as u64);
+    if base == 0 || dice.random_ratio(1, 3) {
+        let back = if dice.random() { 0 } else { 20 };
+        let index = newest.saturating_sub(dice.random_range(0..=back)).max(base);
+        return Step::Checkpoint(state.base_at(index));
+    }
+    let kept = if dice.random() { 0 } else { dice.random_range(0..10) };
+    Step::Cut { through: base.saturating_sub(kept), rounds: dice.random_range(1..8) }
 }

@@ -1,6 +1,7 @@
 //! What the twin keeps, loses and refuses.
 
 use super::*;
+use crate::storage::value::ValueError;
 use crate::storage::{EntryKind, StorageErrorKind, Vote};
 
 fn entry(index: u64, term: u64) -> LogEntry {
@@ -20,7 +21,7 @@ fn replayed(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
         found.push((entry.index, entry.term));
         Ok(())
     };
-    storage.replay(1, &mut visit).expect("it verifies");
+    storage.replay(storage.recovered().first_index, &mut visit).expect("it verifies");
     found
 }
 
@@ -132,4 +133,121 @@ fn the_same_seed_leaves_the_same() {
     };
     assert_eq!(left(5), left(5));
     assert!((0..20).any(|seed| left(seed) != left(5)));
+}
+
+/// Appends, and cuts off the beginning whenever a checkpoint stands; returns what was acknowledged and where the
+/// newest checkpoint stands when the armed fault struck.
+fn cutting_work(storage: &mut FaultyStorage) -> (Vec<(u64, u64)>, Option<LogBase>) {
+    let (mut acknowledged, mut base) = (Vec::new(), None);
+    let steps = [(batch(1..=40, 1, 0), 30), (batch(38..=45, 2, 37), 37), (batch(38..=47, 3, 46), 47)];
+    for (step, checkpoint) in steps {
+        let first = step.entries.first().map_or(0, |entry| entry.index);
+        let persisted = storage.persist(&step);
+        acknowledged.retain(|(index, _)| *index < first);
+        if persisted.is_err() {
+            break;
+        }
+        acknowledged.extend(step.entries.iter().map(|entry| (entry.index, entry.term)));
+        let Ok(reached) = storage.base_at(checkpoint) else { break };
+        base = Some(reached);
+        while let Ok(false) = storage.cut(checkpoint) {}
+        if storage.write_watermark().is_err() {
+            break;
+        }
+    }
+    (acknowledged, base)
+}
+
+#[test]
+fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
+    let mut whole = FaultyDisk::new(0).open().expect("empty");
+    let (_, base) = cutting_work(&mut whole);
+    assert_eq!(base.map(|base| base.index), Some(47));
+    assert!(whole.kill().log.is_empty());
+    let mut whole = FaultyDisk::new(0).open().expect("empty");
+    cutting_work(&mut whole);
+    let (steps, mut partly) = (whole.steps(), 0);
+    for seed in 0..8 {
+        for step in 0..steps {
+            let mut storage = FaultyDisk::new(seed).open().expect("empty");
+            storage.arm(step, Fault::PowerCut);
+            let (mut acknowledged, base) = cutting_work(&mut storage);
+            let disk = storage.crash();
+            let base_index = base.map_or(0, |base| base.index);
+            partly += u32::from(disk.log.first_key_value().is_some_and(|(key, _)| key.part > 0));
+            let mut again = disk.open_after(base).expect("nothing acknowledged is missing");
+            assert_eq!(again.recovered().first_index, base_index + 1);
+            assert!((base_index..=again.recovered().last_index).contains(&again.recovered().commit));
+            acknowledged.retain(|(index, _)| *index > base_index);
+            let found = replayed(&mut again);
+            assert!(found.starts_with(&acknowledged), "step {step} of seed {seed}");
+            let next = found.last().map_or(base_index, |(index, _)| *index) + 1;
+            again.persist(&batch(next..=next, 3, base_index)).expect("it goes on");
+            while !again.cut(base_index).expect("it goes on") {}
+            let mut last = again.crash().open_after(base).expect("whole");
+            assert_eq!(replayed(&mut last).last(), Some(&(next, 3)));
+        }
+    }
+    assert!(partly > 100, "{partly} disks begin in the middle of an entry");
+}
+
+#[test]
+fn what_is_cut_is_gone_for_good() {
+    for seed in 0..20 {
+        let mut storage = FaultyDisk::new(seed).open().expect("empty");
+        storage.persist(&batch(1..=40, 1, 0)).expect("written");
+        let base = storage.base_at(30).expect("it is there");
+        assert!(!storage.cut(30).expect("cut"), "it takes two rounds");
+        assert!(storage.cut(30).expect("cut"));
+        let disk = storage.crash();
+        assert_eq!(disk.log.first_key_value().map(|(key, _)| *key), Some(Key::first(31)));
+        disk.open_after(Some(base)).expect("it opens");
+    }
+}
+
+#[test]
+fn a_beginning_that_does_not_fit_the_checkpoint_is_refused() {
+    let disk = |cut: u64| {
+        let mut storage = FaultyDisk::new(3).open().expect("empty");
+        work(&mut storage);
+        let base = storage.base_at(6).expect("it is there");
+        while !storage.cut(cut).expect("cut") {}
+        (storage.kill(), base)
+    };
+    let refused = |cut: u64, change: fn(LogBase) -> LogBase| {
+        let (disk, base) = disk(cut);
+        match disk.open_after(Some(change(base))).map(drop).expect_err("it is refused") {
+            StorageError::Damaged { damage, .. } => damage,
+            error => panic!("{error}"),
+        }
+    };
+    let (whole, base) = disk(6);
+    whole.open_after(Some(base)).expect("it fits");
+    let another = |base| LogBase { crc: 1, ..base };
+    assert!(matches!(refused(5, another), Damage::Replaced { index: 6 }));
+    assert!(matches!(refused(6, another), Damage::Value { index: 7, source: ValueError::Chain }));
+    assert!(matches!(refused(6, |base| LogBase { index: 5, ..base }), Damage::Hole { index: 6 }));
+    assert!(matches!(refused(6, |_| ROOT), Damage::Hole { index: 1 }));
+}
+
+#[test]
+fn a_checkpoint_ahead_of_the_log_takes_its_place() {
+    let disk = || {
+        let mut storage = FaultyDisk::new(3).open().expect("empty");
+        work(&mut storage);
+        storage.kill()
+    };
+    let base = LogBase { index: 20, term: 4, crc: 9 };
+    let mut storage = disk().open_after(Some(base)).expect("it opens");
+    let Recovered { commit, first_index, last_index, last_term, .. } = storage.recovered();
+    assert_eq!((commit, first_index, last_index, last_term), (20, 21, 20, 4));
+    storage.persist(&batch(21..=22, 4, 20)).expect("it goes on");
+    let disk_after = storage.kill();
+    assert!(disk_after.log.keys().all(|key| key.index > 20));
+    assert_eq!(replayed(&mut disk_after.open_after(Some(base)).expect("whole")), [(21, 4), (22, 4)]);
+
+    let mut short = disk();
+    short.lose_from(6);
+    let opened = short.open_after(Some(LogBase { index: 8, ..base })).map(drop);
+    assert!(matches!(opened, Err(StorageError::ShortLog { last: 5, durable: 10, .. })), "{opened:?}");
 }

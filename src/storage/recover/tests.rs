@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::engine::Entry;
+use crate::storage::disk::tests::beginning::open_beside;
 use crate::storage::value::Key;
 use crate::storage::{Damage, DiskStorage, OpenOptions, PersistBatch, Storage, Vote, sync};
 
@@ -40,7 +41,7 @@ fn written() -> TempDir {
 }
 
 /// Changes the log behind everybody's back.
-fn tamper(directory: &Path, change: impl FnOnce(&sled::Db)) {
+pub(in crate::storage) fn tamper(directory: &Path, change: impl FnOnce(&sled::Db)) {
     let config = sled::Config::new().path(directory.join("log")).segment_size(8 << 20).flush_every_ms(None);
     let db = config.open().expect("it opens");
     change(&db);
@@ -243,6 +244,64 @@ fn accepting_can_be_cut_short_anywhere() {
         assert_recovered(image.path(), 11);
     }
     assert!(unfinished > 3, "{unfinished} images were taken in the middle");
+}
+
+/// A directory whose checkpoint stands for entry 10, with the log cut up to `cut`.
+fn written_and_cut(cut: u64) -> (TempDir, LogBase) {
+    let directory = written();
+    let mut storage = open(directory.path()).expect("it opens");
+    let base = storage.base_at(10).expect("it is there");
+    let LogBase { index, term, crc: log_crc } = base;
+    Manifest { index, term, log_crc, ..Manifest::default() }.write(storage.chunks()).expect("written");
+    while !storage.cut(cut).expect("cut") {}
+    drop(storage);
+    (directory, base)
+}
+
+/// A node opens the directory, and finds the entries from the checkpoint up to `kept`, and the skip.
+fn assert_recovered_after(directory: &Path, base: LogBase, kept: u64) {
+    let mut storage = open_beside(directory, base).expect("it opens");
+    let mut found = Vec::new();
+    let mut visit = |entry: LogEntry| {
+        found.push(entry);
+        Ok(())
+    };
+    storage.replay(base.index + 1, &mut visit).expect("it verifies");
+    let skip = found.pop().expect("the skip");
+    assert_eq!((skip.index, storage.recovered().last_index), (kept + 1, kept + 1));
+    assert_eq!(found, (base.index + 1..=kept).map(entry).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_the_checkpoint_holds_is_never_lost() {
+    type Loss = fn(&sled::Db);
+    let lost: [(Loss, u64); 3] =
+        [(|db| flip(db, 20), 19), (|db| flip(db, 11), 10), (|db| db.clear().expect("emptied"), 10)];
+    for cut in [0, 8, 10] {
+        for (loss, kept) in lost {
+            let (directory, base) = written_and_cut(cut);
+            let path = directory.path();
+            assert!(!Salvage::examine(path).expect("whole").is_needed());
+            tamper(path, loss);
+            let salvage = Salvage::examine(path).expect("a directory");
+            assert_eq!((salvage.kept(), salvage.is_needed()), (kept, true), "cut at {cut}");
+            drop(salvage);
+            accept(path);
+            assert_recovered_after(path, base, kept);
+        }
+    }
+}
+
+#[test]
+fn accepting_beside_a_checkpoint_can_be_cut_short_anywhere() {
+    let (directory, base) = written_and_cut(10);
+    tamper(directory.path(), |db| flip(db, 20));
+    let images = images_of(directory.path(), || accept(directory.path()));
+    assert!(images.len() > 10, "{} syncs", images.len());
+    for image in &images {
+        accept(image.path());
+        assert_recovered_after(image.path(), base, 19);
+    }
 }
 
 /// The directory as it was after each sync of `work`.
