@@ -1,7 +1,8 @@
 //! What the log does by itself: records made durable per second, and what reading them back takes.
 //!
 //! Writes entries of small records, a batch at a time, as the disk thread does; then opens the directory again and
-//! replays it. Prints one `NAME NUMBER` a line, for scripts.
+//! replays it. Prints one `NAME NUMBER` a line, for scripts. With `--cuts`, what it takes to cut the log at its beginning,
+//! and how large its file stays: a line each time.
 
 use std::fs;
 use std::path::PathBuf;

@@ -293,6 +293,21 @@ fn what_the_checkpoint_holds_is_never_lost() {
 }
 
 #[test]
+fn a_watermark_from_before_the_checkpoint_is_no_obstacle() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(directory.path()).expect("founded");
+    for entries in [vec![entry(1)], (2..=ENTRIES).map(entry).collect()] {
+        storage.persist(&PersistBatch { vote: None, entries, commit: 0 }).expect("written");
+    }
+    let LogBase { index, term, crc: log_crc } = storage.base_at(10).expect("it is there");
+    Manifest { index, term, log_crc, ..Manifest::default() }.write(storage.chunks()).expect("written");
+    while !storage.cut(10).expect("cut") {}
+    drop(storage);
+    let salvage = Salvage::examine(directory.path()).expect("a directory");
+    assert_eq!((salvage.durable(), salvage.kept(), salvage.is_needed()), (Some(1), ENTRIES, false));
+}
+
+#[test]
 fn accepting_beside_a_checkpoint_can_be_cut_short_anywhere() {
     let (directory, base) = written_and_cut(10);
     tamper(directory.path(), |db| flip(db, 20));
