@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use adjourn::protocol::{
-    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, VERSION,
-    VERSION_MIN,
+    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Subscribe,
+    VERSION, VERSION_MIN,
 };
 use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
@@ -13,6 +13,8 @@ use adjourn::types::{JobId, Millis, SessionSecret};
 /// More than the replica hands to the disk at once, in pushes of a full entry each.
 const LARGE_PUSHES: u32 = 9;
 const LARGE_BYTES: usize = 65 << 10;
+/// What a connection may have unwritten.
+const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
 /// A replica and a disk that is told when to be done.
 struct Rig {
@@ -34,6 +36,7 @@ impl Rig {
             heartbeat_ms: 10_000,
             session_grace_ms: 3_000,
             in_flight_max: 1024,
+            output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: 16 << 20,
             checkpoint_log_bytes: 64 << 20,
         };
@@ -101,6 +104,55 @@ impl Rig {
         self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs }));
     }
 
+    /// The socket took so much of what was sent.
+    fn take(&mut self, connection: ConnectionId, bytes: usize) {
+        self.replica.handle(self.at, Input::Written { connection, bytes });
+        self.poll();
+        self.settle();
+    }
+
+    /// Takes everything that is sent to a connection, piece by piece; the attempts of the jobs in it.
+    fn take_all(&mut self, connection: ConnectionId) -> Vec<u32> {
+        let mut taken = 0;
+        loop {
+            let sent: usize = self.sent(connection).map(Response::weight_bytes).sum();
+            if sent == taken {
+                break;
+            }
+            assert!(sent - taken < OUTPUT_BYTES_MAX + LARGE_BYTES + 1024, "{} unwritten", sent - taken);
+            self.take(connection, sent - taken);
+            taken = sent;
+        }
+        let attempts = |answer: &Response| match answer {
+            Response::Deliver(jobs) => jobs.iter().map(|job| job.attempts).collect(),
+            Response::Job(job) => vec![job.attempts],
+            _ => Vec::new(),
+        };
+        self.sent(connection).flat_map(attempts).collect()
+    }
+
+    fn sent(&self, connection: ConnectionId) -> impl Iterator<Item = &Response> {
+        self.answers.iter().filter(move |(to, ..)| *to == connection).map(|(.., answer)| answer)
+    }
+
+    fn subscribe(&mut self, connection: ConnectionId, id: u32, credit_jobs: u32) {
+        let topics = vec!["jobs".parse().expect("a name")];
+        self.ask(
+            connection,
+            id,
+            Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes: 1 << 28 }),
+        );
+    }
+
+    /// How many jobs anybody could have.
+    fn ready(&mut self, connection: ConnectionId) -> u64 {
+        self.ask(connection, 999, Request::Stats);
+        match self.answers.pop() {
+            Some((_, RequestId(999), Response::Stats(stats))) => stats.totals.ready,
+            other => panic!("{other:?}"),
+        }
+    }
+
     fn pushed(&self, connection: ConnectionId, id: u32) -> JobId {
         match self.answer(connection, id) {
             Response::Pushed(results) => match results[..] {
@@ -143,4 +195,54 @@ fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
     rig.ask(operator, 3, Request::Get(JobRef::Id(job)));
     let gone = matches!(rig.answer(operator, 3), Response::Error(error) if error.code == ErrorCode::NotFound);
     assert!(gone);
+}
+
+#[test]
+fn reads_are_answered_as_the_socket_takes_the_answers() {
+    const READS: u32 = 100;
+    let mut rig = Rig::new();
+    let [producer, reader] = [1, 2].map(|number| rig.connect(number));
+    rig.push(producer, 1, "jobs", LARGE_BYTES);
+    rig.settle();
+    let get = Request::Get(JobRef::Id(rig.pushed(producer, 1)));
+    let requests = (1..=READS).map(|id| (RequestId(id), get.clone())).collect();
+    rig.replica.handle(rig.at, Input::Requests { connection: reader, requests });
+    rig.poll();
+    assert_eq!(rig.take_all(reader).len(), READS as usize);
+}
+
+#[test]
+fn a_subscriber_is_granted_what_its_socket_takes() {
+    const JOBS: u32 = 30;
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    rig.subscribe(consumer, 1, 1000);
+    for id in 0..JOBS {
+        rig.push(producer, 10 + id, "jobs", LARGE_BYTES);
+        rig.settle();
+    }
+    assert_eq!(rig.ready(producer), u64::from(JOBS) - 4, "others could have them");
+    assert_eq!(rig.take_all(consumer).len(), JOBS as usize);
+}
+
+#[test]
+fn what_was_granted_beyond_the_room_is_given_back_unattempted() {
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    for id in 0..8 {
+        rig.push(producer, 10 + id, "jobs", LARGE_BYTES);
+        rig.settle();
+    }
+    // Both take their turns while there is room, and there is room for one.
+    let topics = vec!["jobs".parse().expect("a name")];
+    let subscribe = |id| {
+        let subscribe = Subscribe { topics: topics.clone(), credit_jobs: 4, credit_bytes: 1 << 30 };
+        (RequestId(id), Request::Subscribe(subscribe))
+    };
+    let requests = vec![subscribe(1), subscribe(2)];
+    rig.replica.handle(rig.at, Input::Requests { connection: consumer, requests });
+    rig.poll();
+    rig.settle();
+    assert_eq!(rig.ready(producer), 4);
+    assert_eq!(rig.take_all(consumer), [1; 8], "attempts");
 }

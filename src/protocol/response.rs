@@ -53,6 +53,30 @@ pub enum Response {
     Error(ErrorReply),
 }
 
+impl Response {
+    /// About how many bytes it holds in memory and on the wire: exact for bodies, roughly for the rest.
+    pub fn weight_bytes(&self) -> usize {
+        const FRAME_BYTES: usize = 48;
+        const ITEM_BYTES: usize = 16;
+        const JOB_BYTES: usize = 256;
+        FRAME_BYTES
+            + match self {
+                Self::Reserved(jobs) | Self::Deliver(jobs) => {
+                    jobs.iter().map(|job| JOB_BYTES + job.body.len()).sum()
+                }
+                Self::Job(job) => JOB_BYTES + job.body.len(),
+                Self::Pushed(results) => ITEM_BYTES * results.len(),
+                Self::Settled(results) => ITEM_BYTES * results.len(),
+                Self::Topics(topics) => JOB_BYTES * topics.len(),
+                Self::Stats(stats) => JOB_BYTES * (1 + stats.topics.len()),
+                Self::Welcome(_) => JOB_BYTES,
+                Self::GoingAway { message } => message.len(),
+                Self::Error(error) => error.message.len(),
+                Self::Pong { .. } | Self::Done | Self::Subscribed | Self::Changed { .. } => 0,
+            }
+    }
+}
+
 /// The server's side of the bargain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {

@@ -1,6 +1,6 @@
 //! Clients that are connected, and which session each speaks for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::io::{ConnectionId, Output};
 use crate::protocol::{ErrorReply, Request, RequestId, Response};
@@ -13,6 +13,10 @@ pub(super) struct Connection {
     pub(super) secret: SessionSecret,
     pub(super) phase: Phase,
     outbox: Vec<(RequestId, Response)>,
+    /// Of all that was sent to it.
+    unwritten_bytes: usize,
+    /// Reads that wait until there is room for their answers.
+    held: VecDeque<(RequestId, Request)>,
 }
 
 /// How far a connection has come.
@@ -29,8 +33,9 @@ pub(super) enum Phase {
 }
 
 /// All connections, the sessions they speak for, and the grace of those that nobody speaks for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Connections {
+    output_bytes_max: usize,
     all: BTreeMap<ConnectionId, Connection>,
     attached: BTreeMap<SessionId, ConnectionId>,
     dirty: BTreeSet<ConnectionId>,
@@ -39,8 +44,27 @@ pub(super) struct Connections {
 }
 
 impl Connections {
+    /// No connections, each of which will have room for so many bytes.
+    pub(super) fn new(output_bytes_max: usize) -> Self {
+        Self {
+            output_bytes_max,
+            all: BTreeMap::new(),
+            attached: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            grace: BTreeMap::new(),
+            grace_ends: BTreeSet::new(),
+        }
+    }
+
     pub(super) fn add(&mut self, id: ConnectionId, secret: SessionSecret) {
-        self.all.insert(id, Connection { secret, phase: Phase::Silent, outbox: Vec::new() });
+        let connection = Connection {
+            secret,
+            phase: Phase::Silent,
+            outbox: Vec::new(),
+            unwritten_bytes: 0,
+            held: VecDeque::new(),
+        };
+        self.all.insert(id, connection);
     }
 
     /// Takes a connection out; the session that nobody speaks for any more, if there is one.
@@ -117,9 +141,35 @@ impl Connections {
         self.grace_ends.first().map(|(end_us, _)| *end_us)
     }
 
+    /// How many bytes may be sent to a connection before some are written; 0 to one that is gone. One answer that
+    /// is larger than the room is sent whole.
+    pub(super) fn room_bytes(&self, id: ConnectionId) -> usize {
+        self.all.get(&id).map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes))
+    }
+
+    /// So many bytes were written.
+    pub(super) fn written(&mut self, id: ConnectionId, bytes: usize) {
+        if let Some(connection) = self.all.get_mut(&id) {
+            connection.unwritten_bytes = connection.unwritten_bytes.saturating_sub(bytes);
+        }
+    }
+
+    /// Keeps a read for when there is room.
+    pub(super) fn hold(&mut self, id: ConnectionId, request: RequestId, read: Request) {
+        if let Some(connection) = self.all.get_mut(&id) {
+            connection.held.push_back((request, read));
+        }
+    }
+
+    /// The read that was held first.
+    pub(super) fn take_held(&mut self, id: ConnectionId) -> Option<(RequestId, Request)> {
+        self.all.get_mut(&id)?.held.pop_front()
+    }
+
     /// Puts an answer into a connection's outbox. An answer to somebody who is gone is dropped.
     pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         if let Some(connection) = self.all.get_mut(&id) {
+            connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(response.weight_bytes());
             connection.outbox.push((request, response));
             self.dirty.insert(id);
         }

@@ -38,6 +38,8 @@ pub struct ReplicaConfig {
     pub session_grace_ms: u64,
     /// Requests that may wait for their answer on one connection.
     pub in_flight_max: u32,
+    /// While so many bytes of one connection's answers are not written, it is granted and shown nothing more.
+    pub output_bytes_max: usize,
     /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`.
     pub uncommitted_bytes_max: usize,
     /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many near jobs.
@@ -62,6 +64,14 @@ pub enum Input {
         connection: ConnectionId,
         /// What.
         requests: Vec<(RequestId, Request)>,
+    },
+    /// Some of what was sent to a client is written to its socket. Reported in lumps, of less than half of
+    /// [`ReplicaConfig::output_bytes_max`] each: what is not reported counts as unwritten.
+    Written {
+        /// To whom.
+        connection: ConnectionId,
+        /// How much, as [`Response::weight_bytes`] counts.
+        bytes: usize,
     },
     /// A client is gone, or was cut off. Nothing more comes from it or is sent to it.
     Disconnected {

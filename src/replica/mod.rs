@@ -124,6 +124,7 @@ impl Replica {
                     self.request(connection, request, what);
                 }
             }
+            Input::Written { connection, bytes } => self.written(connection, bytes),
             Input::Disconnected { connection } => self.disconnected(connection),
             Input::Persisted { number } => {
                 self.orders_out.retain(|order| *order > number);
@@ -284,10 +285,12 @@ impl Replica {
             let mut topics = self.waiters.waited_for(engine.serving());
             topics.extend(coming.keys().filter(|topic| !engine.serving().contains(topic)));
             let paused = |topic| engine.topic(topic).is_none_or(|view| view.paused);
-            let turns = self.waiters.take_turns(topics, |topic| {
+            let available = |topic| {
                 let coming = coming.get(&topic).copied().unwrap_or(0);
                 if coming > 0 && paused(topic) { 0 } else { engine.ready(topic) + coming }
-            });
+            };
+            let connections = &self.connections;
+            let turns = self.waiters.take_turns(topics, available, |id| connections.room_bytes(id) as u64);
             for turn in turns {
                 let command = Command::Reserve {
                     session: turn.session,
@@ -377,6 +380,9 @@ impl Replica {
         for connection in self.connections.ids() {
             let message = "the server is stopping: connect again later".to_owned();
             self.connections.send(connection, RequestId(0), Response::GoingAway { message });
+            while let Some((id, request)) = self.connections.take_held(connection) {
+                self.request(connection, id, request);
+            }
             for id in self.waiters.of(connection) {
                 if let Some(waiter) = self.waiters.remove(id)
                     && waiter.is_poll()

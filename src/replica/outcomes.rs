@@ -90,14 +90,16 @@ impl Replica {
         // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
         let held = grants.into_iter().filter(|grant| self.engine.holds(grant.lease));
         // The disk may have taken so long that a lease is over before it was seen: another consumer may have the job.
-        let stamp = self.clock.stamp();
-        let (grants, over): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| grant.deadline > stamp);
+        // Or so much was sent to the connection meanwhile that there is no room for it.
+        let (stamp, has_room) = (self.clock.stamp(), self.connections.room_bytes(waiter.connection) > 0);
+        let (grants, unseen): (Vec<Grant>, Vec<Grant>) =
+            held.partition(|grant| has_room && grant.deadline > stamp);
         let (connection, request, is_poll) = (waiter.connection, waiter.request, waiter.is_poll());
         let wait_is_over = waiter.wait_is_over(self.now_us);
         if !grants.is_empty() || wait_is_over {
             self.deliver(id, connection, request, is_poll, &grants)?;
         }
-        self.give_back(&over);
+        self.give_back(&unseen);
         self.waiters.line_up(id);
         Ok(())
     }

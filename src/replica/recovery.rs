@@ -127,6 +127,7 @@ impl Recovery {
         });
         group.campaign_if_alone();
         let clock = LeaderClock::new(now, stamp, clock_offset_ms);
+        let connections = Connections::new(config.output_bytes_max);
         Replica {
             config,
             group,
@@ -137,7 +138,7 @@ impl Recovery {
             failed: None,
             ended: false,
             clock,
-            connections: Connections::default(),
+            connections,
             waiters: Waiters::default(),
             proposals: Proposals::default(),
             notices: Vec::new(),

@@ -49,11 +49,29 @@ impl Replica {
             Request::Unsubscribe { subscription } => {
                 self.unsubscribe(connection, id, RequestId(subscription));
             }
+            Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
+                if self.connections.room_bytes(connection) == 0 =>
+            {
+                self.connections.hold(connection, id, request);
+            }
             Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
                 let done = self.read(connection, id, &request);
                 self.note_failure(done);
             }
             _ => self.command(connection, id, &request),
+        }
+    }
+
+    /// Some of what was sent is written: goes on with what waited for that.
+    pub(super) fn written(&mut self, connection: ConnectionId, bytes: usize) {
+        self.connections.written(connection, bytes);
+        while self.connections.room_bytes(connection) > 0
+            && let Some((id, request)) = self.connections.take_held(connection)
+        {
+            self.request(connection, id, request);
+        }
+        for id in self.waiters.of(connection) {
+            self.waiters.line_up(id);
         }
     }
 

@@ -3,7 +3,8 @@
 //! Not state: only the leader keeps them, and a new leader's clients ask again. A waiter stands in the line of each
 //! of its topics while it can take a job; it leaves all of them when a reserve is proposed for it, and comes
 //! back at their end when the outcome is known and it can take more. So there is one reserve in flight per
-//! waiter, and a topic's waiters take turns.
+//! waiter, and a topic's waiters take turns. One whose connection has no room for jobs leaves the lines, too, until
+//! some of what was sent is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,11 +188,13 @@ impl Waiters {
     }
 
     /// Takes waiters out of the lines of these topics, for the jobs that are there: `available` says how many a
-    /// topic has. Jobs that reserves in flight will take are counted off.
+    /// topic has. Jobs that reserves in flight will take are counted off. `room_bytes` says how much may be sent to a
+    /// connection; a waiter without room loses its place and needs [`Self::line_up`].
     pub(super) fn take_turns(
         &mut self,
         topics: impl IntoIterator<Item = TopicId>,
         available: impl Fn(TopicId) -> u64,
+        room_bytes: impl Fn(ConnectionId) -> u64,
     ) -> Vec<Turn> {
         let mut turns = Vec::new();
         for topic in topics {
@@ -199,17 +202,26 @@ impl Waiters {
             let mut left = available(topic).saturating_sub(claimed);
             while left > 0 {
                 let first = self.lines.get(&topic).and_then(|line| line.values().next().copied());
-                let Some(turn) = first.and_then(|id| self.take_turn(id, topic, left)) else { break };
-                left -= turn.claim.1;
-                turns.push(turn);
+                let Some(id) = first else { break };
+                if let Some(turn) = self.take_turn(id, topic, left, &room_bytes) {
+                    left -= turn.claim.1;
+                    turns.push(turn);
+                }
             }
         }
         turns
     }
 
-    fn take_turn(&mut self, id: WaiterId, topic: TopicId, left: u64) -> Option<Turn> {
+    fn take_turn(
+        &mut self,
+        id: WaiterId,
+        topic: TopicId,
+        left: u64,
+        room_bytes: &impl Fn(ConnectionId) -> u64,
+    ) -> Option<Turn> {
         self.leave_lines(id);
         let waiter = self.all.get_mut(&id)?;
+        let room_bytes = Some(room_bytes(waiter.connection)).filter(|bytes| *bytes > 0)?;
         waiter.reserving = true;
         let (jobs_max, bytes_max) = match waiter.demand {
             Demand::Poll { jobs_max, .. } => (jobs_max, RESERVE_BYTES_MAX),
@@ -225,7 +237,7 @@ impl Waiters {
             session: waiter.session,
             topics: waiter.topics.clone(),
             jobs_max,
-            bytes_max,
+            bytes_max: bytes_max.min(room_bytes),
             claim,
         })
     }
@@ -337,6 +349,10 @@ mod tests {
         waiters.add(ConnectionId(session), SessionId(session), RequestId(1), demand, [topic])
     }
 
+    fn roomy(_: ConnectionId) -> u64 {
+        u64::MAX
+    }
+
     fn sessions(turns: &[Turn]) -> Vec<u64> {
         turns.iter().map(|turn| turn.session.0).collect()
     }
@@ -347,14 +363,14 @@ mod tests {
         for session in 1..=3 {
             subscribe(&mut waiters, session, 1, 100);
         }
-        let turns = waiters.take_turns([ORDERS], |_| 2);
+        let turns = waiters.take_turns([ORDERS], |_| 2, roomy);
         assert_eq!(sessions(&turns), [1, 2]);
-        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 2)), [0; 0], "both jobs are claimed");
+        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 2, roomy)), [0; 0], "both jobs are claimed");
         for turn in turns {
             waiters.turn_over(turn.waiter, turn.claim);
             waiters.line_up(turn.waiter);
         }
-        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 9)), [3, 1, 2]);
+        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 9, roomy)), [3, 1, 2]);
     }
 
     #[test]
@@ -377,18 +393,18 @@ mod tests {
     fn credit_is_spent_and_comes_back_with_the_lease() {
         let mut waiters = Waiters::default();
         let id = subscribe(&mut waiters, 1, 1, 10);
-        let turn = waiters.take_turns([ORDERS], |_| 5).pop().expect("a turn");
+        let turn = waiters.take_turns([ORDERS], |_| 5, roomy).pop().expect("a turn");
         assert_eq!((turn.jobs_max, turn.bytes_max), (1, 10));
         waiters.turn_over(id, turn.claim);
         let lease = Lease { job: JobId(1), fence: Fence(1) };
         waiters.debit(id, lease, 50);
         waiters.line_up(id);
-        assert!(waiters.take_turns([ORDERS], |_| 5).is_empty(), "no credit");
+        assert!(waiters.take_turns([ORDERS], |_| 5, roomy).is_empty(), "no credit");
         waiters.add_credit(id, 1, 0);
-        assert!(waiters.take_turns([ORDERS], |_| 5).is_empty(), "40 bytes below 0");
+        assert!(waiters.take_turns([ORDERS], |_| 5, roomy).is_empty(), "40 bytes below 0");
         waiters.lease_over(lease);
         assert_eq!(
-            waiters.take_turns([ORDERS], |_| 5).pop().map(|turn| (turn.jobs_max, turn.bytes_max)),
+            waiters.take_turns([ORDERS], |_| 5, roomy).pop().map(|turn| (turn.jobs_max, turn.bytes_max)),
             Some((2, 10))
         );
         waiters.lease_over(lease);
@@ -406,8 +422,19 @@ mod tests {
         let topics = [("orders".parse().expect("a name"), Some(ORDERS))];
         waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics);
         let most: Vec<_> =
-            waiters.take_turns([ORDERS], |_| 5000).iter().map(|t| (t.jobs_max, t.bytes_max)).collect();
+            waiters.take_turns([ORDERS], |_| 5000, roomy).iter().map(|t| (t.jobs_max, t.bytes_max)).collect();
         assert_eq!(most, [(RESERVE_JOBS_MAX, RESERVE_BYTES_MAX), (1, RESERVE_BYTES_MAX)]);
+    }
+
+    #[test]
+    fn a_connection_without_room_has_no_turn_and_one_with_little_gets_little() {
+        let mut waiters = Waiters::default();
+        let [full, free] = [1, 2].map(|session| subscribe(&mut waiters, session, 9, 1000));
+        let room = |connection| if connection == ConnectionId(1) { 0 } else { 70 };
+        let turns = waiters.take_turns([ORDERS], |_| 20, room);
+        assert_eq!(turns.iter().map(|turn| (turn.waiter, turn.bytes_max)).collect::<Vec<_>>(), [(free, 70)]);
+        waiters.line_up(full);
+        assert_eq!(sessions(&waiters.take_turns([ORDERS], |_| 20, roomy)), [1]);
     }
 
     #[test]
@@ -417,7 +444,7 @@ mod tests {
         let topics = || [("orders".parse().expect("a name"), Some(ORDERS))];
         let first = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics());
         waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics());
-        let turn = waiters.take_turns([ORDERS], |_| 1).pop().expect("a turn");
+        let turn = waiters.take_turns([ORDERS], |_| 1, roomy).pop().expect("a turn");
         assert_eq!(turn.waiter, first);
         assert_eq!(waiters.next_deadline_us(0), Some(100));
         let over = waiters.take_expired(100);
@@ -433,9 +460,9 @@ mod tests {
         let demand = Demand::Subscription { jobs: 1, bytes: 1 };
         let topics = [("new".parse().expect("a name"), None)];
         let id = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
-        assert!(waiters.has_unknown() && waiters.take_turns([TopicId(4)], |_| 1).is_empty());
+        assert!(waiters.has_unknown() && waiters.take_turns([TopicId(4)], |_| 1, roomy).is_empty());
         waiters.resolve(|name| (name == "new").then_some(TopicId(4)));
-        let turn = waiters.take_turns([TopicId(4)], |_| 1).pop();
+        let turn = waiters.take_turns([TopicId(4)], |_| 1, roomy).pop();
         assert_eq!(turn.map(|turn| turn.topics), Some(vec![TopicId(4)]));
         assert!(waiters.remove(id).is_some() && waiters.count() == 0);
     }

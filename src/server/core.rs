@@ -9,12 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::disk::ToDisk;
-use super::outbox::{CutOff, Outbox};
+use super::outbox::{Gone, Outbox};
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input, Notice, Output, Replica};
 use crate::storage::StorageError;
@@ -119,7 +119,7 @@ impl Core {
                     self.outboxes.insert(connection, outbox);
                     self.replica.handle(now, Input::Connected { connection, secret });
                 }
-                // Once per connection: one that was cut off has been reported already.
+                // Once per connection: one that was found gone has been reported already.
                 ToCore::Input(Input::Disconnected { connection })
                     if self.outboxes.remove(&connection).is_none() => {}
                 ToCore::Input(Input::Requests { connection, .. })
@@ -141,12 +141,12 @@ impl Core {
             }
             let mut stopped = false;
             let mut failed = None;
-            let mut cut_off = Vec::new();
+            let mut gone = Vec::new();
             for output in outputs.drain(..) {
                 match output {
                     Output::Send { connection, responses } => {
                         if self.send(connection, responses).is_err() {
-                            cut_off.push(connection);
+                            gone.push(connection);
                         }
                     }
                     Output::Persist(order) => {
@@ -174,11 +174,11 @@ impl Core {
             if stopped {
                 return Turn::Stopped;
             }
-            if cut_off.is_empty() {
+            if gone.is_empty() {
                 return Turn::GoOn;
             }
             let now = self.clock.now();
-            for connection in cut_off {
+            for connection in gone {
                 self.outboxes.remove(&connection);
                 self.replica.handle(now, Input::Disconnected { connection });
             }
@@ -192,18 +192,8 @@ impl Core {
         Turn::Aborted
     }
 
-    fn send(
-        &mut self,
-        connection: ConnectionId,
-        responses: Vec<(RequestId, Response)>,
-    ) -> Result<(), CutOff> {
-        let Some(outbox) = self.outboxes.get(&connection) else { return Ok(()) };
-        outbox.send(responses).inspect_err(|CutOff| {
-            debug!(
-                connection = connection.0,
-                "cut off: the client is gone, or does not read what it asked for"
-            );
-        })
+    fn send(&self, connection: ConnectionId, responses: Vec<(RequestId, Response)>) -> Result<(), Gone> {
+        self.outboxes.get(&connection).map_or(Ok(()), |outbox| outbox.send(responses))
     }
 
     fn notice(&mut self, notice: &Notice) {

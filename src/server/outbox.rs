@@ -1,5 +1,6 @@
-//! The way from the core to one connection: unbounded for the sender, so that the core never waits, and counted,
-//! so that a client that does not read is cut off instead of filling the memory.
+//! The way from the core to one connection: unbounded for the sender, so that the core never waits, and counted at
+//! both ends. What is in it stays bounded all the same: the replica grants and shows no more than there is room for,
+//! and the reader takes no request while too much waits to be written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -12,8 +13,10 @@ use crate::protocol::{RequestId, Response};
 /// What goes to a connection's writer.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// Answers, to be written in this order.
-    Answers(Vec<(RequestId, Response)>),
+    /// From the replica, to be written in this order; it is told how much was.
+    Counted(Vec<(RequestId, Response)>),
+    /// The connection's own answers.
+    Own(Vec<(RequestId, Response)>),
     /// Write what came before, then close the connection.
     Close,
 }
@@ -23,40 +26,52 @@ pub(super) enum Outgoing {
 pub(super) struct Outbox {
     sender: mpsc::UnboundedSender<Outgoing>,
     gauge: Arc<Gauge>,
-    output_bytes_max: usize,
 }
 
 /// What is under way on one connection, seen from both ends.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Gauge {
+    in_flight_max: u32,
+    output_bytes_max: usize,
     output_bytes: AtomicUsize,
     in_flight: AtomicU32,
-    answered: Notify,
+    written: Notify,
     /// Cancelled when the connection is to end at once, unsent answers and all.
     pub(super) cut: CancellationToken,
 }
 
-/// More waits to be sent than is allowed, or the connection is gone.
+/// The connection is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CutOff;
+pub(super) struct Gone;
 
 impl Outbox {
     /// An outbox, and what its connection needs to empty it.
-    pub(super) fn new(output_bytes_max: usize) -> (Self, mpsc::UnboundedReceiver<Outgoing>, Arc<Gauge>) {
+    pub(super) fn new(
+        in_flight_max: u32,
+        output_bytes_max: usize,
+    ) -> (Self, mpsc::UnboundedReceiver<Outgoing>, Arc<Gauge>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let gauge = Arc::new(Gauge::default());
-        (Self { sender, gauge: gauge.clone(), output_bytes_max }, receiver, gauge)
+        let gauge = Arc::new(Gauge {
+            in_flight_max,
+            output_bytes_max,
+            output_bytes: AtomicUsize::new(0),
+            in_flight: AtomicU32::new(0),
+            written: Notify::new(),
+            cut: CancellationToken::new(),
+        });
+        (Self { sender, gauge: gauge.clone() }, receiver, gauge)
     }
 
-    /// Hands over answers. When those before them were already too much, the connection is cut off instead.
-    pub(super) fn send(&self, answers: Vec<(RequestId, Response)>) -> Result<(), CutOff> {
-        let bytes = weight(&answers);
-        let before = self.gauge.output_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if before > self.output_bytes_max {
-            self.cut();
-            return Err(CutOff);
-        }
-        self.sender.send(Outgoing::Answers(answers)).map_err(|_| CutOff)
+    /// Hands over what the replica says.
+    pub(super) fn send(&self, responses: Vec<(RequestId, Response)>) -> Result<(), Gone> {
+        self.gauge.output_bytes.fetch_add(weight_bytes(&responses), Ordering::Relaxed);
+        self.sender.send(Outgoing::Counted(responses)).map_err(|_| Gone)
+    }
+
+    /// Hands over what the connection answers on its own.
+    pub(super) fn answer(&self, answers: Vec<(RequestId, Response)>) -> Result<(), Gone> {
+        self.gauge.output_bytes.fetch_add(weight_bytes(&answers), Ordering::Relaxed);
+        self.sender.send(Outgoing::Own(answers)).map_err(|_| Gone)
     }
 
     /// Lets the connection end once everything is sent.
@@ -72,15 +87,19 @@ impl Outbox {
 }
 
 impl Gauge {
-    /// How many more requests may be taken while at most `in_flight_max` wait for their answer.
-    pub(super) fn room(&self, in_flight_max: u32) -> u32 {
-        in_flight_max.saturating_sub(self.in_flight.load(Ordering::Acquire))
+    /// How many more requests may be taken: none while as many wait for their answer as may, or as much waits to
+    /// be written.
+    pub(super) fn room(&self) -> u32 {
+        if self.output_bytes.load(Ordering::Relaxed) >= self.output_bytes_max {
+            return 0;
+        }
+        self.in_flight_max.saturating_sub(self.in_flight.load(Ordering::Acquire))
     }
 
     /// Waits until there is room.
-    pub(super) async fn wait_for_room(&self, in_flight_max: u32) {
-        while self.room(in_flight_max) == 0 {
-            self.answered.notified().await;
+    pub(super) async fn wait_for_room(&self) {
+        while self.room() == 0 {
+            self.written.notified().await;
         }
     }
 
@@ -92,10 +111,8 @@ impl Gauge {
     /// Counts what was written to the socket.
     pub(super) fn written(&self, answers: u32, bytes: usize) {
         self.output_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        if answers > 0 {
-            self.in_flight.fetch_sub(answers, Ordering::AcqRel);
-            self.answered.notify_one();
-        }
+        self.in_flight.fetch_sub(answers, Ordering::AcqRel);
+        self.written.notify_one();
     }
 }
 
@@ -104,60 +121,33 @@ pub(super) fn is_answer(response: &Response) -> bool {
     !matches!(response, Response::Deliver(_) | Response::GoingAway { .. })
 }
 
-/// About how many bytes answers hold in memory and on the wire: exact for bodies, roughly for the rest.
-pub(super) fn weight(answers: &[(RequestId, Response)]) -> usize {
-    answers.iter().map(|(_, response)| response_weight(response)).sum()
-}
-
-fn response_weight(response: &Response) -> usize {
-    const FRAME_BYTES: usize = 48;
-    const ITEM_BYTES: usize = 16;
-    const JOB_BYTES: usize = 256;
-    FRAME_BYTES
-        + match response {
-            Response::Reserved(jobs) | Response::Deliver(jobs) => {
-                jobs.iter().map(|job| JOB_BYTES + job.body.len()).sum()
-            }
-            Response::Job(job) => JOB_BYTES + job.body.len(),
-            Response::Pushed(results) => ITEM_BYTES * results.len(),
-            Response::Settled(results) => ITEM_BYTES * results.len(),
-            Response::Topics(topics) => JOB_BYTES * topics.len(),
-            Response::Stats(stats) => JOB_BYTES * (1 + stats.topics.len()),
-            Response::Welcome(_) => JOB_BYTES,
-            Response::GoingAway { message } => message.len(),
-            Response::Error(error) => error.message.len(),
-            Response::Pong { .. } | Response::Done | Response::Subscribed | Response::Changed { .. } => 0,
-        }
+fn weight_bytes(responses: &[(RequestId, Response)]) -> usize {
+    responses.iter().map(|(_, response)| response.weight_bytes()).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answers(count: u32) -> Vec<(RequestId, Response)> {
-        (0..count).map(|id| (RequestId(id), Response::Done)).collect()
-    }
-
-    #[test]
-    fn a_reader_that_is_too_slow_is_cut_off_and_a_quick_one_is_not() {
-        let (outbox, mut receiver, gauge) = Outbox::new(1000);
-        let bytes = weight(&answers(10));
-        for _ in 0..100 {
-            assert_eq!(outbox.send(answers(10)), Ok(()));
-            assert!(receiver.try_recv().is_ok());
-            gauge.written(0, bytes);
-        }
-        let sent = (0..100).take_while(|_| outbox.send(answers(10)).is_ok()).count();
-        assert_eq!(sent, 1000 / bytes + 1);
-        assert!(gauge.cut.is_cancelled());
+    #[tokio::test]
+    async fn room_returns_with_the_answers() {
+        let (_outbox, _receiver, gauge) = Outbox::new(3, 1000);
+        gauge.asked(2);
+        assert_eq!(gauge.room(), 1);
+        gauge.asked(1);
+        assert_eq!(gauge.room(), 0);
+        let ((), ()) = tokio::join!(gauge.wait_for_room(), async { gauge.written(1, 0) });
+        assert_eq!(gauge.room(), 1);
     }
 
     #[tokio::test]
-    async fn room_returns_with_the_answers() {
-        let gauge = Gauge::default();
-        gauge.asked(3);
-        assert_eq!((gauge.room(5), gauge.room(3), gauge.room(2)), (2, 0, 0));
-        let ((), ()) = tokio::join!(gauge.wait_for_room(3), async { gauge.written(1, 0) });
-        assert_eq!(gauge.room(3), 1);
+    async fn there_is_no_room_while_too_much_is_not_written() {
+        let (outbox, _receiver, gauge) = Outbox::new(9, 1000);
+        let error = crate::protocol::ErrorReply::new(crate::protocol::ErrorCode::Busy, "x".repeat(999));
+        let answers = vec![(RequestId(1), Response::Error(error))];
+        let bytes = weight_bytes(&answers);
+        assert_eq!((outbox.answer(answers), gauge.room()), (Ok(()), 0));
+        let ((), ()) = tokio::join!(gauge.wait_for_room(), async { gauge.written(0, bytes) });
+        assert_eq!(gauge.room(), 9);
     }
 }

@@ -69,6 +69,7 @@ fn replica_config(
         heartbeat_ms: config.heartbeat_ms,
         session_grace_ms: config.session_grace_ms,
         in_flight_max: config.in_flight_max,
+        output_bytes_max: config.output_bytes_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
         checkpoint_log_bytes: config.checkpoint_log_bytes,
     })

@@ -74,6 +74,7 @@ impl Node {
             heartbeat_ms: 10_000,
             session_grace_ms: GRACE_MS,
             in_flight_max: 1024,
+            output_bytes_max: usize::MAX,
             uncommitted_bytes_max: 512 << 10,
             checkpoint_log_bytes: 64 << 20,
         }

@@ -40,7 +40,7 @@ pub struct Config {
     pub connections_max: usize,
     /// Most requests that wait for their answer, per connection.
     pub in_flight_max: u32,
-    /// Most bytes that wait to be sent, per connection; whoever reads slower is cut off.
+    /// While so many bytes wait to be sent on one connection, it is granted and shown nothing more.
     pub output_bytes_max: usize,
     /// A frame that was begun is complete within this time, in milliseconds.
     pub frame_deadline_ms: u64,
@@ -99,7 +99,7 @@ pub struct Settings {
     /// Most requests that wait for their answer, per connection
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_IN_FLIGHT_MAX", value_name = "N"))]
     pub in_flight_max: Option<Within<1, 65_536>>,
-    /// Most bytes that wait to be sent, per connection
+    /// Bytes that wait to be sent, per connection, until it is granted and shown nothing more
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_OUTPUT_BYTES_MAX", value_name = "BYTES"))]
     pub output_bytes_max: Option<Within<65_536, { 4 << 30 }>>,
     /// A frame that was begun is complete within this time, in milliseconds
@@ -170,7 +170,7 @@ impl Default for Config {
             auth_tokens: Vec::new(),
             connections_max: 4096,
             in_flight_max: 1024,
-            output_bytes_max: 64 << 20,
+            output_bytes_max: 8 << 20,
             frame_deadline_ms: 10_000,
             uncommitted_bytes_max: 64 << 20,
             checkpoint_log_bytes: 64 << 20,

@@ -28,6 +28,7 @@ use crate::replica::{ConnectionId, Input};
 use crate::types::{Millis, SessionSecret};
 
 use reader::{End, Reader};
+use writer::Writer;
 
 /// What every connection needs to know, the same for all.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub(super) struct Terms {
     pub(super) body_bytes_max: usize,
     /// Most requests that wait for their answer.
     pub(super) in_flight_max: u32,
-    /// Most bytes that wait to be sent.
+    /// While so many bytes wait to be written, no request is taken.
     pub(super) output_bytes_max: usize,
     /// For HELLO, and for a frame that was begun.
     pub(super) frame_deadline: Duration,
@@ -57,14 +58,14 @@ pub(super) struct Terms {
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;
 
-/// Serves one client until it leaves, breaks the rules, is cut off or is told that the server stops.
+/// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops.
 pub(super) async fn serve(
     mut stream: TcpStream,
     connection: ConnectionId,
     secret: SessionSecret,
     terms: Arc<Terms>,
 ) {
-    let (outbox, outgoing, gauge) = Outbox::new(terms.output_bytes_max);
+    let (outbox, outgoing, gauge) = Outbox::new(terms.in_flight_max, terms.output_bytes_max);
     let (input, output) = stream.split();
     let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge);
     let reading = async {
@@ -72,14 +73,19 @@ pub(super) async fn serve(
             End::Gone => outbox.cut(),
             End::Refused(id, error) => {
                 debug!(connection = connection.0, %error, "refused");
-                // If that cuts it off, it is closed all the same.
-                let _ = outbox.send(vec![(id, Response::Error(error))]);
+                // If it is gone, it is closed all the same.
+                let _ = outbox.answer(vec![(id, Response::Error(error))]);
                 outbox.close();
             }
         }
         std::future::pending::<()>().await;
     };
-    let writing = writer::write(output, outgoing, &gauge, terms.silence_max);
+    let report = |bytes| {
+        // A core that is gone has nothing more to send.
+        let _ = terms.core.send(ToCore::Input(Input::Written { connection, bytes }));
+    };
+    let writing =
+        Writer::new(output, &gauge, terms.silence_max, terms.output_bytes_max, report).write(outgoing);
     let flushed = tokio::select! {
         biased;
         () = gauge.cut.cancelled() => false,

@@ -97,9 +97,9 @@ impl<'a> Reader<'a> {
         self.gauge.asked(1);
         self.tell(ToCore::Input(Input::Requests { connection, requests: vec![(id, hello)] }))?;
         loop {
-            let room = self.gauge.room(self.terms.in_flight_max);
+            let room = self.gauge.room();
             if room == 0 {
-                self.gauge.wait_for_room(self.terms.in_flight_max).await;
+                self.gauge.wait_for_room().await;
                 // The client could not help it that its frame was left lying.
                 self.frame_begun = None;
                 continue;
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
             self.tell(ToCore::Input(Input::Requests { connection, requests }))?;
         }
         if !batch.answers.is_empty() {
-            self.outbox.send(batch.answers).map_err(|_| End::Gone)?;
+            self.outbox.answer(batch.answers).map_err(|_| End::Gone)?;
         }
         end.map(|()| starved)
     }
