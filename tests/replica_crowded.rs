@@ -8,7 +8,7 @@ use adjourn::protocol::{
 };
 use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
-use adjourn::types::{JobId, Millis, SessionSecret};
+use adjourn::types::{AttributesBuilder, JobId, Millis, SessionSecret};
 
 /// More than the replica hands to the disk at once, in pushes of a full entry each.
 const LARGE_PUSHES: u32 = 9;
@@ -63,6 +63,11 @@ impl Rig {
                 _ => {}
             }
         }
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.at = Now { elapsed_us: self.at.elapsed_us + ms * 1000, wall: self.at.wall.after(ms) };
+        self.poll();
     }
 
     /// The oldest order is durable.
@@ -245,4 +250,45 @@ fn what_was_granted_beyond_the_room_is_given_back_unattempted() {
     rig.settle();
     assert_eq!(rig.ready(producer), 4);
     assert_eq!(rig.take_all(consumer), [1; 8], "attempts");
+}
+
+/// A job that may be attempted once is granted to a consumer that says goodbye, or is lost for good, meanwhile.
+fn grant_to_one_that_leaves(leave: impl FnOnce(&mut Rig, ConnectionId)) {
+    let mut rig = Rig::new();
+    let [producer, consumer, other] = [1, 2, 3].map(|number| rig.connect(number));
+    let reserve = |wait_ms| {
+        let topics = vec!["jobs".parse().expect("a name")];
+        Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms })
+    };
+    let mut job = NewJob::new("once");
+    job.attributes = AttributesBuilder::default().attempts_max(1).build().expect("attributes");
+    let topic = "jobs".parse().expect("a name");
+    rig.ask(producer, 1, Request::Push(Push { topic, sequence: 0, jobs: vec![job] }));
+    rig.settle();
+    rig.ask(consumer, 1, reserve(60_000));
+    leave(&mut rig, consumer);
+    rig.settle();
+    rig.ask(other, 2, reserve(0));
+    rig.settle();
+    let Response::Reserved(jobs) = rig.answer(other, 2) else { panic!("refused") };
+    assert_eq!(jobs.iter().map(|job| job.attempts).collect::<Vec<_>>(), [1], "nobody saw it before");
+}
+
+#[test]
+fn a_goodbye_buries_no_job_that_nobody_saw() {
+    grant_to_one_that_leaves(|rig, consumer| {
+        rig.ask(consumer, 2, Request::Goodbye);
+        assert_eq!(rig.orders.len(), 1, "the reserve is in flight");
+        rig.settle();
+        assert_eq!(*rig.answer(consumer, 2), Response::Done);
+    });
+}
+
+#[test]
+fn a_lapse_buries_no_job_that_nobody_saw() {
+    grant_to_one_that_leaves(|rig, consumer| {
+        rig.replica.handle(rig.at, Input::Disconnected { connection: consumer });
+        rig.pass(3_100);
+        assert_eq!(rig.orders.len(), 1, "the reserve is in flight");
+    });
 }

@@ -25,7 +25,7 @@ mod requests;
 mod sessions;
 mod waiters;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use io::{CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PersistOrder, ReplicaConfig};
 pub use recovery::{Recovery, ReplayError};
@@ -88,6 +88,9 @@ pub struct Replica {
     next_housekeeping_us: u64,
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
+    /// Their ends, and what comes after these, while reserves of theirs are in flight: grants that nobody saw are given
+    /// back first.
+    held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     orders_out: Vec<u64>,
     /// Whether all timers of the next seconds are in order.
     prepared: bool,
@@ -346,7 +349,9 @@ impl Replica {
         } else if self.serving && !leads && !self.group.is_leader() {
             self.serving = false;
             self.notices.push(Notice::Following { term: self.group.term() });
-            let lost = self.proposals.take_lost();
+            let mut lost = self.proposals.take_lost();
+            let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
+            lost.extend(ends.map(|(_, reply)| reply));
             let unknown = "leadership moved while this was under way: it may or may not be applied";
             self.answer_lost(lost, &ErrorReply::new(ErrorCode::OutcomeUnknown, unknown));
         }

@@ -4,11 +4,11 @@ use super::Replica;
 use super::io::ConnectionId;
 use super::proposals::Reply;
 use super::recovery::decode;
-use super::waiters::WaiterId;
+use super::waiters::{Claim, WaiterId};
 use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, PushResult, RequestId, Response};
 use crate::storage::{EntryKind, LogEntry, StorageError};
-use crate::types::{Attributes, Key, Lease, TopicId};
+use crate::types::{Attributes, Key, Lease};
 
 impl Replica {
     /// Applies a committed entry and answers everybody who waited for it.
@@ -64,7 +64,10 @@ impl Replica {
                 self.lapsing.remove(&session);
                 self.connections.send(connection, request, response(outcome));
             }
-            Reply::Turn(waiter, claim) => self.granted(waiter, claim, outcome)?,
+            Reply::Turn(waiter, claim) => {
+                self.granted(waiter, claim, outcome)?;
+                self.end_reserve(claim.session);
+            }
             Reply::Lapse(session) => _ = self.lapsing.remove(&session),
             Reply::Nobody => {}
         }
@@ -72,7 +75,7 @@ impl Replica {
     }
 
     /// The outcome of a reserve for a waiter.
-    fn granted(&mut self, id: WaiterId, claim: (TopicId, u64), outcome: Outcome) -> Result<(), StorageError> {
+    fn granted(&mut self, id: WaiterId, claim: Claim, outcome: Outcome) -> Result<(), StorageError> {
         self.waiters.turn_over(id, claim);
         let grants = match outcome {
             Outcome::Granted(grants) => grants,

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::io::ConnectionId;
-use super::waiters::WaiterId;
+use super::waiters::{Claim, WaiterId};
 use crate::engine::Command;
 use crate::engine::entry::{EntryBuilder, HEADER_BYTES};
 use crate::protocol::RequestId;
@@ -26,7 +26,7 @@ pub(super) enum Reply {
     /// A GOODBYE.
     Close(ConnectionId, RequestId, SessionId),
     /// A reserve for a waiter.
-    Turn(WaiterId, (TopicId, u64)),
+    Turn(WaiterId, Claim),
     /// A lapse that the replica proposed itself.
     Lapse(SessionId),
     /// Nobody.

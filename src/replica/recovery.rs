@@ -1,6 +1,6 @@
 //! From what the disk remembers to a replica that runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkpoint::Checkpoints;
 use super::clock::LeaderClock;
@@ -149,6 +149,7 @@ impl Recovery {
             next_tick_us: now.elapsed_us,
             next_housekeeping_us: now.elapsed_us,
             lapsing: BTreeSet::new(),
+            held_ends: BTreeMap::new(),
             orders_out: Vec::new(),
             prepared: true,
             loaded: true,

@@ -28,7 +28,8 @@ impl Replica {
             }
             SessionStatus::Live { .. } | SessionStatus::Lapsed { .. } => {
                 let command = Command::SessionResume { session: resume.session, secret: resume.secret };
-                self.proposals.add(&command, Reply::Resume(connection, request, resume.secret));
+                let reply = Reply::Resume(connection, request, resume.secret);
+                self.propose_behind_grants(resume.session, command, reply);
             }
             SessionStatus::Unknown => self.open(connection, request, secret, hello.leases_outlive),
         }
@@ -38,7 +39,8 @@ impl Replica {
         self.drop_waiters(connection);
         self.connections.end(connection);
         self.lapsing.insert(session);
-        self.proposals.add(&Command::SessionClose { session }, Reply::Close(connection, request, session));
+        let reply = Reply::Close(connection, request, session);
+        self.propose_behind_grants(session, Command::SessionClose { session }, reply);
     }
 
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
@@ -55,7 +57,27 @@ impl Replica {
         }
         for session in self.connections.take_lapsed(self.now_us) {
             self.lapsing.insert(session);
-            self.proposals.add(&Command::SessionLapse { session }, Reply::Lapse(session));
+            self.propose_behind_grants(session, Command::SessionLapse { session }, Reply::Lapse(session));
+        }
+    }
+
+    /// Proposes what ends a session, or revives it, when the outcomes of all its reserves are known. What was granted
+    /// and not delivered has been given back by then, and does not count as an attempt.
+    fn propose_behind_grants(&mut self, session: SessionId, command: Command<'static>, reply: Reply) {
+        if self.waiters.is_reserving(session) {
+            self.held_ends.entry(session).or_default().push((command, reply));
+        } else {
+            self.proposals.add(&command, reply);
+        }
+    }
+
+    /// The outcome of a reserve of this session is known, and what follows from it proposed.
+    pub(super) fn end_reserve(&mut self, session: SessionId) {
+        if self.waiters.is_reserving(session) {
+            return;
+        }
+        for (command, reply) in self.held_ends.remove(&session).unwrap_or_default() {
+            self.proposals.add(&command, reply);
         }
     }
 

@@ -74,6 +74,8 @@ pub(super) struct Waiters {
     by_connection: BTreeSet<(ConnectionId, WaiterId)>,
     /// Jobs that reserves in flight are expected to take.
     claims: BTreeMap<TopicId, u64>,
+    /// Reserves in flight, of waiters that may be gone.
+    reserves: BTreeMap<SessionId, u32>,
     /// Which subscription a delivered lease counts against, and its bytes.
     held: BTreeMap<Lease, (WaiterId, u32)>,
     next: u64,
@@ -87,8 +89,18 @@ pub(super) struct Turn {
     pub(super) topics: Vec<TopicId>,
     pub(super) jobs_max: u32,
     pub(super) bytes_max: u64,
-    /// The topic that it was taken from the line of, and how many jobs it is expected to take there.
-    pub(super) claim: (TopicId, u64),
+    pub(super) claim: Claim,
+}
+
+/// What a reserve in flight is expected to take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    /// Whose leases its grants will be.
+    pub(super) session: SessionId,
+    /// The topic that the waiter was taken from the line of.
+    topic: TopicId,
+    /// Jobs of that topic.
+    jobs: u64,
 }
 
 impl Waiters {
@@ -204,7 +216,7 @@ impl Waiters {
                 let first = self.lines.get(&topic).and_then(|line| line.values().next().copied());
                 let Some(id) = first else { break };
                 if let Some(turn) = self.take_turn(id, topic, left, &room_bytes) {
-                    left -= turn.claim.1;
+                    left -= turn.claim.jobs;
                     turns.push(turn);
                 }
             }
@@ -230,8 +242,9 @@ impl Waiters {
                 u64::try_from(bytes).unwrap_or(0).min(RESERVE_BYTES_MAX),
             ),
         };
-        let claim = (topic, left.min(u64::from(jobs_max)));
-        *self.claims.entry(topic).or_default() += claim.1;
+        let claim = Claim { session: waiter.session, topic, jobs: left.min(u64::from(jobs_max)) };
+        *self.claims.entry(topic).or_default() += claim.jobs;
+        *self.reserves.entry(claim.session).or_default() += 1;
         Some(Turn {
             waiter: id,
             session: waiter.session,
@@ -243,16 +256,27 @@ impl Waiters {
     }
 
     /// The outcome of a turn is known: what was claimed no longer is.
-    pub(super) fn turn_over(&mut self, id: WaiterId, claim: (TopicId, u64)) {
-        if let Some(claimed) = self.claims.get_mut(&claim.0) {
-            *claimed = claimed.saturating_sub(claim.1);
+    pub(super) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
+        if let Some(claimed) = self.claims.get_mut(&claim.topic) {
+            *claimed = claimed.saturating_sub(claim.jobs);
             if *claimed == 0 {
-                self.claims.remove(&claim.0);
+                self.claims.remove(&claim.topic);
+            }
+        }
+        if let Some(reserves) = self.reserves.get_mut(&claim.session) {
+            *reserves = reserves.saturating_sub(1);
+            if *reserves == 0 {
+                self.reserves.remove(&claim.session);
             }
         }
         if let Some(waiter) = self.all.get_mut(&id) {
             waiter.reserving = false;
         }
+    }
+
+    /// Whether a reserve of this session is in flight: its grants are not known yet.
+    pub(super) fn is_reserving(&self, session: SessionId) -> bool {
+        self.reserves.contains_key(&session)
     }
 
     /// A lease counts against a subscription from now on.
