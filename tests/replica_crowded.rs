@@ -8,13 +8,18 @@ use adjourn::protocol::{
 };
 use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
-use adjourn::types::{AttributesBuilder, JobId, Millis, SessionSecret};
+use adjourn::types::limits::DUE_PER_ENTRY_MAX;
+use adjourn::types::{AttributesBuilder, JobId, Millis, SessionSecret, TopicName, When};
 
 /// More than the replica hands to the disk at once, in pushes of a full entry each.
 const LARGE_PUSHES: u32 = 9;
 const LARGE_BYTES: usize = 65 << 10;
 /// What a connection may have unwritten.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
+
+fn jobs() -> Vec<TopicName> {
+    vec!["jobs".parse().expect("a name")]
+}
 
 /// A replica and a disk that is told when to be done.
 struct Rig {
@@ -141,7 +146,7 @@ impl Rig {
     }
 
     fn subscribe(&mut self, connection: ConnectionId, id: u32, credit_jobs: u32) {
-        let topics = vec!["jobs".parse().expect("a name")];
+        let topics = jobs();
         self.ask(
             connection,
             id,
@@ -184,7 +189,7 @@ fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
     for id in 0..LARGE_PUSHES {
         rig.push(producer, 10 + id, "other", LARGE_BYTES);
     }
-    let topics = vec!["jobs".parse().expect("a name")];
+    let topics = jobs();
     rig.ask(consumer, 1, Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 100 }));
     // The reserve is proposed last, and has to wait for another order: the delete comes into its entry.
     rig.written();
@@ -239,7 +244,7 @@ fn what_was_granted_beyond_the_room_is_given_back_unattempted() {
         rig.settle();
     }
     // Both take their turns while there is room, and there is room for one.
-    let topics = vec!["jobs".parse().expect("a name")];
+    let topics = jobs();
     let subscribe = |id| {
         let subscribe = Subscribe { topics: topics.clone(), credit_jobs: 4, credit_bytes: 1 << 30 };
         (RequestId(id), Request::Subscribe(subscribe))
@@ -257,7 +262,7 @@ fn grant_to_one_that_leaves(leave: impl FnOnce(&mut Rig, ConnectionId)) {
     let mut rig = Rig::new();
     let [producer, consumer, other] = [1, 2, 3].map(|number| rig.connect(number));
     let reserve = |wait_ms| {
-        let topics = vec!["jobs".parse().expect("a name")];
+        let topics = jobs();
         Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms })
     };
     let mut job = NewJob::new("once");
@@ -291,4 +296,25 @@ fn a_lapse_buries_no_job_that_nobody_saw() {
         rig.pass(3_100);
         assert_eq!(rig.orders.len(), 1, "the reserve is in flight");
     });
+}
+
+#[test]
+fn a_job_behind_thousands_that_expired_comes_at_once() {
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000 }));
+    let expiring = AttributesBuilder::default().expires(When::After(1000)).build().expect("attributes");
+    let expiring = NewJob { attributes: expiring, ..NewJob::new("").after(900) };
+    for id in 0..3 {
+        let (topic, jobs) = ("other".parse().expect("a name"), vec![expiring.clone(); DUE_PER_ENTRY_MAX]);
+        rig.ask(producer, 10 + id, Request::Push(Push { topic, sequence: 0, jobs }));
+        rig.settle();
+    }
+    let (topic, one) = ("jobs".parse().expect("a name"), vec![NewJob::new("late").after(1500)]);
+    rig.ask(producer, 20, Request::Push(Push { topic, sequence: 0, jobs: one }));
+    rig.settle();
+    // Nothing is looked at for a while, as after a long pause of the machine.
+    rig.pass(5_000);
+    rig.settle();
+    assert_eq!(rig.sent(consumer).count(), 2, "a welcome, and the job");
 }

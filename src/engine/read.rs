@@ -68,11 +68,13 @@ impl Engine {
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
-    /// which it would; at most [`DUE_PER_ENTRY_MAX`] timers are looked at.
-    pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) {
+    /// which it would. Returns how many timers it looked at: at [`DUE_PER_ENTRY_MAX`] there may be more than one entry
+    /// moves.
+    pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> usize {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
-        for slot in self.timers.due(clock, DUE_PER_ENTRY_MAX).collect::<Vec<_>>() {
-            let job = &self.jobs[slot];
+        let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
+        for slot in &due {
+            let job = &self.jobs[*slot];
             let expired = job.expires().is_some_and(|expires| clock.reached(expires));
             let ready = match job.state {
                 JobState::Delayed => true,
@@ -83,6 +85,7 @@ impl Engine {
                 visit(job.topic);
             }
         }
+        due.len()
     }
 
     /// Whether an entry with this stamp would move any job: make it ready, end its lease or drop it.

@@ -282,7 +282,11 @@ impl Replica {
         let mut coming = self.proposals.take_fresh();
         if self.waiters.any_in_line() {
             if self.engine.is_overdue(stamp) {
-                self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1);
+                let due = self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1);
+                if due >= DUE_PER_ENTRY_MAX {
+                    // What is waited for may come after all of these.
+                    self.next_housekeeping_us = self.now_us;
+                }
             }
             let engine = &self.engine;
             let mut topics = self.waiters.waited_for(engine.serving());
@@ -317,8 +321,7 @@ impl Replica {
         if self.now_us < self.next_housekeeping_us || !self.may_keep_house() {
             return false;
         }
-        let mut due = 0;
-        self.engine.due_topics(stamp, &mut |_| due += 1);
+        let due = self.engine.due_topics(stamp, &mut |_| {});
         // After a long stop there is more than one entry may move: go on at once until it is done.
         let pause_us = if due >= DUE_PER_ENTRY_MAX { 0 } else { HOUSEKEEPING_US };
         self.next_housekeeping_us = self.now_us + pause_us;
