@@ -31,9 +31,8 @@ impl Replica {
         for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
             self.note_settled(command, outcome);
         }
-        if self.waiters.has_unknown() {
-            let engine = &self.engine;
-            self.waiters.resolve(|name| engine.topic_id(name));
+        while let Some(made) = self.engine.topic(self.waiters.next_topic()) {
+            self.waiters.topic_made(made.name);
         }
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
     }

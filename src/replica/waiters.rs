@@ -45,6 +45,8 @@ pub(super) struct Waiter {
     pub(super) demand: Demand,
     /// Its topics that exist, as the state numbers them.
     pub(super) topics: Vec<TopicId>,
+    /// Those that did not exist when it came; some may by now.
+    unknown: Vec<TopicName>,
     /// Its place in the lines; `None` while a reserve is in flight or there is no credit.
     turn: Option<u64>,
     /// A reserve is in flight.
@@ -79,6 +81,8 @@ pub(super) struct Waiters {
     /// Which subscription a delivered lease counts against, and its bytes.
     held: BTreeMap<Lease, (WaiterId, u32)>,
     next: u64,
+    /// Topics are numbered from 0 as they are made; so many were looked at.
+    topics_seen: u32,
 }
 
 /// A reserve to be proposed.
@@ -115,20 +119,31 @@ impl Waiters {
     ) -> WaiterId {
         self.next += 1;
         let id = WaiterId(self.next);
-        let mut known = Vec::new();
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
         for (name, topic) in topics {
             match topic {
                 Some(topic) => known.push(topic),
-                None => _ = self.unknown.entry(name.detached()).or_default().insert(id),
+                None => unknown.push(name.detached()),
             }
+        }
+        for name in &unknown {
+            self.unknown.entry(name.clone()).or_default().insert(id);
         }
         if let Demand::Poll { deadline_us, .. } = demand {
             self.deadlines.insert((deadline_us, id));
         }
         known.sort_unstable();
         known.dedup();
-        let waiter =
-            Waiter { connection, session, request, demand, topics: known, turn: None, reserving: false };
+        let waiter = Waiter {
+            connection,
+            session,
+            request,
+            demand,
+            topics: known,
+            unknown,
+            turn: None,
+            reserving: false,
+        };
         self.all.insert(id, waiter);
         self.by_connection.insert((connection, id));
         self.line_up(id);
@@ -148,10 +163,14 @@ impl Waiters {
         if let Demand::Poll { deadline_us, .. } = waiter.demand {
             self.deadlines.remove(&(deadline_us, id));
         }
-        self.unknown.retain(|_, waiters| {
-            waiters.remove(&id);
-            !waiters.is_empty()
-        });
+        for name in &waiter.unknown {
+            if let Some(waiters) = self.unknown.get_mut(name) {
+                waiters.remove(&id);
+                if waiters.is_empty() {
+                    self.unknown.remove(name);
+                }
+            }
+        }
         Some(waiter)
     }
 
@@ -170,24 +189,22 @@ impl Waiters {
         self.lines.contains_key(&topic)
     }
 
-    /// Looks again for the topics that did not exist.
-    pub(super) fn resolve(&mut self, find: impl Fn(&str) -> Option<TopicId>) {
-        let found: Vec<(TopicName, TopicId)> =
-            self.unknown.keys().filter_map(|name| Some((name.clone(), find(name.as_str())?))).collect();
-        for (name, topic) in found {
-            for id in self.unknown.remove(&name).unwrap_or_default() {
-                self.leave_lines(id);
-                if let Some(waiter) = self.all.get_mut(&id) {
-                    waiter.topics.push(topic);
-                }
-                self.line_up(id);
-            }
-        }
+    /// The first topic that [`Self::topic_made`] was not told of.
+    pub(super) fn next_topic(&self) -> TopicId {
+        TopicId(self.topics_seen)
     }
 
-    /// Whether a topic is waited for that does not exist.
-    pub(super) fn has_unknown(&self) -> bool {
-        !self.unknown.is_empty()
+    /// The next topic exists: whoever waits for it stands in its line from now on.
+    pub(super) fn topic_made(&mut self, name: &TopicName) {
+        let topic = self.next_topic();
+        self.topics_seen += 1;
+        for id in self.unknown.remove(name).unwrap_or_default() {
+            self.leave_lines(id);
+            if let Some(waiter) = self.all.get_mut(&id) {
+                waiter.topics.push(topic);
+            }
+            self.line_up(id);
+        }
     }
 
     /// Topics that are waited for, among those that have jobs. Looks through whichever are fewer.
@@ -484,10 +501,27 @@ mod tests {
         let demand = Demand::Subscription { jobs: 1, bytes: 1 };
         let topics = [("new".parse().expect("a name"), None)];
         let id = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
-        assert!(waiters.has_unknown() && waiters.take_turns([TopicId(4)], |_| 1, roomy).is_empty());
-        waiters.resolve(|name| (name == "new").then_some(TopicId(4)));
-        let turn = waiters.take_turns([TopicId(4)], |_| 1, roomy).pop();
-        assert_eq!(turn.map(|turn| turn.topics), Some(vec![TopicId(4)]));
+        assert!(waiters.take_turns([TopicId(1)], |_| 1, roomy).is_empty());
+        for (number, name) in (0..).zip(["other", "new"]) {
+            assert_eq!(waiters.next_topic(), TopicId(number));
+            waiters.topic_made(&name.parse().expect("a name"));
+        }
+        let turn = waiters.take_turns([TopicId(1)], |_| 1, roomy).pop();
+        assert_eq!(turn.map(|turn| turn.topics), Some(vec![TopicId(1)]));
         assert!(waiters.remove(id).is_some() && waiters.count() == 0);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_waiter_whose_topics_never_came_to_be() {
+        let mut waiters = Waiters::default();
+        let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
+        let topics = || ["here", "there"].map(|name| (name.parse().expect("a name"), None));
+        let [first, second] =
+            [1, 2].map(|n| waiters.add(ConnectionId(n), SessionId(n), RequestId(1), demand, topics()));
+        waiters.remove(first);
+        assert_eq!(waiters.unknown.values().map(BTreeSet::len).collect::<Vec<_>>(), [1, 1]);
+        waiters.topic_made(&"here".parse().expect("a name"));
+        waiters.remove(second);
+        assert!(waiters.unknown.is_empty() && waiters.lines.is_empty());
     }
 }
