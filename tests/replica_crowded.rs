@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use adjourn::protocol::{
-    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Subscribe,
-    VERSION, VERSION_MIN,
+    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Resume,
+    Subscribe, VERSION, VERSION_MIN,
 };
 use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
@@ -16,6 +16,10 @@ const LARGE_PUSHES: u32 = 9;
 const LARGE_BYTES: usize = 65 << 10;
 /// What a connection may have unwritten.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
+
+fn hello() -> Hello {
+    Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() }
+}
 
 fn jobs() -> Vec<TopicName> {
     vec!["jobs".parse().expect("a name")]
@@ -88,11 +92,16 @@ impl Rig {
         }
     }
 
-    fn connect(&mut self, number: u64) -> ConnectionId {
+    /// Connects and says nothing.
+    fn open(&mut self, number: u64) -> ConnectionId {
         let connection = ConnectionId(number);
         self.replica.handle(self.at, Input::Connected { connection, secret: SessionSecret([3; 16]) });
-        let hello = Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() };
-        self.ask(connection, 0, Request::Hello(hello));
+        connection
+    }
+
+    fn connect(&mut self, number: u64) -> ConnectionId {
+        let connection = self.open(number);
+        self.ask(connection, 0, Request::Hello(hello()));
         self.settle();
         connection
     }
@@ -317,4 +326,33 @@ fn a_job_behind_thousands_that_expired_comes_at_once() {
     rig.pass(5_000);
     rig.settle();
     assert_eq!(rig.sent(consumer).count(), 2, "a welcome, and the job");
+}
+
+#[test]
+fn a_session_lives_while_one_of_two_that_resumed_it_speaks_for_it() {
+    let mut rig = Rig::new();
+    let first = rig.connect(1);
+    let Response::Welcome(welcome) = rig.answer(first, 0) else { panic!("no welcome") };
+    let resume = Resume { session: welcome.session, secret: welcome.secret };
+    rig.replica.handle(rig.at, Input::Disconnected { connection: first });
+    rig.pass(3_100);
+    rig.settle();
+
+    // It has lapsed. Two resume it, and the later one is gone before that is applied.
+    let [stays, goes] = [2, 3].map(|number| rig.open(number));
+    for connection in [stays, goes] {
+        rig.ask(connection, 0, Request::Hello(Hello { resume: Some(resume), ..hello() }));
+    }
+    rig.replica.handle(rig.at, Input::Disconnected { connection: goes });
+    rig.settle();
+    let Response::Welcome(welcome) = rig.answer(stays, 0) else { panic!("no welcome") };
+    assert_eq!((welcome.resumed, welcome.session), (true, resume.session));
+    rig.pass(3_100);
+    rig.settle();
+
+    rig.push(stays, 1, "jobs", 10);
+    rig.settle();
+    rig.ask(stays, 2, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 }));
+    rig.settle();
+    assert!(matches!(rig.answer(stays, 2), Response::Reserved(jobs) if jobs.len() == 1), "it holds leases");
 }

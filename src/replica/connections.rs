@@ -109,13 +109,12 @@ impl Connections {
         }
     }
 
-    pub(super) fn is_attached(&self, session: SessionId) -> bool {
-        self.attached.contains_key(&session)
-    }
-
-    /// Starts a session's grace: it lapses at `end_us` unless somebody speaks for it again.
+    /// Starts the grace of a session that nobody speaks for: it lapses at `end_us` unless somebody does again.
     pub(super) fn start_grace(&mut self, session: SessionId, end_us: u64) {
         self.end_grace(session);
+        if self.attached.contains_key(&session) {
+            return;
+        }
         self.grace.insert(session, end_us);
         self.grace_ends.insert((end_us, session));
     }
@@ -132,6 +131,10 @@ impl Connections {
         let over: Vec<SessionId> =
             self.grace_ends.iter().take_while(|(end_us, _)| *end_us <= now_us).map(|(_, id)| *id).collect();
         for session in &over {
+            debug_assert!(
+                !self.attached.contains_key(session),
+                "whoever speaks for a session ends its grace"
+            );
             self.end_grace(*session);
         }
         over

@@ -91,14 +91,8 @@ impl Replica {
             self.propose_offset();
         }
         let end_us = self.now_us + self.config.session_grace_ms * 1000;
-        let alone: Vec<SessionId> = self
-            .engine
-            .sessions()
-            .map(|v| v.id)
-            .filter(|session| !self.connections.is_attached(*session))
-            .collect();
-        for session in alone {
-            self.connections.start_grace(session, end_us);
+        for session in self.engine.sessions() {
+            self.connections.start_grace(session.id, end_us);
         }
     }
 
