@@ -47,6 +47,7 @@ impl Rig {
             in_flight_max: 1024,
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: 16 << 20,
+            memory_max_bytes: 0,
             checkpoint_log_bytes: 64 << 20,
         };
         let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };

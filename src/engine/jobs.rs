@@ -5,6 +5,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops;
 
 use super::capture::Capture;
@@ -109,7 +111,8 @@ pub(super) enum Found {
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     slots: Vec<Option<Job>>,
-    free: Vec<Slot>,
+    /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end.
+    free: BinaryHeap<Reverse<Slot>>,
     far: FarJobs,
     /// [`handle`]s, by id.
     ids: Index,
@@ -223,6 +226,18 @@ impl Jobs {
         done
     }
 
+    /// Gives back the memory of slots at the end that nobody uses. Returns how many slots there are.
+    pub(super) fn shrink(&mut self) -> usize {
+        let used = self.slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        if self.capture.is_none() && used < self.slots.len() / 2 {
+            self.slots.truncate(used);
+            self.slots.shrink_to(2 * used);
+            self.free.retain(|Reverse(slot)| (*slot as usize) < used);
+            self.free.shrink_to_fit();
+        }
+        self.slots.len()
+    }
+
     /// Bytes of memory that the jobs and the indexes take.
     pub(super) fn memory_bytes(&self) -> usize {
         let near = self.slots.len() * size_of::<Option<Job>>() + self.free.len() * size_of::<Slot>();
@@ -235,7 +250,11 @@ impl Jobs {
     }
 
     fn place(&mut self, job: Job) -> Slot {
-        let slot = self.free.pop().unwrap_or_else(|| {
+        let free =
+            self.free.pop().map(|Reverse(slot)| slot).filter(|slot| (*slot as usize) < self.slots.len());
+        let slot = free.unwrap_or_else(|| {
+            // What else is free lies behind the end, too.
+            self.free.clear();
             self.slots.push(None);
             let slot = Slot::try_from(self.slots.len() - 1).unwrap_or(FAR_BIT);
             assert!(slot < FAR_BIT, "2 billion jobs do not fit into memory");
@@ -248,7 +267,7 @@ impl Jobs {
 
     fn take(&mut self, slot: Slot) -> Job {
         self.note_change(slot);
-        self.free.push(slot);
+        self.free.push(Reverse(slot));
         self.slots[slot as usize].take().unwrap_or_else(|| unreachable!("a slot that is held is live"))
     }
 

@@ -58,6 +58,12 @@ impl Engine {
         }
     }
 
+    /// Gives memory back after many jobs have gone, or gone far. Takes time in proportion to the near jobs.
+    pub fn shrink(&mut self) {
+        let slots = self.jobs.shrink();
+        self.timers.shrink(slots);
+    }
+
     /// Brings far jobs near that wait for a moment up to that of `stamp`: at most `budget` of them. Whether those are all.
     pub fn load_ahead<S: JobStore>(
         &mut self,

@@ -95,6 +95,11 @@ impl Timers {
         first_of(clock, stamp, wall)
     }
 
+    /// Gives back the memory of slots that are not there any more.
+    pub(super) fn shrink(&mut self, slots: usize) {
+        self.nodes.shrink(slots);
+    }
+
     /// Bytes of memory that they take.
     pub(super) fn memory_bytes(&self) -> usize {
         self.nodes.memory_bytes()

@@ -309,6 +309,18 @@ impl Nodes {
         self.0.get(slot as usize).is_some_and(|node| node.home != Home::Nowhere)
     }
 
+    /// No slot from `slots` on has a timer, or will have one soon.
+    pub(super) fn shrink(&mut self, slots: usize) {
+        debug_assert!(
+            self.0.iter().skip(slots).all(|node| node.home == Home::Nowhere),
+            "their jobs are gone"
+        );
+        if slots < self.0.len() {
+            self.0.truncate(slots);
+            self.0.shrink_to(2 * slots);
+        }
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         self.0.len() * size_of::<Node>()
     }

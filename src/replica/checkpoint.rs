@@ -9,13 +9,20 @@
 
 use super::Replica;
 use super::io::{CheckpointOrder, Output};
-use crate::engine::CapturedJob;
-use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJob, StorageError};
+use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
 
 /// Jobs that are captured, or taken out of memory, at once.
 const JOBS_PER_STEP: usize = 512;
 /// Batches that are on their way to whoever writes them.
 const BATCHES_MAX: usize = 2;
+/// With little memory left a checkpoint is due when the log has grown by so many bytes.
+const SHORT_LOG_BYTES: u64 = 4 << 20;
+/// A checkpoint lags when the log has grown by so many quarters of what makes the next one due.
+const LAGGING_QUARTERS: u64 = 4;
+/// Then there is this pause between two entries, twice as long with every half that is added, in microseconds.
+const LAGGING_PAUSE_US: u64 = 1_000;
+/// It is doubled so often at most.
+const LAGGING_SHIFT_MAX: u64 = 6;
 /// The log may grow to so many bytes for each near job: all of these are written each time.
 const LOG_BYTES_PER_JOB: u64 = 32;
 
@@ -63,6 +70,25 @@ impl Checkpoints {
 }
 
 impl Replica {
+    /// How long the next entry has to wait for the checkpoint that is under way, in microseconds. What comes in stays
+    /// in memory and in the log until the next one; so it comes in the slower the further the log has grown.
+    pub(super) fn lagging_pause_us(&self) -> u64 {
+        if matches!(self.checkpoints.stage, Stage::Idle) {
+            return 0;
+        }
+        let quarters = 4 * self.checkpoints.log_bytes / self.checkpoint_due_bytes();
+        match quarters.checked_sub(LAGGING_QUARTERS) {
+            None => 0,
+            Some(beyond) => LAGGING_PAUSE_US << (beyond / 2).min(LAGGING_SHIFT_MAX),
+        }
+    }
+
+    /// The log has grown enough for a checkpoint when it has grown by so many bytes.
+    fn checkpoint_due_bytes(&self) -> u64 {
+        let near = self.engine.jobs() - self.engine.far_jobs();
+        self.config.checkpoint_log_bytes.max(near * LOG_BYTES_PER_JOB)
+    }
+
     /// One step of the checkpoint that is under way, or the first one of the next.
     pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         match std::mem::take(&mut self.checkpoints.stage) {
@@ -86,8 +112,9 @@ impl Replica {
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
-        let near = self.engine.jobs() - self.engine.far_jobs();
-        let enough = self.config.checkpoint_log_bytes.max(near * LOG_BYTES_PER_JOB);
+        // What is written leaves memory.
+        let short = self.memory.is_short(self.memory_bytes());
+        let enough = if short { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
         if self.checkpoints.log_bytes < enough && !self.records.has_waste(self.config.checkpoint_log_bytes) {
             return;
         }
@@ -114,7 +141,12 @@ impl Replica {
     fn hand_over(&mut self, batches: usize, outputs: &mut Vec<Output>) {
         let mut captured = Vec::with_capacity(JOBS_PER_STEP);
         let done = self.engine.capture(JOBS_PER_STEP, &mut captured);
-        let jobs: Vec<CheckpointJob> = captured.into_iter().map(|job| self.checkpoint_job(job)).collect();
+        let mut jobs = CheckpointJobs::default();
+        for job in captured {
+            let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
+            let record = self.records.in_memory(job.place);
+            jobs.push(job, far, record);
+        }
         let batches = batches + usize::from(!jobs.is_empty());
         if !jobs.is_empty() {
             outputs.push(Output::Checkpoint(CheckpointOrder::Jobs(jobs)));
@@ -128,12 +160,6 @@ impl Replica {
         };
     }
 
-    fn checkpoint_job(&self, job: CapturedJob) -> CheckpointJob {
-        let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
-        let record = self.records.in_memory(job.place).map(Box::from);
-        CheckpointJob { job, far, record }
-    }
-
     /// Takes what was written out of memory.
     fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
@@ -145,6 +171,8 @@ impl Replica {
             self.checkpoints.stage = Stage::Adopting { checkpoint, next: next + JOBS_PER_STEP };
         } else {
             self.records.retain_chunks(|number| checkpoint.listed.contains(&number));
+            self.records.shrink();
+            self.engine.shrink();
         }
         Ok(())
     }

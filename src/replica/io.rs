@@ -1,7 +1,7 @@
 //! What goes into a replica and what comes out of it.
 
 use crate::protocol::{Request, RequestId, Response};
-use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJob, PersistBatch, StorageError};
+use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, PersistBatch, StorageError};
 use crate::types::{Millis, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
@@ -42,6 +42,8 @@ pub struct ReplicaConfig {
     pub output_bytes_max: usize,
     /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`.
     pub uncommitted_bytes_max: usize,
+    /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 for no limit.
+    pub memory_max_bytes: u64,
     /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many near jobs.
     pub checkpoint_log_bytes: u64,
 }
@@ -87,6 +89,11 @@ pub enum Input {
     CheckpointTook,
     /// The checkpoint that was asked for last is durable.
     CheckpointDone(Box<Checkpoint>),
+    /// The process takes so much memory. Worth telling often while there is a limit and much is pushed.
+    Memory {
+        /// In bytes.
+        resident_bytes: u64,
+    },
     /// The free space fell below (or rose above) what pushes need.
     DiskLow(bool),
     /// Stop taking new work; [`Output::Stopped`] follows when everything accepted is durable and answered.
@@ -108,7 +115,7 @@ pub enum CheckpointOrder {
     /// One begins.
     Begin(Box<CheckpointBegin>),
     /// Some of its jobs; each batch is answered with [`Input::CheckpointTook`].
-    Jobs(Vec<CheckpointJob>),
+    Jobs(CheckpointJobs),
     /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
     End,
 }

@@ -17,6 +17,7 @@ mod checkpoint;
 mod clock;
 mod connections;
 mod io;
+mod memory;
 mod outcomes;
 mod proposals;
 mod read;
@@ -34,11 +35,12 @@ use crate::engine::{Command, Engine};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
 use crate::raft::{Drained, Group, TICK_MS};
 use crate::storage::{Records, Recovered, Restored, StorageError};
-use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::limits::{DUE_PER_ENTRY_MAX, ENTRY_BYTES_TARGET};
 use crate::types::{GroupId, Millis, SessionId};
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
 use connections::Connections;
+use memory::Memory;
 use proposals::{Proposals, Reply};
 use waiters::Waiters;
 
@@ -86,6 +88,8 @@ pub struct Replica {
     now_us: u64,
     next_tick_us: u64,
     next_housekeeping_us: u64,
+    /// While a checkpoint lags behind the log, nothing is proposed before.
+    next_proposal_us: u64,
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
     /// Their ends, and what comes after these, while reserves of theirs are in flight: grants that nobody saw are given
@@ -98,6 +102,7 @@ pub struct Replica {
     loaded: bool,
     serving: bool,
     disk_low: bool,
+    memory: Memory,
     stop: Stop,
 }
 
@@ -134,6 +139,10 @@ impl Replica {
                 self.group.persisted(number);
             }
             Input::DiskLow(low) => self.disk_low = low,
+            Input::Memory { resident_bytes } => {
+                let estimated_bytes = self.memory_bytes();
+                self.memory.measured(resident_bytes, estimated_bytes);
+            }
             Input::CheckpointTook => self.checkpoints.taken(),
             Input::CheckpointDone(checkpoint) => {
                 let done = self.checkpoint_done(checkpoint);
@@ -222,7 +231,9 @@ impl Replica {
             let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
             wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);
             if self.orders_out.len() < ORDERS_MAX {
-                wake_us = wake_us.min(self.next_timer_us());
+                let pending = self.proposals.any_waiting() && self.next_proposal_us > self.now_us;
+                let timer_us = if pending { 0 } else { self.next_timer_us() };
+                wake_us = wake_us.min(timer_us.max(self.next_proposal_us));
             }
         }
         wake_us.max(self.now_us)
@@ -258,14 +269,17 @@ impl Replica {
     /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk can take it. Whether
     /// there was anything.
     fn propose(&mut self) -> bool {
-        if !self.serving || self.orders_out.len() >= ORDERS_MAX {
+        if !self.serving || self.orders_out.len() >= ORDERS_MAX || self.now_us < self.next_proposal_us {
             return false;
         }
         let stamp = self.clock.stamp();
         self.take_turns(stamp);
+        let pause_us = self.lagging_pause_us();
+        self.next_proposal_us = self.now_us + pause_us;
+        let bytes_max = if pause_us == 0 { ORDER_BYTES_MAX } else { ENTRY_BYTES_TARGET };
         let housekeeping = self.housekeeping_is_due(stamp);
         let mut bytes = 0;
-        while bytes < ORDER_BYTES_MAX && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
+        while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
             let (data, replies) = self.proposals.take_entry(stamp);
             bytes += data.len();
             let length = data.len();
@@ -330,6 +344,11 @@ impl Replica {
 
     fn may_keep_house(&self) -> bool {
         self.orders_out.is_empty() && self.stop == Stop::No
+    }
+
+    /// Bytes of memory that the state takes, by and large.
+    fn memory_bytes(&self) -> u64 {
+        (self.engine.memory_bytes() + self.records.memory_bytes()) as u64
     }
 
     fn tick(&mut self) {

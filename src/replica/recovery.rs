@@ -6,6 +6,7 @@ use super::checkpoint::Checkpoints;
 use super::clock::LeaderClock;
 use super::connections::Connections;
 use super::io::{Now, ReplicaConfig};
+use super::memory::Memory;
 use super::proposals::Proposals;
 use super::waiters::Waiters;
 use super::{GROUP, Replica, Stop};
@@ -126,6 +127,7 @@ impl Recovery {
             entries: tail,
         });
         group.campaign_if_alone();
+        let memory = Memory::new(config.memory_max_bytes);
         let clock = LeaderClock::new(now, stamp, clock_offset_ms);
         let connections = Connections::new(config.output_bytes_max);
         Replica {
@@ -148,6 +150,7 @@ impl Recovery {
             now_us: now.elapsed_us,
             next_tick_us: now.elapsed_us,
             next_housekeeping_us: now.elapsed_us,
+            next_proposal_us: now.elapsed_us,
             lapsing: BTreeSet::new(),
             held_ends: BTreeMap::new(),
             orders_out: Vec::new(),
@@ -155,6 +158,7 @@ impl Recovery {
             loaded: true,
             serving: false,
             disk_low: false,
+            memory,
             stop: Stop::No,
         }
     }

@@ -88,6 +88,10 @@ impl Replica {
             let full = "the disk is nearly full: make space; finish and delete still work";
             return self.connections.refuse(connection, id, retry_later(ErrorCode::DiskFull, full, 5000));
         }
+        if self.memory.is_short(self.memory_bytes()) {
+            let full = "the queue takes as much memory as it may: finish or delete jobs, or give it more";
+            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, full, 500));
+        }
         if self.proposals.bytes() > self.config.uncommitted_bytes_max {
             let busy = "more is on its way to the disk than may be: send less at once";
             return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, busy, 20));

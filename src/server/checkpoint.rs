@@ -70,9 +70,7 @@ impl<F: Folder> CheckpointThread<F> {
                 }
                 ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => {
                     self.tell(ToCore::Input(Input::CheckpointTook));
-                    self.under_way.as_mut().map_or(Ok(()), |under_way| {
-                        jobs.into_iter().try_for_each(|job| under_way.writer.add(job))
-                    })
+                    self.under_way.as_mut().map_or(Ok(()), |under_way| under_way.writer.add(jobs))
                 }
                 ToCheckpoint::Order(CheckpointOrder::End) => {
                     self.under_way.iter_mut().for_each(|under_way| under_way.complete = true);

@@ -41,6 +41,7 @@ pub(super) struct Disk<S> {
     core: Sender<ToCore>,
     clock: Clock,
     space: SpaceWatch,
+    memory: MemoryWatch,
     /// When the watermark is to be written, if it lags.
     watermark_due: Option<Duration>,
     /// What of the log is to go, and when the next round of that is due.
@@ -56,10 +57,27 @@ const CUT_EVERY: Duration = Duration::from_millis(5);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl<S: Storage> Disk<S> {
-    /// A disk thread over `storage` that reports to `core`, and keeps `free_min_bytes` of the device free.
-    pub(super) fn new(storage: S, core: Sender<ToCore>, clock: Clock, free_min_bytes: u64) -> Self {
+    /// A disk thread over `storage` that reports to `core`, keeps `free_min_bytes` of the device free, and if
+    /// `watch_memory`, tells how much the process takes.
+    pub(super) fn new(
+        storage: S,
+        core: Sender<ToCore>,
+        clock: Clock,
+        free_min_bytes: u64,
+        watch_memory: bool,
+    ) -> Self {
+        let memory = MemoryWatch { wanted: watch_memory, next: clock.elapsed() };
         let space = SpaceWatch { free_min_bytes, low: false, next_check: clock.elapsed() };
-        Self { storage, core, clock, space, watermark_due: None, cut: None, slow: SlowCommits::default() }
+        Self {
+            storage,
+            core,
+            clock,
+            space,
+            memory,
+            watermark_due: None,
+            cut: None,
+            slow: SlowCommits::default(),
+        }
     }
 
     /// Carries out orders until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
@@ -87,6 +105,9 @@ impl<S: Storage> Disk<S> {
             }
             self.write_watermark_if_due()?;
             self.cut_if_due()?;
+            if let Some(resident_bytes) = self.memory.measure(self.clock.elapsed()) {
+                self.tell(Input::Memory { resident_bytes });
+            }
         }
         self.storage.write_watermark()
     }
@@ -207,6 +228,31 @@ impl SpaceWatch {
     }
 }
 
+/// Looks at how much memory the process takes, but not at each commit.
+struct MemoryWatch {
+    wanted: bool,
+    next: Duration,
+}
+
+impl MemoryWatch {
+    const EVERY: Duration = Duration::from_millis(50);
+
+    fn measure(&mut self, now: Duration) -> Option<u64> {
+        if !self.wanted || now < self.next {
+            return None;
+        }
+        self.next = now + Self::EVERY;
+        resident_bytes()
+    }
+}
+
+/// What the system says; `None` where it does not say it in this way.
+fn resident_bytes() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
 /// Logs commits that take long, but not each of them.
 #[derive(Default)]
 struct SlowCommits {
@@ -299,7 +345,7 @@ mod tests {
             sender.send(ToDisk::Persist(order)).expect("open");
         }
         sender.send(ToDisk::Finish).expect("open");
-        let disk = Disk::new(Notebook { pages, persists_left }, core, Clock::start(), 1);
+        let disk = Disk::new(Notebook { pages, persists_left }, core, Clock::start(), 1, false);
         let good = disk.run(&receiver).is_ok();
         let persisted = told.iter().map(|message| match message {
             ToCore::Input(Input::Persisted { number }) => number,

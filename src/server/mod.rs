@@ -183,7 +183,8 @@ async fn launch(
     let (to_checkpoint, checkpoint_orders) = mpsc::channel();
     let (tell_serving, serving) = oneshot::channel();
     let (tell_ended, disk_ended) = oneshot::channel();
-    let disk = Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes);
+    let disk =
+        Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes, config.memory_max_bytes > 0);
     let abort = to_core.clone();
     let disk_thread = spawn("adjourn-disk", move || {
         let outcome = disk.run(&orders);

@@ -71,6 +71,7 @@ fn replica_config(
         in_flight_max: config.in_flight_max,
         output_bytes_max: config.output_bytes_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
+        memory_max_bytes: config.memory_max_bytes,
         checkpoint_log_bytes: config.checkpoint_log_bytes,
     })
 }

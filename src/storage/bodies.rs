@@ -9,6 +9,9 @@
 //! The same block stands in the row of a chunk. A place is used again when its record is forgotten. Pages of places never
 //! move, so that a growing table costs no pause.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use bytes::Bytes;
 
 use crate::engine::{BodyRef, Place, Record};
@@ -25,7 +28,9 @@ const ALLOCATION_BYTES: usize = 16;
 pub(super) struct MemoryBodies {
     /// All pages but the last are full; an empty block is a free place.
     pages: Vec<Vec<Box<[u8]>>>,
-    free: Vec<u32>,
+    /// Places that are used again, the lowest first, so that pages at the end can go. Some may lie behind the end.
+    free: BinaryHeap<Reverse<u32>>,
+    kept: usize,
     /// Bytes of all blocks.
     bytes: usize,
 }
@@ -56,7 +61,7 @@ impl StoredRecord {
 impl MemoryBodies {
     /// How many records are kept.
     pub(super) fn len(&self) -> usize {
-        self.places() - self.free.len()
+        self.kept
     }
 
     /// Bytes of memory that they take: an estimate.
@@ -72,10 +77,15 @@ impl MemoryBodies {
         let checksum = crc32c::crc32c_append(checksum, record.body);
         let block = join(record);
         self.bytes += block.len();
-        let place = if let Some(place) = self.free.pop() {
+        self.kept += 1;
+        let free =
+            self.free.pop().map(|Reverse(place)| place).filter(|place| (*place as usize) < self.places());
+        let place = if let Some(place) = free {
             *self.entry(place) = block;
             place
         } else {
+            // What else is free lies behind the end, too.
+            self.free.clear();
             self.append(block)
         };
         let body_bytes = u32::try_from(record.body.len()).expect("bodies have a ceiling far below 4 GiB");
@@ -87,7 +97,18 @@ impl MemoryBodies {
         let block = std::mem::take(self.entry(place));
         assert!(!block.is_empty(), "the record at {place} is forgotten twice");
         self.bytes -= block.len();
-        self.free.push(place);
+        self.kept -= 1;
+        self.free.push(Reverse(place));
+    }
+
+    /// Gives back the pages at the end of which no place is used.
+    pub(super) fn shrink(&mut self) {
+        while self.pages.last().is_some_and(|page| page.iter().all(|block| block.is_empty())) {
+            self.pages.pop();
+        }
+        let places = self.places();
+        self.free.retain(|Reverse(place)| (*place as usize) < places);
+        self.free.shrink_to_fit();
     }
 
     /// A copy of a record.

@@ -14,6 +14,7 @@
 //! Rows are gathered up to [`CHUNK_BYTES_MAX`], sorted, and make one chunk.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::chunks::{self, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, RowHead};
@@ -24,7 +25,7 @@ use crate::engine::{CapturedJob, Engine, Image, Moment, Place, SavedJob};
 use crate::types::{GroupId, JobId};
 
 /// Rows of one chunk take about so much at most, in bytes.
-const CHUNK_BYTES_MAX: usize = 64 << 20;
+const CHUNK_BYTES_MAX: usize = 32 << 20;
 
 /// What a checkpoint begins with.
 #[derive(Clone, Debug)]
@@ -51,15 +52,38 @@ pub struct CheckpointBegin {
     pub next_chunk: u32,
 }
 
-/// A near job, as it was when the checkpoint began.
+/// Some near jobs, as they were when the checkpoint began.
+#[derive(Clone, Debug, Default)]
+pub struct CheckpointJobs {
+    jobs: Vec<CheckpointJob>,
+    /// Their records, one behind the other.
+    records: Vec<u8>,
+}
+
 #[derive(Clone, Debug)]
-pub struct CheckpointJob {
-    /// All but its record.
-    pub job: CapturedJob,
+struct CheckpointJob {
+    job: CapturedJob,
     /// It waits so long that it may go far.
-    pub far: bool,
-    /// Its record, if that is in memory alone.
-    pub record: Option<Box<[u8]>>,
+    far: bool,
+    /// Where its record is among those of all, if it is in memory alone.
+    record: Option<Range<usize>>,
+}
+
+impl CheckpointJobs {
+    /// Adds a job, with its record if that is in memory alone. `far`: it waits so long that it may go far.
+    pub fn push(&mut self, job: CapturedJob, far: bool, record: Option<&[u8]>) {
+        let record = record.map(|record| {
+            let begin = self.records.len();
+            self.records.extend_from_slice(record);
+            begin..self.records.len()
+        });
+        self.jobs.push(CheckpointJob { job, far, record });
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
 }
 
 /// A job whose record was written to a new place.
@@ -95,11 +119,12 @@ pub struct CheckpointWriter<F: Folder> {
     folder: F,
     begin: CheckpointBegin,
     rows: Vec<Row>,
-    rows_bytes: usize,
+    /// The bytes of all rows that are gathered.
+    bytes: Vec<u8>,
     pages: PageWriter<F>,
     /// Entries whose jobs have their rows among those that are gathered.
     waiting: Vec<(SavedJob, Place)>,
-    /// Where rows went, by where they were.
+    /// Where the rows of near jobs went, and those that were written before, by where they were.
     moved: BTreeMap<Place, Place>,
     chunks: Vec<Arc<Chunk>>,
     kept: Vec<ManifestChunk>,
@@ -110,7 +135,8 @@ pub struct CheckpointWriter<F: Folder> {
 /// A row that is gathered.
 struct Row {
     head: RowHead,
-    bytes: Vec<u8>,
+    /// Where its bytes are among those of all.
+    bytes: Range<usize>,
     from: Place,
     /// It is a far job.
     is_far: bool,
@@ -125,7 +151,7 @@ impl<F: Folder> CheckpointWriter<F> {
         let mut writer = Self {
             folder,
             rows: Vec::new(),
-            rows_bytes: 0,
+            bytes: Vec::new(),
             pages,
             waiting: Vec::new(),
             moved: BTreeMap::new(),
@@ -147,23 +173,32 @@ impl<F: Folder> CheckpointWriter<F> {
         Ok(writer)
     }
 
-    /// Takes a job in.
-    pub fn add(&mut self, job: CheckpointJob) -> Result<(), StorageError> {
-        let CheckpointJob { job: CapturedJob { saved, place, delayed_until, hash }, far, record } = job;
+    /// Takes jobs in.
+    pub fn add(&mut self, batch: CheckpointJobs) -> Result<(), StorageError> {
+        let CheckpointJobs { jobs, records } = batch;
+        jobs.into_iter().try_for_each(|CheckpointJob { job, far, record }| {
+            self.add_one(job, far, record.and_then(|range| records.get(range)))
+        })
+    }
+
+    fn add_one(&mut self, job: CapturedJob, far: bool, record: Option<&[u8]>) -> Result<(), StorageError> {
+        let CapturedJob { saved, place, delayed_until, hash } = job;
         let moves = row(place).is_none_or(|(chunk, _)| self.is_rewritten(chunk));
         // Its row is copied as it is: it goes far another time.
         let far = far && (record.is_some() || !moves);
         if record.is_some() || far {
             let waits_for = delayed_until.unwrap_or_else(|| saved.due());
-            let mut bytes = Vec::with_capacity(64 + record.as_ref().map_or(0, |record| record.len()));
-            saved.encode(&mut bytes);
+            let begin = self.bytes.len();
+            saved.encode(&mut self.bytes);
             match record {
-                Some(record) => bytes.extend_from_slice(&record),
-                None => bytes.extend_from_slice(&self.record_at(place)?),
+                Some(record) => self.bytes.extend_from_slice(record),
+                None => {
+                    let record = self.record_at(place)?;
+                    self.bytes.extend_from_slice(&record);
+                }
             }
-            let hash = far.then_some(hash);
-            let head = head(&saved, waits_for);
-            self.rows_bytes += bytes.len();
+            let (head, hash) = (head(&saved, waits_for), far.then_some(hash));
+            let bytes = begin..self.bytes.len();
             self.rows.push(Row { head, bytes, from: place, is_far: far, hash });
         }
         match (far, moves) {
@@ -171,7 +206,7 @@ impl<F: Folder> CheckpointWriter<F> {
             (false, true) => self.waiting.push((saved, place)),
             (false, false) => self.enter(&saved, place)?,
         }
-        if self.rows_bytes >= CHUNK_BYTES_MAX { self.flush() } else { Ok(()) }
+        if self.bytes.len() >= CHUNK_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
     /// Ends it, when every near job was added. `base` is the log's entry at the checkpoint's index.
@@ -213,11 +248,11 @@ impl<F: Folder> CheckpointWriter<F> {
         chunk.for_each_index(|row, head| heads.extend(live.get(row).then_some((row, head))))?;
         let mut cache = chunks::BlockCache::new(1);
         for (row, head) in heads {
-            let bytes = chunk.read_row(row, &mut cache)?.to_vec();
-            let from = row_place(chunk.summary().number, row);
-            self.rows_bytes += bytes.len();
+            let begin = self.bytes.len();
+            self.bytes.extend_from_slice(&chunk.read_row(row, &mut cache)?);
+            let (bytes, from) = (begin..self.bytes.len(), row_place(chunk.summary().number, row));
             self.rows.push(Row { head, bytes, from, is_far: far.get(row), hash: None });
-            if self.rows_bytes >= CHUNK_BYTES_MAX {
+            if self.bytes.len() >= CHUNK_BYTES_MAX {
                 self.flush()?;
             }
         }
@@ -244,11 +279,11 @@ impl<F: Folder> CheckpointWriter<F> {
     /// Makes a chunk of the rows that are gathered.
     fn flush(&mut self) -> Result<(), StorageError> {
         let mut rows = std::mem::take(&mut self.rows);
-        self.rows_bytes = 0;
         if !rows.is_empty() {
             rows.sort_unstable_by_key(|row| row.head.order());
             self.write_chunk(&rows)?;
         }
+        self.bytes.clear();
         for (saved, from) in std::mem::take(&mut self.waiting) {
             let to = self.moved.get(&from).copied();
             self.enter(&saved, to.unwrap_or_else(|| unreachable!("its row was gathered before it")))?;
@@ -261,7 +296,7 @@ impl<F: Folder> CheckpointWriter<F> {
         self.next_chunk += 1;
         let mut writer = ChunkWriter::create(&self.folder, number)?;
         for row in rows {
-            writer.push(row.head, &row.bytes)?;
+            writer.push(row.head, self.bytes.get(row.bytes.clone()).unwrap_or_default())?;
         }
         let summary = writer.finish()?;
         let mut far = chunks::Bits::new(summary.rows);
@@ -270,7 +305,10 @@ impl<F: Folder> CheckpointWriter<F> {
             if row.is_far {
                 far.set(nth);
             }
-            self.moved.insert(row.from, to);
+            // Of a job that goes far with this checkpoint nobody asks.
+            if row.hash.is_none() {
+                self.moved.insert(row.from, to);
+            }
             self.written.push(Written { job: JobId(row.head.id), from: row.from, to, far: row.hash });
         }
         self.chunks.push(Arc::new(Chunk::open(&self.folder, &summary)?));

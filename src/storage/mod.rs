@@ -28,7 +28,7 @@ pub mod recover;
 pub mod value;
 
 pub use bodies::StoredRecord;
-pub use checkpoint::{Checkpoint, CheckpointBegin, CheckpointJob, CheckpointWriter, Restored, Written};
+pub use checkpoint::{Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, Restored, Written};
 pub use disk::{DiskStorage, OpenOptions};
 pub use error::{Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};

@@ -26,7 +26,7 @@ use crate::types::JobId;
 const CACHE_BLOCKS: usize = 128;
 
 /// With more chunks than this, small ones are made one.
-const CHUNKS_MAX: usize = 64;
+const CHUNKS_MAX: usize = 128;
 
 /// One checkpoint writes so many bytes again at most, of rows that were written before.
 const REWRITE_BYTES_MAX: u64 = 128 << 20;
@@ -167,6 +167,11 @@ impl Records {
             }
         }
         Ok(())
+    }
+
+    /// Gives memory back after many records have gone.
+    pub fn shrink(&mut self) {
+        self.bodies.shrink();
     }
 
     /// Lets go of the chunks that are not among these. Nobody may need a row of theirs any more.

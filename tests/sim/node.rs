@@ -76,6 +76,7 @@ impl Node {
             in_flight_max: 1024,
             output_bytes_max: usize::MAX,
             uncommitted_bytes_max: 512 << 10,
+            memory_max_bytes: 0,
             checkpoint_log_bytes: 64 << 20,
         }
     }

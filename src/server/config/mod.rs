@@ -46,6 +46,8 @@ pub struct Config {
     pub frame_deadline_ms: u64,
     /// Most bytes that are accepted and not yet durable; beyond it pushes get `BUSY`.
     pub uncommitted_bytes_max: usize,
+    /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 is no limit.
+    pub memory_max_bytes: u64,
     /// A checkpoint is taken, and the log cut, when that has grown by so many bytes.
     pub checkpoint_log_bytes: u64,
     /// Below so many free bytes on the disk pushes get `DISK_FULL`; 0 never looks.
@@ -108,6 +110,9 @@ pub struct Settings {
     /// Most bytes that are accepted and not yet durable
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_UNCOMMITTED_BYTES_MAX", value_name = "BYTES"))]
     pub uncommitted_bytes_max: Option<Within<{ 16 << 20 }, { 4 << 30 }>>,
+    /// Bytes of memory that the process may take; beyond it pushes are refused; 0 is no limit
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_MEMORY_MAX_BYTES", value_name = "BYTES"))]
+    pub memory_max_bytes: Option<Within<0, { 1 << 50 }>>,
     /// A checkpoint is taken, and the log cut, when that has grown by so many bytes
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CHECKPOINT_LOG_BYTES", value_name = "BYTES"))]
     pub checkpoint_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
@@ -173,6 +178,7 @@ impl Default for Config {
             output_bytes_max: 8 << 20,
             frame_deadline_ms: 10_000,
             uncommitted_bytes_max: 64 << 20,
+            memory_max_bytes: 0,
             checkpoint_log_bytes: 64 << 20,
             disk_free_min_bytes: 256 << 20,
             worker_threads: 2,
@@ -209,6 +215,7 @@ impl Config {
         set(&mut self.output_bytes_max, settings.output_bytes_max.map(Within::as_usize));
         set(&mut self.frame_deadline_ms, settings.frame_deadline_ms.map(Within::as_u64));
         set(&mut self.uncommitted_bytes_max, settings.uncommitted_bytes_max.map(Within::as_usize));
+        set(&mut self.memory_max_bytes, settings.memory_max_bytes.map(Within::as_u64));
         set(&mut self.checkpoint_log_bytes, settings.checkpoint_log_bytes.map(Within::as_u64));
         set(&mut self.disk_free_min_bytes, settings.disk_free_min_bytes.map(Within::as_u64));
         set(&mut self.worker_threads, settings.worker_threads.map(Within::as_usize));
