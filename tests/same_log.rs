@@ -51,7 +51,7 @@ impl Checkpoint {
     /// The state that it restores is the one that was captured. Then its jobs go far.
     fn end(mut self, engine: &mut Engine, store: &mut KeptBodies) -> usize {
         let image = Image::decode(&self.image).expect("it was just encoded");
-        let mut restoring = image.restore(0, 0);
+        let mut restoring = image.restore(0);
         for job in &self.captured {
             let mut bytes = Vec::new();
             job.saved.encode(&mut bytes);

@@ -11,6 +11,7 @@ use super::Engine;
 use super::clock::Moment;
 use super::hash;
 use super::jobs::{Job, Slot};
+use super::paged::Paged;
 use super::saved::SavedJob;
 use super::store::Place;
 use crate::types::JobState;
@@ -85,7 +86,12 @@ impl Capture {
     }
 
     /// Visits up to `budget` jobs. Whether these were the last.
-    pub(super) fn step(&mut self, slots: &[Option<Job>], budget: usize, mut visit: impl FnMut(&Job)) -> bool {
+    pub(super) fn step(
+        &mut self,
+        slots: &Paged<Option<Job>>,
+        budget: usize,
+        mut visit: impl FnMut(&Job),
+    ) -> bool {
         let mut left = budget;
         while left > 0
             && let Some(job) = self.saved.pop_front()
@@ -93,8 +99,9 @@ impl Capture {
             visit(&job);
             left -= 1;
         }
-        let ahead = slots.get(self.next..self.end).unwrap_or_default();
-        for job in ahead.iter().take(left * SLOTS_PER_JOB) {
+        // Up to the end of the page: the next step goes on with the next one.
+        let page = slots.page_from(self.next).iter().take(self.end - self.next);
+        for job in page.take(left * SLOTS_PER_JOB) {
             if left == 0 {
                 break;
             }

@@ -6,6 +6,7 @@
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
 use super::jobs::Identity;
+use super::paged::Paged;
 use super::store::Place;
 use crate::types::JobId;
 
@@ -26,8 +27,8 @@ struct Far {
 /// All far jobs.
 #[derive(Debug)]
 pub(super) struct FarJobs {
-    plain: Vec<Far>,
-    keyed: Vec<(Far, [u64; 2])>,
+    plain: Paged<Far>,
+    keyed: Paged<(Far, [u64; 2])>,
     free_plain: u64,
     free_keyed: u64,
     len: usize,
@@ -35,7 +36,7 @@ pub(super) struct FarJobs {
 
 impl Default for FarJobs {
     fn default() -> Self {
-        Self { plain: Vec::new(), keyed: Vec::new(), free_plain: END, free_keyed: END, len: 0 }
+        Self { plain: Paged::default(), keyed: Paged::default(), free_plain: END, free_keyed: END, len: 0 }
     }
 }
 
@@ -47,7 +48,7 @@ impl FarJobs {
 
     /// Bytes of memory that they take.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.plain.len() * size_of::<Far>() + self.keyed.len() * size_of::<(Far, [u64; 2])>()
+        self.plain.memory_bytes() + self.keyed.memory_bytes()
     }
 
     pub(super) fn id(&self, slot: FarSlot) -> JobId {
@@ -125,7 +126,7 @@ fn take(free: &mut u64, next_of: impl Fn(usize) -> u64) -> Option<usize> {
     Some(number)
 }
 
-fn put<T>(list: &mut Vec<T>, free: Option<usize>, far: T) -> FarSlot {
+fn put<T>(list: &mut Paged<T>, free: Option<usize>, far: T) -> FarSlot {
     let number = free.unwrap_or(list.len());
     if number == list.len() {
         list.push(far);

@@ -25,6 +25,8 @@ pub struct Image {
     last_fence: u64,
     last_session: u64,
     jobs: u64,
+    /// How many of them have a key.
+    keyed: u64,
     topics: Vec<SavedTopic>,
     sessions: Vec<SavedSession>,
     finished: SavedFinished,
@@ -76,6 +78,7 @@ impl Engine {
             last_fence: self.last_fence,
             last_session: self.sessions.last(),
             jobs: self.jobs(),
+            keyed: self.jobs.keyed() as u64,
             topics: self.topics.save(),
             sessions: self.sessions.save(),
             finished: self.finished.save(),
@@ -118,7 +121,10 @@ impl Image {
     }
 
     /// Begins to restore the state. All its jobs have to follow.
-    pub fn restore(self, jobs: usize, keyed: usize) -> Restoring {
+    ///
+    /// Room is made for as many jobs as there are said to be, but for no more than `jobs_max`.
+    pub fn restore(self, jobs_max: usize) -> Restoring {
+        let room = |jobs: u64| usize::try_from(jobs).map_or(jobs_max, |jobs| jobs.min(jobs_max));
         let mut engine = Engine::new(self.group);
         engine.clock = Clock { stamp: self.stamp, offset_ms: self.clock_offset_ms };
         engine.key_secret = self.key_secret;
@@ -126,7 +132,7 @@ impl Image {
         engine.topics.restore(&self.topics);
         engine.sessions.restore(self.last_session, &self.sessions);
         engine.finished.restore(&self.finished);
-        engine.jobs.reserve(jobs, keyed);
+        engine.jobs.reserve(room(self.jobs), room(self.keyed));
         Restoring { engine, image: self }
     }
 }

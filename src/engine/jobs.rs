@@ -13,6 +13,7 @@ use super::capture::Capture;
 use super::clock::Moment;
 use super::far::{FarJobs, FarSlot};
 use super::index::Index;
+use super::paged::Paged;
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
@@ -110,7 +111,7 @@ pub(super) enum Found {
 /// The slab, the far jobs, and the indexes over both.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    slots: Vec<Option<Job>>,
+    slots: Paged<Option<Job>>,
     /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end.
     free: BinaryHeap<Reverse<Slot>>,
     far: FarJobs,
@@ -125,6 +126,11 @@ impl Jobs {
     /// How many jobs live.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
+    }
+
+    /// How many of them have a key.
+    pub(super) fn keyed(&self) -> usize {
+        self.identities.len()
     }
 
     /// The job with this id.
@@ -228,10 +234,10 @@ impl Jobs {
 
     /// Gives back the memory of slots at the end that nobody uses. Returns how many slots there are.
     pub(super) fn shrink(&mut self) -> usize {
-        let used = self.slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        if self.capture.is_none() && used < self.slots.len() / 2 {
+        let unused = self.slots.iter().rev().take_while(|job| job.is_none()).count();
+        let used = self.slots.len() - unused;
+        if self.capture.is_none() && unused > 0 {
             self.slots.truncate(used);
-            self.slots.shrink_to(2 * used);
             self.free.retain(|Reverse(slot)| (*slot as usize) < used);
             self.free.shrink_to_fit();
         }
@@ -240,13 +246,13 @@ impl Jobs {
 
     /// Bytes of memory that the jobs and the indexes take.
     pub(super) fn memory_bytes(&self) -> usize {
-        let near = self.slots.len() * size_of::<Option<Job>>() + self.free.len() * size_of::<Slot>();
+        let near = self.slots.memory_bytes() + self.free.len() * size_of::<Slot>();
         near + self.far.memory_bytes() + self.ids.memory_bytes() + self.identities.memory_bytes()
     }
 
     /// Every near job, in no order that means anything: for recomputing sums.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
-        (0..).zip(&self.slots).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
+        (0..).zip(self.slots.iter()).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
     }
 
     fn place(&mut self, job: Job) -> Slot {
@@ -338,14 +344,14 @@ fn found(handle: u32) -> Found {
     if handle & FAR_BIT == 0 { Found::Near(handle) } else { Found::Far(FarSlot(handle & !FAR_BIT)) }
 }
 
-fn id_of(slots: &[Option<Job>], far: &FarJobs, handle: u32) -> JobId {
+fn id_of(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> JobId {
     match found(handle) {
         Found::Near(slot) => live(slots[slot as usize].as_ref()).id,
         Found::Far(slot) => far.id(slot),
     }
 }
 
-fn identity_of(slots: &[Option<Job>], far: &FarJobs, handle: u32) -> Option<Identity> {
+fn identity_of(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> Option<Identity> {
     match found(handle) {
         Found::Near(slot) => live(slots[slot as usize].as_ref()).identity(),
         Found::Far(slot) => far.identity(slot),

@@ -53,6 +53,7 @@ mod hash;
 mod image;
 mod index;
 mod jobs;
+mod paged;
 mod push;
 mod read;
 mod reserve;

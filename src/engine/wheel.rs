@@ -22,6 +22,8 @@
 
 use std::collections::BTreeSet;
 
+use super::paged::Paged;
+
 const LEVELS: usize = 4;
 const DIGIT_BITS: usize = 10;
 const SLOTS: usize = 1 << DIGIT_BITS;
@@ -34,7 +36,7 @@ pub(super) type Timer = (u64, u64, u32);
 
 /// The timers of both wheels, by slot: a slot has at most one.
 #[derive(Debug, Default)]
-pub(super) struct Nodes(Vec<Node>);
+pub(super) struct Nodes(Paged<Node>);
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -317,12 +319,11 @@ impl Nodes {
         );
         if slots < self.0.len() {
             self.0.truncate(slots);
-            self.0.shrink_to(2 * slots);
         }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.0.len() * size_of::<Node>()
+        self.0.memory_bytes()
     }
 
     /// When the timer of `slot` fires.
@@ -331,9 +332,9 @@ impl Nodes {
     }
 
     fn claim(&mut self, slot: u32) -> &mut Node {
-        let length = self.0.len().max(slot as usize + 1);
-        let empty = Node { at: 0, id: 0, next: NONE, previous: NONE, home: Home::Nowhere };
-        self.0.resize(length, empty);
+        while self.0.len() <= slot as usize {
+            self.0.push(Node { at: 0, id: 0, next: NONE, previous: NONE, home: Home::Nowhere });
+        }
         &mut self.0[slot as usize]
     }
 }

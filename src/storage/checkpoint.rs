@@ -355,8 +355,9 @@ pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> 
         StorageError::Damaged { path, damage }
     };
     let image = Image::decode(&manifest.image).map_err(bad)?;
-    let jobs = usize::try_from(manifest.jobs).unwrap_or(usize::MAX);
-    let mut restoring = image.restore(jobs, jobs);
+    let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
+    let near = manifest.pages.as_ref().map_or(0, |pages| pages.entries);
+    let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
     let mut records = Records::default();
     for ManifestChunk { summary, live, far } in manifest.chunks {
         let chunk = Chunk::open(folder, &summary)?;

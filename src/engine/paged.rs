@@ -1,0 +1,102 @@
+//! A list in pages that never move: growing it copies nothing, and costs no more memory than what is in it.
+
+#![expect(clippy::indexing_slicing, reason = "a place that is held elsewhere is there")]
+
+use std::ops::{Index, IndexMut};
+
+/// Elements of one page.
+const PAGE: usize = 1 << 14;
+
+/// A list. All pages but the last are full.
+#[derive(Debug)]
+pub(super) struct Paged<T> {
+    pages: Vec<Vec<T>>,
+}
+
+impl<T> Default for Paged<T> {
+    fn default() -> Self {
+        Self { pages: Vec::new() }
+    }
+}
+
+impl<T> Paged<T> {
+    pub(super) fn len(&self) -> usize {
+        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE + last.len())
+    }
+
+    pub(super) fn push(&mut self, element: T) {
+        match self.pages.last_mut().filter(|page| page.len() < PAGE) {
+            Some(page) => page.push(element),
+            None => {
+                // The first page may stay small.
+                let mut page = Vec::with_capacity(if self.pages.is_empty() { 0 } else { PAGE });
+                page.push(element);
+                self.pages.push(page);
+            }
+        }
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<&T> {
+        self.pages.get(place / PAGE)?.get(place % PAGE)
+    }
+
+    /// Removes what stands from `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.pages.truncate(len.div_ceil(PAGE));
+        if let Some(last) = self.pages.last_mut().filter(|_| !len.is_multiple_of(PAGE)) {
+            last.truncate(len % PAGE);
+        }
+    }
+
+    /// All of it, in order.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.pages.iter().flatten()
+    }
+
+    /// What stands from `place` on up to the end of its page, at least one element if there is one.
+    pub(super) fn page_from(&self, place: usize) -> &[T] {
+        self.pages.get(place / PAGE).and_then(|page| page.get(place % PAGE..)).unwrap_or_default()
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.len() * size_of::<T>()
+    }
+}
+
+impl<T> Index<usize> for Paged<T> {
+    type Output = T;
+
+    fn index(&self, place: usize) -> &T {
+        &self.pages[place / PAGE][place % PAGE]
+    }
+}
+
+impl<T> IndexMut<usize> for Paged<T> {
+    fn index_mut(&mut self, place: usize) -> &mut T {
+        &mut self.pages[place / PAGE][place % PAGE]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_list() {
+        let mut list = Paged::default();
+        for number in 0..3 * PAGE {
+            assert_eq!(list.len(), number);
+            list.push(number);
+        }
+        assert!(list.iter().copied().eq(0..3 * PAGE));
+        list[PAGE] = 7;
+        assert_eq!((list[PAGE], list[2 * PAGE], list.get(3 * PAGE)), (7, 2 * PAGE, None));
+        assert_eq!(list.page_from(3 * PAGE - 2), [3 * PAGE - 2, 3 * PAGE - 1]);
+        for len in [3 * PAGE, 2 * PAGE + 1, 2 * PAGE, PAGE - 1, 0] {
+            list.truncate(len);
+            assert_eq!((list.len(), list.iter().count()), (len, len));
+        }
+        assert!(list.page_from(0).is_empty());
+    }
+}
