@@ -1,6 +1,7 @@
 //! The one integration-test binary: linking once keeps the build short.
 
 mod checkpoint_formats;
+mod checkpoints;
 mod cli_commands;
 mod cli_recover;
 mod cli_usage;
