@@ -79,7 +79,7 @@ fn chunks(data: &Path) -> Vec<PathBuf> {
     let paths = names.map(|entry| entry.expect("an entry").path());
     let is_chunk = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("chunk-") && !name.ends_with(".new")
+        name.strip_prefix("chunk-").is_some_and(|number| number.len() == 8)
     };
     let mut chunks: Vec<PathBuf> = paths.filter(is_chunk).collect();
     chunks.sort_unstable();
@@ -130,8 +130,11 @@ fn far_jobs_answer_like_all_others_across_kills() {
         assert!(!jobs.is_empty(), "{} came", delivered.len());
         for job in &jobs {
             let key = job.key.clone().expect("a key");
-            let number: u32 =
-                std::str::from_utf8(&key.as_bytes()[6..]).expect("text").parse().expect("a number");
+            let number: u32 = std::str::from_utf8(key.as_bytes())
+                .expect("text")
+                .replace("order ", "")
+                .parse()
+                .expect("a number");
             assert_eq!((number % 3, job.body.to_vec()), (1, body(number)));
             assert!(delivered.insert(number), "{number} came twice");
         }
@@ -164,7 +167,8 @@ fn a_start_names_the_chunk_that_is_missing_or_short_and_what_was_in_it() {
     };
     fs::remove_file(&chunk).expect("removed");
     refused("is missing");
-    fs::write(&chunk, &bytes[..bytes.len() / 2]).expect("written");
+    let (half, _) = bytes.split_at(bytes.len() / 2);
+    fs::write(&chunk, half).expect("written");
     refused("is cut short");
     fs::write(&chunk, &bytes).expect("written");
     assert_eq!(Process::start(data.path(), &[]).terminate().code(), Some(0));
@@ -177,10 +181,11 @@ fn a_row_that_is_damaged_ends_the_process_when_it_is_read() {
     fill(&server, data.path());
     assert_eq!(server.terminate().code(), Some(0));
     for chunk in chunks(data.path()) {
+        // Not in the first block: the first far job is looked at when the server starts.
         let file = fs::File::options().read(true).write(true).open(&chunk).expect("opened");
         let mut byte = [0];
-        file.read_exact_at(&mut byte, 200).expect("read");
-        file.write_all_at(&[byte[0] ^ 1], 200).expect("written");
+        file.read_exact_at(&mut byte, 40_000).expect("read");
+        file.write_all_at(&[byte[0] ^ 1], 40_000).expect("written");
     }
     let server = Process::start(data.path(), &[]);
     let mut client = Raw::connect(server.address);

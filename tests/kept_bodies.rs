@@ -1,5 +1,7 @@
 //! A job store for tests: it knows exactly what is kept, fails on what is forgotten twice, and can take jobs far.
 
+#![expect(clippy::indexing_slicing, reason = "what is far is there")]
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 

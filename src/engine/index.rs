@@ -72,9 +72,8 @@ impl Index {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "it is masked")]
 fn shard(hash: u64) -> usize {
-    (hash >> SHARD_SHIFT) as usize % SHARDS
+    usize::try_from(hash >> SHARD_SHIFT).map_or(0, |spread| spread % SHARDS)
 }
 
 #[cfg(test)]

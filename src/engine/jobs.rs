@@ -13,7 +13,7 @@ use super::capture::Capture;
 use super::clock::Moment;
 use super::far::{FarJobs, FarSlot};
 use super::index::Index;
-use super::paged::Paged;
+use super::paged::{PAGE, Paged};
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
@@ -112,8 +112,11 @@ pub(super) enum Found {
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     slots: Paged<Option<Job>>,
-    /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end.
+    /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end:
+    /// they are forgotten before it grows again.
     free: BinaryHeap<Reverse<Slot>>,
+    /// How many jobs each page of slots has.
+    used: Vec<u32>,
     far: FarJobs,
     /// [`handle`]s, by id.
     ids: Index,
@@ -232,14 +235,11 @@ impl Jobs {
         done
     }
 
-    /// Gives back the memory of slots at the end that nobody uses. Returns how many slots there are.
+    /// Gives back the memory of pages at the end that hold no job. Returns how many slots there are.
     pub(super) fn shrink(&mut self) -> usize {
-        let unused = self.slots.iter().rev().take_while(|job| job.is_none()).count();
-        let used = self.slots.len() - unused;
-        if self.capture.is_none() && unused > 0 {
-            self.slots.truncate(used);
-            self.free.retain(|Reverse(slot)| (*slot as usize) < used);
-            self.free.shrink_to_fit();
+        while self.capture.is_none() && self.used.last() == Some(&0) {
+            self.used.pop();
+            self.slots.truncate(self.used.len() * PAGE);
         }
         self.slots.len()
     }
@@ -268,12 +268,18 @@ impl Jobs {
         });
         self.note_change(slot);
         self.slots[slot as usize] = Some(job);
+        let page = slot as usize / PAGE;
+        if page == self.used.len() {
+            self.used.push(0);
+        }
+        self.used[page] += 1;
         slot
     }
 
     fn take(&mut self, slot: Slot) -> Job {
         self.note_change(slot);
         self.free.push(Reverse(slot));
+        self.used[slot as usize / PAGE] -= 1;
         self.slots[slot as usize].take().unwrap_or_else(|| unreachable!("a slot that is held is live"))
     }
 

@@ -5,7 +5,7 @@
 use std::ops::{Index, IndexMut};
 
 /// Elements of one page.
-const PAGE: usize = 1 << 14;
+pub(super) const PAGE: usize = 1 << 14;
 
 /// A list. All pages but the last are full.
 #[derive(Debug)]
@@ -25,15 +25,13 @@ impl<T> Paged<T> {
     }
 
     pub(super) fn push(&mut self, element: T) {
-        match self.pages.last_mut().filter(|page| page.len() < PAGE) {
-            Some(page) => page.push(element),
-            None => {
-                // The first page may stay small.
-                let mut page = Vec::with_capacity(if self.pages.is_empty() { 0 } else { PAGE });
-                page.push(element);
-                self.pages.push(page);
-            }
+        if let Some(page) = self.pages.last_mut().filter(|page| page.len() < PAGE) {
+            return page.push(element);
         }
+        // The first page may stay small.
+        let mut page = Vec::with_capacity(if self.pages.is_empty() { 0 } else { PAGE });
+        page.push(element);
+        self.pages.push(page);
     }
 
     pub(super) fn get(&self, place: usize) -> Option<&T> {
@@ -49,7 +47,7 @@ impl<T> Paged<T> {
     }
 
     /// All of it, in order.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.pages.iter().flatten()
     }
 

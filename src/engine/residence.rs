@@ -21,6 +21,9 @@ pub const HORIZON_MS: u64 = 3_600_000;
 /// its time.
 const HORIZON_LEAST_MS: u64 = HORIZON_MS / 2;
 
+/// When a timer fires, as a stamp, and the id of its job.
+type FiringOrder = (i128, u64);
+
 /// What became of a job whose record was written at a new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rehomed {
@@ -202,7 +205,7 @@ impl Engine {
         job.state == JobState::Delayed && job.timer().is_some_and(waits_long) && hash::of_job(job) == hash
     }
 
-    fn firing_order(&self, slot: Slot) -> (i128, u64) {
+    fn firing_order(&self, slot: Slot) -> FiringOrder {
         let job = &self.jobs[slot];
         let timer = job.timer().unwrap_or_else(|| unreachable!("what fires has a timer"));
         (self.clock.as_stamp(timer), job.id.0)
@@ -210,8 +213,8 @@ impl Engine {
 }
 
 /// The far job that comes first of those whose timers fire by the time of `clock`, and where it stands in that order.
-fn first_far<S: JobStore>(store: &mut S, clock: Clock) -> Result<Option<((i128, u64), FarTimer)>, S::Error> {
-    let mut first: Option<((i128, u64), FarTimer)> = None;
+fn first_far<S: JobStore>(store: &mut S, clock: Clock) -> Result<Option<(FiringOrder, FarTimer)>, S::Error> {
+    let mut first: Option<(FiringOrder, FarTimer)> = None;
     for line in Line::ALL {
         let Some(timer) = store.first_far(line)? else { continue };
         let order = (clock.as_stamp(Moment { line, at: timer.at }), timer.job.0);

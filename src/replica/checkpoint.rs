@@ -7,8 +7,8 @@
 //!
 //! None of this is in the log, and none of it is state: each node does it when it sees fit.
 
-use super::Replica;
 use super::io::{CheckpointOrder, Output};
+use super::{Replica, Stop};
 use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
 
 /// Jobs that are captured, or taken out of memory, at once.
@@ -17,6 +17,8 @@ const JOBS_PER_STEP: usize = 512;
 const BATCHES_MAX: usize = 2;
 /// With little memory left a checkpoint is due when the log has grown by so many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
+/// When there was no space for a checkpoint, the next one begins so much later.
+const NO_SPACE_PAUSE_US: u64 = 10_000_000;
 /// A checkpoint lags when the log has grown by so many quarters of what makes the next one due.
 const LAGGING_QUARTERS: u64 = 4;
 /// Then there is this pause between two entries, twice as long with every half that is added, in microseconds.
@@ -48,6 +50,8 @@ pub(super) struct Checkpoints {
     pub(super) next_chunk: u32,
     /// Bytes of entries since the last one.
     pub(super) log_bytes: u64,
+    /// The last one did not fit on the disk: the next one has time until then.
+    pub(super) not_before_us: u64,
     pub(super) stage: Stage,
 }
 
@@ -100,6 +104,14 @@ impl Replica {
         Ok(())
     }
 
+    /// There was no space for a checkpoint. All is as it was before, and it is tried again some time.
+    pub(super) fn checkpoint_abandoned(&mut self) {
+        self.records.end_capture();
+        self.checkpoints.stage = Stage::Idle;
+        self.checkpoints.log_bytes = self.checkpoints.log_bytes.max(self.checkpoint_due_bytes());
+        self.checkpoints.not_before_us = self.now_us + NO_SPACE_PAUSE_US;
+    }
+
     /// A checkpoint is durable.
     pub(super) fn checkpoint_done(&mut self, checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
         self.checkpoints.next_chunk = checkpoint.next_chunk;
@@ -112,6 +124,9 @@ impl Replica {
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
+        if self.stop != Stop::No || self.now_us < self.checkpoints.not_before_us {
+            return;
+        }
         // What is written leaves memory.
         let short = self.memory.is_short(self.memory_bytes());
         let enough = if short { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };

@@ -87,6 +87,8 @@ pub enum Input {
     },
     /// A batch of [`CheckpointOrder::Jobs`] was taken in.
     CheckpointTook,
+    /// There is no space for the checkpoint that was asked for last. Its files are gone.
+    CheckpointAbandoned,
     /// The checkpoint that was asked for last is durable.
     CheckpointDone(Box<Checkpoint>),
     /// The process takes so much memory. Worth telling often while there is a limit and much is pushed.

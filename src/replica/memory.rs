@@ -3,15 +3,15 @@
 //! What the process really takes is measured by the driver, now and then. What has been added since is estimated, so
 //! that a burst of pushes does not run past the limit between two measurements.
 
-/// The limit, and what is known of where the node stands.
+/// The limit, and what is known of where the node stands; in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
-    /// At most so many bytes; 0 for no limit.
-    max_bytes: u64,
+    /// At most so much; 0 for no limit.
+    max: u64,
     /// What the process took when it was measured last.
-    resident_bytes: u64,
+    resident: u64,
     /// What the state was estimated to take then.
-    estimated_bytes: u64,
+    estimated: u64,
 }
 
 /// What one checkpoint takes while it is written, and requests that are under way: kept free for them, in bytes.
@@ -20,18 +20,18 @@ const RESERVE_BYTES: u64 = 96 << 20;
 impl Memory {
     /// No more than this; 0 for no limit.
     pub(super) fn new(max_bytes: u64) -> Self {
-        Self { max_bytes, ..Self::default() }
+        Self { max: max_bytes, ..Self::default() }
     }
 
     /// The process takes so much, and the state is estimated to take so much of it.
     pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64) {
-        (self.resident_bytes, self.estimated_bytes) = (resident_bytes, estimated_bytes);
+        (self.resident, self.estimated) = (resident_bytes, estimated_bytes);
     }
 
     /// Whether nothing more may be added to a state that is estimated to take so much now.
     pub(super) fn is_short(&self, estimated_bytes: u64) -> bool {
-        let added = estimated_bytes.saturating_sub(self.estimated_bytes);
-        self.max_bytes > 0 && self.resident_bytes + added + RESERVE_BYTES > self.max_bytes
+        let added = estimated_bytes.saturating_sub(self.estimated);
+        self.max > 0 && self.resident + added + RESERVE_BYTES > self.max
     }
 }
 

@@ -72,10 +72,7 @@ pub struct Replica {
     checkpoints: Checkpoints,
     /// The log is not needed up to here: to be said once.
     cut_through: Option<u64>,
-    /// What cannot be read. Nothing is done after that.
-    failed: Option<StorageError>,
-    /// That was said.
-    ended: bool,
+    failure: Failure,
     clock: LeaderClock,
     connections: Connections,
     waiters: Waiters,
@@ -115,6 +112,14 @@ enum Stop {
     Done,
 }
 
+/// Whether what is on the disk could be read. Nothing is done after it could not.
+enum Failure {
+    No,
+    Happened(StorageError),
+    /// Said with [`Output::Failed`].
+    Told,
+}
+
 impl Replica {
     /// Begins with what the disk remembers: what was found of the log, and the newest checkpoint.
     /// [`Recovery::replay`] follows, then [`Recovery::start`].
@@ -144,6 +149,7 @@ impl Replica {
                 self.memory.measured(resident_bytes, estimated_bytes);
             }
             Input::CheckpointTook => self.checkpoints.taken(),
+            Input::CheckpointAbandoned => self.checkpoint_abandoned(),
             Input::CheckpointDone(checkpoint) => {
                 let done = self.checkpoint_done(checkpoint);
                 self.note_failure(done);
@@ -155,17 +161,16 @@ impl Replica {
     /// Does everything that can be done now, and hands over what the driver has to do.
     pub fn poll(&mut self, now: Now, outputs: &mut Vec<Output>) {
         self.look_at_clocks(now);
-        if self.failed.is_none() {
+        if matches!(self.failure, Failure::No) {
             let done = self.work(outputs);
             self.note_failure(done);
         }
-        if let Some(error) = self.failed.take_if(|_| !self.ended) {
+        if !matches!(self.failure, Failure::No) {
             // What was to be answered may rest on what could not be read.
-            self.ended = true;
             outputs.clear();
-            outputs.push(Output::Failed(error));
-        }
-        if self.ended {
+            if let Failure::Happened(error) = std::mem::replace(&mut self.failure, Failure::Told) {
+                outputs.push(Output::Failed(error));
+            }
             return;
         }
         self.connections.flush(outputs);
@@ -203,8 +208,8 @@ impl Replica {
 
     /// Remembers the first failure: nothing is done after it.
     fn note_failure(&mut self, outcome: Result<(), StorageError>) {
-        if let Err(error) = outcome {
-            self.failed.get_or_insert(error);
+        if let (Err(error), Failure::No) = (outcome, &self.failure) {
+            self.failure = Failure::Happened(error);
         }
     }
 

@@ -9,7 +9,7 @@ use super::io::{Now, ReplicaConfig};
 use super::memory::Memory;
 use super::proposals::Proposals;
 use super::waiters::Waiters;
-use super::{GROUP, Replica, Stop};
+use super::{Failure, GROUP, Replica, Stop};
 use crate::engine::{Command, Engine, Entry, EntryError};
 use crate::raft::{Group, Membership, Start};
 use crate::storage::{EntryKind, LogEntry, Records, Recovered, Restored, StorageError};
@@ -137,8 +137,7 @@ impl Recovery {
             records,
             checkpoints,
             cut_through: None,
-            failed: None,
-            ended: false,
+            failure: Failure::No,
             clock,
             connections,
             waiters: Waiters::default(),

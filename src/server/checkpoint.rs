@@ -4,15 +4,17 @@
 //! them.
 
 use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
 
-use tracing::info;
+use tracing::{info, warn};
 
 use super::clock::Clock;
 use super::core::ToCore;
 use super::disk::ToDisk;
 use crate::replica::{CheckpointOrder, Input};
+use crate::storage::chunks::{self, Manifest};
 use crate::storage::folder::Folder;
-use crate::storage::{CheckpointWriter, LogBase, StorageError};
+use crate::storage::{CheckpointWriter, DirectoryLock, LogBase, StorageError};
 
 /// What the checkpoint thread is told.
 #[derive(Debug)]
@@ -34,13 +36,15 @@ pub(super) struct CheckpointThread<F: Folder> {
     own: Sender<ToCheckpoint>,
     clock: Clock,
     under_way: Option<UnderWay<F>>,
+    /// Nobody else opens the directory before this thread has ended.
+    _lock: DirectoryLock,
 }
 
 struct UnderWay<F: Folder> {
     writer: CheckpointWriter<F>,
     base: Option<LogBase>,
     complete: bool,
-    begun: std::time::Duration,
+    since: Duration,
 }
 
 impl<F: Folder> CheckpointThread<F> {
@@ -51,8 +55,9 @@ impl<F: Folder> CheckpointThread<F> {
         disk: Sender<ToDisk>,
         own: Sender<ToCheckpoint>,
         clock: Clock,
+        lock: DirectoryLock,
     ) -> Self {
-        Self { folder, core, disk, own, clock, under_way: None }
+        Self { folder, core, disk, own, clock, under_way: None, _lock: lock }
     }
 
     /// Writes what it is told, until there is nobody left who tells it anything. A failure ends the node.
@@ -64,8 +69,8 @@ impl<F: Folder> CheckpointThread<F> {
                     // A disk thread that is gone has failed, and says so itself.
                     let _ = self.disk.send(base);
                     CheckpointWriter::begin(self.folder.clone(), *begin).map(|writer| {
-                        let begun = self.clock.elapsed();
-                        self.under_way = Some(UnderWay { writer, base: None, complete: false, begun });
+                        let since = self.clock.elapsed();
+                        self.under_way = Some(UnderWay { writer, base: None, complete: false, since });
                     })
                 }
                 ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => {
@@ -82,20 +87,33 @@ impl<F: Folder> CheckpointThread<F> {
                 }
                 ToCheckpoint::Finish => return,
             };
+            let outcome = match outcome {
+                Err(error @ StorageError::DiskFull { .. }) => self.abandon(&error),
+                outcome => outcome,
+            };
             if let Err(error) = outcome {
                 return self.tell(ToCore::Failed(error));
             }
         }
     }
 
+    /// A checkpoint does not fit on the disk: nothing is lost, the log just grows on. What was written of it goes.
+    fn abandon(&mut self, error: &StorageError) -> Result<(), StorageError> {
+        warn!(%error, "there is no space for a checkpoint: make some; it is tried again");
+        self.under_way = None;
+        chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref())?;
+        self.tell(ToCore::Input(Input::CheckpointAbandoned));
+        Ok(())
+    }
+
     fn finish_if_complete(&mut self) -> Result<(), StorageError> {
         let complete = |under_way: &mut UnderWay<F>| under_way.complete && under_way.base.is_some();
-        let Some(UnderWay { writer, base: Some(base), begun, .. }) = self.under_way.take_if(complete) else {
+        let Some(UnderWay { writer, base: Some(base), since, .. }) = self.under_way.take_if(complete) else {
             return Ok(());
         };
         let checkpoint = writer.finish(base)?;
         let took_ms =
-            u64::try_from(self.clock.elapsed().saturating_sub(begun).as_millis()).unwrap_or(u64::MAX);
+            u64::try_from(self.clock.elapsed().saturating_sub(since).as_millis()).unwrap_or(u64::MAX);
         let (index, chunks) = (checkpoint.index, checkpoint.listed.len());
         info!(index, rows = checkpoint.written.len(), chunks, took_ms, "checkpoint");
         self.tell(ToCore::Input(Input::CheckpointDone(Box::new(checkpoint))));

@@ -175,7 +175,7 @@ async fn launch(
     clock: Clock,
 ) -> Result<Running, ServerError> {
     let Recovered { storage, recovery } = recovered;
-    let chunks = storage.chunks().clone();
+    let (chunks, lock) = (storage.chunks().clone(), storage.lock());
     let listen_error = |source: io::Error| ServerError::Listen { address: config.listen.clone(), source };
     let address = reserved.address().map_err(listen_error)?;
     let (to_core, inputs) = mpsc::channel();
@@ -193,7 +193,7 @@ async fn launch(
         let _ = tell_ended.send(outcome);
     })?;
     let checkpoint =
-        CheckpointThread::new(chunks, to_core.clone(), to_disk.clone(), to_checkpoint.clone(), clock);
+        CheckpointThread::new(chunks, to_core.clone(), to_disk.clone(), to_checkpoint.clone(), clock, lock);
     let checkpoint_thread = spawn("adjourn-checkpoint", move || checkpoint.run(&checkpoint_orders))?;
     let core_thread = spawn("adjourn-core", move || {
         Core::new(recovery.start(clock.now()), to_disk, to_checkpoint, clock, tell_serving).run(&inputs);

@@ -26,13 +26,21 @@ const ALLOCATION_BYTES: usize = 16;
 /// Records in memory.
 #[derive(Debug, Default)]
 pub(super) struct MemoryBodies {
-    /// All pages but the last are full; an empty block is a free place.
-    pages: Vec<Vec<Box<[u8]>>>,
-    /// Places that are used again, the lowest first, so that pages at the end can go. Some may lie behind the end.
+    /// All pages but the last are full.
+    pages: Vec<Page>,
+    /// Places that are used again, the lowest first, so that pages at the end can go. Some may lie behind the end: they
+    /// are forgotten before it moves on.
     free: BinaryHeap<Reverse<u32>>,
     kept: usize,
     /// Bytes of all blocks.
     bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    /// An empty one is a free place.
+    blocks: Vec<Box<[u8]>>,
+    used: usize,
 }
 
 /// A copy of a record, for whoever sends it.
@@ -81,7 +89,9 @@ impl MemoryBodies {
         let free =
             self.free.pop().map(|Reverse(place)| place).filter(|place| (*place as usize) < self.places());
         let place = if let Some(place) = free {
-            *self.entry(place) = block;
+            let page = self.page(place);
+            page.used += 1;
+            *page.block(place) = block;
             place
         } else {
             // What else is free lies behind the end, too.
@@ -94,7 +104,9 @@ impl MemoryBodies {
 
     /// Drops a record.
     pub(super) fn forget(&mut self, place: u32) {
-        let block = std::mem::take(self.entry(place));
+        let page = self.page(place);
+        let block = std::mem::take(page.block(place));
+        page.used -= 1;
         assert!(!block.is_empty(), "the record at {place} is forgotten twice");
         self.bytes -= block.len();
         self.kept -= 1;
@@ -103,12 +115,9 @@ impl MemoryBodies {
 
     /// Gives back the pages at the end of which no place is used.
     pub(super) fn shrink(&mut self) {
-        while self.pages.last().is_some_and(|page| page.iter().all(|block| block.is_empty())) {
+        while self.pages.last().is_some_and(|page| page.used == 0) {
             self.pages.pop();
         }
-        let places = self.places();
-        self.free.retain(|Reverse(place)| (*place as usize) < places);
-        self.free.shrink_to_fit();
     }
 
     /// A copy of a record.
@@ -127,7 +136,7 @@ impl MemoryBodies {
     ///
     /// If nothing is kept there.
     pub(super) fn block(&self, place: u32) -> &[u8] {
-        let block = self.pages.get(page(place)).and_then(|page| page.get(within(place)));
+        let block = self.pages.get(page(place)).and_then(|page| page.blocks.get(within(place)));
         match block {
             Some(block) if !block.is_empty() => block,
             _ => panic!("no record at {place}"),
@@ -135,24 +144,29 @@ impl MemoryBodies {
     }
 
     fn places(&self) -> usize {
-        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE_PLACES + last.len())
+        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE_PLACES + last.blocks.len())
     }
 
     fn append(&mut self, block: Box<[u8]>) -> u32 {
         let place = u32::try_from(self.places()).expect("fewer than 2^32 jobs fit into memory");
-        if let Some(page) = self.pages.last_mut().filter(|page| page.len() < PAGE_PLACES) {
-            page.push(block);
-        } else {
-            let mut page = Vec::with_capacity(PAGE_PLACES);
-            page.push(block);
-            self.pages.push(page);
+        if self.pages.last().is_none_or(|page| page.blocks.len() == PAGE_PLACES) {
+            self.pages.push(Page { blocks: Vec::with_capacity(PAGE_PLACES), used: 0 });
+        }
+        if let Some(page) = self.pages.last_mut() {
+            page.blocks.push(block);
+            page.used += 1;
         }
         place
     }
 
-    fn entry(&mut self, place: u32) -> &mut Box<[u8]> {
-        let block = self.pages.get_mut(page(place)).and_then(|page| page.get_mut(within(place)));
-        block.unwrap_or_else(|| panic!("no record was ever at {place}"))
+    fn page(&mut self, place: u32) -> &mut Page {
+        self.pages.get_mut(page(place)).unwrap_or_else(|| panic!("no record was ever at {place}"))
+    }
+}
+
+impl Page {
+    fn block(&mut self, place: u32) -> &mut Box<[u8]> {
+        self.blocks.get_mut(within(place)).unwrap_or_else(|| panic!("no record was ever at {place}"))
     }
 }
 

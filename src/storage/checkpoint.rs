@@ -190,12 +190,11 @@ impl<F: Folder> CheckpointWriter<F> {
             let waits_for = delayed_until.unwrap_or_else(|| saved.due());
             let begin = self.bytes.len();
             saved.encode(&mut self.bytes);
-            match record {
-                Some(record) => self.bytes.extend_from_slice(record),
-                None => {
-                    let record = self.record_at(place)?;
-                    self.bytes.extend_from_slice(&record);
-                }
+            if let Some(record) = record {
+                self.bytes.extend_from_slice(record);
+            } else {
+                let record = self.record_at(place)?;
+                self.bytes.extend_from_slice(&record);
             }
             let (head, hash) = (head(&saved, waits_for), far.then_some(hash));
             let bytes = begin..self.bytes.len();

@@ -25,6 +25,7 @@
 //! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::checkpoint::{self, Restored};
 use super::directory::{Contents, Directory};
@@ -53,8 +54,12 @@ pub struct DiskStorage {
     chunks: DiskFolder,
     restored: Option<Restored>,
     // Dropped last: the directory stays locked until sled has closed its files.
-    directory: Directory,
+    directory: Arc<Directory>,
 }
+
+/// Keeps a data directory locked while it lives.
+#[derive(Clone, Debug)]
+pub struct DirectoryLock(#[expect(dead_code, reason = "held for its lock alone")] Arc<Directory>);
 
 impl DiskStorage {
     /// Opens the data directory and takes its newest checkpoint; founds it if it is empty or does not exist.
@@ -79,12 +84,18 @@ impl DiskStorage {
             }
         };
         let chunks = directory.chunks()?;
+        let directory = Arc::new(directory);
         Ok(Self { durable: Durable::new(contents, options.path.clone())?, chunks, restored, directory })
     }
 
     /// The newest checkpoint, as it was found; `None` if there never was one, or it was taken before.
     pub fn take_restored(&mut self) -> Option<Restored> {
         self.restored.take()
+    }
+
+    /// The directory stays locked while this lives, whatever becomes of the storage.
+    pub fn lock(&self) -> DirectoryLock {
+        DirectoryLock(Arc::clone(&self.directory))
     }
 
     /// Where checkpoints go.

@@ -29,7 +29,7 @@ pub mod value;
 
 pub use bodies::StoredRecord;
 pub use checkpoint::{Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, Restored, Written};
-pub use disk::{DiskStorage, OpenOptions};
+pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use records::{ChunkState, Records};

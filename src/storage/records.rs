@@ -10,6 +10,8 @@
 //! A row is the job as it was written ([`SavedJob`]) and its record behind it. Rows are sorted by what their jobs wait
 //! for. So the far jobs come out in order by merging the chunks, a cursor in each.
 
+#![expect(clippy::indexing_slicing, reason = "there are two timelines")]
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;

@@ -23,7 +23,7 @@ fn smalls(indices: std::ops::RangeInclusive<u64>) -> Vec<LogEntry> {
 
 /// Opens a directory as if its newest checkpoint stood for `base`.
 pub(in crate::storage) fn open_beside(path: &Path, base: LogBase) -> Result<DiskStorage, StorageError> {
-    let directory = Directory::take_existing(path)?;
+    let directory = std::sync::Arc::new(Directory::take_existing(path)?);
     let identity = directory.identity()?.expect("it was founded");
     let contents = directory.open(identity, Some(base))?;
     let (durable, chunks) = (Durable::new(contents, path.to_owned())?, directory.chunks()?);
