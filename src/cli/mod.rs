@@ -38,7 +38,7 @@ struct Root {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a node until it gets SIGTERM or SIGINT
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
     /// Start a node, push three jobs, watch them arrive, and go on serving
     Demo(demo::DemoArgs),
     /// Accept a log that ends too early, knowing that what is missing is lost
@@ -51,7 +51,7 @@ enum Command {
 pub fn main() -> ExitCode {
     // clap prints usage errors itself and ends with 2, which is `Exit::Usage`.
     let outcome = match Root::parse().command {
-        Command::Serve(args) => serve::run(args),
+        Command::Serve(args) => serve::run(*args),
         Command::Demo(args) => demo::run(args),
         Command::Recover(args) => recover::run(&args),
         Command::Client(command) => commands::run(command),

@@ -93,10 +93,8 @@ pub struct Replica {
     /// back first.
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     orders_out: Vec<u64>,
-    /// Whether all timers of the next seconds are in order.
+    /// Whether all timers of the next seconds are in order, and no job that is due soon is far.
     prepared: bool,
-    /// Whether no far job is due soon.
-    loaded: bool,
     serving: bool,
     disk_low: bool,
     memory: Memory,
@@ -186,7 +184,7 @@ impl Replica {
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.tick();
         self.lapse_sessions();
-        self.loaded = self.engine.load_ahead(
+        let loaded = self.engine.load_ahead(
             &mut self.records,
             self.clock.stamp().after(LOAD_AHEAD_MS),
             LOAD_BUDGET,
@@ -200,7 +198,8 @@ impl Replica {
                 break;
             }
         }
-        self.prepared = self.engine.prepare(self.clock.stamp().after(PREPARE_AHEAD_MS), PREPARE_BUDGET);
+        let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
+        self.prepared = self.engine.prepare(ahead, PREPARE_BUDGET) && loaded;
         self.step_checkpoint(outputs)?;
         outputs.extend(self.cut_through.take().map(|through| Output::Cut { through }));
         Ok(())
@@ -227,8 +226,7 @@ impl Replica {
         if self.checkpoints.is_busy() {
             return self.now_us;
         }
-        let ahead = self.prepared && self.loaded;
-        let mut wake_us = self.now_us + if ahead { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
+        let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
         if !self.group.is_alone() {
             wake_us = wake_us.min(self.next_tick_us);
         }

@@ -154,7 +154,6 @@ impl Recovery {
             held_ends: BTreeMap::new(),
             orders_out: Vec::new(),
             prepared: true,
-            loaded: true,
             serving: false,
             disk_low: false,
             memory,
