@@ -31,6 +31,8 @@ struct Rig {
     at: Now,
     orders: VecDeque<u64>,
     answers: Vec<(ConnectionId, RequestId, Response)>,
+    /// How many of them the replica says answer a request.
+    answered: usize,
 }
 
 impl Rig {
@@ -53,7 +55,7 @@ impl Rig {
         let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
         let replica =
             Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
-        let mut rig = Self { replica, at, orders: VecDeque::new(), answers: Vec::new() };
+        let mut rig = Self { replica, at, orders: VecDeque::new(), answers: Vec::new(), answered: 0 };
         rig.poll();
         rig.settle();
         rig
@@ -66,7 +68,8 @@ impl Rig {
         for output in outputs {
             match output {
                 Output::Persist(order) => self.orders.push_back(order.number),
-                Output::Send { connection, responses } => {
+                Output::Send { connection, responses, answers } => {
+                    self.answered += answers as usize;
                     self.answers
                         .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
                 }
@@ -356,4 +359,18 @@ fn a_session_lives_while_one_of_two_that_resumed_it_speaks_for_it() {
     rig.ask(stays, 2, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 }));
     rig.settle();
     assert!(matches!(rig.answer(stays, 2), Response::Reserved(jobs) if jobs.len() == 1), "it holds leases");
+}
+
+#[test]
+fn what_comes_unasked_is_not_counted_as_an_answer() {
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    rig.subscribe(consumer, 1, 10);
+    rig.push(producer, 1, "jobs", 10);
+    rig.settle();
+    rig.replica.handle(rig.at, Input::Stop);
+    rig.poll();
+    let delivers = |response: &Response| matches!(response, Response::Deliver(jobs) if jobs.len() == 1);
+    assert!(rig.sent(consumer).any(delivers));
+    assert_eq!((rig.answers.len(), rig.answered), (7, 4), "beside DELIVER and two GOING_AWAY");
 }

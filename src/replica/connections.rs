@@ -13,6 +13,8 @@ pub(super) struct Connection {
     pub(super) secret: SessionSecret,
     pub(super) phase: Phase,
     outbox: Vec<(RequestId, Response)>,
+    /// How many in the outbox answer a request.
+    answers: u32,
     /// Of all that was sent to it.
     unwritten_bytes: usize,
     /// Reads that wait until there is room for their answers.
@@ -61,6 +63,7 @@ impl Connections {
             secret,
             phase: Phase::Silent,
             outbox: Vec::new(),
+            answers: 0,
             unwritten_bytes: 0,
             held: VecDeque::new(),
         };
@@ -169,8 +172,16 @@ impl Connections {
         self.all.get_mut(&id)?.held.pop_front()
     }
 
-    /// Puts an answer into a connection's outbox. An answer to somebody who is gone is dropped.
+    /// Puts the answer to a request into a connection's outbox. An answer to somebody who is gone is dropped.
     pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
+        self.tell(id, request, response);
+        if let Some(connection) = self.all.get_mut(&id) {
+            connection.answers += 1;
+        }
+    }
+
+    /// As [`Self::send`], for what comes unasked.
+    pub(super) fn tell(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(response.weight_bytes());
             connection.outbox.push((request, response));
@@ -186,10 +197,9 @@ impl Connections {
     /// Hands over what was sent, one output a connection.
     pub(super) fn flush(&mut self, outputs: &mut Vec<Output>) {
         for connection in std::mem::take(&mut self.dirty) {
-            if let Some(responses) = self.all.get_mut(&connection).map(|one| std::mem::take(&mut one.outbox))
-            {
-                outputs.push(Output::Send { connection, responses });
-            }
+            let Some(one) = self.all.get_mut(&connection) else { continue };
+            let (responses, answers) = (std::mem::take(&mut one.outbox), std::mem::take(&mut one.answers));
+            outputs.push(Output::Send { connection, responses, answers });
         }
     }
 }

@@ -131,6 +131,8 @@ pub enum Output {
         connection: ConnectionId,
         /// What; `GoingAway` carries request id 0.
         responses: Vec<(RequestId, Response)>,
+        /// How many of them answer a request; the others come unasked.
+        answers: u32,
     },
     /// Close this connection when what was sent to it is written: another one took over its session.
     Close {

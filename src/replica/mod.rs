@@ -409,7 +409,7 @@ impl Replica {
         self.stop = Stop::Asked;
         for connection in self.connections.ids() {
             let message = "the server is stopping: connect again later".to_owned();
-            self.connections.send(connection, RequestId(0), Response::GoingAway { message });
+            self.connections.tell(connection, RequestId(0), Response::GoingAway { message });
             while let Some((id, request)) = self.connections.take_held(connection) {
                 self.request(connection, id, request);
             }

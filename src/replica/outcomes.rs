@@ -79,8 +79,13 @@ impl Replica {
         let grants = match outcome {
             Outcome::Granted(grants) => grants,
             other => {
-                if let Some(waiter) = self.waiters.remove(id) {
-                    self.connections.send(waiter.connection, waiter.request, response(other));
+                match self.waiters.remove(id) {
+                    Some(waiter) if waiter.is_poll() => {
+                        self.connections.send(waiter.connection, waiter.request, response(other));
+                    }
+                    // SUBSCRIBE was answered before.
+                    Some(waiter) => self.connections.tell(waiter.connection, waiter.request, response(other)),
+                    None => {}
                 }
                 return Ok(());
             }
@@ -123,7 +128,7 @@ impl Replica {
         for grant in grants {
             self.waiters.debit(id, grant.lease, grant.body.body_bytes);
         }
-        self.connections.send(connection, request, Response::Deliver(jobs));
+        self.connections.tell(connection, request, Response::Deliver(jobs));
         Ok(())
     }
 

@@ -160,7 +160,7 @@ impl Replica {
         if let Some(before) = self.connections.attach(connection, session) {
             self.drop_waiters(before);
             let message = "another connection took this session over".to_owned();
-            self.connections.send(before, RequestId(0), Response::GoingAway { message });
+            self.connections.tell(before, RequestId(0), Response::GoingAway { message });
             self.closes.push(before);
         }
         let welcome = Welcome {

@@ -144,8 +144,8 @@ impl Core {
             let mut gone = Vec::new();
             for output in outputs.drain(..) {
                 match output {
-                    Output::Send { connection, responses } => {
-                        if self.send(connection, responses).is_err() {
+                    Output::Send { connection, responses, answers } => {
+                        if self.send(connection, responses, answers).is_err() {
                             gone.push(connection);
                         }
                     }
@@ -192,8 +192,13 @@ impl Core {
         Turn::Aborted
     }
 
-    fn send(&self, connection: ConnectionId, responses: Vec<(RequestId, Response)>) -> Result<(), Gone> {
-        self.outboxes.get(&connection).map_or(Ok(()), |outbox| outbox.send(responses))
+    fn send(
+        &self,
+        connection: ConnectionId,
+        responses: Vec<(RequestId, Response)>,
+        answers: u32,
+    ) -> Result<(), Gone> {
+        self.outboxes.get(&connection).map_or(Ok(()), |outbox| outbox.send(responses, answers))
     }
 
     fn notice(&mut self, notice: &Notice) {

@@ -14,8 +14,13 @@ use crate::protocol::{RequestId, Response};
 #[derive(Debug)]
 pub(super) enum Outgoing {
     /// From the replica, to be written in this order; it is told how much was.
-    Counted(Vec<(RequestId, Response)>),
-    /// The connection's own answers.
+    Replica {
+        /// What.
+        responses: Vec<(RequestId, Response)>,
+        /// How many of them answer a request.
+        answers: u32,
+    },
+    /// The connection's own answers, one to a request each.
     Own(Vec<(RequestId, Response)>),
     /// Write what came before, then close the connection.
     Close,
@@ -63,9 +68,9 @@ impl Outbox {
     }
 
     /// Hands over what the replica says.
-    pub(super) fn send(&self, responses: Vec<(RequestId, Response)>) -> Result<(), Gone> {
+    pub(super) fn send(&self, responses: Vec<(RequestId, Response)>, answers: u32) -> Result<(), Gone> {
         self.gauge.output_bytes.fetch_add(weight_bytes(&responses), Ordering::Relaxed);
-        self.sender.send(Outgoing::Counted(responses)).map_err(|_| Gone)
+        self.sender.send(Outgoing::Replica { responses, answers }).map_err(|_| Gone)
     }
 
     /// Hands over what the connection answers on its own.
@@ -111,14 +116,10 @@ impl Gauge {
     /// Counts what was written to the socket.
     pub(super) fn written(&self, answers: u32, bytes: usize) {
         self.output_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.in_flight.fetch_sub(answers, Ordering::AcqRel);
+        let fewer = |in_flight: u32| Some(in_flight.saturating_sub(answers));
+        let _ = self.in_flight.fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer);
         self.written.notify_one();
     }
-}
-
-/// Whether a response answers a request, or comes unasked.
-pub(super) fn is_answer(response: &Response) -> bool {
-    !matches!(response, Response::Deliver(_) | Response::GoingAway { .. })
 }
 
 fn weight_bytes(responses: &[(RequestId, Response)]) -> usize {
@@ -136,8 +137,12 @@ mod tests {
         assert_eq!(gauge.room(), 1);
         gauge.asked(1);
         assert_eq!(gauge.room(), 0);
+        gauge.written(0, 0);
+        assert_eq!(gauge.room(), 0, "what comes unasked answers nothing");
         let ((), ()) = tokio::join!(gauge.wait_for_room(), async { gauge.written(1, 0) });
         assert_eq!(gauge.room(), 1);
+        gauge.written(9, 0);
+        assert_eq!(gauge.room(), 3, "an answer too many leaves room for no more than before");
     }
 
     #[tokio::test]

@@ -166,7 +166,7 @@ impl World {
 
     fn output(&mut self, node: NodeId, life: u64, output: Output) {
         match output {
-            Output::Send { connection, responses } => self.said(connection, responses),
+            Output::Send { connection, responses, .. } => self.said(connection, responses),
             Output::Close { connection } => self.close_link(connection),
             Output::Persist(order) => self.ordered(node, life, order),
             Output::Notice(notice) => {

@@ -8,7 +8,7 @@ use tokio::net::tcp::WriteHalf;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
-use super::super::outbox::{Gauge, Outgoing, is_answer};
+use super::super::outbox::{Gauge, Outgoing};
 use crate::protocol::{RequestId, Response};
 
 /// Messages taken from the outbox at once.
@@ -66,9 +66,12 @@ impl<'a, Report: Fn(usize)> Writer<'a, Report> {
         let mut close = false;
         while !close && outgoing.recv_many(&mut messages, MESSAGES_MAX).await > 0 {
             for message in messages.drain(..) {
-                let (responses, counted) = match message {
-                    Outgoing::Counted(responses) => (responses, true),
-                    Outgoing::Own(responses) => (responses, false),
+                let (responses, answers, counted) = match message {
+                    Outgoing::Replica { responses, answers } => (responses, answers, true),
+                    Outgoing::Own(responses) => {
+                        let answers = u32::try_from(responses.len()).unwrap_or(u32::MAX);
+                        (responses, answers, false)
+                    }
                     Outgoing::Close => {
                         close = true;
                         break;
@@ -80,6 +83,7 @@ impl<'a, Report: Fn(usize)> Writer<'a, Report> {
                         return false;
                     }
                 }
+                self.buffered.answers += answers;
             }
             if self.flush().await.is_err() {
                 return false;
@@ -90,7 +94,6 @@ impl<'a, Report: Fn(usize)> Writer<'a, Report> {
 
     fn encode(&mut self, id: RequestId, response: &Response, counted: bool) {
         let bytes = response.weight_bytes();
-        self.buffered.answers += u32::from(is_answer(response));
         self.buffered.bytes += bytes;
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
         response.encode(id, &mut self.buffer);
