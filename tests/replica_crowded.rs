@@ -8,12 +8,13 @@ use adjourn::protocol::{
 };
 use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
-use adjourn::types::limits::DUE_PER_ENTRY_MAX;
-use adjourn::types::{AttributesBuilder, JobId, Millis, SessionSecret, TopicName, When};
+use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
+use adjourn::types::{AttributesBuilder, Fence, JobId, Lease, Millis, SessionSecret, TopicName, When};
 
 /// More than the replica hands to the disk at once, in pushes of a full entry each.
 const LARGE_PUSHES: u32 = 9;
 const LARGE_BYTES: usize = 65 << 10;
+const UNCOMMITTED_BYTES_MAX: usize = 1 << 20;
 /// What a connection may have unwritten.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
@@ -48,7 +49,7 @@ impl Rig {
             session_grace_ms: 3_000,
             in_flight_max: 1024,
             output_bytes_max: OUTPUT_BYTES_MAX,
-            uncommitted_bytes_max: 16 << 20,
+            uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
             memory_max_bytes: 0,
             checkpoint_log_bytes: 64 << 20,
         };
@@ -174,6 +175,14 @@ impl Rig {
             Some((_, RequestId(999), Response::Stats(stats))) => stats.totals.ready,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Why a request was refused, if it was answered at all.
+    fn refusal(&self, connection: ConnectionId, id: u32) -> Option<ErrorCode> {
+        let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
+        found.and_then(
+            |(.., answer)| if let Response::Error(error) = answer { Some(error.code) } else { None },
+        )
     }
 
     fn pushed(&self, connection: ConnectionId, id: u32) -> JobId {
@@ -373,4 +382,35 @@ fn what_comes_unasked_is_not_counted_as_an_answer() {
     let delivers = |response: &Response| matches!(response, Response::Deliver(jobs) if jobs.len() == 1);
     assert!(rig.sent(consumer).any(delivers));
     assert_eq!((rig.answers.len(), rig.answered), (7, 4), "beside DELIVER and two GOING_AWAY");
+}
+
+#[test]
+fn nothing_gathers_beyond_its_bound_while_the_disk_stands_still() {
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    // One that was not welcomed yet adds nothing.
+    let newcomer = rig.open(3);
+    rig.ask(newcomer, 0, Request::Hello(hello()));
+    rig.push(newcomer, 1, "jobs", LARGE_BYTES);
+    assert_eq!(rig.refusal(newcomer, 1), Some(ErrorCode::Unauthorised));
+
+    let leases = vec![Lease { job: JobId(1), fence: Fence(1) }; LEASES_MAX];
+    let (mut pushed, mut finished) = (0, 0);
+    while rig.refusal(producer, pushed).is_none() {
+        pushed += 1;
+        rig.push(producer, pushed, "jobs", LARGE_BYTES);
+    }
+    while rig.refusal(consumer, finished).is_none() {
+        finished += 1;
+        rig.ask(consumer, finished, Request::Finish { leases: leases.clone() });
+    }
+    assert_eq!(rig.refusal(producer, pushed), Some(ErrorCode::Busy));
+    assert_eq!(rig.refusal(consumer, finished), Some(ErrorCode::Busy));
+    let pushed_bytes = pushed as usize * LARGE_BYTES;
+    assert!((UNCOMMITTED_BYTES_MAX..UNCOMMITTED_BYTES_MAX + 3 * LARGE_BYTES).contains(&pushed_bytes));
+    assert!(finished > 5, "leases are settled for longer than jobs are pushed: {finished}");
+    rig.settle();
+    rig.push(producer, pushed + 1, "jobs", 10);
+    rig.settle();
+    assert_eq!(rig.refusal(producer, pushed + 1), None, "there is room again");
 }

@@ -98,6 +98,18 @@ fn versions_that_are_not_spoken_are_refused() {
 }
 
 #[test]
+fn requests_may_follow_hello_at_once_whatever_their_size() {
+    let (_data, node, _watcher) = watched();
+    let mut client = Raw::connect(node.address);
+    client.send(&[Request::Hello(hello()), push("eager", vec![1; 1 << 20], 0), Request::Ping]);
+    assert!(matches!(client.receive(), Some((RequestId(1), Response::Welcome(_)))));
+    let mut others = [client.receive(), client.receive()].map(|answer| answer.expect("an answer").0.0);
+    others.sort_unstable();
+    assert_eq!(others, [2, 3]);
+    node.stop();
+}
+
+#[test]
 fn only_a_known_token_comes_in() {
     let data = tempfile::tempdir().expect("a directory");
     let node = Node::start(data.path(), |config| {

@@ -26,8 +26,8 @@ pub(super) struct Connection {
 pub(super) enum Phase {
     /// Nothing was said.
     Silent,
-    /// HELLO was said and its session is on its way through the log; what was asked meanwhile waits.
-    Opening(Vec<(RequestId, Request)>),
+    /// HELLO was said and its session is on its way through the log.
+    Opening,
     /// It speaks for a session.
     Open(SessionId),
     /// GOODBYE was said, or another connection took the session over.

@@ -40,7 +40,8 @@ pub struct ReplicaConfig {
     pub in_flight_max: u32,
     /// While so many bytes of one connection's answers are not written, it is granted and shown nothing more.
     pub output_bytes_max: usize,
-    /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`.
+    /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`, and beyond twice as many
+    /// what settles and changes jobs does, too.
     pub uncommitted_bytes_max: usize,
     /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 for no limit.
     pub memory_max_bytes: u64,
@@ -59,8 +60,8 @@ pub enum Input {
         secret: SessionSecret,
     },
     /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
-    /// each connection; the driver has checked its version and its token. PING never comes here: the driver
-    /// answers it.
+    /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
+    /// token. PING never comes here: the driver answers it.
     Requests {
         /// From whom.
         connection: ConnectionId,

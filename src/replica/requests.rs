@@ -21,11 +21,11 @@ impl Replica {
             return self.hello(connection, id, &hello);
         }
         let Some(one) = self.connections.one(connection) else { return };
-        let session = match &mut one.phase {
-            Phase::Open(session) => *session,
-            Phase::Opening(waiting) => return waiting.push((id, request)),
-            Phase::Silent => {
-                let error = ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first");
+        let session = match one.phase {
+            Phase::Open(session) => session,
+            Phase::Silent | Phase::Opening => {
+                let error =
+                    ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first, and wait for its answer");
                 return self.connections.refuse(connection, id, error);
             }
             Phase::Ended => {
@@ -93,8 +93,7 @@ impl Replica {
             return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, full, 500));
         }
         if self.proposals.bytes() > self.config.uncommitted_bytes_max {
-            let busy = "more is on its way to the disk than may be: send less at once";
-            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, busy, 20));
+            return self.connections.refuse(connection, id, too_much_under_way());
         }
         let topic = self.engine.topic_id(push.topic.as_str());
         let at_once = push.jobs.iter().filter(|job| job.due == When::After(0)).count();
@@ -213,6 +212,10 @@ impl Replica {
 
     /// Requests that are one command each.
     fn command(&mut self, connection: ConnectionId, id: RequestId, request: &Request) {
+        // They make room in the queue: they are taken for longer than pushes, not without end.
+        if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
+            return self.connections.refuse(connection, id, too_much_under_way());
+        }
         let engine = &self.engine;
         let topic = |name| select_topic(engine, name);
         let job = |reference| select_job(engine, reference);
@@ -266,6 +269,10 @@ fn at_least_ms(delay_ms: u64) -> u64 {
 
 fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {
     ErrorReply { retry_after_ms, ..ErrorReply::new(code, message) }
+}
+
+fn too_much_under_way() -> ErrorReply {
+    retry_later(ErrorCode::Busy, "more is on its way to the disk than may be: send less at once", 20)
 }
 
 fn no_subscription() -> ErrorReply {

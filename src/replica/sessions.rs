@@ -17,7 +17,7 @@ impl Replica {
                 ErrorReply::new(ErrorCode::Invalid, "HELLO was said before: say it once a connection");
             return self.connections.refuse(connection, request, twice);
         }
-        one.phase = Phase::Opening(Vec::new());
+        one.phase = Phase::Opening;
         let secret = one.secret;
         let Some(resume) = hello.resume else {
             return self.open(connection, request, secret, hello.leases_outlive);
@@ -144,7 +144,7 @@ impl Replica {
         self.proposals.add(&command, Reply::Open(connection, request));
     }
 
-    /// Lets the connection speak for the session, and takes up what was asked meanwhile.
+    /// Lets the connection speak for the session.
     fn welcome(
         &mut self,
         connection: ConnectionId,
@@ -153,10 +153,6 @@ impl Replica {
         secret: SessionSecret,
         resumed: Resumed,
     ) {
-        let waiting = match self.connections.one(connection).map(|one| &mut one.phase) {
-            Some(Phase::Opening(waiting)) => std::mem::take(waiting),
-            _ => Vec::new(),
-        };
         if let Some(before) = self.connections.attach(connection, session) {
             self.drop_waiters(before);
             let message = "another connection took this session over".to_owned();
@@ -186,9 +182,6 @@ impl Replica {
             }],
         };
         self.connections.send(connection, request, Response::Welcome(Box::new(welcome)));
-        for (request, what) in waiting {
-            self.request(connection, request, what);
-        }
     }
 
     fn drop_waiters(&mut self, connection: ConnectionId) {

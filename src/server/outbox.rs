@@ -108,6 +108,13 @@ impl Gauge {
         }
     }
 
+    /// Waits until every request is answered.
+    pub(super) async fn wait_until_answered(&self) {
+        while self.in_flight.load(Ordering::Acquire) > 0 {
+            self.written.notified().await;
+        }
+    }
+
     /// Counts requests that now wait for their answer.
     pub(super) fn asked(&self, requests: u32) {
         self.in_flight.fetch_add(requests, Ordering::AcqRel);

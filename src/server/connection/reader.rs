@@ -91,11 +91,14 @@ impl<'a> Reader<'a> {
                 return Err(End::Refused(RequestId(0), error));
             }
         };
-        self.decoder.set_frame_bytes_max(frame_bytes_max(self.terms.body_bytes_max));
         let (connection, outbox) = (self.connection, self.outbox.clone());
         self.tell(ToCore::Connected { connection, secret, outbox })?;
         self.gauge.asked(1);
         self.tell(ToCore::Input(Input::Requests { connection, requests: vec![(id, hello)] }))?;
+        // Whoever is not welcomed yet fills no memory: what follows HELLO stays in the socket.
+        self.gauge.wait_until_answered().await;
+        self.frame_begun = None;
+        self.decoder.set_frame_bytes_max(frame_bytes_max(terms.body_bytes_max));
         loop {
             let room = self.gauge.room();
             if room == 0 {
