@@ -414,3 +414,26 @@ fn nothing_gathers_beyond_its_bound_while_the_disk_stands_still() {
     rig.settle();
     assert_eq!(rig.refusal(producer, pushed + 1), None, "there is room again");
 }
+
+#[test]
+fn leases_outlive_a_session_that_was_opened_in_place_of_a_lost_one() {
+    let mut rig = Rig::new();
+    let [producer, first] = [1, 2].map(|number| rig.connect(number));
+    let Response::Welcome(welcome) = rig.answer(first, 0) else { panic!("no welcome") };
+    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    // The session is about to end when it is to be resumed.
+    rig.ask(first, 1, Request::Goodbye);
+    let consumer = rig.open(3);
+    rig.ask(consumer, 0, Request::Hello(Hello { resume, leases_outlive: true, ..hello() }));
+    rig.settle();
+    assert!(matches!(rig.answer(consumer, 0), Response::Welcome(welcome) if !welcome.resumed));
+
+    rig.push(producer, 1, "jobs", 10);
+    rig.settle();
+    rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 }));
+    rig.settle();
+    rig.ask(consumer, 2, Request::Goodbye);
+    rig.settle();
+    assert_eq!(*rig.answer(consumer, 2), Response::Done);
+    assert_eq!(rig.ready(producer), 0, "the lease outlives the session");
+}

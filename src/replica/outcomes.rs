@@ -56,8 +56,8 @@ impl Replica {
                 self.connections.send(connection, request, response(outcome));
             }
             Reply::Open(connection, request) => self.opened(connection, request, &outcome),
-            Reply::Resume(connection, request, secret) => {
-                self.resumed(connection, request, secret, &outcome);
+            Reply::Resume(connection, request, resumption) => {
+                self.resumed(connection, request, resumption, &outcome);
             }
             Reply::Close(connection, request, session) => {
                 self.lapsing.remove(&session);

@@ -22,7 +22,7 @@ pub(super) enum Reply {
     /// A HELLO that opens a session.
     Open(ConnectionId, RequestId),
     /// A HELLO that resumes a lapsed session.
-    Resume(ConnectionId, RequestId, SessionSecret),
+    Resume(ConnectionId, RequestId, Resumption),
     /// A GOODBYE.
     Close(ConnectionId, RequestId, SessionId),
     /// A reserve for a waiter.
@@ -31,6 +31,15 @@ pub(super) enum Reply {
     Lapse(SessionId),
     /// Nobody.
     Nobody,
+}
+
+/// What a HELLO asked for that resumes a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resumption {
+    /// The session's, as it was shown.
+    pub(super) secret: SessionSecret,
+    /// For the session that is opened if that one is gone.
+    pub(super) leases_outlive: bool,
 }
 
 /// An entry that is proposed and not applied.

@@ -3,7 +3,7 @@
 use super::Replica;
 use super::connections::Phase;
 use super::io::ConnectionId;
-use super::proposals::Reply;
+use super::proposals::{Reply, Resumption};
 use crate::engine::{Command, Outcome, SessionStatus};
 use crate::protocol::{ErrorCode, ErrorReply, Hello, Member, RequestId, Response, Welcome};
 use crate::types::limits;
@@ -28,7 +28,8 @@ impl Replica {
             }
             SessionStatus::Live { .. } | SessionStatus::Lapsed { .. } => {
                 let command = Command::SessionResume { session: resume.session, secret: resume.secret };
-                let reply = Reply::Resume(connection, request, resume.secret);
+                let resumption = Resumption { secret: resume.secret, leases_outlive: hello.leases_outlive };
+                let reply = Reply::Resume(connection, request, resumption);
                 self.propose_behind_grants(resume.session, command, reply);
             }
             SessionStatus::Unknown => self.open(connection, request, secret, hello.leases_outlive),
@@ -116,19 +117,19 @@ impl Replica {
         &mut self,
         connection: ConnectionId,
         request: RequestId,
-        secret: SessionSecret,
+        resumption: Resumption,
         outcome: &Outcome,
     ) {
         match outcome {
             Outcome::Session { session } if self.connections.one(connection).is_some() => {
-                self.welcome(connection, request, *session, secret, Resumed::WithoutLeases);
+                self.welcome(connection, request, *session, resumption.secret, Resumed::WithoutLeases);
             }
             Outcome::Session { session } => {
                 self.connections.start_grace(*session, self.now_us + self.config.session_grace_ms * 1000);
             }
             _ => {
                 let Some(fresh) = self.connections.one(connection).map(|one| one.secret) else { return };
-                self.open(connection, request, fresh, false);
+                self.open(connection, request, fresh, resumption.leases_outlive);
             }
         }
     }
