@@ -251,3 +251,20 @@ fn subscriptions_have_an_end() {
     assert!(client.is_alive() && watcher.is_alive());
     node.stop();
 }
+
+#[test]
+fn a_connection_full_of_long_polls_is_still_heard() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |config| config.in_flight_max = 8);
+    let mut client = Raw::greeted(node.address);
+    let poll = || Request::Reserve(Reserve { topics: vec![topic("none")], jobs_max: 1, wait_ms: 3_600_000 });
+    client.send(&[poll(), poll(), poll(), poll()]);
+    for _ in 0..20 {
+        let Response::Error(refused) = client.ask(poll()) else { panic!("one too many") };
+        assert_eq!(refused.code, ErrorCode::Busy);
+    }
+    assert!(client.is_alive());
+    client.finish_sending();
+    assert_eq!(client.receive(), None, "its end is heard, too");
+    node.stop();
+}

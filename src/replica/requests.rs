@@ -123,6 +123,12 @@ impl Replica {
             let paused = "every topic that was asked for is paused: resume one, or wait";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Paused, paused));
         }
+        // What waits is in flight: if there were nothing else, nobody would read the client's next word, or its end.
+        let polls_max = (self.config.in_flight_max / 2).max(1);
+        if reserve.wait_ms > 0 && self.waiters.polls_of(connection) >= polls_max {
+            let many = "half of what may be in flight on this connection waits for jobs: ask for several topics at once, or subscribe";
+            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, many, 1000));
+        }
         let deadline_us = self.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
         let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
         self.wait(connection, id, session, demand, reserve.topics);

@@ -74,6 +74,8 @@ pub(super) struct Waiters {
     unknown: BTreeMap<TopicName, BTreeSet<WaiterId>>,
     deadlines: BTreeSet<(u64, WaiterId)>,
     by_connection: BTreeSet<(ConnectionId, WaiterId)>,
+    /// How many long polls each connection has.
+    polls: BTreeMap<ConnectionId, u32>,
     /// Jobs that reserves in flight are expected to take.
     claims: BTreeMap<TopicId, u64>,
     /// Reserves in flight, of waiters that may be gone.
@@ -131,6 +133,7 @@ impl Waiters {
         }
         if let Demand::Poll { deadline_us, .. } = demand {
             self.deadlines.insert((deadline_us, id));
+            *self.polls.entry(connection).or_default() += 1;
         }
         known.sort_unstable();
         known.dedup();
@@ -162,6 +165,12 @@ impl Waiters {
         self.by_connection.remove(&(waiter.connection, id));
         if let Demand::Poll { deadline_us, .. } = waiter.demand {
             self.deadlines.remove(&(deadline_us, id));
+            if let Some(polls) = self.polls.get_mut(&waiter.connection) {
+                *polls -= 1;
+                if *polls == 0 {
+                    self.polls.remove(&waiter.connection);
+                }
+            }
         }
         for name in &waiter.unknown {
             if let Some(waiters) = self.unknown.get_mut(name) {
@@ -172,6 +181,11 @@ impl Waiters {
             }
         }
         Some(waiter)
+    }
+
+    /// Long polls of one connection.
+    pub(super) fn polls_of(&self, connection: ConnectionId) -> u32 {
+        self.polls.get(&connection).copied().unwrap_or(0)
     }
 
     /// Long polls and subscriptions, in all.
