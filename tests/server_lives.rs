@@ -264,3 +264,36 @@ fn a_demo_whose_address_is_taken_says_what_to_do() {
     let text = String::from_utf8_lossy(&demo.stderr);
     assert!(text.contains(&address) && text.contains("--listen"), "{text}");
 }
+
+#[test]
+fn a_request_that_comes_after_a_stop_costs_no_answer_before_it() {
+    const JOBS: usize = 30;
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |config| config.output_bytes_max = 64 << 20);
+    let mut watcher = Raw::greeted(node.address);
+    let mut slow = Raw::greeted(node.address);
+    for _ in 0..JOBS {
+        assert!(matches!(watcher.ask(push("big", vec![1; 1_000_000], 0)), Response::Pushed(_)));
+    }
+    // More than the sockets' buffers hold.
+    slow.send(&[Request::Subscribe(Subscribe {
+        topics: vec![topic("big")],
+        credit_jobs: 1000,
+        credit_bytes: 256 << 20,
+    })]);
+    while totals(&mut watcher).reserved < JOBS as u64 {}
+    let stop = std::thread::spawn(move || node.stop());
+    assert!(matches!(watcher.receive(), Some((_, Response::GoingAway { .. }))));
+    assert_eq!(watcher.receive(), None, "the core has ended");
+    slow.send(&[Request::Stats]);
+    let (mut received, mut going_away) = (0, false);
+    while let Some((_, response)) = slow.receive() {
+        match response {
+            Response::Deliver(jobs) => received += jobs.len(),
+            Response::GoingAway { .. } => going_away = true,
+            _ => {}
+        }
+    }
+    assert_eq!((received, going_away), (JOBS, true));
+    stop.join().expect("an orderly stop");
+}

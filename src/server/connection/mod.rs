@@ -71,6 +71,7 @@ pub(super) async fn serve(
     let reading = async {
         match reader.serve(secret).await {
             End::Gone => outbox.cut(),
+            End::Stopped => outbox.close(),
             End::Refused(id, error) => {
                 debug!(connection = connection.0, %error, "refused");
                 // If it is gone, it is closed all the same.

@@ -21,8 +21,10 @@ use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 /// Why nothing more is read.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The client, or the server's core, is gone: there is nobody to tell.
+    /// The client is gone.
     Gone,
+    /// The server's core has ended: what it said before is still to be written.
+    Stopped,
     /// The client is told this under this request id, then the connection is closed.
     Refused(RequestId, ErrorReply),
 }
@@ -224,6 +226,6 @@ impl<'a> Reader<'a> {
     }
 
     fn tell(&self, message: ToCore) -> Result<(), End> {
-        self.terms.core.send(message).map_err(|_| End::Gone)
+        self.terms.core.send(message).map_err(|_| End::Stopped)
     }
 }
