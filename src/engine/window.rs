@@ -1,9 +1,9 @@
 //! What a producer pushed lately: the outcome of each sequence number, so that a repeat answers as the first did.
 //!
-//! A ring over the last [`PRODUCER_WINDOW_MAX`] sequence numbers, 8 bytes each. Numbers that were skipped are holes: a
-//! push that comes late fills them. What lies before the window is not known any more.
+//! It covers [`PRODUCER_WINDOW_MAX`] sequence numbers, 8 bytes for each that was used. Numbers that were skipped are
+//! holes, which cost nothing: a push that comes late fills them. What lies before the window is not known any more.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,12 +12,19 @@ use super::outcome::{PushOutcome, Reject};
 use crate::types::limits::PRODUCER_WINDOW_MAX;
 use crate::types::{GroupId, JobId, SessionId};
 
+/// Numbers that are kept together.
+const BLOCK: usize = 8;
+
 /// The outcomes of one producer.
 #[derive(Debug)]
 pub(super) struct Window {
     /// The first sequence number that it covers.
     start: u64,
-    ring: VecDeque<u64>,
+    /// How many it covers, holes included.
+    length: u64,
+    /// The outcomes of [`BLOCK`] numbers each, by the first of them divided by [`BLOCK`]. No block is all holes, so the
+    /// window takes memory in proportion to what was pushed.
+    blocks: BTreeMap<u64, [u64; BLOCK]>,
     sum: Sum,
 }
 
@@ -25,9 +32,17 @@ pub(super) struct Window {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedWindow {
     start: u64,
+    length: u64,
+    runs: Vec<SavedRun>,
+}
+
+/// Outcomes of numbers that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedRun {
+    first: u64,
     /// 8 bytes each, little-endian.
     #[serde(with = "serde_bytes")]
-    ring: Vec<u8>,
+    outcomes: Vec<u8>,
 }
 
 /// What is known of a sequence number.
@@ -46,55 +61,62 @@ const HOLE: u64 = 0;
 
 impl Default for Window {
     fn default() -> Self {
-        Self { start: 1, ring: VecDeque::new(), sum: Sum::default() }
+        Self { start: 1, length: 0, blocks: BTreeMap::new(), sum: Sum::default() }
     }
 }
 
 impl Window {
     /// What is known of a sequence number.
     pub(super) fn recall(&self, sequence: u64, group: GroupId) -> Recall {
-        let Some(ahead) = sequence.checked_sub(self.start) else { return Recall::Forgotten };
-        let packed = usize::try_from(ahead).ok().and_then(|ahead| self.ring.get(ahead)).copied();
-        packed.and_then(|packed| unpack(packed, group)).map_or(Recall::New, Recall::Known)
+        if sequence < self.start {
+            return Recall::Forgotten;
+        }
+        let (block, place) = place(sequence);
+        let packed = self.blocks.get(&block).and_then(|block| block.get(place));
+        packed.and_then(|packed| unpack(*packed, group)).map_or(Recall::New, Recall::Known)
     }
 
     /// Remembers the outcome of a sequence number that was new.
     pub(super) fn remember(&mut self, session: SessionId, sequence: u64, outcome: PushOutcome) {
+        const MAX: u64 = PRODUCER_WINDOW_MAX as u64;
+        let ahead = sequence.saturating_sub(self.start);
+        if ahead >= self.length {
+            let long_jump = ahead - self.length >= MAX;
+            let first = if long_jump { sequence } else { self.start.max(sequence.saturating_sub(MAX - 1)) };
+            self.forget_before(session, first);
+            self.length = sequence - first + 1;
+        }
         let packed = pack(outcome);
         self.sum.add(hash::of_pushed(session, sequence, packed));
-        let ahead = usize::try_from(sequence.saturating_sub(self.start)).unwrap_or(usize::MAX);
-        if let Some(hole) = self.ring.get_mut(ahead) {
-            debug_assert_eq!(*hole, HOLE, "a sequence number has one outcome");
-            *hole = packed;
-            return;
-        }
-        if ahead - self.ring.len() >= PRODUCER_WINDOW_MAX {
-            while !self.ring.is_empty() {
-                self.forget_first(session);
-            }
-            self.start = sequence;
-        } else {
-            self.ring.resize(ahead, HOLE);
-        }
-        self.ring.push_back(packed);
-        while self.ring.len() > PRODUCER_WINDOW_MAX {
-            self.forget_first(session);
-        }
+        self.put(sequence, packed);
     }
 
     /// All that it remembers.
     pub(super) fn save(&self) -> SavedWindow {
-        SavedWindow {
-            start: self.start,
-            ring: self.ring.iter().flat_map(|packed| packed.to_le_bytes()).collect(),
+        let mut runs: Vec<SavedRun> = Vec::new();
+        let mut last = None;
+        for (sequence, packed) in self.outcomes() {
+            let follows = sequence.checked_sub(1).is_some_and(|before| last == Some(before));
+            if !follows {
+                runs.push(SavedRun { first: sequence, outcomes: Vec::new() });
+            }
+            if let Some(run) = runs.last_mut() {
+                run.outcomes.extend(packed.to_le_bytes());
+            }
+            last = Some(sequence);
         }
+        SavedWindow { start: self.start, length: self.length, runs }
     }
 
     /// Takes back what was saved.
     pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
-        let (numbers, _) = saved.ring.as_chunks();
-        let ring = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
-        let mut window = Self { start: saved.start, ring, sum: Sum::default() };
+        let mut window = Self { start: saved.start, length: saved.length, ..Self::default() };
+        for run in &saved.runs {
+            let (outcomes, _) = run.outcomes.as_chunks();
+            for (nth, packed) in (0..).zip(outcomes) {
+                window.put(run.first.saturating_add(nth), u64::from_le_bytes(*packed));
+            }
+        }
         window.sum.add(window.recount(session));
         window
     }
@@ -107,18 +129,57 @@ impl Window {
     /// The same sum, from scratch.
     pub(super) fn recount(&self, session: SessionId) -> u128 {
         let mut sum = Sum::default();
-        for (ahead, packed) in (0..).zip(&self.ring).filter(|(_, packed)| **packed != HOLE) {
-            sum.add(hash::of_pushed(session, self.start + ahead, *packed));
+        for (sequence, packed) in self.outcomes() {
+            sum.add(hash::of_pushed(session, sequence, packed));
         }
         sum.with(0)
     }
 
-    fn forget_first(&mut self, session: SessionId) {
-        if let Some(packed) = self.ring.pop_front().filter(|packed| *packed != HOLE) {
-            self.sum.subtract(hash::of_pushed(session, self.start, packed));
-        }
-        self.start = self.start.saturating_add(1);
+    /// Sequence numbers and outcomes, without the holes.
+    fn outcomes(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.blocks
+            .iter()
+            .flat_map(|(block, outcomes)| numbered(*block, outcomes.iter()))
+            .map(|(sequence, packed)| (sequence, *packed))
+            .filter(|(_, packed)| *packed != HOLE)
     }
+
+    fn put(&mut self, sequence: u64, packed: u64) {
+        let (block, place) = place(sequence);
+        if let Some(hole) = self.blocks.entry(block).or_insert([HOLE; BLOCK]).get_mut(place) {
+            debug_assert_eq!(*hole, HOLE, "a sequence number has one outcome");
+            *hole = packed;
+        }
+    }
+
+    /// The window begins at `first` from now on.
+    fn forget_before(&mut self, session: SessionId, first: u64) {
+        self.start = first;
+        while let Some(mut oldest) = self.blocks.first_entry() {
+            let block = *oldest.key();
+            for (sequence, packed) in numbered(block, oldest.get_mut().iter_mut()) {
+                if sequence < first && *packed != HOLE {
+                    self.sum.subtract(hash::of_pushed(session, sequence, *packed));
+                    *packed = HOLE;
+                }
+            }
+            if oldest.get().iter().any(|packed| *packed != HOLE) {
+                return;
+            }
+            oldest.remove();
+        }
+    }
+}
+
+/// Where a sequence number is kept: in which block, and where in it.
+fn place(sequence: u64) -> (u64, usize) {
+    const LENGTH: u64 = BLOCK as u64;
+    (sequence / LENGTH, usize::try_from(sequence % LENGTH).unwrap_or(0))
+}
+
+/// What is in a block, with its sequence numbers.
+fn numbered<T>(block: u64, outcomes: impl Iterator<Item = T>) -> impl Iterator<Item = (u64, T)> {
+    (0..BLOCK as u64).map(move |nth| block * BLOCK as u64 + nth).zip(outcomes)
 }
 
 const KIND_SHIFT: u32 = 56;
@@ -208,5 +269,35 @@ mod tests {
         assert_eq!(window.recall(5, GROUP), Recall::Forgotten);
         assert_eq!(window.recall(u64::MAX, GROUP), Recall::Known(pushed(9)));
         assert_eq!(window.digest(), (u64::MAX, window.recount(SESSION)));
+    }
+
+    #[test]
+    fn holes_cost_nothing_in_memory_or_in_a_checkpoint() {
+        let mut window = Window::default();
+        let last = PRODUCER_WINDOW_MAX as u64;
+        window.remember(SESSION, last, pushed(last));
+        assert_eq!(window.recall(1, GROUP), Recall::New);
+        assert_eq!(window.blocks.len(), 1);
+        let saved = window.save();
+        assert_eq!(saved.runs.iter().map(|run| run.outcomes.len()).collect::<Vec<_>>(), [8]);
+        window.remember(SESSION, last + 2, pushed(0));
+        assert_eq!(window.digest().0, 3, "it covers as many as ever");
+        assert_eq!(window.recall(2, GROUP), Recall::Forgotten);
+    }
+
+    #[test]
+    fn what_is_saved_comes_back() {
+        let mut window = Window::default();
+        let last = PRODUCER_WINDOW_MAX as u64 + 100;
+        for sequence in (1..last).filter(|sequence| sequence % 5 > 1 && sequence % 1000 < 700) {
+            window.remember(SESSION, sequence, pushed(sequence));
+        }
+        let saved = window.save();
+        let mut back = Window::restore(SESSION, &saved);
+        assert_eq!((back.digest(), back.save()), (window.digest(), saved));
+        for window in [&mut window, &mut back] {
+            window.remember(SESSION, last + 7, pushed(1));
+        }
+        assert_eq!((back.digest(), back.save()), (window.digest(), window.save()));
     }
 }
