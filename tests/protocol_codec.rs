@@ -343,3 +343,13 @@ fn the_largest_body_fits_the_largest_frame_with_all_its_fields() {
     assert!(written <= max as usize, "{written}");
     assert!(FrameDecoder::new(max).next(&mut out).is_ok_and(|frame| frame.is_some()));
 }
+
+#[test]
+fn the_last_sequence_number_of_a_push_is_a_number() {
+    let code = |sequence, count| {
+        let jobs = vec![NewJob::new("x"); count];
+        refused(&Request::Push(Push { topic: "orders".parse().expect("a topic"), sequence, jobs }))
+    };
+    assert_eq!([code(u64::MAX, 1), code(u64::MAX - 1, 2), code(0, 3)], [None; 3]);
+    assert_eq!([code(u64::MAX, 2), code(u64::MAX - 1, 3)], [Some(ErrorCode::Invalid); 2]);
+}

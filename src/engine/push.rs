@@ -31,6 +31,7 @@ impl Engine {
         let mut window = self.sessions.window(session).map(std::mem::take).ok_or(Reject::SessionUnknown)?;
         let mut outcomes = Vec::with_capacity(jobs.len());
         for (nth, job) in (0..).zip(jobs) {
+            // The protocol refuses numbers beyond the last one: no two jobs have the same.
             let sequence = sequence.saturating_add(nth);
             outcomes.push(match window.recall(sequence, self.group) {
                 Recall::Known(outcome) => outcome,

@@ -70,6 +70,8 @@ pub(super) fn decode_push(reader: &mut Reader<'_>, body_bytes_max: usize) -> Res
             body: reader.bytes(body_bytes as usize, body_bytes_max, "body")?,
         })
     })?;
+    let more = jobs.len().saturating_sub(1) as u64;
+    let sequence = in_range(sequence, 0, u64::MAX - more, "sequence")?;
     Ok(Push { topic, sequence, jobs })
 }
 
