@@ -131,6 +131,11 @@ impl Group {
         self.node.raft.state == StateRole::Leader
     }
 
+    /// Whether an entry can be proposed now: not while this node hands leadership over, nor when it does not lead.
+    pub fn takes_proposals(&self) -> bool {
+        self.is_leader() && self.node.raft.lead_transferee.is_none()
+    }
+
     /// The node that leads, as far as this one knows.
     pub fn leader(&self) -> Option<u64> {
         Some(self.node.raft.leader_id).filter(|leader| *leader != ::raft::INVALID_ID)

@@ -269,10 +269,11 @@ impl Replica {
         Ok(())
     }
 
-    /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk can take it. Whether
-    /// there was anything.
+    /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk and the group can take it:
+    /// what waits is not lost. Whether there was anything.
     fn propose(&mut self) -> bool {
-        if !self.serving || self.orders_out.len() >= ORDERS_MAX || self.now_us < self.next_proposal_us {
+        let ready = self.serving && self.group.takes_proposals() && self.now_us >= self.next_proposal_us;
+        if !ready || self.orders_out.len() >= ORDERS_MAX {
             return false;
         }
         let stamp = self.clock.stamp();
@@ -284,12 +285,14 @@ impl Replica {
         let mut bytes = 0;
         while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
             let (data, replies) = self.proposals.take_entry(stamp);
-            bytes += data.len();
             let length = data.len();
-            match self.group.propose(data) {
-                Ok((term, index)) => self.proposals.proposed(term, index, replies, length),
-                Err(_) => self.answer_lost(replies, &Self::no_leader()),
-            }
+            let Ok((term, index)) = self.group.propose(data) else {
+                self.proposals.refused(length);
+                self.answer_lost(replies, &Self::no_leader());
+                return false;
+            };
+            self.proposals.proposed(term, index, replies, length);
+            bytes += length;
         }
         bytes > 0
     }
@@ -398,6 +401,7 @@ impl Replica {
                 Reply::Turn(waiter, claim) => {
                     self.waiters.turn_over(waiter, claim);
                     self.waiters.line_up(waiter);
+                    self.end_reserve(claim.session);
                 }
                 Reply::Lapse(session) => _ = self.lapsing.remove(&session),
                 Reply::Nobody => {}

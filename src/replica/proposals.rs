@@ -134,6 +134,11 @@ impl Proposals {
         self.in_flight.push_back(InFlight { term, index, replies, bytes });
     }
 
+    /// An entry that was taken out is not proposed, and never will be.
+    pub(super) fn refused(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes.saturating_sub(HEADER_BYTES));
+    }
+
     /// Takes out who waits for the entry that is now applied at (term, index).
     ///
     /// Matched by both: an entry of another leader at an index that was ours means that ours is lost, and those
@@ -182,6 +187,16 @@ mod tests {
         assert!(proposals.take_applied(2, 9).is_empty(), "another leader's entry");
         assert_eq!(proposals.take_applied(3, 9).len(), 2);
         assert!(proposals.is_idle());
+        assert_eq!(proposals.bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_refused_is_not_under_way() {
+        let mut proposals = Proposals::default();
+        proposals.add(&finish(1), Reply::Nobody);
+        let (bytes, _) = proposals.take_entry(Millis(1));
+        assert!(proposals.bytes() > 0);
+        proposals.refused(bytes.len());
         assert_eq!(proposals.bytes(), 0);
     }
 
