@@ -7,7 +7,7 @@ use super::Engine;
 use super::jobs::Slot;
 use super::outcome::{Grant, Reject};
 use super::store::JobStore;
-use super::topics::Turn;
+use super::topics::Rank;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{Fence, JobState, Lease, SessionId, TopicId};
 
@@ -16,7 +16,7 @@ use crate::types::{Fence, JobState, Lease, SessionId, TopicId};
 pub(super) struct Scratch {
     topics: Vec<TopicId>,
     /// The first job in turn of each topic.
-    turns: BinaryHeap<Reverse<(Turn, TopicId)>>,
+    fronts: BinaryHeap<Reverse<(Rank, TopicId)>>,
 }
 
 impl Engine {
@@ -37,12 +37,12 @@ impl Engine {
         scratch.topics.extend_from_slice(topics);
         scratch.topics.sort_unstable();
         scratch.topics.dedup();
-        scratch.turns.extend(scratch.topics.drain(..).filter_map(|topic| self.turn(topic)));
+        scratch.fronts.extend(scratch.topics.drain(..).filter_map(|topic| self.front(topic)));
 
         let mut grants = Vec::new();
         let (mut bytes, mut dropped) = (0, 0);
         while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
-            let Some(Reverse(((.., slot), topic))) = scratch.turns.pop() else { break };
+            let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop() else { break };
             // It may have expired, if more came due at once than one entry moves.
             if self.drop_expired(slot, store) {
                 dropped += 1;
@@ -51,17 +51,17 @@ impl Engine {
                 bytes += u64::from(grant.body.body_bytes);
                 grants.push(grant);
             }
-            scratch.turns.extend(self.turn(topic));
+            scratch.fronts.extend(self.front(topic));
         }
-        scratch.turns.clear();
+        scratch.fronts.clear();
         self.reserving = scratch;
         Ok(grants)
     }
 
     /// The first job in turn of a topic that is not paused.
-    fn turn(&self, topic: TopicId) -> Option<Reverse<(Turn, TopicId)>> {
+    fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
         let found = self.topics.find(topic).filter(|found| !found.paused)?;
-        found.ready.first().map(|turn| Reverse((*turn, topic)))
+        found.ready.first().map(|rank| Reverse((*rank, topic)))
     }
 
     fn grant(&mut self, slot: Slot, holder: SessionId) -> Grant {

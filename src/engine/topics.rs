@@ -12,10 +12,10 @@ use crate::types::limits::TOPICS_MAX;
 use crate::types::{JobId, JobState, Millis, TopicId, TopicName};
 
 /// A ready job's place in the order of reserving: priority, due as a stamp, id; and where it lies.
-pub(super) type Turn = (u32, u64, JobId, Slot);
+pub(super) type Rank = (u32, u64, JobId, Slot);
 
 /// The turn of a ready job.
-pub(super) fn turn_of(job: &Job, slot: Slot) -> Turn {
+pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.since, job.id, slot)
 }
 
@@ -24,7 +24,7 @@ pub(super) fn turn_of(job: &Job, slot: Slot) -> Turn {
 pub(super) struct Topic {
     name: TopicName,
     pub(super) paused: bool,
-    pub(super) ready: BTreeSet<Turn>,
+    pub(super) ready: BTreeSet<Rank>,
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub(super) buried: u64,
@@ -127,7 +127,7 @@ impl Topics {
         match job.state {
             JobState::Delayed => topic.delayed += 1,
             JobState::Ready => {
-                topic.ready.insert(turn_of(job, slot));
+                topic.ready.insert(rank_of(job, slot));
                 if topic.ready.len() == 1 {
                     self.note_serving(job.topic);
                 }
@@ -143,7 +143,7 @@ impl Topics {
         match job.state {
             JobState::Delayed => topic.delayed -= 1,
             JobState::Ready => {
-                topic.ready.remove(&turn_of(job, slot));
+                topic.ready.remove(&rank_of(job, slot));
                 if topic.ready.is_empty() {
                     self.note_serving(job.topic);
                 }
@@ -208,7 +208,7 @@ impl Topics {
     /// Bytes of memory that the ready orders take: their nodes are two thirds full, by and large.
     pub(super) fn memory_bytes(&self) -> usize {
         let ready: usize = self.known.iter().map(|topic| topic.ready.len()).sum();
-        ready * size_of::<Turn>() * 3 / 2
+        ready * size_of::<Rank>() * 3 / 2
     }
 
     fn note_serving(&mut self, id: TopicId) {

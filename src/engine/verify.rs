@@ -6,7 +6,7 @@ use super::Engine;
 use super::hash::{self, Sum};
 use super::jobs::Found;
 use super::store::JobStore;
-use super::topics::{Turn, turn_of};
+use super::topics::{Rank, rank_of};
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
@@ -14,7 +14,7 @@ impl Engine {
     /// hunting a fault: it looks at every job.
     #[doc(hidden)]
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
-        let mut by_topic: BTreeMap<TopicId, (BTreeSet<Turn>, [u64; 4])> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, (BTreeSet<Rank>, [u64; 4])> = BTreeMap::new();
         let mut held = BTreeSet::new();
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
@@ -29,7 +29,7 @@ impl Engine {
                 *count += 1;
             }
             if job.state == JobState::Ready {
-                turns.insert(turn_of(job, slot));
+                turns.insert(rank_of(job, slot));
             }
             if job.holder != SessionId(0) {
                 held.insert((job.holder, job.id, slot));

@@ -22,7 +22,7 @@ pub(super) struct Connection {
 }
 
 /// How far a connection has come.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
     /// Nothing was said.
     Silent,

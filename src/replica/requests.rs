@@ -17,25 +17,24 @@ impl Replica {
         if let Some(error) = self.not_now() {
             return self.connections.refuse(connection, id, error);
         }
-        if let Request::Hello(hello) = request {
-            return self.hello(connection, id, &hello);
-        }
-        let Some(one) = self.connections.one(connection) else { return };
-        let session = match one.phase {
-            Phase::Open(session) => session,
-            Phase::Silent | Phase::Opening => {
+        let Some(phase) = self.connections.one(connection).map(|one| one.phase) else { return };
+        let session = match (phase, &request) {
+            (Phase::Open(session), _) => session,
+            (_, Request::Hello(hello)) => return self.hello(connection, id, hello),
+            (Phase::Silent | Phase::Opening, _) => {
                 let error =
                     ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first, and wait for its answer");
                 return self.connections.refuse(connection, id, error);
             }
-            Phase::Ended => {
+            (Phase::Ended, _) => {
                 let error =
                     ErrorReply::new(ErrorCode::SessionUnknown, "the session has ended: connect again");
                 return self.connections.refuse(connection, id, error);
             }
         };
         match request {
-            Request::Hello(_) | Request::Ping => {
+            Request::Hello(hello) => self.hello(connection, id, &hello),
+            Request::Ping => {
                 let now = self.engine.wall(self.clock.stamp());
                 self.connections.send(connection, id, Response::Pong { now });
             }
@@ -58,7 +57,16 @@ impl Replica {
                 let done = self.read(connection, id, &request);
                 self.note_failure(done);
             }
-            _ => self.command(connection, id, &request),
+            Request::Finish { .. }
+            | Request::Release { .. }
+            | Request::Touch { .. }
+            | Request::Bury { .. }
+            | Request::Delete(_)
+            | Request::Reschedule { .. }
+            | Request::RunNow(_)
+            | Request::Kick(_)
+            | Request::Pause { .. }
+            | Request::Resume { .. } => self.command(connection, id, &request),
         }
     }
 
@@ -241,7 +249,7 @@ impl Replica {
             Request::Kick(reference) => Command::Kick { job: job(reference) },
             Request::Pause { topic: name } => Command::TopicPause { topic: topic(name), paused: true },
             Request::Resume { topic: name } => Command::TopicPause { topic: topic(name), paused: false },
-            _ => return,
+            other => unreachable!("{other:?} is more, or less, than one command"),
         };
         self.proposals.add(&command, Reply::Request(connection, id));
     }

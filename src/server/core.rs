@@ -53,7 +53,7 @@ pub(super) struct Core {
 
 /// What is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum Next {
     GoOn,
     Stopped,
     Aborted,
@@ -80,11 +80,11 @@ impl Core {
         let last = loop {
             // First of all: a replica that starts has something to do.
             let turn = self.turn(&mut outputs);
-            if turn != Turn::GoOn {
+            if turn != Next::GoOn {
                 break turn;
             }
             let turn = self.wait(inputs);
-            if turn != Turn::GoOn {
+            if turn != Next::GoOn {
                 break turn;
             }
         };
@@ -94,7 +94,7 @@ impl Core {
                 self.outboxes.insert(connection, outbox);
             }
         }
-        let farewell: fn(&Outbox) = if last == Turn::Stopped { Outbox::close } else { Outbox::cut };
+        let farewell: fn(&Outbox) = if last == Next::Stopped { Outbox::close } else { Outbox::cut };
         self.outboxes.values().for_each(farewell);
         // A disk thread that is gone has failed, and says so itself.
         let _ = self.disk.send(ToDisk::Finish);
@@ -102,18 +102,18 @@ impl Core {
     }
 
     /// Waits for an input or the next deadline, then handles every input that waits.
-    fn wait(&mut self, inputs: &Receiver<ToCore>) -> Turn {
+    fn wait(&mut self, inputs: &Receiver<ToCore>) -> Next {
         let wake = Duration::from_micros(self.replica.next_wake_us());
         let mut next = match inputs.recv_timeout(wake.saturating_sub(self.clock.elapsed())) {
             Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => return Turn::GoOn,
-            Err(RecvTimeoutError::Disconnected) => return Turn::Aborted,
+            Err(RecvTimeoutError::Timeout) => return Next::GoOn,
+            Err(RecvTimeoutError::Disconnected) => return Next::Aborted,
         };
         let now = self.clock.now();
         let mut left = INPUTS_PER_POLL_MAX;
         while let Some(input) = next {
             match input {
-                ToCore::Abort => return Turn::Aborted,
+                ToCore::Abort => return Next::Aborted,
                 ToCore::Failed(error) => return self.fail(error),
                 ToCore::Connected { connection, secret, outbox } => {
                     self.outboxes.insert(connection, outbox);
@@ -129,15 +129,15 @@ impl Core {
             left -= 1;
             next = if left == 0 { None } else { inputs.try_recv().ok() };
         }
-        Turn::GoOn
+        Next::GoOn
     }
 
     /// Asks for outputs and carries them out, until there are none.
-    fn turn(&mut self, outputs: &mut Vec<Output>) -> Turn {
+    fn turn(&mut self, outputs: &mut Vec<Output>) -> Next {
         loop {
             self.replica.poll(self.clock.now(), outputs);
             if outputs.is_empty() {
-                return Turn::GoOn;
+                return Next::GoOn;
             }
             let mut stopped = false;
             let mut failed = None;
@@ -172,10 +172,10 @@ impl Core {
                 return self.fail(error);
             }
             if stopped {
-                return Turn::Stopped;
+                return Next::Stopped;
             }
             if gone.is_empty() {
-                return Turn::GoOn;
+                return Next::GoOn;
             }
             let now = self.clock.now();
             for connection in gone {
@@ -186,10 +186,10 @@ impl Core {
     }
 
     /// The node ends for this reason: the disk thread ends with it.
-    fn fail(&self, error: StorageError) -> Turn {
+    fn fail(&self, error: StorageError) -> Next {
         // One that is gone has failed before.
         let _ = self.disk.send(ToDisk::Fail(error));
-        Turn::Aborted
+        Next::Aborted
     }
 
     fn send(
