@@ -5,13 +5,12 @@
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops;
 
 use super::capture::Capture;
 use super::clock::Moment;
 use super::far::{FarJobs, FarSlot};
+use super::free::FreeNumbers;
 use super::index::Index;
 use super::paged::{PAGE, Paged};
 use super::retry::Retry;
@@ -114,7 +113,7 @@ pub(super) struct Jobs {
     slots: Paged<Option<Job>>,
     /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end:
     /// they are forgotten before it grows again.
-    free: BinaryHeap<Reverse<Slot>>,
+    free: FreeNumbers,
     /// How many jobs each page of slots has.
     used: Vec<u32>,
     far: FarJobs,
@@ -246,7 +245,7 @@ impl Jobs {
 
     /// Bytes of memory that the jobs and the indexes take.
     pub(super) fn memory_bytes(&self) -> usize {
-        let near = self.slots.memory_bytes() + self.free.len() * size_of::<Slot>();
+        let near = self.slots.memory_bytes();
         near + self.far.memory_bytes() + self.ids.memory_bytes() + self.identities.memory_bytes()
     }
 
@@ -256,11 +255,7 @@ impl Jobs {
     }
 
     fn place(&mut self, job: Job) -> Slot {
-        let free =
-            self.free.pop().map(|Reverse(slot)| slot).filter(|slot| (*slot as usize) < self.slots.len());
-        let slot = free.unwrap_or_else(|| {
-            // What else is free lies behind the end, too.
-            self.free.clear();
+        let slot = self.free.take_below(self.slots.len()).unwrap_or_else(|| {
             self.slots.push(None);
             let slot = Slot::try_from(self.slots.len() - 1).unwrap_or(FAR_BIT);
             assert!(slot < FAR_BIT, "2 billion jobs do not fit into memory");
@@ -278,7 +273,7 @@ impl Jobs {
 
     fn take(&mut self, slot: Slot) -> Job {
         self.note_change(slot);
-        self.free.push(Reverse(slot));
+        self.free.insert(slot);
         self.used[slot as usize / PAGE] -= 1;
         self.slots[slot as usize].take().unwrap_or_else(|| unreachable!("a slot that is held is live"))
     }

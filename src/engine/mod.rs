@@ -49,6 +49,7 @@ mod change;
 mod clock;
 mod far;
 mod finished;
+pub(crate) mod free;
 mod hash;
 mod image;
 mod index;

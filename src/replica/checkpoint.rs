@@ -12,9 +12,9 @@ use super::{Replica, Stop};
 use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
 
 /// Jobs that are captured, or taken out of memory, at once.
-const JOBS_PER_STEP: usize = 512;
+const JOBS_PER_STEP: usize = 1024;
 /// Batches that are on their way to whoever writes them.
-const BATCHES_MAX: usize = 2;
+const BATCHES_MAX: usize = 64;
 /// With little memory left a checkpoint is due when the log has grown by so many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
 /// When there was no space for a checkpoint, the next one begins so much later.
@@ -128,7 +128,7 @@ impl Replica {
             return;
         }
         // What is written leaves memory.
-        let short = self.memory.is_short(self.memory_bytes());
+        let short = self.is_short_of_memory();
         let enough = if short { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
         if self.checkpoints.log_bytes < enough && !self.records.has_waste(self.config.checkpoint_log_bytes) {
             return;

@@ -23,6 +23,11 @@ impl Memory {
         Self { max: max_bytes, ..Self::default() }
     }
 
+    /// Whether there is a limit at all.
+    pub(super) fn is_limited(&self) -> bool {
+        self.max > 0
+    }
+
     /// The process takes so much, and the state is estimated to take so much of it.
     pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64) {
         (self.resident, self.estimated) = (resident_bytes, estimated_bytes);

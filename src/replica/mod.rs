@@ -352,6 +352,10 @@ impl Replica {
         self.orders_out.is_empty() && self.stop == Stop::No
     }
 
+    fn is_short_of_memory(&self) -> bool {
+        self.memory.is_limited() && self.memory.is_short(self.memory_bytes())
+    }
+
     /// Bytes of memory that the state takes, by and large.
     fn memory_bytes(&self) -> u64 {
         (self.engine.memory_bytes() + self.records.memory_bytes()) as u64

@@ -9,11 +9,9 @@
 //! The same block stands in the row of a chunk. A place is used again when its record is forgotten. Pages of places never
 //! move, so that a growing table costs no pause.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use bytes::Bytes;
 
+use crate::engine::free::FreeNumbers;
 use crate::engine::{BodyRef, Place, Record};
 
 /// Places in one page.
@@ -30,7 +28,7 @@ pub(super) struct MemoryBodies {
     pages: Vec<Page>,
     /// Places that are used again, the lowest first, so that pages at the end can go. Some may lie behind the end: they
     /// are forgotten before it moves on.
-    free: BinaryHeap<Reverse<u32>>,
+    free: FreeNumbers,
     kept: usize,
     /// Bytes of all blocks.
     bytes: usize,
@@ -86,16 +84,12 @@ impl MemoryBodies {
         let block = join(record);
         self.bytes += block.len();
         self.kept += 1;
-        let free =
-            self.free.pop().map(|Reverse(place)| place).filter(|place| (*place as usize) < self.places());
-        let place = if let Some(place) = free {
+        let place = if let Some(place) = self.free.take_below(self.places()) {
             let page = self.page(place);
             page.used += 1;
             *page.block(place) = block;
             place
         } else {
-            // What else is free lies behind the end, too.
-            self.free.clear();
             self.append(block)
         };
         let body_bytes = u32::try_from(record.body.len()).expect("bodies have a ceiling far below 4 GiB");
@@ -110,7 +104,7 @@ impl MemoryBodies {
         assert!(!block.is_empty(), "the record at {place} is forgotten twice");
         self.bytes -= block.len();
         self.kept -= 1;
-        self.free.push(Reverse(place));
+        self.free.insert(place);
     }
 
     /// Gives back the pages at the end of which no place is used.
