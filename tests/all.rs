@@ -2,6 +2,7 @@
 
 mod checkpoint_formats;
 mod checkpoints;
+mod cli_bench;
 mod cli_commands;
 mod cli_recover;
 mod cli_usage;

@@ -10,26 +10,31 @@ use serde_json::{Value, json};
 use super::server_rig::{Process, adjourn};
 
 /// A server and the directory that it lives in.
-struct Rig {
+pub(crate) struct Rig {
     server: Process,
-    _data: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 /// What a command printed and how it ended.
-struct Ended {
-    code: Option<i32>,
-    out: String,
-    errors: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) errors: String,
 }
 
 impl Rig {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let data = tempfile::tempdir().expect("a directory");
-        Self { server: Process::start(data.path(), &[]), _data: data }
+        Self { server: Process::start(data.path(), &[]), data }
+    }
+
+    /// The server's data directory.
+    pub(crate) fn data(&self) -> &str {
+        self.data.path().to_str().expect("a path")
     }
 
     /// Runs a command to its end.
-    fn run(&self, arguments: &[&str], input: &[u8]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Ended {
         let mut command = adjourn(arguments);
         command.env("ADJOURN_SERVER", self.server.address.to_string());
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -56,7 +61,7 @@ impl Rig {
     }
 
     /// The one JSON object that a command prints.
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let out = self.ok(arguments);
         assert_eq!(out.lines().count(), 1, "{arguments:?}: {out}");
         serde_json::from_str(&out).expect("JSON")
@@ -285,28 +290,4 @@ fn a_reader_that_goes_away_is_no_failure() {
         assert_eq!((child.wait().expect("it ends").code(), errors.as_str()), (Some(0), ""), "{arguments:?}");
     }
     assert_eq!(rig.json(&["stats", "--json"])["pushed"], json!(3), "the lines are pushed nevertheless");
-}
-
-#[test]
-fn benches_report_what_they_did() {
-    let rig = Rig::start();
-    let shape = ["--connections", "2", "--body", "100", "--topic", "measured", "--json"];
-    let bench = |arguments: &[&str]| {
-        let ended = rig.run(&[&["bench"], arguments, &shape].concat(), b"");
-        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.errors);
-        let report: Value = serde_json::from_str(&ended.out).expect("JSON");
-        assert_eq!(report["errors"], json!({}), "{report}");
-        assert!(report["per_second"].as_u64() > Some(0), "{report}");
-        assert!(report["latency_ms"]["p99"].as_f64() <= report["latency_ms"]["max"].as_f64(), "{report}");
-        report
-    };
-    let late = bench(&["late", "--jobs", "200", "--delay", "50ms"]);
-    for field in ["early", "twice", "missing"] {
-        assert_eq!(late[field], json!(0), "{late}");
-    }
-    let cycle = bench(&["cycle", "--jobs", "3000", "--batch", "16"]);
-    assert!(cycle["phases"]["finish"]["per_second"].as_u64() > Some(0), "{cycle}");
-    assert_eq!(rig.json(&["stats", "--json"])["finished"], json!(3200));
-    bench(&["push", "--jobs", "1001", "--window", "3", "--batch", "7", "--delay", "1d..30d"]);
-    assert_eq!(rig.json(&["stats", "--json"])["topics"]["measured"]["delayed"], json!(1001));
 }

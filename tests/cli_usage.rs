@@ -29,7 +29,7 @@ fn every_command_has_a_help_with_an_example() {
         assert!(help_of(&[command]).contains("Example"), "adjourn {command} --help");
     }
     let benches = commands_of(&help_of(&["bench"]));
-    assert_eq!(benches, ["push", "cycle", "late"]);
+    assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "churn"]);
     for bench in &benches {
         assert!(help_of(&["bench", bench]).contains("Example"), "adjourn bench {bench} --help");
     }
@@ -59,6 +59,11 @@ fn mistakes_say_what_was_expected() {
         (&["reschedule", "--id", "1"], "<--delay <DURATION>|--at <TIME>>"),
         (&["reserve", "orders", "--max", "0"], "1..=1024"),
         (&["bench", "push", "--delay", "2d..1d"], "the smaller duration first"),
+        (&["bench", "drain"], "--topic <TOPIC>"),
+        (&["bench", "keys"], "--topic <TOPIC>"),
+        (&["bench", "keys", "--topic", "orders", "--jobs", "9", "--cancels", "10"], "can be cancelled once"),
+        (&["bench", "churn", "--alive", "8191"], "give --alive 8192 or more"),
+        (&["bench", "churn", "--data", "no/such/directory"], "cannot read no/such/directory"),
     ] {
         let output = adjourn(arguments).output().expect("the binary");
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,8 @@
 //! The consuming side of a bench: subscribed connections that finish what they are sent.
 //!
-//! A body begins with the job's number and its due time, so that a bench does not have to believe what the
-//! server says of either. A job that comes a second time is counted as such.
+//! What a bench looks at in the jobs is its [`Watch`]. Where it is [`Seen`], a body begins with the job's number and its
+//! due time, so that the bench does not have to believe what the server says of either. A job that comes a second
+//! time is counted as such.
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -65,18 +66,29 @@ impl BodyStamp {
     }
 }
 
-/// Which jobs came, shared by all consumers.
+/// What a bench looks at while jobs come and are finished, shared by all consumers.
+pub(super) trait Watch: Send + Sync + 'static {
+    /// A job came when the wall clock was `now_us`.
+    fn came(&self, job: &Delivered, now_us: u64, consumed: &mut Consumed);
+
+    /// So many jobs were finished.
+    fn finished(&self, jobs: u64);
+}
+
+/// Which jobs came.
 #[derive(Debug)]
 pub(super) struct Seen {
     words: Vec<AtomicU64>,
     distinct: AtomicU64,
+    progress: ProgressBar,
 }
 
 impl Seen {
     /// None of `jobs` jobs.
-    pub(super) fn none_of(jobs: u64) -> Self {
+    pub(super) fn none_of(jobs: u64, progress: ProgressBar) -> Self {
         let words = usize::try_from(jobs.div_ceil(64)).unwrap_or(usize::MAX);
-        Self { words: (0..words).map(|_| AtomicU64::new(0)).collect(), distinct: AtomicU64::new(0) }
+        let words = (0..words).map(|_| AtomicU64::new(0)).collect();
+        Self { words, distinct: AtomicU64::new(0), progress }
     }
 
     /// Takes note of a job; whether it is the first time. A number beyond the run is never the first.
@@ -97,14 +109,45 @@ impl Seen {
 
     /// Waits until `jobs` different jobs came, or nothing came for a long time.
     pub(super) async fn wait_for(&self, jobs: u64) {
-        let mut looks = tokio::time::interval(LOOK_EVERY);
-        let (mut distinct, mut since) = (self.distinct(), clock::instant());
-        while distinct < jobs && since.elapsed() < STALL {
-            looks.tick().await;
-            let before = std::mem::replace(&mut distinct, self.distinct());
-            if distinct > before {
-                since = clock::instant();
-            }
+        wait_until(jobs, || self.distinct()).await;
+    }
+
+    /// Takes note of a body that came at `now_us`.
+    fn note_body(&self, body: &[u8], now_us: u64, consumed: &mut Consumed) {
+        let Some(BodyStamp { number, due_ms }) = BodyStamp::of(body) else {
+            return consumed.finished.errors.add("FOREIGN_JOB", 1);
+        };
+        if !self.note(number) {
+            consumed.twice += 1;
+        }
+        let due_us = due_ms.saturating_mul(1000);
+        if now_us < due_us {
+            consumed.early += 1;
+        }
+        consumed.lateness.record(Duration::from_micros(now_us.saturating_sub(due_us)), 1);
+    }
+}
+
+impl Watch for Seen {
+    fn came(&self, job: &Delivered, now_us: u64, consumed: &mut Consumed) {
+        self.note_body(&job.body, now_us, consumed);
+        if !self.progress.is_hidden() {
+            self.progress.inc(1);
+        }
+    }
+
+    fn finished(&self, _: u64) {}
+}
+
+/// Waits until there are `goal`, or until `count` has not grown for a long time.
+pub(super) async fn wait_until(goal: u64, count: impl Fn() -> u64) {
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    let (mut counted, mut since) = (count(), clock::instant());
+    while counted < goal && since.elapsed() < STALL {
+        looks.tick().await;
+        let before = std::mem::replace(&mut counted, count());
+        if counted > before {
+            since = clock::instant();
         }
     }
 }
@@ -124,6 +167,9 @@ pub(super) struct Consumed {
     pub(super) twice: u64,
 }
 
+/// A FINISH that was answered: when it was sent and of how many jobs, and the answer.
+type Answer = ((Instant, u64), Result<Vec<SettleResult>, ClientError>);
+
 /// Subscribed connections, at work.
 #[derive(Debug)]
 pub(super) struct Consumers {
@@ -136,8 +182,7 @@ impl Consumers {
     pub(super) async fn start(
         clients: &[Client],
         topic: &TopicName,
-        seen: &Arc<Seen>,
-        progress: ProgressBar,
+        watch: &Arc<impl Watch>,
     ) -> Result<Self, Failure> {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
@@ -148,8 +193,7 @@ impl Consumers {
                 credit_bytes: CREDIT_BYTES,
             };
             let subscription = client.subscribe(request).await.map_err(|error| failure(&error))?;
-            let consumer =
-                Consumer { client: client.clone(), seen: seen.clone(), progress: progress.clone() };
+            let consumer = Consumer { client: client.clone(), watch: watch.clone() };
             tasks.spawn(consumer.run(subscription, stopped.clone()));
         }
         Ok(Self { tasks, stop })
@@ -184,38 +228,19 @@ impl Consumed {
     }
 
     /// Takes the answer to a FINISH, given when it was sent and of how many jobs.
-    fn answered(
-        &mut self,
-        ((sent, jobs), answer): &((Instant, u64), Result<Vec<SettleResult>, ClientError>),
-    ) {
+    fn answered(&mut self, ((sent, jobs), answer): &Answer) {
         self.finished.finished(*sent, *jobs, answer);
         self.last_answer = Some(clock::instant());
-    }
-
-    /// Takes note of a job that came at `now_us`.
-    fn note(&mut self, body: &[u8], seen: &Seen, now_us: u64) {
-        let Some(BodyStamp { number, due_ms }) = BodyStamp::of(body) else {
-            return self.finished.errors.add("FOREIGN_JOB", 1);
-        };
-        if !seen.note(number) {
-            self.twice += 1;
-        }
-        let due_us = due_ms.saturating_mul(1000);
-        if now_us < due_us {
-            self.early += 1;
-        }
-        self.lateness.record(Duration::from_micros(now_us.saturating_sub(due_us)), 1);
     }
 }
 
 /// One connection.
-struct Consumer {
+struct Consumer<W> {
     client: Client,
-    seen: Arc<Seen>,
-    progress: ProgressBar,
+    watch: Arc<W>,
 }
 
-impl Consumer {
+impl<W: Watch> Consumer<W> {
     async fn run(self, mut subscription: Subscription, mut stopped: watch::Receiver<bool>) -> Consumed {
         let mut consumed = Consumed::nothing();
         let mut in_flight = InFlight::new();
@@ -225,30 +250,29 @@ impl Consumer {
                     if jobs.is_empty() {
                         break;
                     }
-                    self.note(&jobs, &mut consumed);
+                    for (job, came_us) in &jobs {
+                        self.watch.came(job, *came_us, &mut consumed);
+                    }
                     let memo = (clock::instant(), jobs.len() as u64);
                     match self.client.finish_detached(jobs.iter().map(|(job, _)| job.lease).collect()) {
                         Ok(ticket) => in_flight.push(memo, ticket),
                         Err(error) => consumed.finished.failed(&error, memo.1),
                     }
                 }
-                Some(answer) = in_flight.next() => consumed.answered(&answer),
+                Some(answer) = in_flight.next() => self.answered(&answer, &mut consumed),
                 _ = stopped.wait_for(|stopped| *stopped) => break,
             }
         }
         while let Some(answer) = in_flight.next().await {
-            consumed.answered(&answer);
+            self.answered(&answer, &mut consumed);
         }
         consumed
     }
 
-    fn note(&self, jobs: &[(Delivered, u64)], consumed: &mut Consumed) {
-        for (job, came_us) in jobs {
-            consumed.note(&job.body, &self.seen, *came_us);
-        }
-        if !self.progress.is_hidden() {
-            self.progress.inc(jobs.len() as u64);
-        }
+    fn answered(&self, answer: &Answer, consumed: &mut Consumed) {
+        let before = consumed.finished.done;
+        consumed.answered(answer);
+        self.watch.finished(consumed.finished.done - before);
     }
 }
 
@@ -288,7 +312,7 @@ mod tests {
 
     #[test]
     fn jobs_are_seen_once() {
-        let seen = Seen::none_of(65);
+        let seen = Seen::none_of(65, ProgressBar::hidden());
         let firsts: Vec<bool> = [0, 64, 0, 1, 64, 1000].map(|number| seen.note(number)).to_vec();
         assert_eq!(firsts, [true, true, false, true, false, false]);
         assert_eq!(seen.distinct(), 3);
@@ -296,14 +320,14 @@ mod tests {
 
     #[test]
     fn early_and_repeated_jobs_are_counted() {
-        let (seen, mut consumed) = (Seen::none_of(3), Consumed::nothing());
+        let (seen, mut consumed) = (Seen::none_of(3, ProgressBar::hidden()), Consumed::nothing());
         let body = |number| BodyStamp { number, due_ms: 5 }.body(0);
-        consumed.note(&body(0), &seen, 4_999);
-        consumed.note(&body(1), &seen, 5_000);
-        consumed.note(&body(1), &seen, 9_000);
+        seen.note_body(&body(0), 4_999, &mut consumed);
+        seen.note_body(&body(1), 5_000, &mut consumed);
+        seen.note_body(&body(1), 9_000, &mut consumed);
         assert_eq!((consumed.early, consumed.twice), (1, 1));
         assert_eq!(consumed.finished.errors, Errors::default());
-        consumed.note(b"too short", &seen, 0);
+        seen.note_body(b"too short", 0, &mut consumed);
         assert_ne!(consumed.finished.errors, Errors::default());
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::consume::{BodyStamp, Consumers, Seen};
 use super::load::{Tally, push_all, share};
 use super::report::{Deliveries, JSON_HELP, Phase, Report};
-use super::{LoadArgs, WindowArgs, clock, close, progress};
+use super::{LoadArgs, WindowArgs, clock, close, progress, show};
 use crate::cli::connection::runtime;
 use crate::cli::exit::Failure;
 use crate::protocol::NewJob;
@@ -41,20 +41,20 @@ pub(super) struct CycleBenchArgs {
 
 /// Runs it.
 pub(super) fn run(args: &CycleBenchArgs) -> Result<(), Failure> {
-    let topic = args.load.topic()?;
+    let topic = args.load.jobs.topic()?;
     let report = runtime()?.block_on(measure(args, &topic))?;
-    args.load.show(&report)
+    show(&report, args.load.json)
 }
 
 async fn measure(args: &CycleBenchArgs, topic: &TopicName) -> Result<Report, Failure> {
-    let clients = args.load.connect().await?;
-    let (jobs, body_bytes) = (args.jobs, args.load.body);
+    let clients = args.load.link.connect().await?;
+    let (jobs, body_bytes) = (args.jobs, args.load.jobs.body);
 
     let pushing = args.window.pushing(topic, progress("push", jobs));
     let started = clock::instant();
     let mut tasks = JoinSet::new();
     for (client, place) in clients.iter().cloned().zip(0..) {
-        let (pushing, numbers) = (pushing.clone(), share(jobs, place, args.load.connections));
+        let (pushing, numbers) = (pushing.clone(), share(jobs, place, args.load.link.connections));
         let make = move |number| NewJob::new(BodyStamp { number, due_ms: 0 }.body(body_bytes));
         tasks.spawn(async move { push_all(&client, &pushing, numbers, make).await });
     }
@@ -62,9 +62,9 @@ async fn measure(args: &CycleBenchArgs, topic: &TopicName) -> Result<Report, Fai
     let push_time = started.elapsed();
     pushing.progress.finish_and_clear();
 
-    let seen = Arc::new(Seen::none_of(jobs));
+    let seen = Arc::new(Seen::none_of(jobs, progress("finish", pushed.done)));
     let started = clock::instant();
-    let consumers = Consumers::start(&clients, topic, &seen, progress("finish", pushed.done)).await?;
+    let consumers = Consumers::start(&clients, topic, &seen).await?;
     seen.wait_for(pushed.done).await;
     let consumed = consumers.stop().await;
     let finish_time = consumed.last_answer.map_or(Duration::ZERO, |last| last - started);

@@ -14,7 +14,7 @@ use tokio::time::MissedTickBehavior;
 use super::consume::{BodyStamp, Consumers, Seen};
 use super::load::Tally;
 use super::report::{Deliveries, JSON_HELP, Phase, Report};
-use super::{LoadArgs, clock, close, progress};
+use super::{LoadArgs, clock, close, progress, show};
 use crate::cli::arguments::delay_ms;
 use crate::cli::connection::{Leases, goodbye, runtime};
 use crate::cli::exit::Failure;
@@ -31,7 +31,8 @@ Run it on the server's machine: due times are compared with the wall clock here.
 
 Example:
   adjourn bench late
-  adjourn bench late --rate 10000 --jobs 100000 --json";
+  adjourn bench late --rate 10000 --jobs 100000 --json
+  adjourn bench late --rate 16667 --jobs 1000000 --delay 63m";
 
 /// What `adjourn bench late` is told.
 #[derive(Debug, Args)]
@@ -52,21 +53,23 @@ pub(super) struct LateBenchArgs {
 
 /// Runs it.
 pub(super) fn run(args: &LateBenchArgs) -> Result<(), Failure> {
-    let topic = args.load.topic()?;
+    let topic = args.load.jobs.topic()?;
     let report = runtime()?.block_on(measure(args, &topic))?;
-    args.load.show(&report)
+    show(&report, args.load.json)
 }
 
 async fn measure(args: &LateBenchArgs, topic: &TopicName) -> Result<Report, Failure> {
-    let producer = args.load.server.connect(Leases::EndWithIt).await?;
-    let clients = args.load.connect().await?;
-    let seen = Arc::new(Seen::none_of(args.jobs));
+    let producer = args.load.link.server.connect(Leases::EndWithIt).await?;
+    let clients = args.load.link.connect().await?;
     let bar = progress("late", args.jobs);
-    let consumers = Consumers::start(&clients, topic, &seen, bar.clone()).await?;
+    let seen = Arc::new(Seen::none_of(args.jobs, bar.clone()));
+    let consumers = Consumers::start(&clients, topic, &seen).await?;
 
     let started = clock::instant();
     let schedule = Schedule { first_due_us: clock::wall_us() + args.delay * 1000, rate: args.rate };
     let pushed = push_ahead(&producer, topic, args, schedule).await;
+    // Only what is due can be missed, however far ahead it was pushed.
+    tokio::time::sleep(schedule.time_left(args.jobs, clock::wall_us())).await;
     seen.wait_for(pushed.done).await;
     let consumed = consumers.stop().await;
     let elapsed = consumed.last_answer.map_or(Duration::ZERO, |last| last - started);
@@ -101,6 +104,12 @@ impl Schedule {
         let due_us = self.first_due_us.saturating_add(u64::try_from(offset_us).unwrap_or(u64::MAX));
         Millis(due_us.div_ceil(1000))
     }
+
+    /// How long it is until the last of `jobs` jobs is due.
+    fn time_left(self, jobs: u64, now_us: u64) -> Duration {
+        let last_us = self.due(jobs.saturating_sub(1)).0.saturating_mul(1000);
+        Duration::from_micros(last_us.saturating_sub(now_us))
+    }
 }
 
 /// Pushes each job about `args.delay` before it is due, whether or not those before it are answered.
@@ -115,7 +124,7 @@ async fn push_ahead(client: &Client, topic: &TopicName, args: &LateBenchArgs, sc
         let mut jobs = Vec::new();
         while number < args.jobs && jobs.len() < PUSH_JOBS_MAX && schedule.due(number) <= horizon {
             let due = schedule.due(number);
-            let body = BodyStamp { number, due_ms: due.0 }.body(args.load.body);
+            let body = BodyStamp { number, due_ms: due.0 }.body(args.load.jobs.body);
             jobs.push(NewJob::new(body).at(due));
             number += 1;
         }
@@ -145,5 +154,7 @@ mod tests {
         let schedule = Schedule { first_due_us: 1_000_001, rate: 2000 };
         assert_eq!([0, 1, 2, 3].map(|number| schedule.due(number).0), [1001, 1001, 1002, 1002]);
         assert_eq!(schedule.due(2_000_000).0, 1001 + 1_000_000);
+        assert_eq!(schedule.time_left(4, 1_001_500), Duration::from_micros(500));
+        assert_eq!(schedule.time_left(4, 1_002_001), Duration::ZERO);
     }
 }

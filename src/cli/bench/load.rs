@@ -1,4 +1,4 @@
-//! The producing side of every bench: jobs made by number, pushed through a window of frames.
+//! The producing side of the benches: jobs made by number, pushed through a window of frames.
 //!
 //! The generator shares the machine with the server, so it does little: one runtime thread, bodies that
 //! are made once, no task per request.
@@ -15,7 +15,7 @@ use super::report::{Errors, Latencies};
 use crate::cli::in_flight::InFlight;
 use crate::client::{Client, ClientError};
 use crate::protocol::{ErrorCode, NewJob, PushResult, SettleResult};
-use crate::types::TopicName;
+use crate::types::{Key, TopicName};
 
 /// What became of the jobs that one connection pushed.
 #[derive(Debug)]
@@ -90,6 +90,12 @@ impl Tally {
         self.errors.add(error_name(error), jobs);
     }
 
+    /// Counts a job that succeeded by a request of its own, which was sent at `sent` and is answered now.
+    pub(super) fn one_done(&mut self, sent: Instant) {
+        self.done += 1;
+        self.latencies.record(clock::instant() - sent, 1);
+    }
+
     fn answered<T>(
         &mut self,
         sent: Instant,
@@ -112,8 +118,8 @@ impl Tally {
     }
 }
 
-/// How the report names a request that failed as a whole.
-fn error_name(error: &ClientError) -> &'static str {
+/// How a report names a request that failed as a whole.
+pub(super) fn error_name(error: &ClientError) -> &'static str {
     match error {
         ClientError::Refused(reply) => reply.code.name(),
         ClientError::ItemRefused { code, .. } => code.name(),
@@ -131,6 +137,11 @@ pub(super) fn share(jobs: u64, place: u32, places: u32) -> Range<u64> {
     let edge =
         |place: u32| u64::try_from(u128::from(jobs) * u128::from(place) / u128::from(places)).unwrap_or(jobs);
     edge(place)..edge(place + 1)
+}
+
+/// The key of the job with this number, for those benches that give keys.
+pub(super) fn key_of(number: u64) -> Key {
+    format!("job-{number}").parse().expect("a short text without control characters")
 }
 
 /// A body of `bytes` bytes that lives as long as the process: cloning it costs nothing, not even a count.

@@ -1,16 +1,22 @@
 //! `adjourn bench`: measures a server as its clients see it.
 //!
-//! `push` sends jobs and waits for each to be durable; `cycle` pushes jobs, then takes and finishes them all;
-//! `late` pushes jobs that are due soon and looks how late each one comes. Each run has a topic of its own.
-//! What is pushed does not depend on chance, so that two runs put the same load on a server.
+//! `push` sends jobs and waits for each to be durable; `drain` takes and finishes jobs that are there; `cycle` does
+//! both; `late` pushes jobs that are due soon and looks how late each one comes; `keys` gets and cancels jobs by their
+//! keys; `churn` goes on pushing, moving and removing jobs and shows what the server takes for it. A run has a topic of its
+//! own unless it is told one. What is asked does not depend on chance, so that two runs put the same load on a server.
 
+mod churn;
 mod clock;
 mod consume;
 mod cycle;
+mod drain;
+mod footprint;
+mod keys;
 mod late;
 mod load;
 mod push;
 mod report;
+mod scatter;
 
 use std::fmt::Write;
 
@@ -49,27 +55,47 @@ pub(super) struct BenchArgs {
 enum Bench {
     /// How many jobs per second the server makes durable
     Push(push::PushBenchArgs),
+    /// How many jobs per second are delivered and finished, of those that are there
+    Drain(drain::DrainBenchArgs),
     /// How many jobs per second go from push through delivery to finish
     Cycle(cycle::CycleBenchArgs),
     /// How long after their due time jobs are delivered
     Late(late::LateBenchArgs),
+    /// How long it takes to get, and to cancel, a job by its key
+    Keys(keys::KeysBenchArgs),
+    /// Whether memory and disk stay bounded while jobs come and go for long
+    Churn(churn::ChurnBenchArgs),
 }
 
-/// The load that every bench can be told.
+/// The load that most benches can be told.
 #[derive(Debug, Args)]
 struct LoadArgs {
-    /// Connections that share the load
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=4096))]
-    connections: u32,
+    #[command(flatten)]
+    jobs: JobArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    link: LinkArgs,
+}
+
+/// What is pushed.
+#[derive(Debug, Args)]
+struct JobArgs {
     /// The size of each body in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = body_bytes)]
     body: usize,
     /// The topic; one of its own per run if not given
     #[arg(long, value_name = "TOPIC")]
     topic: Option<TopicName>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+}
+
+/// The way to the server.
+#[derive(Debug, Args)]
+struct LinkArgs {
+    /// Connections that share the load
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=4096))]
+    connections: u32,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -89,17 +115,37 @@ struct WindowArgs {
 pub(super) fn run(args: BenchArgs) -> Result<(), Failure> {
     match args.bench {
         Bench::Push(args) => push::run(&args),
+        Bench::Drain(args) => drain::run(&args),
         Bench::Cycle(args) => cycle::run(&args),
         Bench::Late(args) => late::run(&args),
+        Bench::Keys(args) => keys::run(&args),
+        Bench::Churn(args) => churn::run(&args),
     }
 }
 
 impl LoadArgs {
+    /// The report of a bench without a window, phases and deliveries.
+    fn report(
+        &self,
+        bench: &'static str,
+        topic: &TopicName,
+        jobs: u64,
+        whole: Phase,
+        errors: Errors,
+    ) -> Report {
+        let body_bytes = Some(self.jobs.body);
+        Report { body_bytes, ..self.link.report(bench, topic, jobs, whole, errors) }
+    }
+}
+
+impl JobArgs {
     fn topic(&self) -> Result<TopicName, Failure> {
         let own = || format!("bench/{}", clock::wall_us() / 1000).parse();
         self.topic.clone().map_or_else(own, Ok).map_err(|error| Failure::new(Exit::Usage, error))
     }
+}
 
+impl LinkArgs {
     /// A client per connection.
     async fn connect(&self) -> Result<Vec<Client>, Failure> {
         let mut clients = Vec::new();
@@ -109,7 +155,7 @@ impl LoadArgs {
         Ok(clients)
     }
 
-    /// The report of a bench without a window, phases and deliveries.
+    /// The report of a bench that pushes nothing, without phases and deliveries.
     fn report(
         &self,
         bench: &'static str,
@@ -125,26 +171,28 @@ impl LoadArgs {
             jobs,
             connections: self.connections,
             window: None,
-            body_bytes: self.body,
+            body_bytes: None,
             whole,
             phases: Vec::new(),
             deliveries: None,
             errors,
         }
     }
+}
 
-    fn show(&self, report: &Report) -> Result<(), Failure> {
-        print(|out| {
-            if self.json {
-                return write_json(out, report);
-            }
-            out.write_all(report.text().as_bytes())
-        })?;
-        if report.is_clean() {
-            return Ok(());
+/// Prints a report. A bench in which something went wrong fails.
+fn show(report: &Report, json: bool) -> Result<(), Failure> {
+    print(|out| {
+        if json {
+            return write_json(out, report);
         }
-        Err(Failure::new(Exit::Refused, "not every job fared as it should: see the counts in the report"))
-    }
+        out.write_all(report.text().as_bytes())
+    })?;
+    if report.is_clean() { Ok(()) } else { Err(unclean()) }
+}
+
+fn unclean() -> Failure {
+    Failure::new(Exit::Refused, "not every job fared as it should: see the counts in the report")
 }
 
 impl WindowArgs {

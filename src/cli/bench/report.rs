@@ -26,7 +26,7 @@ when errors, early, twice or missing are there.";
 /// What was measured, and under which load.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    /// `push`, `cycle` or `late`.
+    /// The name of the command, `push` for example.
     pub(super) bench: &'static str,
     /// Where the server listens.
     pub(super) server: String,
@@ -39,8 +39,9 @@ pub(super) struct Report {
     /// How they are pushed, where the bench can be told.
     #[serde(flatten)]
     pub(super) window: Option<WindowArgs>,
-    /// The size of each body.
-    pub(super) body_bytes: usize,
+    /// The size of each body, where the bench makes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) body_bytes: Option<usize>,
     /// The whole.
     #[serde(flatten)]
     pub(super) whole: Phase,
@@ -57,6 +58,9 @@ pub(super) struct Report {
 /// One phase of a bench.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Phase {
+    /// Jobs that fared well in it.
+    #[serde(skip)]
+    pub(super) jobs: u64,
     /// How long it took.
     pub(super) seconds: f64,
     /// Jobs per second.
@@ -104,23 +108,20 @@ impl Report {
     /// Whether every job fared as it should.
     pub(super) fn is_clean(&self) -> bool {
         let deliveries = self.deliveries.unwrap_or_default();
-        self.errors.0.is_empty() && deliveries.early + deliveries.twice + deliveries.missing == 0
+        self.errors.is_empty() && deliveries.early + deliveries.twice + deliveries.missing == 0
     }
 
     /// The report for a person.
     pub(super) fn text(&self) -> String {
-        let mut text = format!("{}: {}\n", self.bench, self.whole.rate_text(self.jobs));
+        let mut text = format!("{}: {}\n", self.bench, self.whole.rate_text());
+        let bodies = self.body_bytes.map(|bytes| format!("bodies of {bytes} bytes, ")).unwrap_or_default();
         // Writing to a text cannot fail.
-        let _ = writeln!(
-            text,
-            "  {} connections, bodies of {} bytes, topic {}",
-            self.connections, self.body_bytes, self.topic
-        );
+        let _ = writeln!(text, "  {} connections, {bodies}topic {}", self.connections, self.topic);
         if let Some(WindowArgs { window, batch }) = self.window {
             let _ = writeln!(text, "  {window} frames in flight per connection, {batch} jobs per frame");
         }
         for (name, phase) in &self.phases {
-            let _ = writeln!(text, "  {name}: {}", phase.rate_text(self.jobs));
+            let _ = writeln!(text, "  {name}: {}", phase.rate_text());
             let _ = writeln!(text, "    {}", phase.latency_text());
         }
         if self.phases.is_empty() {
@@ -140,6 +141,7 @@ impl Phase {
     pub(super) fn new(jobs: u64, elapsed: Duration, latency_of: &'static str, latencies: &Latencies) -> Self {
         let per_second = u128::from(jobs) * 1_000_000 / elapsed.as_micros().max(1);
         Self {
+            jobs,
             seconds: rounded(elapsed.as_secs_f64()),
             per_second: u64::try_from(per_second).unwrap_or(u64::MAX),
             latency_of,
@@ -147,8 +149,8 @@ impl Phase {
         }
     }
 
-    fn rate_text(&self, jobs: u64) -> String {
-        format!("{jobs} jobs in {:.3} s, {} per second", self.seconds, self.per_second)
+    fn rate_text(&self) -> String {
+        format!("{} jobs in {:.3} s, {} per second", self.jobs, self.seconds, self.per_second)
     }
 
     fn latency_text(&self) -> String {
@@ -171,6 +173,11 @@ impl Errors {
         for (name, jobs) in &other.0 {
             self.add(name, *jobs);
         }
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn text(&self) -> String {
@@ -220,7 +227,8 @@ fn milliseconds(micros: u64) -> f64 {
     rounded(Duration::from_micros(micros).as_secs_f64() * 1000.0)
 }
 
-fn rounded(value: f64) -> f64 {
+/// A number with three digits behind the point.
+pub(super) fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
@@ -239,7 +247,7 @@ mod tests {
             jobs: 1000,
             connections: 2,
             window: Some(WindowArgs { window: 4, batch: 8 }),
-            body_bytes: 64,
+            body_bytes: Some(64),
             whole: Phase::new(1000, Duration::from_millis(500), "answered after", &latencies),
             phases: Vec::new(),
             deliveries: None,
