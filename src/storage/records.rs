@@ -27,6 +27,9 @@ use crate::types::JobId;
 /// Blocks that are kept after they were read: jobs come due block by block in each chunk.
 const CACHE_BLOCKS: usize = 128;
 
+/// A record that is smaller than this is copied out of its block, in bytes.
+const COPIED_BYTES_MAX: usize = 8 << 10;
+
 /// With more chunks than this, small ones are made one.
 const CHUNKS_MAX: usize = 128;
 
@@ -98,7 +101,10 @@ impl Records {
             Some((chunk, row)) => {
                 let bytes = self.read(chunk, row)?;
                 let (_, record) = self.saved(chunk, row, &bytes)?;
-                StoredRecord::within(&bytes.slice_ref(record)).ok_or_else(|| self.bad_row(chunk, row))
+                // A small part of a block would keep all of it in memory until it is sent.
+                let copied = record.len() < COPIED_BYTES_MAX;
+                let record = if copied { Bytes::copy_from_slice(record) } else { bytes.slice_ref(record) };
+                StoredRecord::within(&record).ok_or_else(|| self.bad_row(chunk, row))
             }
         }
     }
