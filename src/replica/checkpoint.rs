@@ -20,8 +20,8 @@ const SHORT_LOG_BYTES: u64 = 4 << 20;
 /// When there was no space for a checkpoint, the next one begins so much later.
 const NO_SPACE_PAUSE_US: u64 = 10_000_000;
 /// A checkpoint lags when the log has grown by so many quarters of what makes the next one due.
-const LAGGING_QUARTERS: u64 = 4;
-/// Then there is this pause between two entries, twice as long with every half that is added, in microseconds.
+const LAGGING_QUARTERS: u64 = 6;
+/// Then there is this pause between two entries, twice as long with every quarter that is added, in microseconds.
 const LAGGING_PAUSE_US: u64 = 1_000;
 /// It is doubled so often at most.
 const LAGGING_SHIFT_MAX: u64 = 6;
@@ -83,7 +83,7 @@ impl Replica {
         let quarters = 4 * self.checkpoints.log_bytes / self.checkpoint_due_bytes();
         match quarters.checked_sub(LAGGING_QUARTERS) {
             None => 0,
-            Some(beyond) => LAGGING_PAUSE_US << (beyond / 2).min(LAGGING_SHIFT_MAX),
+            Some(beyond) => LAGGING_PAUSE_US << beyond.min(LAGGING_SHIFT_MAX),
         }
     }
 
