@@ -12,9 +12,11 @@ use super::{Replica, Stop};
 use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
 
 /// Jobs that are captured, or taken out of memory, at once.
-const JOBS_PER_STEP: usize = 1024;
+const JOBS_PER_STEP: usize = 256;
+/// The same when the log has grown so much meanwhile that the next checkpoint is due.
+const JOBS_PER_STEP_LATE: usize = 2048;
 /// Batches that are on their way to whoever writes them.
-const BATCHES_MAX: usize = 64;
+const BATCHES_MAX: usize = 32;
 /// With little memory left a checkpoint is due when the log has grown by so many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
 /// When there was no space for a checkpoint, the next one begins so much later.
@@ -87,6 +89,11 @@ impl Replica {
         }
     }
 
+    fn jobs_per_step(&self) -> usize {
+        let late = self.checkpoints.log_bytes > self.checkpoint_due_bytes();
+        if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
+    }
+
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
     fn checkpoint_due_bytes(&self) -> u64 {
         let near = self.engine.jobs() - self.engine.far_jobs();
@@ -154,8 +161,9 @@ impl Replica {
     }
 
     fn hand_over(&mut self, batches: usize, outputs: &mut Vec<Output>) {
-        let mut captured = Vec::with_capacity(JOBS_PER_STEP);
-        let done = self.engine.capture(JOBS_PER_STEP, &mut captured);
+        let jobs_max = self.jobs_per_step();
+        let mut captured = Vec::with_capacity(jobs_max);
+        let done = self.engine.capture(jobs_max, &mut captured);
         let mut jobs = CheckpointJobs::default();
         for job in captured {
             let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
@@ -178,12 +186,13 @@ impl Replica {
     /// Takes what was written out of memory.
     fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
-        for one in written.iter().take(JOBS_PER_STEP) {
+        let jobs_max = self.jobs_per_step();
+        for one in written.iter().take(jobs_max) {
             let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
             self.records.rehomed(one.from, one.to, rehomed)?;
         }
-        if written.len() > JOBS_PER_STEP {
-            self.checkpoints.stage = Stage::Adopting { checkpoint, next: next + JOBS_PER_STEP };
+        if written.len() > jobs_max {
+            self.checkpoints.stage = Stage::Adopting { checkpoint, next: next + jobs_max };
         } else {
             self.records.retain_chunks(|number| checkpoint.listed.contains(&number));
             self.records.shrink();

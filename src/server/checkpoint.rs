@@ -47,6 +47,16 @@ struct UnderWay<F: Folder> {
     since: Duration,
 }
 
+/// What this thread has to do has time; deliveries have none. Where the system does not know of priorities of
+/// threads, or refuses them, it goes without.
+fn yield_to_others() {
+    const NICE: i32 = 10;
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
+    #[cfg(not(target_os = "linux"))]
+    let _ = NICE;
+}
+
 impl<F: Folder> CheckpointThread<F> {
     /// A thread that writes into `folder`, asks `disk` for the log's entries and reports to `core`.
     pub(super) fn new(
@@ -62,6 +72,7 @@ impl<F: Folder> CheckpointThread<F> {
 
     /// Writes what it is told, until there is nobody left who tells it anything. A failure ends the node.
     pub(super) fn run(mut self, inputs: &Receiver<ToCheckpoint>) {
+        yield_to_others();
         for input in inputs {
             let outcome = match input {
                 ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => {

@@ -53,7 +53,7 @@ pub(super) struct Disk<S> {
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of removing entries, so that commits hardly notice.
-const CUT_EVERY: Duration = Duration::from_millis(5);
+const CUT_EVERY: Duration = Duration::from_millis(2);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl<S: Storage> Disk<S> {

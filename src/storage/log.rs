@@ -44,9 +44,10 @@ use crate::types::GroupId;
 
 /// Most bytes that are written and not synced.
 pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
-/// Most values that are removed and not synced: removing one makes sled rewrite some of its neighbours, and counts
-/// as much as writing one.
-pub(super) const ROUND_REMOVALS_MAX: usize = ROUND_BYTES_MAX / VALUE_BYTES_MAX;
+/// Most values that are removed and not synced. Removing one makes sled rewrite some of its neighbours, and counts as
+/// much as writing one; and a commit waits for a round that is under way.
+pub(super) const ROUND_REMOVALS_MAX: usize = 16;
+const _: () = assert!(ROUND_REMOVALS_MAX * VALUE_BYTES_MAX <= ROUND_BYTES_MAX);
 /// sled's unit of writing and of reuse.
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache: what was written is hardly ever read again.

@@ -179,7 +179,7 @@ impl Default for Config {
             frame_deadline_ms: 10_000,
             uncommitted_bytes_max: 64 << 20,
             memory_max_bytes: 0,
-            checkpoint_log_bytes: 64 << 20,
+            checkpoint_log_bytes: 32 << 20,
             disk_free_min_bytes: 256 << 20,
             worker_threads: 2,
             log_level: LogLevel::Info,

@@ -21,7 +21,7 @@
 //! - A number is given to one chunk only, as long as a manifest with a chunk of that number was ever written.
 //! - Each byte is covered by a CRC32C that is checked when it is read, and by a hash of the file that
 //!   [`Chunk::verify`] checks. Nothing is allocated because a length says so: lengths are held against the file first.
-//! - Files are written in pieces of at most 1 MiB with a sync after each, so that the log on the same disk never
+//! - Files are written in pieces of at most 256 KiB with a sync after each, so that the log on the same disk never
 //!   waits for a large one.
 
 mod bits;
