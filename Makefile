@@ -69,6 +69,11 @@ power-cuts:
 bench:
 	@benches/peers
 
+## scale: memory, disk, starts, lookups and lateness with up to ten million jobs (half an hour, 20 GB of disk)
+.PHONY: scale
+scale:
+	@benches/scale
+
 ## deny: licences, sources and known vulnerabilities of dependencies (needs cargo-deny)
 .PHONY: deny
 deny:
