@@ -100,6 +100,8 @@ impl Client {
 
     /// Reserves jobs: waits until some are there, up to `wait_ms`, and returns what is there, up to `jobs_max`; nothing
     /// when the wait was over first. `jobs_max` beyond the server's limit is lowered to it.
+    ///
+    /// [`ErrorCode::Busy`] when as many calls wait already as may: half of the server's `in_flight_max`.
     pub async fn reserve(&self, reserve: Reserve) -> Result<Vec<Delivered>, ClientError> {
         let mut reserve = reserve;
         reserve.jobs_max = reserve.jobs_max.min(self.shared().limits().reserve_jobs_max);
