@@ -1,5 +1,6 @@
 //! The one integration-test binary: linking once keeps the build short.
 
+mod backups;
 mod checkpoint_formats;
 mod checkpoints;
 mod cli_bench;

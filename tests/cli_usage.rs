@@ -28,6 +28,10 @@ fn every_command_has_a_help_with_an_example() {
     for command in &commands {
         assert!(help_of(&[command]).contains("Example"), "adjourn {command} --help");
     }
+    assert_eq!(commands_of(&help_of(&["backup"])), ["create", "verify", "inspect"]);
+    for command in ["create", "verify", "inspect"] {
+        assert!(help_of(&["backup", command]).contains("Example"), "adjourn backup {command} --help");
+    }
     let benches = commands_of(&help_of(&["bench"]));
     assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "churn"]);
     for bench in &benches {

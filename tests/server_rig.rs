@@ -115,6 +115,11 @@ impl Process {
         }
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("killed");

@@ -1,5 +1,6 @@
 //! The README's tour, typed word for word: what it shows is what the binary prints, but for numbers.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::server_rig::{Process, Raw, adjourn, push, topic};
@@ -13,10 +14,10 @@ struct Step<'a> {
     shown: Vec<&'a str>,
 }
 
-/// The commands for `adjourn` between the tour's marks.
-fn steps() -> Vec<Step<'static>> {
-    let (_, rest) = README.split_once("<!-- tour -->").expect("the tour begins");
-    let (tour, _) = rest.split_once("<!-- /tour -->").expect("the tour ends");
+/// The commands for `adjourn` between a tour's marks.
+fn steps(name: &str) -> Vec<Step<'static>> {
+    let (_, rest) = README.split_once(&format!("<!-- {name} -->")).expect("the tour begins");
+    let (tour, _) = rest.split_once(&format!("<!-- /{name} -->")).expect("the tour ends");
     let mut steps: Vec<Step> = Vec::new();
     let mut in_block = false;
     for line in tour.lines() {
@@ -45,10 +46,12 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// A text without what differs from run to run: every number is 0, every gap one space.
+/// A text without what differs from run to run: every number and every hash is 0, every gap one space.
 fn shape(line: &str) -> String {
+    let is_hash = |word: &str| word.len() == 32 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let words = line.split_whitespace().map(|word| if is_hash(word) { "0" } else { word });
     let mut shape = String::new();
-    for character in line.split_whitespace().collect::<Vec<_>>().join(" ").chars() {
+    for character in words.collect::<Vec<_>>().join(" ").chars() {
         match character {
             '0'..='9' if shape.ends_with('0') => {}
             '0'..='9' => shape.push('0'),
@@ -71,18 +74,15 @@ fn demo_was_here(server: &Process) {
     }
 }
 
-#[test]
-fn the_tour_shows_what_is_printed() {
-    let data = tempfile::tempdir().expect("a directory");
-    let server = Process::start(data.path(), &[]);
-    demo_was_here(&server);
-    let steps = steps();
-    assert!(steps.len() > 5, "only {} commands were found", steps.len());
+/// Types every command of a tour in `folder`, with `server` as the server, and compares what it prints.
+fn type_all(name: &str, folder: &Path, server: &Process) {
+    let steps = steps(name);
+    assert!(steps.len() > 4, "only {} commands were found", steps.len());
     for Step { command, shown } in steps {
         let words = words(command);
         let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         let mut typed: Command = adjourn(&arguments);
-        typed.env("ADJOURN_SERVER", server.address.to_string()).stdin(Stdio::null());
+        typed.env("ADJOURN_SERVER", server.address.to_string()).current_dir(folder).stdin(Stdio::null());
         let output = typed.output().expect("the binary");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*errors), (Some(0), ""), "{command}");
@@ -90,4 +90,20 @@ fn the_tour_shows_what_is_printed() {
         let shapes = |lines: &mut dyn Iterator<Item = &str>| lines.map(shape).collect::<Vec<_>>();
         assert_eq!(shapes(&mut printed.lines()), shapes(&mut shown.into_iter()), "{command}");
     }
+}
+
+#[test]
+fn the_tour_shows_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let server = Process::start(&folder.path().join("data"), &[]);
+    demo_was_here(&server);
+    type_all("tour", folder.path(), &server);
+}
+
+#[test]
+fn the_tour_of_backups_shows_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let server = Process::start(&folder.path().join("data"), &[]);
+    demo_was_here(&server);
+    type_all("backups", folder.path(), &server);
 }

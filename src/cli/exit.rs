@@ -14,8 +14,8 @@ Exit codes:
   3  nothing there: no such job or topic, nothing to reserve in time, or every topic is paused
   4  cannot connect to the server, or cannot listen on the address
   5  the connection was lost and the outcome is unknown: it may or may not have been done
-  6  the data directory cannot be used: it is in use, or belongs to another node or version
-  7  the data directory is damaged
+  6  the data directory or the backup cannot be used: it is in use, not empty, missing, or another node's or version's
+  7  the data directory or the backup is damaged
   8  the disk failed: a write or a sync was refused by the system
 130  ended by a second signal, without waiting";
 
@@ -35,9 +35,10 @@ pub enum Exit {
     Unreachable = 4,
     /// The connection was lost while an answer was awaited.
     OutcomeUnknown = 5,
-    /// The data directory is in use, or belongs to another node or version.
+    /// The data directory is in use or belongs to another node or version, or the backup does; or it is to be filled and
+    /// is not empty, or read and not there.
     DataUnusable = 6,
-    /// The data directory is damaged.
+    /// The data directory or the backup is damaged.
     DataDamaged = 7,
     /// A write or a sync failed.
     DiskFailed = 8,

@@ -1,21 +1,25 @@
 //! The command line: the root of `adjourn`, and where each subcommand is dispatched.
 //!
-//! `serve`, `demo` and `recover` run or repair a node; every other command is a client's and stands in
-//! [`commands`]. Nothing here decides anything about jobs: it reads arguments and prints answers.
+//! `serve`, `demo`, `recover`, `inspect` and `restore` run a node or work on its directory, `backup` on a file; every
+//! other command is a client's and stands in [`commands`]. Nothing here decides anything about jobs: it reads arguments and prints answers.
 
 mod arguments;
+mod backup;
 mod bench;
 mod commands;
 mod connection;
+mod contents;
 mod demo;
 mod exit;
 mod in_flight;
+mod inspect;
 mod job;
 mod logging;
 mod output;
 mod push;
 mod recover;
 mod reserve;
+mod restore;
 mod serve;
 mod settle;
 mod stats;
@@ -43,6 +47,13 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Accept a log that ends too early, knowing that what is missing is lost
     Recover(recover::RecoverArgs),
+    /// Look at the data directory of a node that does not run, and change nothing
+    Inspect(inspect::InspectArgs),
+    /// Take a backup of a queue that serves, check one, or look at one
+    #[command(subcommand)]
+    Backup(backup::BackupCommand),
+    /// Make a data directory of a backup
+    Restore(restore::RestoreArgs),
     #[command(flatten)]
     Client(commands::ClientCommand),
 }
@@ -54,6 +65,9 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(*args),
         Command::Demo(args) => demo::run(args),
         Command::Recover(args) => recover::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Backup(command) => backup::run(command),
+        Command::Restore(args) => restore::run(&args),
         Command::Client(command) => commands::run(command),
     };
     match outcome {

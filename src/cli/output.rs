@@ -320,9 +320,9 @@ fn row(name: String, totals: &Totals) -> [String; COLUMNS] {
     [name, delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest]
 }
 
-/// The first column stands left, the others right, with two spaces between them.
-fn aligned(rows: &[[String; COLUMNS]]) -> String {
-    let mut widths = [0; COLUMNS];
+/// A table: the first column stands left, the others right, with two spaces between them.
+pub(super) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.len().max(*width);

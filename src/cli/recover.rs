@@ -42,7 +42,7 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
         let advice = format!("nothing was changed. `adjourn recover --data {data} --yes` does it");
         return Err(Failure::new(Exit::DataDamaged, advice));
     }
-    salvage.accept(storage_id()?).map_err(|error| failure(&error))?;
+    salvage.accept(draw_id()?).map_err(|error| failure(&error))?;
     println!("Done: `adjourn serve --data {}` starts again.", args.data.display());
     Ok(())
 }
@@ -75,8 +75,9 @@ fn failure(error: &StorageError) -> Failure {
     Failure::new(storage_exit(error), error)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the edge: a new copy of the data draws its id here")]
-fn storage_id() -> Result<[u8; 16], Failure> {
+/// A new id, of a cluster or of a copy of the data.
+#[expect(clippy::disallowed_methods, reason = "the edge: what is new draws its id here")]
+pub(super) fn draw_id() -> Result<[u8; 16], Failure> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| {
         Failure::new(Exit::Refused, format_args!("the system gives no random bytes: {error}"))

@@ -52,6 +52,7 @@
 
 mod answers;
 mod backoff;
+mod backup;
 mod calls;
 mod config;
 mod connection;
@@ -68,6 +69,7 @@ mod subscription;
 mod ticket;
 mod worker;
 
+pub use backup::{Backup, BackupTicket};
 pub use calls::{Changed, Client};
 pub use config::ClientConfig;
 pub use error::{ClientError, Excess, ProtocolFault};

@@ -11,6 +11,9 @@ use super::slots::Open;
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId, Response};
 
+/// A server may take so long to write a checkpoint.
+const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
+
 /// The sequence numbers of a push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
@@ -63,7 +66,8 @@ impl Open {
             // The job may have gone on meanwhile, and would be moved a second time.
             Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_)
             // These belong to one connection.
-            | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. } => false,
+            | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. }
+            | Request::BackupBegin | Request::BackupRead { .. } | Request::BackupEnd => false,
         }
     }
 
@@ -98,6 +102,7 @@ impl Open {
     pub(super) fn wait(&self) -> Duration {
         match &self.request {
             Request::Reserve(reserve) => Duration::from_millis(reserve.wait_ms),
+            Request::BackupBegin => CHECKPOINT_MAX,
             _ => Duration::ZERO,
         }
     }

@@ -57,6 +57,26 @@ pub enum ImageError {
     /// A topic's jobs are not those that the image counts.
     #[error("the jobs of topic {0} are not as many as the checkpoint counts")]
     TopicJobs(u32),
+    /// All is there, but not as it was.
+    #[error("the hash of the state is not the one that the checkpoint says")]
+    Hash,
+}
+
+/// What a state counts of one topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicCounts {
+    /// Its name.
+    pub name: TopicName,
+    /// Whether reserving is stopped.
+    pub paused: bool,
+    /// Jobs whose due time lies ahead.
+    pub delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub ready: u64,
+    /// Jobs under a lease.
+    pub reserved: u64,
+    /// Jobs set aside.
+    pub buried: u64,
 }
 
 /// An engine that gets its jobs back.
@@ -115,9 +135,14 @@ impl Image {
         self.stamp
     }
 
-    /// The names of the topics, by number.
-    pub fn topics(&self) -> impl Iterator<Item = TopicName> + '_ {
-        self.topics.iter().filter_map(SavedTopic::name)
+    /// How far the wall clock is ahead of the stamp (negative: behind it), in milliseconds.
+    pub fn clock_offset_ms(&self) -> i64 {
+        self.clock_offset_ms
+    }
+
+    /// The topics, by number.
+    pub fn topics(&self) -> impl Iterator<Item = TopicCounts> + '_ {
+        self.topics.iter().filter_map(SavedTopic::counts)
     }
 
     /// Begins to restore the state. All its jobs have to follow.

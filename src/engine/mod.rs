@@ -79,7 +79,7 @@ pub use capture::CapturedJob;
 pub use clock::{Line, Moment};
 pub use command::{Command, JobSelect, NewJob, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
-pub use image::{Image, ImageError, Restoring};
+pub use image::{Image, ImageError, Restoring, TopicCounts};
 pub use outcome::{
     Applied, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView, TopicView,
 };

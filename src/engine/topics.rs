@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
+use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
 use crate::types::limits::TOPICS_MAX;
@@ -59,6 +60,12 @@ impl SavedTopic {
     /// Its name, if it is one.
     pub(super) fn name(&self) -> Option<TopicName> {
         self.name.parse().ok()
+    }
+
+    /// What it counts.
+    pub(super) fn counts(&self) -> Option<TopicCounts> {
+        let Self { paused, delayed, ready, reserved, buried, .. } = *self;
+        Some(TopicCounts { name: self.name()?, paused, delayed, ready, reserved, buried })
     }
 }
 

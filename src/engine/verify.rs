@@ -4,12 +4,50 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::hash::{self, Sum};
+use super::image::ImageError;
 use super::jobs::Found;
 use super::store::JobStore;
 use super::topics::{Rank, rank_of};
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
+    /// Counts all jobs and sums their hashes from scratch, far jobs as the store has them. The inner error says what is
+    /// not as the state says that it is: for what comes from a file that nobody vouches for.
+    pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), ImageError>, S::Error> {
+        let mut by_topic: BTreeMap<TopicId, [u64; 4]> = BTreeMap::new();
+        let mut sum = Sum::default();
+        let mut count = |topic, state| {
+            if let Some(count) = by_topic.entry(topic).or_default().get_mut(state as usize) {
+                *count += 1;
+            }
+        };
+        for (_, job) in self.jobs.iter() {
+            count(job.topic, job.state);
+            sum.add(hash::of_job(job));
+        }
+        for (id, identity, place) in self.jobs.far().iter() {
+            let saved = store.far_job(place)?;
+            if (saved.id(), saved.identity(), saved.state()) != (id, identity, JobState::Delayed) {
+                return Ok(Err(ImageError::Job(id)));
+            }
+            count(saved.topic(), JobState::Delayed);
+            sum.add(saved.hash());
+        }
+        for view in self.topics.views() {
+            let counts = by_topic.remove(&view.id).unwrap_or_default();
+            if counts != [view.delayed, view.ready, view.reserved, view.buried] {
+                return Ok(Err(ImageError::TopicJobs(view.id.0)));
+            }
+        }
+        if let Some((topic, _)) = by_topic.pop_first() {
+            return Ok(Err(ImageError::TopicJobs(topic.0)));
+        }
+        sum.add(self.topics.hash());
+        sum.add(self.sessions.hash());
+        sum.add(self.finished.hash());
+        Ok(if sum == self.sum { Ok(()) } else { Err(ImageError::Hash) })
+    }
+
     /// Panics if counters, orders, indexes, timers or the state hash are not what the jobs say. For tests and for
     /// hunting a fault: it looks at every job.
     #[doc(hidden)]

@@ -12,7 +12,7 @@ use super::opcode::{RequestOpcode, ResponseOpcode};
 use super::request::Request;
 use super::response::Response;
 use super::wire::{Reader, put_topic8};
-use super::{RequestId, counts, job, push, reserve, session, settle};
+use super::{RequestId, backup, counts, job, push, reserve, session, settle};
 use crate::types::GroupId;
 
 impl Request {
@@ -41,6 +41,9 @@ impl Request {
             Self::Resume { .. } => RequestOpcode::Resume,
             Self::Topics => RequestOpcode::Topics,
             Self::Stats => RequestOpcode::Stats,
+            Self::BackupBegin => RequestOpcode::BackupBegin,
+            Self::BackupRead { .. } => RequestOpcode::BackupRead,
+            Self::BackupEnd => RequestOpcode::BackupEnd,
         }
     }
 
@@ -64,7 +67,9 @@ impl Request {
             }
             Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
             Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
-            Self::Ping | Self::Goodbye | Self::Topics | Self::Stats => {}
+            Self::BackupRead { offset, bytes } => backup::encode_read(*offset, *bytes, out),
+            Self::Ping | Self::Goodbye | Self::Topics | Self::Stats | Self::BackupBegin | Self::BackupEnd => {
+            }
         })
     }
 
@@ -104,6 +109,9 @@ impl Request {
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
             RequestOpcode::Topics => Self::Topics,
             RequestOpcode::Stats => Self::Stats,
+            RequestOpcode::BackupBegin => Self::BackupBegin,
+            RequestOpcode::BackupRead => backup::decode_read(reader)?,
+            RequestOpcode::BackupEnd => Self::BackupEnd,
         })
     }
 }
@@ -124,6 +132,8 @@ impl Response {
             Self::Changed { .. } => ResponseOpcode::Changed,
             Self::Topics(_) => ResponseOpcode::TopicCounts,
             Self::Stats(_) => ResponseOpcode::QueueStats,
+            Self::BackupReady(_) => ResponseOpcode::BackupReady,
+            Self::BackupData(_) => ResponseOpcode::BackupData,
             Self::GoingAway { .. } => ResponseOpcode::GoingAway,
             Self::Error(_) => ResponseOpcode::Error,
         }
@@ -142,6 +152,8 @@ impl Response {
             Self::Changed { job, state, due } => job::encode_changed(*job, *state, *due, out),
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
+            Self::BackupReady(ready) => backup::encode_ready(ready, out),
+            Self::BackupData(data) => backup::encode_data(data, out),
             Self::GoingAway { message } => session::encode_going_away(message, out),
             Self::Error(error) => session::encode_error(error, out),
             Self::Done | Self::Subscribed => {}
@@ -167,6 +179,8 @@ impl Response {
             ResponseOpcode::Changed => job::decode_changed(reader)?,
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
+            ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
+            ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),
             ResponseOpcode::Error => Self::Error(session::decode_error(reader)?),
         })
     }

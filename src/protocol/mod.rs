@@ -3,6 +3,7 @@
 //! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test
 //! parses every frame that stands there and checks it against this code.
 
+mod backup;
 mod codec;
 mod counts;
 pub mod decode_error;
@@ -24,8 +25,8 @@ pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
 pub use request::{Hello, JobRef, NewJob, Push, Request, Reserve, Resume, Subscribe};
 pub use response::{
-    Delivered, JobReport, Member, PushResult, Response, SettleResult, StatsReport, TopicReport, Totals,
-    Welcome,
+    BackupReady, Delivered, JobReport, Member, PushResult, Response, SettleResult, StatsReport, TopicReport,
+    Totals, Welcome,
 };
 pub use session::{MAGIC, negotiate};
 

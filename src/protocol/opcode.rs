@@ -81,6 +81,12 @@ opcodes! {
         Topics = 0x52, "TOPICS";
         /// Counts of the queue.
         Stats = 0x53, "STATS";
+        /// Asks for a backup.
+        BackupBegin = 0x60, "BACKUP_BEGIN";
+        /// Reads a part of it.
+        BackupRead = 0x61, "BACKUP_READ";
+        /// Lets go of it.
+        BackupEnd = 0x62, "BACKUP_END";
     }
 }
 
@@ -113,6 +119,10 @@ opcodes! {
         TopicCounts = 0xD0, "TOPIC_COUNTS";
         /// Counts of the queue.
         QueueStats = 0xD1, "QUEUE_STATS";
+        /// A backup can be read.
+        BackupReady = 0xE0, "BACKUP_READY";
+        /// A part of a backup.
+        BackupData = 0xE1, "BACKUP_DATA";
         /// The request failed as a whole.
         Error = 0xFF, "ERROR";
     }

@@ -93,6 +93,17 @@ pub enum Request {
     Topics,
     /// Counts of the whole queue, and by topic.
     Stats,
+    /// Asks for a backup of the state as it is now, to be read over this connection.
+    BackupBegin,
+    /// Reads a part of that backup.
+    BackupRead {
+        /// Where the part begins.
+        offset: u64,
+        /// At most so many bytes: 1 to [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX).
+        bytes: u32,
+    },
+    /// Lets go of it. The end of the connection does the same.
+    BackupEnd,
 }
 
 /// The first frame of a connection.

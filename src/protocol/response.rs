@@ -17,7 +17,7 @@ pub enum Response {
         /// The server's clock.
         now: Millis,
     },
-    /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE and RESUME: it is done.
+    /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE, RESUME and `BACKUP_END`: it is done.
     Done,
     /// To PUSH: an outcome per job, in order.
     Pushed(Vec<PushResult>),
@@ -44,6 +44,10 @@ pub enum Response {
     Topics(Vec<TopicReport>),
     /// To STATS.
     Stats(Box<StatsReport>),
+    /// To `BACKUP_BEGIN`.
+    BackupReady(BackupReady),
+    /// To `BACKUP_READ`: what stands there; fewer bytes than were asked for only at the end.
+    BackupData(Bytes),
     /// Unasked, request id 0: the server is about to close. No new work is taken on this connection.
     GoingAway {
         /// Why, for a person.
@@ -72,9 +76,27 @@ impl Response {
                 Self::Welcome(_) => JOB_BYTES,
                 Self::GoingAway { message } => message.len(),
                 Self::Error(error) => error.message.len(),
-                Self::Pong { .. } | Self::Done | Self::Subscribed | Self::Changed { .. } => 0,
+                Self::BackupData(data) => data.len(),
+                Self::Pong { .. }
+                | Self::Done
+                | Self::Subscribed
+                | Self::Changed { .. }
+                | Self::BackupReady(_) => 0,
             }
     }
+}
+
+/// A backup that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupReady {
+    /// The last entry of the log that it contains.
+    pub index: u64,
+    /// How many jobs are in it.
+    pub jobs: u64,
+    /// Hash of the state.
+    pub state_hash: u128,
+    /// How many bytes there are to be read: all of the backup but its footer.
+    pub bytes: u64,
 }
 
 /// The server's side of the bargain.

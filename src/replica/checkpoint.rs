@@ -5,10 +5,16 @@
 //! 2. When the checkpoint is durable, the log before it is not needed any more.
 //! 3. What was written is taken out of memory, a few jobs at a time: records, and all of those jobs that wait for long.
 //!
+//! A backup is a checkpoint whose files are held open for whoever asked: it begins after it was asked for, so that it
+//! contains everything that was answered before.
+//!
 //! None of this is in the log, and none of it is state: each node does it when it sees fit.
 
-use super::io::{CheckpointOrder, Output};
+use std::sync::Arc;
+
+use super::io::{CheckpointOrder, ConnectionId, Output};
 use super::{Replica, Stop};
+use crate::protocol::{ErrorCode, ErrorReply, RequestId};
 use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
 
 /// Jobs that are captured, or taken out of memory, at once.
@@ -55,6 +61,12 @@ pub(super) struct Checkpoints {
     /// The last one did not fit on the disk: the next one has time until then.
     pub(super) not_before_us: u64,
     pub(super) stage: Stage,
+    /// Who asked for a backup, before a checkpoint began that will be it.
+    pub(super) backups_wanted: Vec<(ConnectionId, RequestId)>,
+    /// Whose backup the checkpoint that is under way will be.
+    pub(super) backups_begun: Vec<(ConnectionId, RequestId)>,
+    /// Backups to be handed out.
+    pub(super) backups: Vec<Output>,
 }
 
 impl Checkpoints {
@@ -63,8 +75,14 @@ impl Checkpoints {
         match self.stage {
             Stage::Capturing { batches } => batches < BATCHES_MAX,
             Stage::Adopting { .. } => true,
-            Stage::Idle | Stage::Writing => false,
+            Stage::Idle => !self.backups_wanted.is_empty(),
+            Stage::Writing => false,
         }
+    }
+
+    /// Backups that can be read by now.
+    pub(super) fn take_backups(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.backups)
     }
 
     /// A batch of jobs was taken.
@@ -114,16 +132,43 @@ impl Replica {
     /// There was no space for a checkpoint. All is as it was before, and it is tried again some time.
     pub(super) fn checkpoint_abandoned(&mut self) {
         self.records.end_capture();
+        let full = "there is no space for the checkpoint that a backup is: make some and begin again";
+        let full = ErrorReply::new(ErrorCode::DiskFull, full);
+        for (connection, request) in std::mem::take(&mut self.checkpoints.backups_begun) {
+            self.connections.refuse(connection, request, full.clone());
+        }
         self.checkpoints.stage = Stage::Idle;
         self.checkpoints.log_bytes = self.checkpoints.log_bytes.max(self.checkpoint_due_bytes());
         self.checkpoints.not_before_us = self.now_us + NO_SPACE_PAUSE_US;
     }
 
+    /// Takes a backup: the next checkpoint, which begins as soon as none is under way.
+    pub(super) fn begin_backup(&mut self, connection: ConnectionId, request: RequestId) {
+        self.checkpoints.backups_wanted.push((connection, request));
+    }
+
+    /// There will be no more backups.
+    pub(super) fn refuse_backups(&mut self, error: &ErrorReply) {
+        let Checkpoints { backups_wanted, backups_begun, .. } = &mut self.checkpoints;
+        for (connection, request) in backups_wanted.drain(..).chain(backups_begun.drain(..)) {
+            self.connections.refuse(connection, request, error.clone());
+        }
+    }
+
     /// A checkpoint is durable.
-    pub(super) fn checkpoint_done(&mut self, checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
+    pub(super) fn checkpoint_done(&mut self, mut checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
+        let pinned = checkpoint.pinned.take();
+        for (connection, request) in std::mem::take(&mut self.checkpoints.backups_begun) {
+            if let Some(backup) = pinned.clone() {
+                self.checkpoints.backups.push(Output::Backup { connection, request, backup });
+            } else {
+                let text = "the files of the backup could not be opened: the server's log says why";
+                self.connections.refuse(connection, request, ErrorReply::new(ErrorCode::Busy, text));
+            }
+        }
         self.checkpoints.next_chunk = checkpoint.next_chunk;
         for chunk in &checkpoint.chunks {
-            self.records.add_chunk(std::sync::Arc::clone(chunk))?;
+            self.records.add_chunk(Arc::clone(chunk))?;
         }
         self.cut_through = Some(checkpoint.index);
         self.checkpoints.stage = Stage::Adopting { checkpoint, next: 0 };
@@ -131,15 +176,19 @@ impl Replica {
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
-        if self.stop != Stop::No || self.now_us < self.checkpoints.not_before_us {
+        let wanted = !self.checkpoints.backups_wanted.is_empty();
+        if self.stop != Stop::No || (self.now_us < self.checkpoints.not_before_us && !wanted) {
             return;
         }
         // What is written leaves memory.
         let short = self.is_short_of_memory();
         let enough = if short { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
-        if self.checkpoints.log_bytes < enough && !self.records.has_waste(self.config.checkpoint_log_bytes) {
+        let due =
+            self.checkpoints.log_bytes >= enough || self.records.has_waste(self.config.checkpoint_log_bytes);
+        if !due && !wanted {
             return;
         }
+        self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         self.checkpoints.number += 1;
         self.checkpoints.log_bytes = 0;
         self.engine.begin_capture();
@@ -155,6 +204,7 @@ impl Replica {
             chunks: self.records.begin_capture(),
             rewrite,
             next_chunk: self.checkpoints.next_chunk,
+            pin: wanted,
         };
         outputs.push(Output::Checkpoint(CheckpointOrder::Begin(Box::new(begin))));
         self.checkpoints.stage = Stage::Capturing { batches: 0 };

@@ -1,7 +1,9 @@
 //! What goes into a replica and what comes out of it.
 
+use std::sync::Arc;
+
 use crate::protocol::{Request, RequestId, Response};
-use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, PersistBatch, StorageError};
+use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, PersistBatch, PinnedBackup, StorageError};
 use crate::types::{Millis, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
@@ -61,7 +63,7 @@ pub enum Input {
     },
     /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
     /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
-    /// token. PING never comes here: the driver answers it.
+    /// token. PING, `BACKUP_READ` and `BACKUP_END` never come here: the driver answers them.
     Requests {
         /// From whom.
         connection: ConnectionId,
@@ -144,6 +146,15 @@ pub enum Output {
     Persist(PersistOrder),
     /// Something to write, beside the log and without haste.
     Checkpoint(CheckpointOrder),
+    /// A backup that was asked for can be read over its connection.
+    Backup {
+        /// Who asked.
+        connection: ConnectionId,
+        /// Under which request, which the driver answers.
+        request: RequestId,
+        /// What.
+        backup: Arc<PinnedBackup>,
+    },
     /// The log is not needed any more up to this entry: a checkpoint that contains it is durable.
     Cut {
         /// The last entry that may go.

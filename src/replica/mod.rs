@@ -201,6 +201,7 @@ impl Replica {
         let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
         self.prepared = self.engine.prepare(ahead, PREPARE_BUDGET) && loaded;
         self.step_checkpoint(outputs)?;
+        outputs.extend(self.checkpoints.take_backups());
         outputs.extend(self.cut_through.take().map(|through| Output::Cut { through }));
         Ok(())
     }
@@ -415,6 +416,7 @@ impl Replica {
 
     fn stop(&mut self) {
         self.stop = Stop::Asked;
+        self.refuse_backups(&Self::stopping());
         for connection in self.connections.ids() {
             let message = "the server is stopping: connect again later".to_owned();
             self.connections.tell(connection, RequestId(0), Response::GoingAway { message });
@@ -429,6 +431,10 @@ impl Replica {
                 }
             }
         }
+    }
+
+    fn stopping() -> ErrorReply {
+        ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later")
     }
 
     fn no_leader() -> ErrorReply {

@@ -48,6 +48,12 @@ impl Replica {
             Request::Unsubscribe { subscription } => {
                 self.unsubscribe(connection, id, RequestId(subscription));
             }
+            Request::BackupBegin => self.begin_backup(connection, id),
+            // The driver answers these. It has no backup if it passed one on.
+            Request::BackupRead { .. } | Request::BackupEnd => {
+                let none = "this connection has no backup: begin one";
+                self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
+            }
             Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
                 if self.connections.room_bytes(connection) == 0 =>
             {
@@ -86,7 +92,7 @@ impl Replica {
     /// What any request is told while this node takes none.
     fn not_now(&self) -> Option<ErrorReply> {
         if self.stop != Stop::No {
-            return Some(ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later"));
+            return Some(Self::stopping());
         }
         (!self.serving).then(Self::no_leader)
     }

@@ -3,18 +3,19 @@
 //! It owns no state between two checkpoints. One that is cut short leaves files that nothing lists; a start removes
 //! them.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use tracing::{info, warn};
 
-use super::clock::Clock;
+use super::clock::{self, Clock};
 use super::core::ToCore;
 use super::disk::ToDisk;
 use crate::replica::{CheckpointOrder, Input};
 use crate::storage::chunks::{self, Manifest};
 use crate::storage::folder::Folder;
-use crate::storage::{CheckpointWriter, DirectoryLock, LogBase, StorageError};
+use crate::storage::{BackupOrigin, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup, StorageError};
 
 /// What the checkpoint thread is told.
 #[derive(Debug)]
@@ -35,15 +36,27 @@ pub(super) struct CheckpointThread<F: Folder> {
     /// The way back to this thread.
     own: Sender<ToCheckpoint>,
     clock: Clock,
+    /// Whose checkpoints they are: for backups.
+    whose: Whose,
     under_way: Option<UnderWay<F>>,
     /// Nobody else opens the directory before this thread has ended.
     _lock: DirectoryLock,
+}
+
+/// Whose data a directory holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whose {
+    /// The cluster's.
+    pub(super) cluster_id: [u8; 16],
+    /// The node's.
+    pub(super) node: u64,
 }
 
 struct UnderWay<F: Folder> {
     writer: CheckpointWriter<F>,
     base: Option<LogBase>,
     complete: bool,
+    pin: bool,
     since: Duration,
 }
 
@@ -66,8 +79,9 @@ impl<F: Folder> CheckpointThread<F> {
         own: Sender<ToCheckpoint>,
         clock: Clock,
         lock: DirectoryLock,
+        whose: Whose,
     ) -> Self {
-        Self { folder, core, disk, own, clock, under_way: None, _lock: lock }
+        Self { folder, core, disk, own, clock, whose, under_way: None, _lock: lock }
     }
 
     /// Writes what it is told, until there is nobody left who tells it anything. A failure ends the node.
@@ -79,9 +93,10 @@ impl<F: Folder> CheckpointThread<F> {
                     let base = ToDisk::Base { index: begin.index, reply: self.own.clone() };
                     // A disk thread that is gone has failed, and says so itself.
                     let _ = self.disk.send(base);
+                    let pin = begin.pin;
                     CheckpointWriter::begin(self.folder.clone(), *begin).map(|writer| {
                         let since = self.clock.elapsed();
-                        self.under_way = Some(UnderWay { writer, base: None, complete: false, since });
+                        self.under_way = Some(UnderWay { writer, base: None, complete: false, pin, since });
                     })
                 }
                 ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => {
@@ -119,16 +134,28 @@ impl<F: Folder> CheckpointThread<F> {
 
     fn finish_if_complete(&mut self) -> Result<(), StorageError> {
         let complete = |under_way: &mut UnderWay<F>| under_way.complete && under_way.base.is_some();
-        let Some(UnderWay { writer, base: Some(base), since, .. }) = self.under_way.take_if(complete) else {
+        let Some(UnderWay { writer, base: Some(base), pin, since, .. }) = self.under_way.take_if(complete)
+        else {
             return Ok(());
         };
-        let checkpoint = writer.finish(base)?;
+        let mut checkpoint = writer.finish(base)?;
+        if pin {
+            checkpoint.pinned = self.pin();
+        }
         let took_ms =
             u64::try_from(self.clock.elapsed().saturating_sub(since).as_millis()).unwrap_or(u64::MAX);
         let (index, chunks) = (checkpoint.index, checkpoint.listed.len());
         info!(index, rows = checkpoint.written.len(), chunks, took_ms, "checkpoint");
         self.tell(ToCore::Input(Input::CheckpointDone(Box::new(checkpoint))));
         Ok(())
+    }
+
+    /// Holds the files of the checkpoint open that was written last. The node goes on if the system has none left to open.
+    fn pin(&self) -> Option<Arc<PinnedBackup>> {
+        let Whose { cluster_id, node } = self.whose;
+        let origin = BackupOrigin { cluster_id, node, created_at: clock::wall() };
+        let pinned = PinnedBackup::open(&self.folder, origin);
+        pinned.inspect_err(|error| warn!(%error, "no backup")).ok().map(Arc::new)
     }
 
     fn tell(&self, what: ToCore) {

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::disk::ToDisk;
-use super::outbox::{Gone, Outbox};
+use super::outbox::{Gone, Outbox, ToBackup};
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input, Notice, Output, Replica};
 use crate::storage::StorageError;
@@ -161,6 +161,11 @@ impl Core {
                     Output::Checkpoint(order) => {
                         // As above.
                         let _ = self.checkpoint.send(ToCheckpoint::Order(order));
+                    }
+                    Output::Backup { connection, request, backup } => {
+                        if let Some(outbox) = self.outboxes.get(&connection) {
+                            outbox.backup(ToBackup::Ready(request, backup));
+                        }
                     }
                     Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
                     Output::Failed(error) => failed = Some(error),

@@ -39,7 +39,7 @@ use tracing::info;
 use self::core::{Core, ToCore};
 use crate::replica::{Input, ReplayError};
 use crate::storage::StorageError;
-use checkpoint::CheckpointThread;
+use checkpoint::{CheckpointThread, Whose};
 use clock::Clock;
 use config::Config;
 use connection::Terms;
@@ -176,6 +176,7 @@ async fn launch(
 ) -> Result<Running, ServerError> {
     let Recovered { storage, recovery } = recovered;
     let (chunks, lock) = (storage.chunks().clone(), storage.lock());
+    let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
     let listen_error = |source: io::Error| ServerError::Listen { address: config.listen.clone(), source };
     let address = reserved.address().map_err(listen_error)?;
     let (to_core, inputs) = mpsc::channel();
@@ -192,8 +193,15 @@ async fn launch(
         let _ = abort.send(ToCore::Abort);
         let _ = tell_ended.send(outcome);
     })?;
-    let checkpoint =
-        CheckpointThread::new(chunks, to_core.clone(), to_disk.clone(), to_checkpoint.clone(), clock, lock);
+    let checkpoint = CheckpointThread::new(
+        chunks,
+        to_core.clone(),
+        to_disk.clone(),
+        to_checkpoint.clone(),
+        clock,
+        lock,
+        whose,
+    );
     let checkpoint_thread = spawn("adjourn-checkpoint", move || checkpoint.run(&checkpoint_orders))?;
     let core_thread = spawn("adjourn-core", move || {
         Core::new(recovery.start(clock.now()), to_disk, to_checkpoint, clock, tell_serving).run(&inputs);

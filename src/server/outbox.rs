@@ -9,6 +9,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{RequestId, Response};
+use crate::storage::PinnedBackup;
 
 /// What goes to a connection's writer.
 #[derive(Debug)]
@@ -26,10 +27,40 @@ pub(super) enum Outgoing {
     Close,
 }
 
+/// What the part of a connection is told that sends a backup.
+#[derive(Debug)]
+pub(super) enum ToBackup {
+    /// The backup that was asked for under this request is there.
+    Ready(RequestId, Arc<PinnedBackup>),
+    /// `BACKUP_READ`.
+    Read {
+        /// The request.
+        id: RequestId,
+        /// Where the part begins.
+        offset: u64,
+        /// Its length.
+        bytes: u32,
+    },
+    /// `BACKUP_END`.
+    End(RequestId),
+}
+
+/// What a connection empties.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    /// What is to be written.
+    pub(super) outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    /// What is asked of its backup.
+    pub(super) backups: mpsc::UnboundedReceiver<ToBackup>,
+    /// What is under way.
+    pub(super) gauge: Arc<Gauge>,
+}
+
 /// The sender's end.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
     sender: mpsc::UnboundedSender<Outgoing>,
+    backups: mpsc::UnboundedSender<ToBackup>,
     gauge: Arc<Gauge>,
 }
 
@@ -41,6 +72,7 @@ pub(super) struct Gauge {
     output_bytes: AtomicUsize,
     in_flight: AtomicU32,
     written: Notify,
+    drained: Notify,
     /// Cancelled when the connection is to end at once, unsent answers and all.
     pub(super) cut: CancellationToken,
 }
@@ -51,20 +83,26 @@ pub(super) struct Gone;
 
 impl Outbox {
     /// An outbox, and what its connection needs to empty it.
-    pub(super) fn new(
-        in_flight_max: u32,
-        output_bytes_max: usize,
-    ) -> (Self, mpsc::UnboundedReceiver<Outgoing>, Arc<Gauge>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    pub(super) fn new(in_flight_max: u32, output_bytes_max: usize) -> (Self, Inbox) {
+        let (sender, outgoing) = mpsc::unbounded_channel();
+        let (to_backup, backups) = mpsc::unbounded_channel();
         let gauge = Arc::new(Gauge {
             in_flight_max,
             output_bytes_max,
             output_bytes: AtomicUsize::new(0),
             in_flight: AtomicU32::new(0),
             written: Notify::new(),
+            drained: Notify::new(),
             cut: CancellationToken::new(),
         });
-        (Self { sender, gauge: gauge.clone() }, receiver, gauge)
+        let outbox = Self { sender, backups: to_backup, gauge: gauge.clone() };
+        (outbox, Inbox { outgoing, backups, gauge })
+    }
+
+    /// Hands over what concerns the connection's backup.
+    pub(super) fn backup(&self, what: ToBackup) {
+        // A connection that is gone needs none.
+        let _ = self.backups.send(what);
     }
 
     /// Hands over what the replica says.
@@ -115,6 +153,13 @@ impl Gauge {
         }
     }
 
+    /// Waits until at most `bytes_max` wait to be written. For one task at a time.
+    pub(super) async fn wait_for_output(&self, bytes_max: usize) {
+        while self.output_bytes.load(Ordering::Acquire) > bytes_max {
+            self.drained.notified().await;
+        }
+    }
+
     /// Counts requests that now wait for their answer.
     pub(super) fn asked(&self, requests: u32) {
         self.in_flight.fetch_add(requests, Ordering::AcqRel);
@@ -126,6 +171,7 @@ impl Gauge {
         let fewer = |in_flight: u32| Some(in_flight.saturating_sub(answers));
         let _ = self.in_flight.fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer);
         self.written.notify_one();
+        self.drained.notify_one();
     }
 }
 
@@ -139,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn room_returns_with_the_answers() {
-        let (_outbox, _receiver, gauge) = Outbox::new(3, 1000);
+        let (_outbox, Inbox { gauge, .. }) = Outbox::new(3, 1000);
         gauge.asked(2);
         assert_eq!(gauge.room(), 1);
         gauge.asked(1);
@@ -154,7 +200,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_no_room_while_too_much_is_not_written() {
-        let (outbox, _receiver, gauge) = Outbox::new(9, 1000);
+        let (outbox, Inbox { gauge, outgoing: _receiver, .. }) = Outbox::new(9, 1000);
         let error = crate::protocol::ErrorReply::new(crate::protocol::ErrorCode::Busy, "x".repeat(999));
         let answers = vec![(RequestId(1), Response::Error(error))];
         let bytes = weight_bytes(&answers);

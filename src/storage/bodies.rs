@@ -77,10 +77,7 @@ impl MemoryBodies {
 
     /// Takes a record in.
     pub(super) fn keep(&mut self, record: Record<'_>) -> BodyRef {
-        let key = record.key.unwrap_or_default();
-        let checksum = crc32c::crc32c(key);
-        let checksum = crc32c::crc32c_append(checksum, record.attributes);
-        let checksum = crc32c::crc32c_append(checksum, record.body);
+        let checksum = checksum(record);
         let block = join(record);
         self.bytes += block.len();
         self.kept += 1;
@@ -176,6 +173,12 @@ fn join(record: Record<'_>) -> Box<[u8]> {
     block.extend_from_slice(record.attributes);
     block.extend_from_slice(record.body);
     block.into_boxed_slice()
+}
+
+/// CRC32C of key, attributes and body.
+pub(super) fn checksum(record: Record<'_>) -> u32 {
+    let checksum = crc32c::crc32c(record.key.unwrap_or_default());
+    crc32c::crc32c_append(crc32c::crc32c_append(checksum, record.attributes), record.body)
 }
 
 /// The record that a block is; `None` if it is none.

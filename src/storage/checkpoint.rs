@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::backup::PinnedBackup;
 use super::chunks::{self, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, RowHead};
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
@@ -50,6 +51,8 @@ pub struct CheckpointBegin {
     pub rewrite: Vec<u32>,
     /// The first number for a new chunk.
     pub next_chunk: u32,
+    /// Its files are to be held open, for a backup.
+    pub pin: bool,
 }
 
 /// Some near jobs, as they were when the checkpoint began.
@@ -112,6 +115,8 @@ pub struct Checkpoint {
     pub listed: Vec<u32>,
     /// The first number for the next new chunk.
     pub next_chunk: u32,
+    /// Its files, if they were to be held open and could be.
+    pub pinned: Option<Arc<PinnedBackup>>,
 }
 
 /// A checkpoint that is being written.
@@ -201,7 +206,8 @@ impl<F: Folder> CheckpointWriter<F> {
             self.rows.push(Row { head, bytes, from: place, is_far: far, hash });
         }
         match (far, moves) {
-            (true, _) => {}
+            (true, true) => {}
+            (true, false) => self.give_up(place),
             (false, true) => self.waiting.push((saved, place)),
             (false, false) => self.enter(&saved, place)?,
         }
@@ -233,7 +239,15 @@ impl<F: Folder> CheckpointWriter<F> {
         manifest.write(&self.folder)?;
         chunks::remove_unlisted(&self.folder, Some(&manifest))?;
         let (chunks, written, next_chunk) = (self.chunks, self.written, self.next_chunk);
-        Ok(Checkpoint { index, chunks, written, listed, next_chunk })
+        Ok(Checkpoint { index, chunks, written, listed, next_chunk, pinned: None })
+    }
+
+    /// A row that is kept was written once more, at another place: with this checkpoint nobody needs it.
+    fn give_up(&mut self, place: Place) {
+        let Some((chunk, row)) = row(place) else { return };
+        if let Some(kept) = self.kept.iter_mut().find(|kept| kept.summary.number == chunk) {
+            kept.live.clear(row);
+        }
     }
 
     fn is_rewritten(&self, chunk: u32) -> bool {
@@ -348,7 +362,11 @@ pub struct Restored {
 pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
     let manifest = Manifest::read(folder)?;
     chunks::remove_unlisted(folder, manifest.as_ref())?;
-    let Some(manifest) = manifest else { return Ok(None) };
+    manifest.map(|manifest| read(folder, manifest)).transpose()
+}
+
+/// Reads the checkpoint that a manifest stands for. Changes nothing.
+pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, StorageError> {
     let bad = |source| {
         let (path, damage) = (folder.path().to_owned(), Damage::State(source));
         StorageError::Damaged { path, damage }
@@ -382,5 +400,5 @@ pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> 
     let base = LogBase { index: manifest.index, term: manifest.term, crc: manifest.log_crc };
     let number = u32::try_from(manifest.checkpoint).unwrap_or(u32::MAX);
     let (voters, next_chunk) = (manifest.voters, manifest.next_chunk);
-    Ok(Some(Restored { number, base, voters, next_chunk, engine, records }))
+    Ok(Restored { number, base, voters, next_chunk, engine, records })
 }

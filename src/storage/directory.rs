@@ -3,6 +3,7 @@
 //! ```text
 //! DIR/identity      whose data it is; its name appears when the founding is complete
 //! DIR/founding      the same file before that
+//! DIR/restoring     the same file while a backup is put here
 //! DIR/log/          the sled database
 //! DIR/vote          term and vote, two slots
 //! DIR/chunks/       checkpoints
@@ -17,6 +18,9 @@
 //! crash before the rename leaves a directory in which nothing was ever acknowledged: the next start clears it and
 //! founds again. A crash after it leaves a directory that is complete.
 //!
+//! **Restoring** does the same from a backup, under the name `restoring`. A crash leaves a directory that a node refuses:
+//! whoever restores wants the jobs, not an empty queue. Restoring again begins anew.
+//!
 //! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
 
 use std::ffi::OsStr;
@@ -30,7 +34,7 @@ use super::identity::{FORMAT, Identity, IdentityError};
 use super::lock::{self, Lock};
 use super::log::Log;
 use super::slots::{Slots, Values};
-use super::{Damage, LogBase, StorageError, sync};
+use super::{Damage, LogBase, LogEntry, StorageError, sync};
 
 /// The magic of the vote file.
 pub(super) const VOTE_MAGIC: [u8; 4] = *b"ADJV";
@@ -40,6 +44,7 @@ pub(super) const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
 const IDENTITY: &str = "identity";
 const IDENTITY_NEW: &str = "identity.new";
 const FOUNDING: &str = "founding";
+const RESTORING: &str = "restoring";
 const LOG: &str = "log";
 const VOTE: &str = "vote";
 const WATERMARK: &str = "watermark";
@@ -50,10 +55,11 @@ const LOG_LOST: &str = "log.lost";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     IDENTITY,
     IDENTITY_NEW,
     FOUNDING,
+    RESTORING,
     LOG,
     LOG_NEW,
     VOTE,
@@ -68,7 +74,8 @@ const OURS: [&str; 11] = [
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    _lock: Lock,
+    /// `None` if nobody has run here and nothing may be changed.
+    _lock: Option<Lock>,
 }
 
 /// What a founded directory holds.
@@ -103,7 +110,21 @@ impl Directory {
             return Err(StorageError::NotADataDirectory { path: path.to_owned(), entry });
         }
         let lock = Lock::take(path)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+    }
+
+    /// Locks a directory that must be there and that is only to be looked at: nothing in it is touched.
+    pub(super) fn look(path: &Path) -> Result<Self, StorageError> {
+        if path.exists() && !path.is_dir() {
+            return Err(StorageError::NotADirectory { path: path.to_owned() });
+        }
+        let data = [IDENTITY, RESTORING, LOG, VOTE, WATERMARK, CHUNKS]
+            .into_iter()
+            .any(|name| path.join(name).exists());
+        if !data {
+            return Err(StorageError::NoData { path: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), _lock: Lock::hold(path)? })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -114,6 +135,9 @@ impl Directory {
     pub(super) fn identity(&self) -> Result<Option<Identity>, StorageError> {
         let path = self.path.join(IDENTITY);
         if !path.try_exists().map_err(|error| StorageError::io("read", &path, error))? {
+            if self.path.join(RESTORING).exists() {
+                return Err(self.damaged(Damage::RestoreUnfinished));
+            }
             let data = [LOG, VOTE, WATERMARK, CHUNKS].into_iter().any(|name| self.path.join(name).exists());
             let lost = data && !self.path.join(FOUNDING).exists();
             return if lost { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) };
@@ -142,6 +166,46 @@ impl Directory {
         Ok(Contents { identity, log, vote, watermark })
     }
 
+    /// Refuses a directory that holds anything, but for what restoring a backup left behind that was cut short.
+    pub(super) fn refuse_filled(path: &Path) -> Result<(), StorageError> {
+        let unfinished = path.join(RESTORING).exists() && !path.join(IDENTITY).exists();
+        if !path.is_dir() || unfinished {
+            return Ok(());
+        }
+        match first_entry(path, |name| name == lock::NAME || name == LOST_AND_FOUND)? {
+            Some(entry) => Err(StorageError::NotEmpty { path: path.to_owned(), entry }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes and locks a directory that is to be filled from a backup: an empty one.
+    pub(super) fn take_empty(path: &Path) -> Result<Self, StorageError> {
+        Self::refuse_filled(path)?;
+        let directory = Self::take(path)?;
+        // Whoever had the lock until now may have filled it.
+        Self::refuse_filled(path)?;
+        Ok(directory)
+    }
+
+    /// Begins to fill it: what an earlier attempt left behind goes, and a node refuses it from here on.
+    pub(super) fn begin_restoring(&self, identity: Identity) -> Result<(), StorageError> {
+        identity.write(&self.path.join(RESTORING))?;
+        sync::directory(&self.path)?;
+        [LOG, CHUNKS].into_iter().try_for_each(|name| remove_folder(&self.path.join(name)))
+    }
+
+    /// Ends that, when the checkpoint is durable: the log begins behind it, with one entry. A node opens it from here on.
+    pub(super) fn finish_restoring(&self, base: LogBase, first: LogEntry) -> Result<(), StorageError> {
+        let mut log = Log::create(&self.path, &self.log_path(), base)?;
+        log.append(&[first])?;
+        let end = log.end();
+        drop(log);
+        self.replace_vote([end.term, 0, 0])?;
+        self.replace_watermark([end.index, end.index, u64::from(end.crc)])?;
+        sync::directory(&self.path)?;
+        self.rename(RESTORING, IDENTITY)
+    }
+
     /// Opens what is there, beside a checkpoint that stands for `base`.
     pub(super) fn open(&self, identity: Identity, base: Option<LogBase>) -> Result<Contents, StorageError> {
         if self.is_recovering() {
@@ -160,6 +224,12 @@ impl Directory {
     /// Where checkpoints are.
     pub(super) fn chunks(&self) -> Result<DiskFolder, StorageError> {
         DiskFolder::new(&self.path.join(CHUNKS))
+    }
+
+    /// The same to be looked at, if it is there.
+    pub(super) fn existing_chunks(&self) -> Option<DiskFolder> {
+        let path = self.path.join(CHUNKS);
+        path.is_dir().then(|| DiskFolder::existing(&path))
     }
 
     pub(super) fn log_path(&self) -> PathBuf {
@@ -228,6 +298,16 @@ impl Directory {
         Slots::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
+    /// Term and vote, read alone; `None` if neither copy is good.
+    pub(super) fn vote_values(&self) -> Result<Option<Values>, StorageError> {
+        Slots::read(&self.path.join(VOTE), VOTE_MAGIC)
+    }
+
+    /// The watermark, read alone; `None` if neither copy is good.
+    pub(super) fn watermark_values(&self) -> Result<Option<Values>, StorageError> {
+        Slots::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let to = self.path.join(to);
         fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))?;
@@ -271,11 +351,16 @@ fn remove_folder(path: &Path) -> Result<(), StorageError> {
 
 /// Something in the directory that Adjourn did not put there.
 fn foreign_entry(path: &Path) -> Result<Option<PathBuf>, StorageError> {
+    let given_up = |name: &OsStr| name.as_encoded_bytes().starts_with(LOG_LOST.as_bytes());
+    first_entry(path, |name| given_up(name) || OURS.into_iter().any(|ours| OsStr::new(ours) == name))
+}
+
+/// Something in the directory that is not known.
+fn first_entry(path: &Path, known: impl Fn(&OsStr) -> bool) -> Result<Option<PathBuf>, StorageError> {
     let fail = |error| StorageError::io("read", path, error);
     for entry in fs::read_dir(path).map_err(fail)? {
         let name = entry.map_err(fail)?.file_name();
-        let lost_log = name.as_encoded_bytes().starts_with(LOG_LOST.as_bytes());
-        if !lost_log && !OURS.into_iter().any(|ours| OsStr::new(ours) == name) {
+        if !known(&name) {
             return Ok(Some(PathBuf::from(name)));
         }
     }

@@ -14,7 +14,7 @@
 //! - **The first failure is the last call that does anything**: nobody knows what the system dropped with a failed
 //!   sync.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::slots::Values;
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError, Vote};
@@ -87,18 +87,33 @@ impl Watermark {
     }
 }
 
+/// Refuses a log whose last entry is `last`, or its base if that is later, when the watermark says that there was
+/// more, or another entry. `end_before` is the log's.
+pub(super) fn check_watermark(
+    path: &Path,
+    [durable, _, crc]: Values,
+    base: u64,
+    last: u64,
+    end_before: impl FnOnce(u64) -> Result<LogBase, StorageError>,
+) -> Result<(), StorageError> {
+    let path = path.to_owned();
+    if durable > last.max(base) {
+        return Err(StorageError::ShortLog { path, last, durable });
+    }
+    if durable >= base.max(1) && u64::from(end_before(durable + 1)?.crc) != crc {
+        return Err(StorageError::Damaged { path, damage: Damage::Replaced { index: durable } });
+    }
+    Ok(())
+}
+
 impl<M: Media> Durable<M> {
     /// Takes over what was found, unless the log ends before its watermark, or is another one there. A log that the
     /// checkpoint is ahead of is emptied.
     pub(super) fn new(mut media: M, path: PathBuf) -> Result<Self, StorageError> {
-        let [durable, commit, crc] = media.values(SmallFile::Watermark);
+        let watermark = media.values(SmallFile::Watermark);
         let (base, last) = (media.base(), media.last_found());
-        if durable > last.max(base.index) {
-            return Err(StorageError::ShortLog { path, last, durable });
-        }
-        if durable >= base.index.max(1) && u64::from(media.end_before(durable + 1)?.crc) != crc {
-            return Err(StorageError::Damaged { path, damage: Damage::Replaced { index: durable } });
-        }
+        check_watermark(&path, watermark, base.index, last, |index| media.end_before(index))?;
+        let [_, commit, _] = watermark;
         if last < base.index {
             while !media.cut(base.index)? {}
         }

@@ -135,6 +135,77 @@ pub enum StorageError {
         /// What was found.
         damage: Damage,
     },
+    /// A directory that is to be filled holds something.
+    #[error(
+        "{} is not empty: it holds {}. Name an empty directory, or one that does not exist yet",
+        path.display(), entry.display()
+    )]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// Something in it.
+        entry: PathBuf,
+    },
+    /// There is no file of this name.
+    #[error("there is no backup {}: name a file that `adjourn backup create` wrote", path.display())]
+    NoBackup {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A backup is not as it was written.
+    #[error("the backup {} is damaged at byte {at}: {damage}. Use another backup", path.display())]
+    DamagedBackup {
+        /// The file.
+        path: PathBuf,
+        /// Where: at this byte, or in the part that begins there.
+        at: u64,
+        /// What was found.
+        damage: BackupDamage,
+    },
+}
+
+/// In what way a backup is not as it was written.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupDamage {
+    /// Its end is not there.
+    #[error("it ends there, and should have {expected} bytes")]
+    Short {
+        /// Its length as its header says; what a header has if that is cut.
+        expected: u64,
+    },
+    /// There is something behind its end.
+    #[error("it should end there")]
+    Long,
+    /// A part is not as it was written.
+    #[error("its {0} is not what was written")]
+    Part(BackupPart),
+    /// One of the files in it is not as it was written.
+    #[error("{0}")]
+    File(Box<Damage>),
+}
+
+/// A part of a backup beside the files in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupPart {
+    /// Its beginning: without it, it is no backup at all.
+    Header,
+    /// Which files are in it.
+    Table,
+    /// The manifest.
+    Manifest,
+    /// Its end, with the hash of the whole.
+    Footer,
+}
+
+impl fmt::Display for BackupPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Header => "header",
+            Self::Table => "table of files",
+            Self::Manifest => "manifest",
+            Self::Footer => "footer",
+        })
+    }
 }
 
 /// What is damaged. Indices are those of log entries.
@@ -190,6 +261,9 @@ pub enum Damage {
     /// Somebody began to recover and did not get to the end.
     #[error("`adjourn recover` was begun and not finished")]
     RecoverUnfinished,
+    /// A backup was to be put here, and that did not get to its end.
+    #[error("`adjourn restore` was begun and not finished")]
+    RestoreUnfinished,
     /// A chunk is not as it was written.
     #[error("{name} {damage}. {}", jobs_in(summary), name = chunks::chunk_name(summary.number))]
     Chunk {
@@ -304,8 +378,12 @@ impl StorageError {
             | Self::NewerFormat { .. }
             | Self::NotADataDirectory { .. }
             | Self::NotADirectory { .. }
-            | Self::NoData { .. } => StorageErrorKind::Unusable,
-            Self::ShortLog { .. } | Self::Damaged { .. } => StorageErrorKind::Damaged,
+            | Self::NoData { .. }
+            | Self::NotEmpty { .. }
+            | Self::NoBackup { .. } => StorageErrorKind::Unusable,
+            Self::ShortLog { .. } | Self::Damaged { .. } | Self::DamagedBackup { .. } => {
+                StorageErrorKind::Damaged
+            }
         }
     }
 
@@ -327,6 +405,9 @@ impl Damage {
             | Self::State(_) => "Restore the directory from a backup".to_owned(),
             Self::Value { source: ValueError::Version(_), .. } => "Use a newer binary".to_owned(),
             Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
+            Self::RestoreUnfinished => {
+                format!("Run it again with `--data {path}`: it begins anew")
+            }
             Self::Chunk { .. } => {
                 "Put this file back from a backup: it never changes after it was written. Or restore the directory \
                  from a backup"

@@ -22,6 +22,16 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    /// Takes the lock of `directory` and leaves its file as it is; `None` if there is no file: then nobody has it.
+    pub(super) fn hold(directory: &Path) -> Result<Option<Self>, StorageError> {
+        let path = directory.join(NAME);
+        match File::open(&path) {
+            Ok(file) => Self::of_file(file, directory, &path).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StorageError::io("open", &path, error)),
+        }
+    }
+
     /// Takes the lock of `directory`, or says who has it.
     pub(super) fn take(directory: &Path) -> Result<Self, StorageError> {
         let path = directory.join(NAME);
@@ -29,22 +39,26 @@ impl Lock {
             let path = &path;
             move |source| StorageError::io(action, path, source)
         };
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(&path)
             .map_err(fail("open"))?;
+        let mut lock = Self::of_file(file, directory, &path)?;
+        note_pid(&mut lock.file).map_err(fail("write"))?;
+        Ok(lock)
+    }
+
+    fn of_file(mut file: File, directory: &Path, path: &Path) -> Result<Self, StorageError> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
+            Ok(()) => Ok(Self { file }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(StorageError::InUse { path: directory.to_owned(), pid: pid(&mut file) });
+                Err(StorageError::InUse { path: directory.to_owned(), pid: pid(&mut file) })
             }
-            Err(error) => return Err(fail("lock")(error.into())),
+            Err(error) => Err(StorageError::io("lock", path, error.into())),
         }
-        note_pid(&mut file).map_err(fail("write"))?;
-        Ok(Self { file })
     }
 }
 

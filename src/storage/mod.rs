@@ -6,6 +6,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub mod audit;
+pub mod backup;
 mod bodies;
 pub mod checkpoint;
 pub mod chunks;
@@ -23,15 +25,19 @@ pub mod disk;
 pub mod error;
 pub mod faulty;
 pub mod folder;
+pub mod inspect;
 pub mod records;
 pub mod recover;
 pub mod value;
 
+pub use audit::Depth;
+pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};
 pub use bodies::StoredRecord;
 pub use checkpoint::{Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, Restored, Written};
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
-pub use error::{Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
+pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
+pub use inspect::{CheckpointReport, Inspection, inspect};
 pub use records::{ChunkState, Records};
 pub use recover::Salvage;
 

@@ -166,13 +166,18 @@ impl Salvage {
         copy.write()?;
         let end = copy.log.end();
         let term = self.directory.vote()?.map_or(0, |slots| slots.values()[0]).max(end.term).max(1);
-        let mut entry = EntryBuilder::default();
-        entry.push(&Command::SkipIds);
-        // The state's clock takes no notice of a stamp that is behind it.
-        let data = entry.finish(Millis(0)).into();
-        copy.take(LogEntry { index: end.index + 1, term, kind: EntryKind::Normal, data })?;
+        copy.take(skip_ids(end.index + 1, term))?;
         copy.write()
     }
+}
+
+/// The entry after which no id, fence or session comes again that an entry may have given out which is not there.
+pub(super) fn skip_ids(index: u64, term: u64) -> LogEntry {
+    let mut entry = EntryBuilder::default();
+    entry.push(&Command::SkipIds);
+    // The state's clock takes no notice of a stamp that is behind it.
+    let data = entry.finish(Millis(0)).into();
+    LogEntry { index, term, kind: EntryKind::Normal, data }
 }
 
 /// Takes away the summaries that sled makes of its log to open faster: one that is damaged stops it. Says whether

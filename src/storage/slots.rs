@@ -64,7 +64,16 @@ impl Slots {
 
     /// Opens a file; `None` if neither slot is valid or there is no file.
     pub(super) fn open(path: &Path, magic: [u8; 4]) -> Result<Option<Self>, StorageError> {
-        let file = match OpenOptions::new().read(true).write(true).open(path) {
+        Self::open_for(OpenOptions::new().read(true).write(true), path, magic)
+    }
+
+    /// What a file holds, which is opened for reading alone; `None` as for [`open`](Self::open).
+    pub(super) fn read(path: &Path, magic: [u8; 4]) -> Result<Option<Values>, StorageError> {
+        Ok(Self::open_for(OpenOptions::new().read(true), path, magic)?.map(|slots| slots.values))
+    }
+
+    fn open_for(options: &OpenOptions, path: &Path, magic: [u8; 4]) -> Result<Option<Self>, StorageError> {
+        let file = match options.open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StorageError::io("open", path, error)),

@@ -68,6 +68,8 @@ pub const DUE_PER_ENTRY_MAX: usize = 4096;
 pub const ENTRY_BYTES_TARGET: usize = 64 << 10;
 /// No entry is larger than this, in bytes: one largest body and what surrounds it.
 pub const ENTRY_BYTES_MAX: usize = BODY_BYTES_CEILING + (1 << 20);
+/// Most bytes in one `BACKUP_DATA`.
+pub const BACKUP_READ_BYTES_MAX: u32 = 1 << 20;
 /// Longest client name in HELLO, in bytes.
 pub const CLIENT_NAME_BYTES_MAX: usize = 64;
 /// Longest authentication token in HELLO, in bytes.

@@ -1,11 +1,12 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
 
 use adjourn::protocol::{
-    Applied, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member, NewJob, Push, PushResult,
-    Request, Reserve, Response, Resume, StatsReport, Subscribe, TopicReport, Totals, Welcome,
+    Applied, BackupReady, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member, NewJob, Push,
+    PushResult, Request, Reserve, Response, Resume, StatsReport, Subscribe, TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
-    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX,
+    TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, BuryReason, Fence, IfExists, JobId, JobState, Key, Lease, Millis,
@@ -124,6 +125,10 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         topic().prop_map(|topic| Request::Resume { topic }),
         Just(Request::Topics),
         Just(Request::Stats),
+        Just(Request::BackupBegin),
+        (any::<u64>(), 1..=BACKUP_READ_BYTES_MAX)
+            .prop_map(|(offset, bytes)| Request::BackupRead { offset, bytes }),
+        Just(Request::BackupEnd),
     ]
 }
 
@@ -293,6 +298,10 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         }),
         vec(topic_report(), 0..4).prop_map(Response::Topics),
         stats().prop_map(|stats| Response::Stats(Box::new(stats))),
+        any::<(u64, u64, u128, u64)>().prop_map(|(index, jobs, state_hash, bytes)| {
+            Response::BackupReady(BackupReady { index, jobs, state_hash, bytes })
+        }),
+        vec(any::<u8>(), 0..300).prop_map(|data| Response::BackupData(data.into())),
         "[ -~]{0,100}".prop_map(|message| Response::GoingAway { message }),
         error_reply().prop_map(Response::Error),
     ]

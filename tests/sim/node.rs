@@ -175,7 +175,7 @@ impl World {
                     life.serving = true;
                 }
             }
-            Output::Checkpoint(_) | Output::Cut { .. } | Output::Failed(_) => {
+            Output::Checkpoint(_) | Output::Cut { .. } | Output::Backup { .. } | Output::Failed(_) => {
                 unreachable!("nothing simulated grows so long")
             }
             Output::Stopped => {

@@ -5,6 +5,7 @@
 //! connection waits for it, and the core does not either: its buffers are bounded, its silence and its slowness
 //! have deadlines, and a frame that makes no sense costs at most this connection.
 
+mod backup;
 mod greeting;
 mod reader;
 mod writer;
@@ -22,7 +23,7 @@ use tracing::debug;
 
 use super::config::Token;
 use super::core::ToCore;
-use super::outbox::Outbox;
+use super::outbox::{Inbox, Outbox};
 use crate::protocol::{ErrorReply, RequestId, Response};
 use crate::replica::{ConnectionId, Input};
 use crate::types::{Millis, SessionSecret};
@@ -65,7 +66,8 @@ pub(super) async fn serve(
     secret: SessionSecret,
     terms: Arc<Terms>,
 ) {
-    let (outbox, outgoing, gauge) = Outbox::new(terms.in_flight_max, terms.output_bytes_max);
+    let (outbox, Inbox { outgoing, backups, gauge }) =
+        Outbox::new(terms.in_flight_max, terms.output_bytes_max);
     let (input, output) = stream.split();
     let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge);
     let reading = async {
@@ -92,6 +94,7 @@ pub(super) async fn serve(
         () = gauge.cut.cancelled() => false,
         flushed = writing => flushed,
         () = reading => false,
+        () = backup::serve(backups, &outbox, &gauge) => false,
     };
     // The core passes this on once, and not at all for whoever was never announced.
     let _ = terms.core.send(ToCore::Input(Input::Disconnected { connection }));

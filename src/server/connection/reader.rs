@@ -9,7 +9,7 @@ use tokio::net::tcp::ReadHalf;
 use tokio::time::{Instant, timeout};
 
 use super::super::core::ToCore;
-use super::super::outbox::{Gauge, Outbox};
+use super::super::outbox::{Gauge, Outbox, ToBackup};
 use super::Terms;
 use super::greeting;
 use crate::protocol::frame::frame_bytes_max;
@@ -167,6 +167,10 @@ impl<'a> Reader<'a> {
         let id = frame.header.id;
         match Request::decode(frame, self.terms.body_bytes_max) {
             Ok(Request::Ping) => batch.answers.push((id, Response::Pong { now: (self.terms.wall)() })),
+            Ok(Request::BackupRead { offset, bytes }) => {
+                self.outbox.backup(ToBackup::Read { id, offset, bytes });
+            }
+            Ok(Request::BackupEnd) => self.outbox.backup(ToBackup::End(id)),
             Ok(request) => batch.requests.push((id, request)),
             Err(error) => batch.answers.push((id, Response::Error(error.into()))),
         }

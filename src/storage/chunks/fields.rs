@@ -66,46 +66,46 @@ impl Header {
 }
 
 /// Bytes that are read field by field.
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub(in crate::storage) struct Fields<'a>(pub(in crate::storage) &'a [u8]);
 
 impl<'a> Fields<'a> {
-    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(in crate::storage) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (field, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*field)
     }
 
-    pub(super) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(in crate::storage) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(bytes)
     }
 
-    pub(super) fn u8(&mut self) -> Option<u8> {
+    pub(in crate::storage) fn u8(&mut self) -> Option<u8> {
         self.take().map(u8::from_le_bytes)
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub(in crate::storage) fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self) -> Option<u64> {
+    pub(in crate::storage) fn u64(&mut self) -> Option<u64> {
         self.take().map(u64::from_le_bytes)
     }
 
-    pub(super) fn u128(&mut self) -> Option<u128> {
+    pub(in crate::storage) fn u128(&mut self) -> Option<u128> {
         self.take().map(u128::from_le_bytes)
     }
 }
 
 /// The bytes before a CRC32C at the end, if it is theirs.
-pub(super) fn sealed(bytes: &[u8]) -> Option<&[u8]> {
+pub(in crate::storage) fn sealed(bytes: &[u8]) -> Option<&[u8]> {
     let (covered, crc) = bytes.split_last_chunk()?;
     (crc32c::crc32c(covered) == u32::from_le_bytes(*crc)).then_some(covered)
 }
 
 /// Appends the CRC32C of what is there.
-pub(super) fn seal(bytes: &mut Vec<u8>) {
+pub(in crate::storage) fn seal(bytes: &mut Vec<u8>) {
     let crc = crc32c::crc32c(bytes);
     bytes.extend_from_slice(&crc.to_le_bytes());
 }

@@ -80,7 +80,12 @@ impl Manifest {
         let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(0)];
         let read = file.read_at(0, &mut bytes)?;
         bytes.truncate(read);
-        decode(&bytes, folder.path()).map(Some)
+        Self::decode(&bytes, folder.path()).map(Some)
+    }
+
+    /// Reads one that is in memory; `folder` is for the texts of errors.
+    pub(in crate::storage) fn decode(bytes: &[u8], folder: &Path) -> Result<Self, StorageError> {
+        decode(bytes, folder)
     }
 
     /// Replaces the manifest; durable when it returns. Everything that it lists must be durable before, names

@@ -28,11 +28,11 @@ mod bits;
 mod block;
 mod cache;
 mod chunk;
-mod fields;
+pub(super) mod fields;
 mod index;
 mod layout;
 mod manifest;
-mod output;
+pub(super) mod output;
 mod pages;
 mod writer;
 
@@ -70,23 +70,24 @@ pub fn pages_name(number: u32) -> String {
 ///
 /// To be called at a start, and after a checkpoint: not while one is being written.
 pub fn remove_unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<usize, StorageError> {
-    let mut removed = 0;
-    for name in folder.list()? {
-        let unlisted = match name.strip_suffix(NEW) {
-            Some(finished) => finished == MANIFEST || number(finished).is_some(),
-            None => {
-                number(&name).is_some_and(|found| !manifest.is_some_and(|manifest| manifest.lists(found)))
-            }
-        };
-        if unlisted {
-            folder.remove(&name)?;
-            removed += 1;
-        }
+    let unlisted = unlisted(folder, manifest)?;
+    for name in &unlisted {
+        folder.remove(name)?;
     }
-    if removed > 0 {
+    if !unlisted.is_empty() {
         folder.sync()?;
     }
-    Ok(removed)
+    Ok(unlisted.len())
+}
+
+/// The names of those files.
+pub fn unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<Vec<String>, StorageError> {
+    let mut names = folder.list()?;
+    names.retain(|name| match name.strip_suffix(NEW) {
+        Some(finished) => finished == MANIFEST || number(finished).is_some(),
+        None => number(name).is_some_and(|found| !manifest.is_some_and(|manifest| manifest.lists(found))),
+    });
+    Ok(names)
 }
 
 /// What a name says.

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::Xxh3;
 
 use super::super::StorageError;
-use super::super::folder::{Folder, FolderWriter as _};
+use super::super::folder::{Folder, FolderFile, FolderWriter as _};
 use super::NEW;
 
 /// A piece: so much is written and synced at once, so that a log on the same disk never waits long.
@@ -65,5 +65,25 @@ impl<F: Folder> Output<F> {
         self.writer.sync()?;
         self.buffer.clear();
         Ok(())
+    }
+}
+
+/// Writes the file `name` with what is in `source`, from its beginning to its end; as durable as after
+/// [`Output::finish`]. `progress` is told how many bytes were written since the last time.
+pub(in crate::storage) fn copy<F: Folder>(
+    folder: &F,
+    name: &str,
+    source: &impl FolderFile,
+    mut progress: impl FnMut(u64),
+) -> Result<(), StorageError> {
+    let mut output = Output::create(folder, name.to_owned())?;
+    let mut buffer = vec![0; PIECE_BYTES];
+    loop {
+        let read = source.read_at(output.bytes(), &mut buffer)?;
+        output.put(buffer.get(..read).unwrap_or_default())?;
+        progress(read as u64);
+        if read < PIECE_BYTES {
+            return output.finish();
+        }
     }
 }

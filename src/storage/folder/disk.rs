@@ -32,7 +32,23 @@ impl DiskFolder {
     /// Takes a folder, and makes it if there is none, durably.
     pub fn new(path: &Path) -> Result<Self, StorageError> {
         create_durably(path)?;
-        Ok(Self { path: path.to_owned() })
+        Ok(Self::existing(path))
+    }
+
+    /// Takes a folder that is there, and touches nothing.
+    pub fn existing(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+}
+
+impl DiskFile {
+    /// Opens a file, wherever it is; `None` if there is none.
+    pub fn open(path: &Path) -> Result<Option<Self>, StorageError> {
+        match File::open(path) {
+            Ok(file) => Ok(Some(Self { file, path: path.to_owned() })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StorageError::io("open", path, error)),
+        }
     }
 }
 
@@ -74,12 +90,7 @@ impl Folder for DiskFolder {
     }
 
     fn open(&self, name: &str) -> Result<Option<DiskFile>, StorageError> {
-        let path = self.path.join(name);
-        match File::open(&path) {
-            Ok(file) => Ok(Some(DiskFile { file, path })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StorageError::io("open", &path, error)),
-        }
+        DiskFile::open(&self.path.join(name))
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {

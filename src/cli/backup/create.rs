@@ -1,0 +1,143 @@
+//! `adjourn backup create`: reads a backup from a server and makes a file of it.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::super::connection::{Leases, failure, goodbye, runtime};
+use super::super::contents::jobs_text;
+use super::super::exit::{Exit, Failure};
+use super::super::output::print;
+use super::{CreateArgs, progress};
+use crate::client::{Client, ClientError};
+use crate::protocol::{BackupReady, ErrorCode};
+use crate::storage::backup::{FOOTER_BYTES, footer};
+use crate::types::limits::BACKUP_READ_BYTES_MAX;
+
+/// Reads under way: one that the server does, one on its way here, and one between them.
+const READS_MAX: usize = 3;
+
+/// Carries it out.
+pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
+    if args.file.exists() && !args.force {
+        let text =
+            format_args!("{} exists: name another file, or replace it with --force", args.file.display());
+        return Err(Failure::new(Exit::Refused, text));
+    }
+    let mut part = Part::create(&args.file)?;
+    let ready = runtime()?.block_on(async {
+        let client = args.server.connect(Leases::EndWithIt).await?;
+        let ready = receive(&client, &mut part).await?;
+        goodbye(&client).await;
+        Ok(ready)
+    })?;
+    let bytes = part.finish(ready.bytes + FOOTER_BYTES, &args.file)?;
+    print(|out| {
+        let (file, BackupReady { index, jobs, state_hash, .. }) = (args.file.display(), ready);
+        let jobs = jobs_text(jobs);
+        writeln!(out, "{file}: {jobs} at entry {index}, {bytes} bytes, state hash {state_hash:032x}")
+    })
+}
+
+async fn receive(client: &Client, part: &mut Part) -> Result<BackupReady, Failure> {
+    let backup = client.backup().await.map_err(|error| lost(&error, &part.path))?;
+    let ready = backup.ready();
+    let bar = progress("backup", ready.bytes);
+    let mut under_way = VecDeque::new();
+    let mut asked = 0;
+    while part.bytes < ready.bytes {
+        while asked < ready.bytes && under_way.len() < READS_MAX {
+            let bytes = u32::try_from(ready.bytes - asked).unwrap_or(u32::MAX).min(BACKUP_READ_BYTES_MAX);
+            let read = backup.read(asked, bytes).map_err(|error| lost(&error, &part.path))?;
+            under_way.push_back((bytes, read));
+            asked += u64::from(bytes);
+        }
+        let Some((bytes, read)) = under_way.pop_front() else { break };
+        let data = read.await.map_err(|error| lost(&error, &part.path))?;
+        if data.len() != bytes as usize {
+            let text = "the server sends fewer bytes than it said: its files were cut meanwhile";
+            return Err(Failure::new(Exit::Refused, text));
+        }
+        part.put(&data)?;
+        bar.set_position(part.bytes);
+    }
+    bar.finish_and_clear();
+    // It goes with the connection at the latest.
+    let _ = backup.end().await;
+    Ok(ready)
+}
+
+/// What happened to a backup that did not come whole.
+fn lost(error: &ClientError, part: &Path) -> Failure {
+    let gone = match error {
+        ClientError::OutcomeUnknown | ClientError::Closed => true,
+        ClientError::Refused(reply) => reply.code == ErrorCode::NotFound,
+        _ => false,
+    };
+    if !gone {
+        return failure(error);
+    }
+    let text = format_args!("the connection was lost: begin again; {} is not whole", part.display());
+    Failure::new(Exit::Unreachable, text)
+}
+
+/// A backup that is not whole yet.
+struct Part {
+    file: File,
+    path: PathBuf,
+    hasher: Xxh3,
+    bytes: u64,
+}
+
+impl Part {
+    fn create(target: &Path) -> Result<Self, Failure> {
+        let mut name = target.file_name().unwrap_or_default().to_owned();
+        name.push(".part");
+        let path = target.with_file_name(name);
+        // What people push is nobody else's business.
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = file.map_err(|error| disk_failure("create", &path, &error))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let text = format_args!("another process writes {}: wait, or name another file", path.display());
+            return Err(Failure::new(Exit::Refused, text));
+        }
+        file.set_len(0).map_err(|error| disk_failure("write", &path, &error))?;
+        Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0 })
+    }
+
+    fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
+        self.hasher.update(data);
+        self.bytes += data.len() as u64;
+        self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))
+    }
+
+    /// Ends it, makes it durable and gives it its name. Returns its length.
+    fn finish(mut self, bytes: u64, target: &Path) -> Result<u64, Failure> {
+        let hash = self.hasher.digest128();
+        self.put(&footer(hash, bytes))?;
+        self.file.sync_all().map_err(|error| disk_failure("sync", &self.path, &error))?;
+        std::fs::rename(&self.path, target).map_err(|error| disk_failure("rename to", target, &error))?;
+        let folder = match target.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| disk_failure("sync", folder, &error))?;
+        Ok(bytes)
+    }
+}
+
+fn disk_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => {
+            Exit::Refused
+        }
+        _ => Exit::DiskFailed,
+    };
+    Failure::new(exit, format_args!("cannot {action} {}: {error}", path.display()))
+}

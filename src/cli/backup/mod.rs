@@ -1,0 +1,200 @@
+//! `adjourn backup`: takes a backup of a queue that serves, checks one, and looks at one.
+
+mod create;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::connection::ServerArgs;
+use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, id_text, jobs_text};
+use super::exit::Failure;
+use super::output::{print, print_json, time_text};
+use super::serve::storage_exit;
+use crate::storage::backup::BackupFile;
+use crate::storage::{Backup, CheckpointReport, StorageError};
+
+const EXAMPLES: &str = "\
+Examples:
+  adjourn backup create queue.backup
+  adjourn backup verify queue.backup
+  adjourn backup inspect queue.backup --json
+  adjourn restore queue.backup --data /var/lib/adjourn-restored";
+
+/// What `adjourn backup` can do.
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(super) enum BackupCommand {
+    /// Take a backup while the queue serves; it comes over the connection
+    Create(CreateArgs),
+    /// Read all of a backup and check that it is whole
+    Verify(VerifyArgs),
+    /// Show what is in a backup, without reading all of it
+    Inspect(InspectArgs),
+}
+
+const CREATE_EXAMPLE: &str = "\
+Example:
+  adjourn backup create queue.backup
+  adjourn backup create /backups/queue-$(date +%F).backup --server 10.0.0.5:7440
+
+The backup is the state after one entry of the log; it contains all that was answered before the command began.
+Until it is whole it is called FILE.part: what has that name is of no use and can be deleted.";
+
+/// What `adjourn backup create` is told.
+#[derive(Debug, Args)]
+#[command(after_help = CREATE_EXAMPLE)]
+pub(super) struct CreateArgs {
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Replace the file if there is one
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+const VERIFY_EXAMPLE: &str = "\
+Example:
+  adjourn backup verify queue.backup
+
+Needs no server. Every checksum is checked, every job is decoded and counted, and the hash of the state is computed
+anew. Ends with 7, and says at which byte, if anything is not as it was written.";
+
+/// What `adjourn backup verify` is told.
+#[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLE)]
+pub(super) struct VerifyArgs {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+const INSPECT_EXAMPLE: &str = "\
+Example:
+  adjourn backup inspect queue.backup
+  adjourn backup inspect queue.backup --json | jq '.checkpoint.topics'";
+
+/// What `adjourn backup inspect` is told.
+#[derive(Debug, Args)]
+#[command(after_help = INSPECT_EXAMPLE)]
+pub(super) struct InspectArgs {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries it out.
+pub(super) fn run(command: BackupCommand) -> Result<(), Failure> {
+    match command {
+        BackupCommand::Create(args) => create::run(&args),
+        BackupCommand::Verify(args) => verify(&args),
+        BackupCommand::Inspect(args) => inspect(&args),
+    }
+}
+
+/// A bar over bytes, with rate and time left; on a terminal only.
+pub(super) fn progress(what: &'static str, bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes).with_prefix(what);
+    let template = "{prefix} [{wide_bar}] {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// How a command ends whose backup, or whose directory, is not to be used.
+pub(super) fn storage_failure(error: &StorageError) -> Failure {
+    Failure::new(storage_exit(error), error)
+}
+
+fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    let backup = Backup::open(&args.file).map_err(|error| storage_failure(&error))?;
+    let header = *backup.header();
+    let bar = progress("verifying", 2 * header.bytes);
+    let verified = backup.verify(|done| bar.set_position(done));
+    bar.finish_and_clear();
+    verified.map_err(|error| storage_failure(&error))?;
+    print(|out| {
+        let (file, jobs, index, hash) =
+            (args.file.display(), jobs_text(header.jobs), header.index, header.state_hash);
+        writeln!(out, "{file} is whole: {jobs} at entry {index}, state hash {hash:032x}")
+    })
+}
+
+fn inspect(args: &InspectArgs) -> Result<(), Failure> {
+    let backup = Backup::open(&args.file).map_err(|error| storage_failure(&error))?;
+    let checkpoint = backup.checkpoint();
+    if args.json {
+        print_json(&json(&args.file, &backup, &checkpoint))
+    } else {
+        print(|out| out.write_all(text(&backup, &checkpoint).as_bytes()))
+    }
+}
+
+#[derive(Serialize)]
+struct BackupJson<'a> {
+    file: String,
+    bytes: u64,
+    created: String,
+    cluster_id: String,
+    node: u64,
+    group: u8,
+    files: Vec<FileJson<'a>>,
+    checkpoint: CheckpointJson<'a>,
+}
+
+#[derive(Serialize)]
+struct FileJson<'a> {
+    name: &'a str,
+    at: u64,
+    bytes: u64,
+    hash: String,
+}
+
+fn json<'a>(path: &Path, backup: &'a Backup, checkpoint: &'a CheckpointReport) -> BackupJson<'a> {
+    let header = backup.header();
+    let file = |file: &'a BackupFile| {
+        let BackupFile { name, at, bytes, hash } = file;
+        FileJson { name, at: *at, bytes: *bytes, hash: format!("{hash:032x}") }
+    };
+    BackupJson {
+        file: path.display().to_string(),
+        bytes: header.bytes,
+        created: time_text(header.created_at),
+        cluster_id: id_text(header.cluster_id),
+        node: header.node,
+        group: header.group.0,
+        files: backup.files().iter().map(file).collect(),
+        checkpoint: checkpoint_json(checkpoint),
+    }
+}
+
+fn text(backup: &Backup, checkpoint: &CheckpointReport) -> String {
+    let header = backup.header();
+    let mut text = String::new();
+    for (name, value) in [
+        ("created", time_text(header.created_at)),
+        ("of cluster", id_text(header.cluster_id)),
+        ("of node", header.node.to_string()),
+        (
+            "checkpoint",
+            format!("at entry {} of term {}, {}", header.index, header.term, jobs_text(header.jobs)),
+        ),
+        ("state hash", format!("{:032x}", header.state_hash)),
+        ("bytes", header.bytes.to_string()),
+    ] {
+        // Memory takes it.
+        let _ = writeln!(text, "{name:<12}{value}");
+    }
+    text.push('\n');
+    text.push_str(&checkpoint_tables(checkpoint));
+    text
+}

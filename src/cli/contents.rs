@@ -1,0 +1,136 @@
+//! What a checkpoint holds, as `adjourn inspect` and `adjourn backup inspect` show it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::output::{aligned, time_text};
+use crate::engine::TopicCounts;
+use crate::storage::inspect::{CheckpointReport, ChunkReport};
+
+/// A checkpoint as JSON.
+#[derive(Serialize)]
+pub(super) struct CheckpointJson<'a> {
+    number: u64,
+    index: u64,
+    term: u64,
+    jobs: u64,
+    state_hash: String,
+    voters: &'a [u64],
+    wall: Option<String>,
+    topics: BTreeMap<String, CountsJson>,
+    chunks: Vec<ChunkJson<'a>>,
+    pages: Option<PagesJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct CountsJson {
+    delayed: u64,
+    ready: u64,
+    reserved: u64,
+    buried: u64,
+    paused: bool,
+}
+
+#[derive(Serialize)]
+struct ChunkJson<'a> {
+    name: &'a str,
+    rows: u32,
+    live: u32,
+    far: u32,
+    bytes: u64,
+    first_due: Option<String>,
+    last_due: Option<String>,
+    /// Rows by topic.
+    topics: BTreeMap<String, u32>,
+}
+
+#[derive(Serialize)]
+struct PagesJson<'a> {
+    name: &'a str,
+    entries: u64,
+    bytes: u64,
+}
+
+/// A checkpoint for scripts.
+pub(super) fn checkpoint_json(report: &CheckpointReport) -> CheckpointJson<'_> {
+    let chunk = |chunk: &'_ ChunkReport| {
+        let topics = chunk.topics.iter().map(|(topic, rows)| (topic_name(report, *topic), *rows));
+        (due(chunk), topics.collect())
+    };
+    CheckpointJson {
+        number: report.number,
+        index: report.index,
+        term: report.term,
+        jobs: report.jobs,
+        state_hash: format!("{:032x}", report.state_hash),
+        voters: &report.voters,
+        wall: report.wall.map(time_text),
+        topics: report.topics.iter().map(|topic| (topic.name.to_string(), counts_json(topic))).collect(),
+        chunks: report
+            .chunks
+            .iter()
+            .map(|listed| {
+                let ([first_due, last_due], topics) = chunk(listed);
+                let ChunkReport { file, rows, live, far, .. } = listed;
+                let (name, bytes) = (file.name.as_str(), file.bytes);
+                ChunkJson { name, rows: *rows, live: *live, far: *far, bytes, first_due, last_due, topics }
+            })
+            .collect(),
+        pages: report.pages.as_ref().map(|pages| PagesJson {
+            name: &pages.file.name,
+            entries: pages.entries,
+            bytes: pages.file.bytes,
+        }),
+    }
+}
+
+/// A checkpoint for people: tables of its topics and of its files.
+pub(super) fn checkpoint_tables(report: &CheckpointReport) -> String {
+    let head = ["TOPIC", "DELAYED", "READY", "RESERVED", "BURIED"].map(str::to_owned);
+    let mut topics = vec![head];
+    topics.extend(report.topics.iter().map(|topic| {
+        let name = if topic.paused { format!("{} (paused)", topic.name) } else { topic.name.to_string() };
+        let [delayed, ready, reserved, buried] =
+            [topic.delayed, topic.ready, topic.reserved, topic.buried].map(|count| count.to_string());
+        [name, delayed, ready, reserved, buried]
+    }));
+    let mut files =
+        vec![["FILE", "BYTES", "ROWS", "LIVE", "FAR", "FIRST DUE", "LAST DUE"].map(str::to_owned)];
+    files.extend(report.chunks.iter().map(|chunk| {
+        let [rows, live, far] = [chunk.rows, chunk.live, chunk.far].map(|count| count.to_string());
+        let [first, last] = due(chunk).map(|due| due.unwrap_or_else(|| "-".to_owned()));
+        [chunk.file.name.clone(), chunk.file.bytes.to_string(), rows, live, far, first, last]
+    }));
+    files.extend(report.pages.iter().map(|pages| {
+        let none = || "-".to_owned();
+        let (name, bytes) = (pages.file.name.clone(), pages.file.bytes.to_string());
+        [name, bytes, pages.entries.to_string(), none(), none(), none(), none()]
+    }));
+    format!("{}\n{}", aligned(&topics), aligned(&files))
+}
+
+/// So many jobs, in words.
+pub(super) fn jobs_text(jobs: u64) -> String {
+    if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
+}
+
+/// 16 bytes as an id is written.
+pub(super) fn id_text(id: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(id))
+}
+
+fn counts_json(topic: &TopicCounts) -> CountsJson {
+    let TopicCounts { delayed, ready, reserved, buried, paused, .. } = *topic;
+    CountsJson { delayed, ready, reserved, buried, paused }
+}
+
+fn due(chunk: &ChunkReport) -> [Option<String>; 2] {
+    chunk.due.map_or([None, None], |due| due.map(|at| Some(time_text(at))))
+}
+
+/// Its name, if the state still has it; else its number.
+fn topic_name(report: &CheckpointReport, topic: u32) -> String {
+    let known = report.topics.get(topic as usize);
+    known.map_or_else(|| format!("#{topic}"), |topic| topic.name.to_string())
+}

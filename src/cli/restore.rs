@@ -1,0 +1,57 @@
+//! `adjourn restore`: makes a data directory of a backup.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::backup::{progress, storage_failure};
+use super::contents::jobs_text;
+use super::exit::Failure;
+use super::output::print;
+use super::recover::draw_id;
+use crate::storage::{Backup, RestoreOptions};
+
+const EXAMPLE: &str = "\
+Example:
+  adjourn restore queue.backup --data /var/lib/adjourn-restored
+  adjourn serve --data /var/lib/adjourn-restored
+
+All of the backup is verified first. The directory must be empty, or not exist yet; the queue in it is a new cluster
+with all jobs of the backup. No id and no fence that the old one gave out comes again. Leases go on as they were,
+and sessions that nobody resumes lapse. Stop the old queue first: both would deliver the same jobs.";
+
+/// What `adjourn restore` is told.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct RestoreArgs {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The data directory to make
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The number of the node that will run on it
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    node: u64,
+}
+
+/// Carries it out.
+pub(super) fn run(args: &RestoreArgs) -> Result<(), Failure> {
+    let backup = Backup::open(&args.file).map_err(|error| storage_failure(&error))?;
+    let options = RestoreOptions {
+        path: args.data.clone(),
+        node: args.node,
+        cluster_id: draw_id()?,
+        storage_id: draw_id()?,
+    };
+    let header = *backup.header();
+    let bar = progress("restoring", 3 * header.bytes);
+    let restored = backup.restore(&options, |done| bar.set_position(done));
+    bar.finish_and_clear();
+    restored.map_err(|error| storage_failure(&error))?;
+    print(|out| {
+        let (data, jobs) = (args.data.display(), jobs_text(header.jobs));
+        let them = if header.jobs == 1 { "it" } else { "them" };
+        writeln!(out, "{jobs} in {data}: `adjourn serve --data {data}` serves {them}.")
+    })
+}

@@ -1,0 +1,59 @@
+//! A backup of the whole queue, read part by part.
+
+use bytes::Bytes;
+
+use super::calls::Client;
+use super::error::ClientError;
+use super::ticket::Ticket;
+use crate::protocol::{BackupReady, Request, Response};
+
+/// A backup that the server holds ready for this client's connection: the bytes of a backup file up to its footer.
+///
+/// It does not survive the connection. When that is lost, reads fail with [`ClientError::OutcomeUnknown`] or with a
+/// refusal ([`NotFound`](crate::protocol::ErrorCode::NotFound)), and another backup has to be taken.
+#[derive(Debug)]
+pub struct Backup {
+    client: Client,
+    ready: BackupReady,
+}
+
+/// The bytes of one read.
+pub type BackupTicket = Ticket<Bytes>;
+
+impl Client {
+    /// Takes a backup: waits until the server has written a checkpoint, up to an hour. It contains everything that was
+    /// answered before this call.
+    pub async fn backup(&self) -> Result<Backup, ClientError> {
+        let ready = self.submit(Request::BackupBegin, |response| match response {
+            Response::BackupReady(ready) => Ok(ready),
+            other => Err(other),
+        })?;
+        Ok(Backup { client: self.clone(), ready: ready.await? })
+    }
+}
+
+impl Backup {
+    /// What it contains, and how many bytes there are to be read.
+    pub fn ready(&self) -> BackupReady {
+        self.ready
+    }
+
+    /// Reads up to `bytes` bytes from `offset` on, at most
+    /// [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX): the ticket is the answer. To read fast,
+    /// hold a few.
+    pub fn read(&self, offset: u64, bytes: u32) -> Result<BackupTicket, ClientError> {
+        self.client.submit(Request::BackupRead { offset, bytes }, |response| match response {
+            Response::BackupData(data) => Ok(data),
+            other => Err(other),
+        })
+    }
+
+    /// Lets go of it.
+    pub async fn end(self) -> Result<(), ClientError> {
+        let done = self.client.submit(Request::BackupEnd, |response| match response {
+            Response::Done => Ok(()),
+            other => Err(other),
+        });
+        done?.await
+    }
+}

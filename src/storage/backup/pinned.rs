@@ -1,0 +1,128 @@
+//! A checkpoint whose files are held open, read as if it were a backup.
+//!
+//! An open file stays readable when its name is gone: so whatever the node does meanwhile, this is the checkpoint as
+//! it was. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied: header and table
+//! are made here, the rest is read where it lies. The footer is for whoever puts the bytes together.
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::layout::{BackupFile, BackupHeader, FOOTER_BYTES};
+use crate::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
+use crate::storage::folder::{Folder, FolderFile};
+use crate::storage::{Damage, FileDamage, StorageError};
+use crate::types::{GroupId, Millis};
+
+/// Where a backup comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupOrigin {
+    /// The cluster.
+    pub cluster_id: [u8; 16],
+    /// The node.
+    pub node: u64,
+    /// Its clock.
+    pub created_at: Millis,
+}
+
+/// A checkpoint whose files are held open.
+#[derive(Debug)]
+pub struct PinnedBackup {
+    header: BackupHeader,
+    /// Header and table.
+    head: Vec<u8>,
+    files: Vec<(BackupFile, Box<dyn FolderFile>)>,
+}
+
+impl PinnedBackup {
+    /// Opens every file of the newest checkpoint. Nobody may write one meanwhile.
+    pub fn open<F: Folder>(folder: &F, origin: BackupOrigin) -> Result<Self, StorageError> {
+        let missing = |damage| StorageError::Damaged { path: folder.path().to_owned(), damage };
+        let opened = |name: &str, damage| folder.open(name)?.ok_or_else(|| missing(damage));
+        let file = opened(MANIFEST, Damage::Manifest(FileDamage::Missing))?;
+        let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(0)];
+        let read = file.read_at(0, &mut bytes)?;
+        bytes.truncate(read);
+        let manifest = Manifest::decode(&bytes, folder.path())?;
+        let mut files: Vec<(BackupFile, Box<dyn FolderFile>)> = Vec::new();
+        let mut add = |name: String, bytes, hash, file| {
+            files.push((BackupFile { name, at: 0, bytes, hash }, Box::new(file)));
+        };
+        add(MANIFEST.to_owned(), bytes.len() as u64, xxh3_128(&bytes), file);
+        if let Some(pages) = &manifest.pages {
+            let name = pages_name(pages.number);
+            let damage = Damage::Pages { number: pages.number, damage: FileDamage::Missing };
+            let file = opened(&name, damage)?;
+            add(name, pages.bytes, pages.hash, file);
+        }
+        for listed in &manifest.chunks {
+            let summary = &listed.summary;
+            let name = chunk_name(summary.number);
+            let missing = FileDamage::Missing;
+            let damage = Damage::Chunk { summary: Box::new(summary.clone()), damage: missing };
+            let file = opened(&name, damage)?;
+            add(name, summary.bytes, summary.hash, file);
+        }
+        Ok(Self::compose(&manifest, origin, files))
+    }
+
+    fn compose(
+        manifest: &Manifest,
+        origin: BackupOrigin,
+        mut files: Vec<(BackupFile, Box<dyn FolderFile>)>,
+    ) -> Self {
+        let BackupOrigin { cluster_id, node, created_at } = origin;
+        let mut header = BackupHeader {
+            cluster_id,
+            node,
+            created_at,
+            group: GroupId(manifest.group),
+            index: manifest.index,
+            term: manifest.term,
+            jobs: manifest.jobs,
+            state_hash: manifest.state_hash,
+            files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+            bytes: 0,
+        };
+        let mut end = header.files_at();
+        for (file, _) in &mut files {
+            file.at = end;
+            end += file.bytes;
+        }
+        header.bytes = end + FOOTER_BYTES;
+        let table: Vec<BackupFile> = files.iter().map(|(file, _)| file.clone()).collect();
+        Self { head: header.encode(&table), header, files }
+    }
+
+    /// How it begins.
+    pub fn header(&self) -> &BackupHeader {
+        &self.header
+    }
+
+    /// Fills `buffer` with what stands from `offset` on. Returns how many bytes there were: fewer than were asked for
+    /// only where the footer begins.
+    pub fn read_at(&self, offset: u64, mut buffer: &mut [u8]) -> Result<usize, StorageError> {
+        let mut at = offset;
+        let head = self.head.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
+        let count = head.len().min(buffer.len());
+        for (place, byte) in buffer.iter_mut().zip(head) {
+            *place = *byte;
+        }
+        buffer = buffer.get_mut(count..).unwrap_or_default();
+        at += count as u64;
+        for (file, open) in &self.files {
+            let end = file.at + file.bytes;
+            if at < file.at || at >= end || buffer.is_empty() {
+                continue;
+            }
+            let (part, rest) =
+                buffer.split_at_mut(usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len()));
+            let read = open.read_at(at - file.at, part)?;
+            at += read as u64;
+            if read < part.len() {
+                // It was whole when the checkpoint was written.
+                break;
+            }
+            buffer = rest;
+        }
+        Ok(usize::try_from(at - offset).unwrap_or(usize::MAX))
+    }
+}

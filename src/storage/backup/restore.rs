@@ -1,0 +1,70 @@
+//! From a backup to a data directory that a node opens.
+//!
+//! 1. All of the backup is verified.
+//! 2. `restoring` marks the directory: a node refuses it from here on.
+//! 3. Chunks and page file are written as they are, then a manifest with the new node as the one that votes, in front
+//!    of the log of a new cluster.
+//! 4. The log begins behind the checkpoint. Its first entry says that there was a loss: ids, fences and sessions that
+//!    were given out after the backup must not come again ([`Command::SkipIds`](crate::engine::Command::SkipIds)).
+//!    Vote and watermark follow.
+//! 5. `restoring` becomes `identity`.
+//!
+//! Each step is durable before the next. A crash before 5 leaves a directory that a node refuses; restoring again
+//! clears it and begins anew.
+
+use std::path::PathBuf;
+
+use super::Backup;
+use crate::storage::chunks::output;
+use crate::storage::chunks::{MANIFEST, Manifest};
+use crate::storage::directory::Directory;
+use crate::storage::folder::Folder as _;
+use crate::storage::identity::Identity;
+use crate::storage::recover::skip_ids;
+use crate::storage::{LogBase, StorageError};
+
+/// What a backup becomes.
+#[derive(Clone, Debug)]
+pub struct RestoreOptions {
+    /// The data directory: an empty one, or none yet.
+    pub path: PathBuf,
+    /// The number of the node that will run on it.
+    pub node: u64,
+    /// The cluster that begins with it: not the one that the backup is of, which may still run.
+    pub cluster_id: [u8; 16],
+    /// The id of this copy of the data.
+    pub storage_id: [u8; 16],
+}
+
+impl Backup {
+    /// Verifies it and makes a data directory of it. `progress` is told how many bytes are done, of three times its
+    /// length.
+    pub fn restore(
+        &self,
+        options: &RestoreOptions,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), StorageError> {
+        Directory::refuse_filled(&options.path)?;
+        self.verify(&mut progress)?;
+        let directory = Directory::take_empty(&options.path)?;
+        let RestoreOptions { node, cluster_id, storage_id, .. } = *options;
+        directory.begin_restoring(Identity { node, cluster_id, storage_id })?;
+        let chunks = directory.chunks()?;
+        let mut done = 2 * self.header.bytes;
+        for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {
+            if let Some(source) = self.folder.open(&file.name)? {
+                output::copy(&chunks, &file.name, &source, |bytes| {
+                    done += bytes;
+                    progress(done);
+                })?;
+            }
+        }
+        chunks.sync()?;
+        let crc = LogBase::root(cluster_id).crc;
+        let manifest =
+            Manifest { voters: vec![node], learners: Vec::new(), log_crc: crc, ..self.manifest.clone() };
+        manifest.write(&chunks)?;
+        let base = LogBase { index: manifest.index, term: manifest.term, crc };
+        directory.finish_restoring(base, skip_ids(base.index + 1, base.term.max(1)))
+    }
+}

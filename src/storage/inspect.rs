@@ -1,0 +1,323 @@
+//! What a data directory holds, and whether it is whole: read by somebody who must not change anything.
+//!
+//! No process may have the directory open meanwhile; the lock is held, and its file left as it is. sled writes when
+//! it opens a database, so a copy of `log/` is read, in a folder of its own that goes afterwards.
+//!
+//! Damage is gathered, not returned: whoever looks wants to see all of it.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::audit::{Depth, audit, damage};
+use super::chunks::{self, Manifest};
+use super::directory::Directory;
+use super::durable::check_watermark;
+use super::folder::{Folder, FolderFile as _};
+use super::log::Log;
+use super::{Damage, LogBase, StorageError, Vote};
+use crate::engine::{Image, TopicCounts};
+use crate::types::Millis;
+
+/// A data directory.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Whose data it is; `None` if that cannot be read.
+    pub identity: Option<IdentityReport>,
+    /// Term and vote; `None` if they cannot be read.
+    pub vote: Option<Vote>,
+    /// `None` if it cannot be read.
+    pub watermark: Option<WatermarkReport>,
+    /// `None` if it cannot be read.
+    pub log: Option<LogReport>,
+    /// The newest checkpoint; `None` if there is none, or its manifest cannot be read.
+    pub checkpoint: Option<CheckpointReport>,
+    /// Files among those of the checkpoint that it does not list: the next start removes them.
+    pub unlisted: Vec<FileReport>,
+    /// Everything that is wrong.
+    pub damage: Vec<StorageError>,
+}
+
+/// Whose data it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdentityReport {
+    /// The node's number in its group.
+    pub node: u64,
+    /// The cluster.
+    pub cluster_id: [u8; 16],
+    /// This copy of the data.
+    pub storage_id: [u8; 16],
+}
+
+/// How far the log is known to have been durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatermarkReport {
+    /// Index of the last entry that was durable.
+    pub durable: u64,
+    /// Index of the last entry that was known to be committed.
+    pub commit: u64,
+}
+
+/// What there is of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogReport {
+    /// The entry that the checkpoint stands for: what is needed of the log begins behind it.
+    pub base: u64,
+    /// Index of the last entry; the base if there is none behind it.
+    pub last: u64,
+    /// Its term.
+    pub last_term: u64,
+    /// Bytes of the entries behind the base.
+    pub entry_bytes: u64,
+    /// Bytes of the files.
+    pub file_bytes: u64,
+}
+
+/// A checkpoint as its manifest has it.
+#[derive(Clone, Debug)]
+pub struct CheckpointReport {
+    /// It is the so-and-so-many-th of its node.
+    pub number: u64,
+    /// The last entry that it contains.
+    pub index: u64,
+    /// That entry's term.
+    pub term: u64,
+    /// The members that vote.
+    pub voters: Vec<u64>,
+    /// Hash of the state.
+    pub state_hash: u128,
+    /// Jobs in the state.
+    pub jobs: u64,
+    /// The wall clock at the last entry; `None` if the image of the state cannot be read, and then there are no topics.
+    pub wall: Option<Millis>,
+    /// The topics, by number.
+    pub topics: Vec<TopicCounts>,
+    /// The chunks, by number.
+    pub chunks: Vec<ChunkReport>,
+    /// The page file.
+    pub pages: Option<PagesReport>,
+}
+
+/// A chunk as the manifest has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkReport {
+    /// Its file.
+    pub file: FileReport,
+    /// Rows in it.
+    pub rows: u32,
+    /// Those that somebody needs.
+    pub live: u32,
+    /// Those that are far jobs.
+    pub far: u32,
+    /// When the first and the last of its timers fire; `None` if it has no row.
+    pub due: Option<[Millis; 2]>,
+    /// Topics by number, and how many rows each has.
+    pub topics: Vec<(u32, u32)>,
+}
+
+/// A page file as the manifest has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PagesReport {
+    /// Its file.
+    pub file: FileReport,
+    /// Near jobs in it.
+    pub entries: u64,
+}
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileReport {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// Looks at the data directory `path`. Nothing in it is changed. `scratch` is a folder that does not exist yet: the
+/// log is copied there, and it is removed.
+///
+/// # Errors
+///
+/// What is no damage: another process has the directory, there is none, or the system refuses to read it.
+pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, StorageError> {
+    let directory = Directory::look(path)?;
+    let mut found = Found { directory: &directory, damage: Vec::new() };
+    let identity = found.take(directory.identity())?.flatten();
+    let vote = found.small_file(directory.vote_values()?, Damage::Vote);
+    let watermark = found.small_file(directory.watermark_values()?, Damage::Watermark);
+    if directory.is_recovering() {
+        found.note(Damage::RecoverUnfinished);
+    }
+    let mut manifest = None;
+    let mut unlisted = Vec::new();
+    if let Some(folder) = directory.existing_chunks() {
+        manifest = found.take(Manifest::read(&folder))?.flatten();
+        if let Some(manifest) = &manifest {
+            found.damage.extend(audit(&folder, manifest, depth, |_| {})?);
+        }
+        unlisted = unlisted_files(&folder, manifest.as_ref())?;
+    }
+    let at_manifest = |manifest: &Manifest| {
+        let Manifest { index, term, log_crc: crc, .. } = *manifest;
+        LogBase { index, term, crc }
+    };
+    let root = identity.map(|identity| LogBase::root(identity.cluster_id));
+    let log = match manifest.as_ref().map(at_manifest).or(root) {
+        Some(base) => found.take(read_log(&directory, scratch, base, watermark))?,
+        None => None,
+    };
+    Ok(Inspection {
+        identity: identity.map(|found| {
+            let super::identity::Identity { node, cluster_id, storage_id } = found;
+            IdentityReport { node, cluster_id, storage_id }
+        }),
+        vote: vote.map(|[term, vote, _]| Vote { term, vote }),
+        watermark: watermark.map(|[durable, commit, _]| WatermarkReport { durable, commit }),
+        log,
+        checkpoint: manifest.as_ref().map(CheckpointReport::new),
+        unlisted,
+        damage: found.damage,
+    })
+}
+
+/// What is wrong, gathered.
+struct Found<'a> {
+    directory: &'a Directory,
+    damage: Vec<StorageError>,
+}
+
+impl Found<'_> {
+    fn note(&mut self, damage: Damage) {
+        let path = self.directory.path().to_owned();
+        self.damage.push(StorageError::Damaged { path, damage });
+    }
+
+    /// What was read; notes it if it is damaged.
+    fn take<T>(&mut self, outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+        let mut read = None;
+        let noted = damage(outcome.map(|value| read = Some(value)))?;
+        self.damage.extend(noted);
+        Ok(read)
+    }
+
+    fn small_file<T>(&mut self, values: Option<T>, damage: Damage) -> Option<T> {
+        if values.is_none() {
+            self.note(damage);
+        }
+        values
+    }
+}
+
+impl CheckpointReport {
+    /// What a manifest says.
+    pub fn new(manifest: &Manifest) -> Self {
+        let image = Image::decode(&manifest.image).ok();
+        let wall = |image: &Image| Millis(image.stamp().0.saturating_add_signed(image.clock_offset_ms()));
+        let chunks = manifest.chunks.iter().map(|listed| {
+            let summary = &listed.summary;
+            let first = summary.topics.iter().map(|topic| topic.first_at).min();
+            let last = summary.topics.iter().map(|topic| topic.last_at).max();
+            ChunkReport {
+                file: FileReport { name: chunks::chunk_name(summary.number), bytes: summary.bytes },
+                rows: summary.rows,
+                live: listed.live.count(),
+                far: listed.far.count(),
+                due: first.zip(last).map(|(first, last)| [Millis(first), Millis(last)]),
+                topics: summary.topics.iter().map(|topic| (topic.topic, topic.rows)).collect(),
+            }
+        });
+        Self {
+            number: manifest.checkpoint,
+            index: manifest.index,
+            term: manifest.term,
+            voters: manifest.voters.clone(),
+            state_hash: manifest.state_hash,
+            jobs: manifest.jobs,
+            wall: image.as_ref().map(wall),
+            topics: image.iter().flat_map(Image::topics).collect(),
+            chunks: chunks.collect(),
+            pages: manifest.pages.as_ref().map(|pages| PagesReport {
+                file: FileReport { name: chunks::pages_name(pages.number), bytes: pages.bytes },
+                entries: pages.entries,
+            }),
+        }
+    }
+}
+
+/// Files of the folder that count for nothing.
+fn unlisted_files<F: Folder>(
+    folder: &F,
+    manifest: Option<&Manifest>,
+) -> Result<Vec<FileReport>, StorageError> {
+    let mut files = Vec::new();
+    for name in chunks::unlisted(folder, manifest)? {
+        let bytes = folder.open(&name)?.map_or(Ok(0), |file| file.bytes())?;
+        files.push(FileReport { name, bytes });
+    }
+    Ok(files)
+}
+
+/// Reads all of a copy of the log.
+fn read_log(
+    directory: &Directory,
+    scratch: &Path,
+    base: LogBase,
+    watermark: Option<[u64; 3]>,
+) -> Result<LogReport, StorageError> {
+    let copy = Copy::of(&directory.log_path(), scratch)?;
+    let mut log = Log::open(directory.path(), &copy.path, base)?;
+    let mut entry_bytes = 0;
+    log.scan(base.index + 1, &mut |entry| {
+        entry_bytes += entry.data.len() as u64;
+        Ok(())
+    })?;
+    if let Some(values) = watermark {
+        let last = log.last_found();
+        check_watermark(directory.path(), values, base.index, last, |index| log.end_before(index))?;
+    }
+    let LogBase { index: last, term: last_term, .. } = log.end();
+    Ok(LogReport { base: base.index, last, last_term, entry_bytes, file_bytes: copy.bytes })
+}
+
+/// A copy of a folder, which goes with this.
+struct Copy {
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl Copy {
+    fn of(from: &Path, to: &Path) -> Result<Self, StorageError> {
+        // What people pushed is nobody else's business.
+        let made = DirBuilder::new().mode(0o700).create(to);
+        made.map_err(|error| StorageError::io("create", to, error))?;
+        let mut copy = Self { path: to.to_owned(), bytes: 0 };
+        if from.is_dir() {
+            copy.bytes = copy_files(from, to)?;
+        }
+        Ok(copy)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What is left lies among temporary files: the system takes care of it.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<u64, StorageError> {
+    let mut bytes = 0;
+    let fail = |error| StorageError::io("read", from, error);
+    for entry in fs::read_dir(from).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if source.is_dir() {
+            fs::create_dir(&target).map_err(|error| StorageError::io("create", &target, error))?;
+            bytes += copy_files(&source, &target)?;
+        } else {
+            bytes +=
+                fs::copy(&source, &target).map_err(|error| StorageError::io("copy to", &target, error))?;
+        }
+    }
+    Ok(bytes)
+}
