@@ -121,7 +121,7 @@ fn fill(client: &mut Raw) -> BTreeMap<JobId, Bytes> {
         let key = |nth: usize| Key::new(format!("key {nth}").into()).expect("a key");
         let job = |nth: usize| {
             let job = NewJob::new(body(nth)).after(delay_ms * (1000 + nth as u64) / 1000);
-            if nth % 3 == 0 { job.key(key(nth)) } else { job }
+            if nth.is_multiple_of(3) { job.key(key(nth)) } else { job }
         };
         let ids = push_all(client, name, (0..120).map(job));
         live.extend(ids.into_iter().enumerate().map(|(nth, id)| (id, body(nth))));

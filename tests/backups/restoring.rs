@@ -232,7 +232,7 @@ fn ended_at_any_sync_it_is_refused_and_can_be_done_again() {
             assert!(refused.contains("`adjourn restore` was begun and not finished"), "{refused}");
             backup.restore(&options, |_| {}).expect("it can be done again");
         } else if !path.join("identity").exists() {
-            let left = fs::read_dir(&path).map_or(0, |entries| entries.count());
+            let left = fs::read_dir(&path).map_or(0, Iterator::count);
             assert!(left <= 1, "nothing but the lock: {left}");
             backup.restore(&options, |_| {}).expect("it can be done again");
         }
