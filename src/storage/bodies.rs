@@ -97,8 +97,8 @@ impl MemoryBodies {
     pub(super) fn forget(&mut self, place: u32) {
         let page = self.page(place);
         let block = std::mem::take(page.block(place));
-        page.used -= 1;
         assert!(!block.is_empty(), "the record at {place} is forgotten twice");
+        page.used -= 1;
         self.bytes -= block.len();
         self.kept -= 1;
         self.free.insert(place);
