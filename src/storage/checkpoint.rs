@@ -200,6 +200,7 @@ impl<F: Folder> CheckpointWriter<F> {
             } else {
                 let record = self.record_at(place)?;
                 self.bytes.extend_from_slice(&record);
+                self.leave(place);
             }
             let (head, hash) = (head(&saved, waits_for), far.then_some(hash));
             let bytes = begin..self.bytes.len();
@@ -283,6 +284,14 @@ impl<F: Folder> CheckpointWriter<F> {
         Ok(record.to_vec())
     }
 
+    /// A row is nobody's any more in this checkpoint: its job gets another one.
+    fn leave(&mut self, place: Place) {
+        let Some((number, row)) = row(place) else { return };
+        if let Some(kept) = self.kept.iter_mut().find(|kept| kept.summary.number == number) {
+            kept.live.clear(row);
+        }
+    }
+
     fn enter(&mut self, saved: &SavedJob, place: Place) -> Result<(), StorageError> {
         let mut entry = place.0.to_le_bytes().to_vec();
         saved.encode(&mut entry);
@@ -361,6 +370,10 @@ pub struct Restored {
 /// Reads the newest checkpoint; `None` if there never was one. What it does not list goes.
 pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
     let manifest = Manifest::read(folder)?;
+    if manifest.is_some() {
+        // Whoever wrote it may have died before its name was durable. From here on nobody goes back behind it.
+        folder.sync()?;
+    }
     chunks::remove_unlisted(folder, manifest.as_ref())?;
     manifest.map(|manifest| read(folder, manifest)).transpose()
 }
@@ -402,3 +415,6 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     let (voters, next_chunk) = (manifest.voters, manifest.next_chunk);
     Ok(Restored { number, base, voters, next_chunk, engine, records })
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,8 @@
 //!   rename happens as a whole or not at all;
 //! - of each file, what was synced, and of the rest a prefix, in which a sector may be all zeros.
 //!
-//! A process that dies and leaves the power on ([`FaultyFolder::kill`]) loses nothing.
+//! A process that dies and leaves the power on ([`FaultyFolder::kill`]) loses nothing; what it did not sync can be lost
+//! to a power cut after it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -141,14 +142,19 @@ impl FaultyFolder {
         device.reborn(left)
     }
 
-    /// The process goes now; the power stays. Returns what is left: everything.
+    /// The process goes now; the power stays. Returns what is left: everything, as durable as it was.
     #[must_use]
     pub fn kill(&self) -> Self {
         let mut device = self.device();
         device.failed = true;
-        let copy = |content: &Shared| locked(content).bytes.clone();
-        let left = device.names.iter().map(|(name, content)| (name.clone(), copy(content))).collect();
-        device.reborn(left)
+        let folder = device.reborn(Vec::new());
+        {
+            let mut left = folder.device();
+            left.names = std::mem::take(&mut device.names);
+            left.durable = std::mem::take(&mut device.durable);
+            left.aside = std::mem::take(&mut device.aside);
+        }
+        folder
     }
 
     fn of(device: Device) -> Self {
