@@ -45,7 +45,7 @@ tests:
 ## sim: simulate SEEDS runs of a node, in a release build
 .PHONY: sim
 sim:
-	@ADJOURN_SIM_SEEDS=$(SEEDS) $(CARGO) test --quiet --locked --release --test all sim::
+	@ADJOURN_SIM_SEEDS=$(SEEDS) ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) $(CARGO) test --quiet --locked --release --test all sim::
 
 ## fmt: format every file
 .PHONY: fmt

@@ -4,15 +4,18 @@
 //! A whole run happens in one thread and in virtual time: [`world`] takes one event after the other from a queue. What
 //! happens is drawn from the seed alone, so a failure says its seed, and the same seed does the same again, to the
 //! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the twin of the disk. Only what the server's
-//! threads would do stands here (`node`).
+//! threads would do stands here (`node`, `checkpoint`).
 //!
-//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many.
+//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many. With `_SLOW_SEED` and
+//! `_SLOW_SEEDS` the same for the runs that play for hours.
 
 #![expect(
     clippy::indexing_slicing,
     reason = "a place that is not there is a fault of the simulation: it may end the test"
 )]
 
+mod checkpoint;
+mod chunks;
 mod clients;
 mod disk;
 mod faults;
@@ -23,21 +26,32 @@ mod node;
 mod plan;
 mod random;
 mod seen;
+mod tally;
 mod time;
 mod trace;
 mod world;
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use adjourn::storage::Fault;
+
+use disk::Part;
 use mutants::Mutant;
-use plan::Plan;
+use plan::{Pace, Plan};
+use tally::Tally;
 use trace::Trace;
 use world::{Broken, World};
 
 /// Seeds of a usual test run.
 const SEEDS: u64 = 300;
+/// Seeds of those that play for hours, with checkpoints and far jobs.
+const SLOW_SEEDS: u64 = 24;
+/// A start takes about so many steps in the folder: what is not listed is removed.
+const STEPS_OF_START: u64 = 4;
 /// A mutant must be caught by one of the first so many seeds.
 const MUTANT_SEEDS: u64 = 60;
 
@@ -45,7 +59,10 @@ const MUTANT_SEEDS: u64 = 60;
 struct Run {
     broken: Option<Broken>,
     trace: Trace,
-    disk_steps: u64,
+    /// Steps of the log's disk and of the folder.
+    disk_steps: [u64; 2],
+    cut_steps: Vec<Range<u64>>,
+    tally: Tally,
 }
 
 fn run(plan: Plan) -> Run {
@@ -59,25 +76,36 @@ fn run(plan: Plan) -> Run {
             Some(Broken { invariant: "no panic", what: text.unwrap_or_default() })
         }
     };
-    Run { broken, trace: world.trace().clone(), disk_steps: world.disk_steps() }
+    let disk_steps = [Part::Log, Part::Chunks].map(|part| world.disk_steps(part));
+    Run {
+        broken,
+        trace: world.trace().clone(),
+        disk_steps,
+        cut_steps: world.cut_steps.clone(),
+        tally: world.tally().clone(),
+    }
 }
 
 /// Runs a plan; a failure is run once more for its trace.
-fn must_hold(plan: &Plan) -> Result<(), String> {
-    let Some(broken) = run(plan.clone()).broken else { return Ok(()) };
+fn must_hold(plan: &Plan) -> Result<Tally, String> {
+    let Run { broken, tally, .. } = run(plan.clone());
+    let Some(broken) = broken else { return Ok(tally) };
     let again = run(Plan { traced: true, ..plan.clone() });
     let seed = plan.seed;
-    let cut = plan.power_cut.map_or_else(String::new, |step| format!(", with the power cut at step {step}"));
+    let pace = plan.pace;
+    let variable = if pace == Pace::Slow { "ADJOURN_SIM_SLOW_SEED" } else { "ADJOURN_SIM_SEED" };
+    let strikes = &plan.strikes;
     let end = again.trace.end();
     Err(format!(
-        "{end}\n\nseed {seed}{cut} breaks `{}`: {}\nRepeat it with: ADJOURN_SIM_SEED={seed} cargo test --test all sim::",
+        "{end}\n\n{pace:?} seed {seed} with strikes {strikes:?} breaks `{}`: {}\nRepeat it with: {variable}={seed} cargo test --test all sim::",
         broken.invariant, broken.what,
     ))
 }
 
-/// Tries each of `plans` on all cores; the first failure by number.
-fn all_hold(count: u64, plan: impl Fn(u64) -> Plan + Sync) {
+/// Tries each of `plans` on all cores; the first failure by number. Returns what has happened in all of them.
+fn all_hold(count: u64, plan: impl Fn(u64) -> Plan + Sync) -> Tally {
     let next = AtomicU64::new(0);
+    let tally = Mutex::new(Tally::default());
     let work = || {
         let mut failed = None;
         while failed.is_none() {
@@ -85,7 +113,10 @@ fn all_hold(count: u64, plan: impl Fn(u64) -> Plan + Sync) {
             if number >= count {
                 break;
             }
-            failed = must_hold(&plan(number)).err().map(|text| (number, text));
+            match must_hold(&plan(number)) {
+                Ok(run) => *tally.lock().expect("panics are caught") += &run,
+                Err(text) => failed = Some((number, text)),
+            }
         }
         failed
     };
@@ -97,6 +128,7 @@ fn all_hold(count: u64, plan: impl Fn(u64) -> Plan + Sync) {
     if let Some((_, text)) = failed {
         panic!("{text}");
     }
+    tally.into_inner().expect("panics are caught")
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -117,9 +149,66 @@ fn every_invariant_holds() {
 
 #[test]
 fn a_power_cut_at_every_write_and_sync_loses_nothing() {
-    let steps = run(Plan::short(1)).disk_steps;
+    let [steps, _] = run(Plan::short(1)).disk_steps;
     assert!(steps > 200, "only {steps} steps");
-    all_hold(steps, |step| Plan { power_cut: Some(step), ..Plan::short(1) });
+    all_hold(steps, |step| struck(Plan::short(1), &[(Part::Log, step, Fault::PowerCut)]));
+}
+
+#[test]
+fn every_invariant_holds_for_hours_with_far_jobs() {
+    if let Some(seed) = number("ADJOURN_SIM_SLOW_SEED") {
+        let one = run(Plan { traced: true, ..Plan::slow(seed) });
+        println!("{}\n{:?}", one.trace.text(), one.tally);
+        assert_eq!(one.broken, None);
+        return;
+    }
+    let seeds = number("ADJOURN_SIM_SLOW_SEEDS").unwrap_or(SLOW_SEEDS);
+    let tally = all_hold(seeds, Plan::slow);
+    println!("{tally:?}");
+    assert!(tally.each_at_least(seeds), "too little has happened: {tally:?}");
+}
+
+#[test]
+fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
+    let (seed, Run { disk_steps: [_, steps], cut_steps, tally, .. }) = eventful();
+    // Of a round the first steps, the last ones, and one between them: those in the middle are all alike.
+    let few = |round: &Range<u64>| {
+        let Range { start, end } = *round;
+        let between = (start + end) / 2;
+        (start..end).filter(move |step| *step < start + 4 || *step + 4 >= end || *step == between)
+    };
+    let of_cuts = cut_steps.iter().flat_map(few).map(|step| (Part::Log, step, Fault::PowerCut));
+    let of_chunks = (0..steps).map(|step| (Part::Chunks, step, Fault::PowerCut));
+    let strikes: Vec<_> = of_cuts.chain(of_chunks).collect();
+    println!("seed {seed}, {} strikes, {tally:?}", strikes.len());
+    all_hold(strikes.len() as u64, |number| {
+        struck(Plan::short_slow(seed), &[strikes[usize::try_from(number).expect("it is a place")]])
+    });
+}
+
+#[test]
+fn a_failure_in_a_checkpoint_and_a_power_cut_in_the_next_start_lose_nothing() {
+    let (seed, Run { disk_steps: [_, steps], .. }) = eventful();
+    all_hold(steps * STEPS_OF_START, |number| {
+        let (step, later) = (number / STEPS_OF_START, number % STEPS_OF_START);
+        let failure = (Part::Chunks, step, Fault::Failure);
+        struck(Plan::short_slow(seed), &[failure, (Part::Chunks, step + 1 + later, Fault::PowerCut)])
+    });
+}
+
+/// A short run in which all that belongs to a checkpoint happens, and not too often.
+fn eventful() -> (u64, Run) {
+    let runs = (0..MUTANT_SEEDS).map(|seed| (seed, run(Plan::short_slow(seed))));
+    let enough = |run: &Run| {
+        let Tally { cuts, rows_rewritten, far_deleted, far_moved, far_replaced, .. } = run.tally;
+        cuts >= 4 && rows_rewritten >= 4 && far_deleted + far_moved + far_replaced >= 4
+    };
+    let eventful = runs.filter(|(_, run)| enough(run)).take(4);
+    eventful.min_by_key(|(_, run)| run.disk_steps[1]).expect("some seed has a bit of everything")
+}
+
+fn struck(plan: Plan, strikes: &[(Part, u64, Fault)]) -> Plan {
+    Plan { strikes: strikes.to_vec(), ..plan }
 }
 
 #[test]
@@ -135,9 +224,18 @@ fn the_same_seed_does_the_same_to_the_byte() {
 
 #[test]
 fn every_mutant_is_caught() {
-    for (mutant, catchers) in Mutant::ALL {
+    all_are_caught(&Mutant::ALL, Plan::drawn);
+}
+
+#[test]
+fn every_mutant_of_checkpoints_is_caught() {
+    all_are_caught(&Mutant::OF_CHECKPOINTS, Plan::slow);
+}
+
+fn all_are_caught(mutants: &[(Mutant, &[&str])], plan: impl Fn(u64) -> Plan) {
+    for (mutant, catchers) in mutants {
         let caught = (0..MUTANT_SEEDS).find_map(|seed| {
-            let broken = run(Plan::drawn(seed).with(mutant)).broken?;
+            let broken = run(plan(seed).with(*mutant)).broken?;
             Some((seed, broken))
         });
         let (seed, broken) =

@@ -180,6 +180,14 @@ impl Replica {
         }
     }
 
+    /// Index of the last entry that was applied, and the hash of the state. Panics if the engine is not what its jobs
+    /// say. For tests and for hunting a fault: it looks at every job.
+    #[doc(hidden)]
+    pub fn audit(&mut self) -> (u64, u128) {
+        self.engine.verify(&mut self.records);
+        (self.applied.0, self.engine.state_hash())
+    }
+
     /// Does what can be done now, until a job cannot be read.
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.tick();

@@ -1,17 +1,43 @@
-//! A node's disk: the faulty twin, through the lives of the processes that use it.
+//! A node's disk: the faulty twins of the log and of the folder of checkpoints, through the lives of the processes that
+//! use them. They share their power.
+
+use std::collections::VecDeque;
 
 use adjourn::storage::faulty::{Fault, FaultyDisk, FaultyStorage};
-use adjourn::storage::{LogEntry, PersistBatch, Recovered, Storage, StorageError};
+use adjourn::storage::{
+    LogBase, LogEntry, PersistBatch, Recovered, Restored, Storage, StorageError, checkpoint,
+};
 
+use super::chunks::Chunks;
+use super::mutants::Mutant;
 use super::seen::End;
 
 /// A disk.
 pub(super) struct Disk {
     device: Device,
-    /// Writes and syncs of the processes before this one.
+    pub(super) chunks: Chunks,
+    log_faults: Faults,
+    chunks_faults: Faults,
+    /// A read of the folder is to fail.
+    read_fault: bool,
+}
+
+/// What is on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Log,
+    Chunks,
+}
+
+/// What goes wrong in one part.
+#[derive(Default)]
+struct Faults {
+    /// Writes, syncs and so on of the processes before this one.
     steps_before: u64,
     /// What goes wrong next, at which step since the first.
     armed: Option<(u64, Fault)>,
+    /// What goes wrong after that.
+    later: VecDeque<(u64, Fault)>,
 }
 
 enum Device {
@@ -19,55 +45,103 @@ enum Device {
     InUse(Box<FaultyStorage>),
 }
 
+/// What a process finds that starts.
+pub(super) struct Found {
+    pub(super) restored: Option<Restored>,
+    pub(super) recovered: Recovered,
+    /// The log behind the checkpoint.
+    pub(super) log: Vec<LogEntry>,
+}
+
+/// Why a process does not come to run.
+pub(super) enum NoStart {
+    /// It ends like this while it starts.
+    Ends(End),
+    /// It refuses what it finds.
+    Refused(StorageError),
+}
+
 impl Disk {
     /// A new one. If its syncs lie, they do nothing and say that they did.
-    pub(super) fn new(seed: u64, syncs_lie: bool) -> Self {
+    pub(super) fn new(seed: u64, mutant: Mutant) -> Self {
         let mut disk = FaultyDisk::new(seed);
-        if syncs_lie {
+        let chunks = Chunks::new(seed ^ 0x4348_554e_4b53, mutant);
+        if mutant == Mutant::SyncsLie {
             disk.lie_about_syncs();
+            chunks.twin.lie_about_syncs();
         }
-        Self { device: Device::AtRest(Box::new(disk)), steps_before: 0, armed: None }
+        Self {
+            device: Device::AtRest(Box::new(disk)),
+            chunks,
+            log_faults: Faults::default(),
+            chunks_faults: Faults::default(),
+            read_fault: false,
+        }
     }
 
-    /// A process opens it and reads the log.
-    pub(super) fn open(&mut self) -> Result<(Recovered, Vec<LogEntry>), StorageError> {
+    /// A process opens it, takes the newest checkpoint and reads the log behind it.
+    pub(super) fn open(&mut self) -> Result<Found, NoStart> {
+        let restored = checkpoint::restore(&self.chunks).map_err(|error| self.no_start(error))?;
         let Device::AtRest(disk) =
             std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))))
         else {
             panic!("two processes use one disk");
         };
-        let mut storage = disk.open()?;
+        let base = restored.as_ref().map(|restored| restored.base);
+        let mut storage = disk.open_after(base).map_err(NoStart::Refused)?;
         let recovered = storage.recovered();
         let mut log = Vec::new();
-        storage.replay(recovered.first_index, &mut |entry| {
+        let first = base.map_or(0, |base| base.index) + 1;
+        let read = storage.replay(first, &mut |entry| {
             log.push(entry);
             Ok(())
-        })?;
+        });
+        read.map_err(NoStart::Refused)?;
         self.device = Device::InUse(Box::new(storage));
         self.rearm();
-        Ok((recovered, log))
+        Ok(Found { restored, recovered, log })
     }
 
-    /// Writes and syncs so far.
-    pub(super) fn steps(&self) -> u64 {
-        match &self.device {
-            Device::AtRest(_) => self.steps_before,
-            Device::InUse(storage) => self.steps_before + storage.steps(),
+    /// Writes, syncs and so on so far.
+    pub(super) fn steps(&self, part: Part) -> u64 {
+        let now = match (part, &self.device) {
+            (Part::Chunks, _) => self.chunks.twin.steps(),
+            (Part::Log, Device::InUse(storage)) => storage.steps(),
+            (Part::Log, Device::AtRest(_)) => 0,
+        };
+        self.faults(part).steps_before + now
+    }
+
+    /// Something more goes wrong after what is armed has struck.
+    pub(super) fn arm_later(&mut self, part: Part, step: u64, fault: Fault) {
+        if self.faults(part).armed.is_none() {
+            self.arm(part, step, fault);
+        } else {
+            self.faults_mut(part).later.push_back((step, fault));
         }
     }
 
     /// Something goes wrong at this step, counted from the very first; in a later process if this one does not get there.
-    pub(super) fn arm(&mut self, step: u64, fault: Fault) {
-        self.armed = Some((step, fault));
+    pub(super) fn arm(&mut self, part: Part, step: u64, fault: Fault) {
+        self.faults_mut(part).armed = Some((step, fault));
         self.rearm();
+    }
+
+    /// A read of the folder fails, this many from now, unless the process ends before.
+    pub(super) fn arm_read(&mut self, reads: u64) {
+        self.read_fault = true;
+        self.chunks.twin.arm_read(reads);
     }
 
     /// Nothing goes wrong any more.
     pub(super) fn disarm(&mut self) {
-        self.armed = None;
+        (self.log_faults.armed, self.chunks_faults.armed) = (None, None);
         if let Device::InUse(storage) = &mut self.device {
             storage.arm(u64::MAX - storage.steps(), Fault::Failure);
         }
+        self.chunks.twin.arm(u64::MAX - self.chunks.twin.steps(), Fault::Failure);
+        self.chunks.twin.arm_read(u64::MAX >> 1);
+        self.read_fault = false;
     }
 
     /// As [`Storage::persist`]; on a failure says how the process ends.
@@ -80,34 +154,86 @@ impl Disk {
         self.do_or_die(Storage::write_watermark)
     }
 
+    /// As [`Storage::base_at`].
+    pub(super) fn base_at(&mut self, index: u64) -> Result<LogBase, End> {
+        self.do_or_die(|storage| storage.base_at(index))
+    }
+
+    /// As [`Storage::cut`].
+    pub(super) fn cut(&mut self, through: u64) -> Result<bool, End> {
+        self.do_or_die(|storage| storage.cut(through))
+    }
+
+    /// How a process ends that could not go on writing there.
+    pub(super) fn why(&self, part: Part) -> End {
+        match self.faults(part).armed {
+            Some((step, Fault::PowerCut)) if step < self.steps(part) => End::PowerCut,
+            _ => End::DiskFailed,
+        }
+    }
+
     /// The process that uses it is gone; and the power, if that is why.
     pub(super) fn close(&mut self, why: End) {
-        self.steps_before = self.steps();
-        // A fault that has struck is over.
-        self.armed = self.armed.filter(|(step, _)| *step >= self.steps_before);
+        for part in [Part::Log, Part::Chunks] {
+            let steps = self.steps(part);
+            let faults = self.faults_mut(part);
+            faults.steps_before = steps;
+            // A fault that has struck is over.
+            faults.armed =
+                faults.armed.filter(|(step, _)| *step >= steps).or_else(|| faults.later.pop_front());
+        }
         let device = std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))));
         self.device = match device {
             Device::InUse(storage) if why == End::PowerCut => Device::AtRest(Box::new(storage.crash())),
             Device::InUse(storage) => Device::AtRest(Box::new(storage.kill())),
             at_rest @ Device::AtRest(_) => at_rest,
         };
+        self.chunks = self.chunks.after(why == End::PowerCut);
+        self.read_fault = false;
+        self.rearm();
     }
 
-    fn do_or_die(
+    fn no_start(&self, error: StorageError) -> NoStart {
+        match self.chunks_faults.armed {
+            Some((step, _)) if step < self.steps(Part::Chunks) => NoStart::Ends(self.why(Part::Chunks)),
+            _ if self.read_fault => NoStart::Ends(End::DiskFailed),
+            _ => NoStart::Refused(error),
+        }
+    }
+
+    fn do_or_die<T>(
         &mut self,
-        action: impl FnOnce(&mut FaultyStorage) -> Result<(), StorageError>,
-    ) -> Result<(), End> {
+        action: impl FnOnce(&mut FaultyStorage) -> Result<T, StorageError>,
+    ) -> Result<T, End> {
         let Device::InUse(storage) = &mut self.device else { panic!("nobody uses the disk") };
-        action(storage).map_err(|_| match self.armed {
-            Some((_, Fault::PowerCut)) => End::PowerCut,
-            _ => End::DiskFailed,
-        })
+        action(storage).map_err(|_| self.why(Part::Log))
     }
 
     fn rearm(&mut self) {
-        let steps_before = self.steps_before;
-        if let (Device::InUse(storage), Some((step, fault))) = (&mut self.device, self.armed) {
-            storage.arm(step.saturating_sub(steps_before + storage.steps()), fault);
+        let left = |faults: &Faults, steps: u64| {
+            faults.armed.map(|(step, fault)| (step.saturating_sub(faults.steps_before + steps), fault))
+        };
+        if let Some((steps, fault)) = left(&self.chunks_faults, self.chunks.twin.steps()) {
+            self.chunks.twin.arm(steps, fault);
+        }
+        if let Device::InUse(storage) = &mut self.device
+            && let Some((steps, fault)) = left(&self.log_faults, storage.steps())
+        {
+            storage.arm(steps, fault);
+        }
+    }
+
+    fn faults(&self, part: Part) -> &Faults {
+        match part {
+            Part::Log => &self.log_faults,
+            Part::Chunks => &self.chunks_faults,
+        }
+    }
+
+    fn faults_mut(&mut self, part: Part) -> &mut Faults {
+        match part {
+            Part::Log => &mut self.log_faults,
+            Part::Chunks => &mut self.chunks_faults,
         }
     }
 }

@@ -1,14 +1,17 @@
 //! What goes wrong, and how a node comes back from it.
 
+use std::cell::RefCell;
+
 use adjourn::engine::{Command, Entry};
 use adjourn::replica::{ConnectionId, Input, Replica};
-use adjourn::storage::{LogEntry, PersistBatch, Recovered, Vote, faulty};
+use adjourn::storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, faulty};
 
+use super::disk::{Found, NoStart, Part};
 use super::mutants::Mutant;
 use super::node::Life;
-use super::plan::EveryUs;
+use super::plan::{EveryUs, Pace};
 use super::seen::{End, NodeId, Seen};
-use super::time::{MS, SECOND, Us};
+use super::time::{HOUR, MS, SECOND, Us};
 use super::world::{Event, NODE, World};
 
 /// A fault that may come again and again.
@@ -17,6 +20,8 @@ pub(super) enum Fault {
     Crash,
     Stop,
     DiskFailure,
+    /// Of the folder of checkpoints.
+    FolderFailure,
     DiskLow,
     DiskHasSpace,
     Cut,
@@ -26,18 +31,19 @@ pub(super) enum Fault {
 impl World {
     /// The first of each fault that is planned.
     pub(super) fn plan_faults(&mut self) {
-        for fault in [Fault::Crash, Fault::Stop, Fault::DiskFailure, Fault::DiskLow, Fault::Cut, Fault::Step]
-        {
+        use Fault::{Crash, Cut, DiskFailure, DiskLow, FolderFailure, Step, Stop};
+        for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step] {
             self.plan_next(fault);
         }
     }
 
     fn plan_next(&mut self, fault: Fault) {
-        let EveryUs { crash, stop, disk_failure, disk_low, cut, step } = self.plan.every_us;
+        let EveryUs { crash, stop, disk_failure, folder_failure, disk_low, cut, step } = self.plan.every_us;
         let pause = match fault {
             Fault::Crash => crash,
             Fault::Stop => stop,
             Fault::DiskFailure => disk_failure,
+            Fault::FolderFailure => folder_failure,
             Fault::DiskLow => disk_low,
             Fault::DiskHasSpace => 0,
             Fault::Cut => cut,
@@ -59,7 +65,21 @@ impl World {
             Fault::Stop => self.stop(NODE),
             Fault::DiskFailure => {
                 let disk = &mut self.node(NODE).disk;
-                disk.arm(disk.steps(), faulty::Fault::Failure);
+                disk.arm(Part::Log, disk.steps(Part::Log), faulty::Fault::Failure);
+            }
+            Fault::FolderFailure => {
+                let (steps, reads) = (self.random.below(20), self.random.percent(30));
+                let fault = *self.random.pick(&[
+                    faulty::Fault::Failure,
+                    faulty::Fault::Full,
+                    faulty::Fault::PowerCut,
+                ]);
+                let disk = &mut self.node(NODE).disk;
+                if reads {
+                    disk.arm_read(steps);
+                } else {
+                    disk.arm(Part::Chunks, disk.steps(Part::Chunks) + steps, fault);
+                }
             }
             Fault::DiskLow => {
                 self.hand(NODE, Input::DiskLow(true));
@@ -86,11 +106,17 @@ impl World {
     /// Nothing goes wrong any more.
     pub(super) fn heal(&mut self) {
         self.plan.heal();
+        if self.plan.strikes.is_empty() {
+            self.node(NODE).disk.disarm();
+        }
         self.hand(NODE, Input::DiskLow(false));
     }
 
     fn step(&mut self, node: NodeId) {
-        let size_ms = *self.random.pick(&[5, 300, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]);
+        let size_ms = match self.plan.pace {
+            Pace::Usual => *self.random.pick(&[5, 300, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]),
+            Pace::Slow => *self.random.pick(&[900, 60_000, 1_800_000, 3_600_000, 7_200_000, 20 * 3_600_000]),
+        };
         let by_ms = if self.random.percent(50) { size_ms } else { -size_ms };
         let drift_ppm = self.random.below(400).cast_signed() - 200;
         let now = self.now;
@@ -108,10 +134,11 @@ impl World {
         if let Some(order) = order.filter(|_| self.random.percent(60)) {
             let steps = self.random.below(5);
             let disk = &mut self.node(node).disk;
-            disk.arm(disk.steps() + steps, faulty::Fault::PowerCut);
+            disk.arm(Part::Log, disk.steps(Part::Log) + steps, faulty::Fault::PowerCut);
             // Whether it got to its end is for the next start to find out.
             let _ = disk.persist(&order.batch);
         }
+        self.interrupt_checkpoint(node);
         let why = if self.random.percent(70) { End::PowerCut } else { End::Killed };
         self.end(node, why);
     }
@@ -141,35 +168,57 @@ impl World {
             self.after(notices, Event::ClientSeesEnd { link: id });
         }
         let pause = if self.random.percent(70) { (MS, 300 * MS) } else { (SECOND, 8 * SECOND) };
-        let pause = self.random.within(pause);
+        let long = self.plan.pace == Pace::Slow && why != End::DiskFailed && self.random.percent(15);
+        let mut pause = self.random.within(if long { (HOUR / 2, 20 * HOUR) } else { pause });
+        if long && self.now + pause > self.plan.turmoil_us {
+            pause = SECOND;
+        }
         self.after(pause, Event::Starts { node });
     }
 
     pub(super) fn start(&mut self, id: NodeId) {
-        let (now, mutant) = (self.now, self.plan.mutant);
+        let (now, mutant, plan) = (self.now, self.plan.mutant, self.plan.clone());
         let node = self.node(id);
-        let (mut recovered, mut log) = match node.disk.open() {
+        let Found { restored, mut recovered, mut log } = match node.disk.open() {
             Ok(found) => found,
-            Err(refused) => return self.breaks("starts", format!("the start is refused: {refused}")),
+            Err(NoStart::Ends(why)) => return self.end(id, why),
+            Err(NoStart::Refused(refused)) => {
+                return self.breaks("starts", format!("the start is refused: {refused}"));
+            }
         };
+        let base = restored.as_ref().map(|restored| restored.base);
         if node.lives > 0 {
-            spoil(mutant, &mut recovered, &mut log, |batch| {
+            spoil(mutant, base, &mut recovered, &mut log, |batch| {
                 node.disk.persist(batch).expect("nothing else is broken");
             });
         }
         node.lives += 1;
         let number = node.lives;
         let wall = node.wall.show(now);
-        let last_us = log.last().and_then(|entry| node.proposed.get(&entry.index)).copied().unwrap_or(now);
-        let jumped_us = jumped(&log, wall.0, now.saturating_sub(last_us));
+        let last_us = node.proposed.get(&recovered.last_index).copied().unwrap_or(now);
+        let clock =
+            restored.as_ref().map(|Restored { engine, .. }| (engine.stamp().0, engine.clock_offset_ms()));
+        let jumped_us = jumped(clock.unwrap_or_default(), &log, wall.0, now.saturating_sub(last_us));
         let base_us = node.random.below(100 * SECOND);
-        let mut recovery = Replica::recover(node.config(), recovered, None);
+        let (config, chunks) = (node.config(&plan), node.disk.chunks.clone());
+        let restored = restored.map(RefCell::new);
+        self.see(&Seen::Started {
+            node: id,
+            recovered: &recovered,
+            restored: restored.as_ref(),
+            log: &log,
+            chunks: &chunks,
+            jumped_us,
+        });
+        let mut recovery = Replica::recover(config, recovered, restored.map(RefCell::into_inner));
         for entry in &log {
-            recovery.replay(entry.clone()).expect("what was written can be replayed");
+            if let Err(refused) = recovery.replay(entry.clone()) {
+                return self.breaks("starts", format!("the log cannot be replayed: {refused}"));
+            }
         }
         let replica = recovery.start(Life::clocks(now, now, base_us, wall, mutant));
-        node.life = Some(Life::new(replica, number, now, base_us));
-        self.see(&Seen::Started { node: id, recovered: &recovered, log: &log, jumped_us });
+        self.node(id).life = Some(Life::new(replica, number, now, base_us));
+        self.audit(id);
         self.turn_by(id, number, now);
     }
 }
@@ -177,6 +226,7 @@ impl World {
 /// Breaks what a start finds, if that is what is broken.
 fn spoil(
     mutant: Mutant,
+    base: Option<LogBase>,
     recovered: &mut Recovered,
     log: &mut Vec<LogEntry>,
     mut write: impl FnMut(&PersistBatch),
@@ -198,8 +248,8 @@ fn spoil(
         Mutant::VoteForgotten => recovered.vote = Vote::default(),
         _ => return,
     }
-    recovered.last_index = log.len() as u64;
-    recovered.last_term = log.last().map_or(0, |entry| entry.term);
+    let base = base.map_or((0, 0), |base| (base.index, base.term));
+    (recovered.last_index, recovered.last_term) = log.last().map_or(base, |entry| (entry.index, entry.term));
     recovered.commit = recovered.commit.min(recovered.last_index);
 }
 
@@ -211,9 +261,8 @@ fn commands(entry: &LogEntry) -> Vec<Command<'_>> {
 }
 
 /// How far the stamp may jump ahead of true time at a start: nobody watched the wall clock since the last entry, which
-/// was proposed `passed_us` ago.
-fn jumped(log: &[LogEntry], wall_ms: u64, passed_us: Us) -> Us {
-    let (mut stamp_ms, mut offset_ms) = (0, 0);
+/// was proposed `passed_us` ago. A checkpoint gives stamp and offset at which the log begins.
+fn jumped((mut stamp_ms, mut offset_ms): (u64, i64), log: &[LogEntry], wall_ms: u64, passed_us: Us) -> Us {
     for entry in log.iter().filter(|entry| !entry.data.is_empty()) {
         let decoded = Entry::decode(&entry.data).expect("what was written can be read");
         stamp_ms = decoded.stamp.0.max(stamp_ms);

@@ -36,6 +36,18 @@ pub(super) enum Mutant {
     BodiesSwapped,
     /// Jobs of one answer come in another order.
     OrderReversed,
+    /// The log is cut when a checkpoint begins.
+    CutTooSoon,
+    /// The folder's syncs of names do nothing, and say that they did.
+    NamesNotSynced,
+    /// A new manifest does not take the place of the old one.
+    ManifestStays,
+    /// Who takes away what the manifest does not list also takes the newest chunk.
+    SweptTooMuch,
+    /// What the manifest does not list stays.
+    NothingSwept,
+    /// Jobs that were captured do not get into the checkpoint.
+    JobsNotCaptured,
 }
 
 impl Mutant {
@@ -56,5 +68,15 @@ impl Mutant {
         (Self::RequestForgotten, &["progress"]),
         (Self::BodiesSwapped, &["acknowledged"]),
         (Self::OrderReversed, &["order"]),
+    ];
+
+    /// Those that need checkpoints to be seen.
+    pub(super) const OF_CHECKPOINTS: [(Self, &'static [&'static str]); 6] = [
+        (Self::CutTooSoon, &["starts"]),
+        (Self::NamesNotSynced, &["starts", "checkpoints"]),
+        (Self::ManifestStays, &["checkpoints"]),
+        (Self::SweptTooMuch, &["starts", "checkpoints"]),
+        (Self::NothingSwept, &["checkpoints"]),
+        (Self::JobsNotCaptured, &["starts", "checkpoints"]),
     ];
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{PushResult, RequestId, Response};
 use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
-use adjourn::storage::faulty::Fault;
 use adjourn::types::Millis;
 
-use super::disk::Disk;
+use super::checkpoint::Checkpointing;
+use super::disk::{Disk, Part};
 use super::mutants::Mutant;
 use super::plan::Plan;
 use super::random::Random;
@@ -46,6 +46,7 @@ pub(super) struct Life {
     pub(super) orders: VecDeque<PersistOrder>,
     pub(super) serving: bool,
     pub(super) stopping: bool,
+    pub(super) checkpointing: Checkpointing,
     turn_at: Option<Us>,
     watermark_lags: bool,
 }
@@ -55,15 +56,17 @@ impl Node {
         let calm = plan.calm;
         let ahead_ms = if calm { 0 } else { random.below(20_000).cast_signed() - 10_000 };
         let drift_ppm = if calm { 0 } else { random.below(400).cast_signed() - 200 };
-        let mut disk = Disk::new(random.next(), plan.mutant == Mutant::SyncsLie);
-        if let Some(step) = plan.power_cut {
-            disk.arm(step, Fault::PowerCut);
+        // Its dice fall anew for each strike that is tried.
+        let seed = plan.strikes.iter().fold(random.next(), |seed, (_, step, _)| seed.rotate_left(9) ^ step);
+        let mut disk = Disk::new(seed, plan.mutant);
+        for (part, step, fault) in &plan.strikes {
+            disk.arm_later(*part, *step, *fault);
         }
         let wall = WallClock::new(ahead_ms, drift_ppm);
         Self { id, disk, wall, random, life: None, lives: 0, proposed: BTreeMap::new() }
     }
 
-    pub(super) fn config(&mut self) -> ReplicaConfig {
+    pub(super) fn config(&mut self, plan: &Plan) -> ReplicaConfig {
         ReplicaConfig {
             node: self.id,
             cluster_id: [7; 16],
@@ -77,7 +80,7 @@ impl Node {
             output_bytes_max: usize::MAX,
             uncommitted_bytes_max: 512 << 10,
             memory_max_bytes: 0,
-            checkpoint_log_bytes: 64 << 20,
+            checkpoint_log_bytes: plan.checkpoint_log_bytes,
         }
     }
 }
@@ -92,6 +95,7 @@ impl Life {
             orders: VecDeque::new(),
             serving: false,
             stopping: false,
+            checkpointing: Checkpointing::default(),
             turn_at: None,
             watermark_lags: false,
         }
@@ -175,8 +179,12 @@ impl World {
                     life.serving = true;
                 }
             }
-            Output::Checkpoint(_) | Output::Cut { .. } | Output::Backup { .. } | Output::Failed(_) => {
-                unreachable!("nothing simulated grows so long")
+            Output::Checkpoint(order) => self.checkpoint_ordered(node, life, order),
+            Output::Cut { through } => self.cut_ordered(node, life, through),
+            Output::Backup { .. } => unreachable!("nobody asks for a backup"),
+            Output::Failed(_) => {
+                let why = self.node(node).disk.why(Part::Chunks);
+                self.end(node, why);
             }
             Output::Stopped => {
                 let written = self.node(node).disk.write_watermark();

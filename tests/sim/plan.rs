@@ -1,8 +1,11 @@
 //! What kind of world a run plays in: drawn from the seed, or written down for one scenario.
 
+use adjourn::storage::Fault;
+
+use super::disk::Part;
 use super::mutants::Mutant;
 use super::random::Random;
-use super::time::{MS, SECOND, Us};
+use super::time::{HOUR, MS, SECOND, Us};
 
 /// A world before it begins.
 #[derive(Clone, Debug)]
@@ -24,10 +27,35 @@ pub(super) struct Plan {
     /// Time between something that happened and the core's turn to look.
     pub(super) core_us: (Us, Us),
     pub(super) every_us: EveryUs,
-    /// The power fails at this operation of the disk, counted from the first.
-    pub(super) power_cut: Option<u64>,
+    /// What goes wrong at an operation of a part of the disk, counted from the first.
+    pub(super) strikes: Vec<(Part, u64, Fault)>,
+    /// How much goes on, and for how long jobs wait.
+    pub(super) pace: Pace,
+    /// The log may grow by so much between two checkpoints.
+    pub(super) checkpoint_log_bytes: u64,
+    /// Time that the checkpoint thread takes for one step.
+    pub(super) checkpoint_us: (Us, Us),
     /// Keep every line of the trace.
     pub(super) traced: bool,
+}
+
+/// How much goes on, and for how long jobs wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Some things every second; most jobs wait for seconds.
+    Usual,
+    /// Some things every minute; most jobs wait for hours, so that they go far and come back.
+    Slow,
+}
+
+impl Pace {
+    /// How long somebody pauses who would pause so long at the usual pace.
+    pub(super) fn stretched(self, pause: Us) -> Us {
+        match self {
+            Self::Usual => pause,
+            Self::Slow => pause * 300,
+        }
+    }
 }
 
 /// The average time from one fault to the next of its kind, in microseconds; 0 for never.
@@ -39,6 +67,8 @@ pub(super) struct EveryUs {
     pub(super) stop: Us,
     /// A write or a sync fails, which ends the process.
     pub(super) disk_failure: Us,
+    /// A step or a read in the folder of checkpoints fails, or the power fails there.
+    pub(super) folder_failure: Us,
     /// The disk is nearly full for a while.
     pub(super) disk_low: Us,
     /// A connection breaks.
@@ -52,6 +82,47 @@ impl Plan {
     pub(super) fn drawn(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(0x504c_414e);
         if random.percent(25) { Self::calm(seed, &mut random) } else { Self::rough(seed, &mut random) }
+    }
+
+    /// A slow world of some hours, with small checkpoints, in which jobs go far and come back.
+    pub(super) fn slow(seed: u64) -> Self {
+        let mut random = Random::new(seed).fork(0x534c_4f57);
+        let plan = if random.percent(25) {
+            Self { operators: 1, ..Self::calm(seed, &mut random) }
+        } else {
+            Self::rough(seed, &mut random)
+        };
+        let mut slow = plan.every_us;
+        let every = [
+            &mut slow.crash,
+            &mut slow.stop,
+            &mut slow.disk_failure,
+            &mut slow.folder_failure,
+            &mut slow.disk_low,
+            &mut slow.cut,
+            &mut slow.step,
+        ];
+        for pause in every {
+            *pause = Pace::Slow.stretched(*pause) / 2;
+        }
+        Self {
+            pace: Pace::Slow,
+            turmoil_us: random.within((2, 7)) * HOUR,
+            checkpoint_log_bytes: random.within((2, 16)) << 10,
+            every_us: slow,
+            ..plan
+        }
+    }
+
+    /// A short one with checkpoints, cuts, chunks that are written again, and far jobs.
+    pub(super) fn short_slow(seed: u64) -> Self {
+        Self {
+            pace: Pace::Slow,
+            turmoil_us: HOUR / 3,
+            operators: 3,
+            checkpoint_log_bytes: 3 << 10,
+            ..Self::short(seed)
+        }
     }
 
     /// The same world, around something that is broken on purpose.
@@ -94,7 +165,10 @@ impl Plan {
             disk_us: (50, 3 * MS),
             core_us: (0, 200),
             every_us: EveryUs::default(),
-            power_cut: None,
+            strikes: Vec::new(),
+            pace: Pace::Usual,
+            checkpoint_log_bytes: *random.pick(&[64 << 20, 64 << 10, 8 << 10]),
+            checkpoint_us: (50, 30 * MS),
             traced: false,
         }
     }
@@ -105,6 +179,7 @@ impl Plan {
             crash: sometimes(70, (SECOND, 15 * SECOND)),
             stop: sometimes(40, (4 * SECOND, 15 * SECOND)),
             disk_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
+            folder_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
             disk_low: sometimes(30, (3 * SECOND, 10 * SECOND)),
             cut: sometimes(80, (SECOND / 4, 5 * SECOND)),
             step: sometimes(60, (SECOND, 8 * SECOND)),

@@ -1,26 +1,31 @@
 //! What can be seen from outside of a node: the one thing that the invariants and the trace are made from.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use adjourn::engine::Entry;
 use adjourn::protocol::{Request, RequestId, Response};
 use adjourn::replica::{ConnectionId, Notice, PersistOrder};
-use adjourn::storage::{LogEntry, Recovered};
+use adjourn::storage::{Checkpoint, CheckpointBegin, LogEntry, Recovered, Restored};
 use adjourn::types::{Millis, SessionId};
 
+use super::chunks::Chunks;
 use super::time::Us;
 
 /// A node's number.
 pub(super) type NodeId = u64;
 
 /// Something that was seen, at a moment of true time.
-#[derive(Debug)]
 pub(super) enum Seen<'a> {
     /// A node begins with what its disk remembers.
     Started {
         node: NodeId,
         recovered: &'a Recovered,
+        /// The checkpoint that was there.
+        restored: Option<&'a RefCell<Restored>>,
+        /// The log behind it.
         log: &'a [LogEntry],
+        chunks: &'a Chunks,
         /// By so much its stamp may have jumped ahead of true time: the wall clock was set while nobody watched it.
         jumped_us: Us,
     },
@@ -32,6 +37,16 @@ pub(super) enum Seen<'a> {
     Ordered { node: NodeId, order: &'a PersistOrder },
     /// A node is told that it is durable.
     Persisted { node: NodeId, number: u64 },
+    /// A node begins to write a checkpoint.
+    CheckpointBegins { node: NodeId, begin: &'a CheckpointBegin },
+    /// A checkpoint is durable.
+    Checkpointed { node: NodeId, checkpoint: &'a Checkpoint, chunks: &'a Chunks },
+    /// There was no space for the checkpoint that had begun.
+    CheckpointAbandoned { node: NodeId },
+    /// A part of the log's beginning is gone, up to this entry at most.
+    Cut { node: NodeId, through: u64, done: bool },
+    /// All of a node's state was compared with itself: the hash of the state, and the last entry in it.
+    Audited { node: NodeId, index: u64, state_hash: u128 },
     /// A request reaches a node.
     Asked { connection: ConnectionId, session: Option<SessionId>, id: RequestId, request: &'a Request },
     /// A node answers; nothing is acknowledged before.
@@ -78,10 +93,30 @@ pub(super) struct When {
 impl fmt::Display for Seen<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started { node, recovered, log, jumped_us } => {
+            Self::Started { node, recovered, restored, log, jumped_us, .. } => {
                 let Recovered { vote, commit, last_index, last_term, .. } = recovered;
                 write!(f, "node {node} starts: {} entries to {last_index} of term {last_term}, ", log.len())?;
-                write!(f, "commit {commit}, {vote:?}, jumped {jumped_us} us")
+                write!(f, "commit {commit}, {vote:?}, jumped {jumped_us} us")?;
+                let base = restored.map(|restored| restored.borrow().base.index);
+                base.map_or(Ok(()), |index| write!(f, ", after the checkpoint at {index}"))
+            }
+            Self::CheckpointBegins { node, begin } => {
+                let CheckpointBegin { number, index, jobs, chunks, rewrite, .. } = begin;
+                write!(f, "node {node} begins checkpoint {number} at {index} with {jobs} jobs, ")?;
+                write!(f, "{} chunks, {rewrite:?} anew", chunks.len())
+            }
+            Self::Checkpointed { node, checkpoint, .. } => {
+                let Checkpoint { index, written, listed, .. } = checkpoint;
+                write!(
+                    f,
+                    "node {node} has a checkpoint at {index}: {} rows, chunks {listed:?}",
+                    written.len()
+                )
+            }
+            Self::CheckpointAbandoned { node } => write!(f, "node {node} has no space for its checkpoint"),
+            Self::Cut { node, through, done } => write!(f, "node {node} cuts to {through}: {done}"),
+            Self::Audited { node, index, state_hash } => {
+                write!(f, "node {node} is at {index} with {state_hash:032x}")
             }
             Self::Ended { node, why } => write!(f, "node {node} ends: {why:?}"),
             Self::Noticed { node, notice } => write!(f, "node {node} notes {notice:?}"),

@@ -10,6 +10,7 @@ pub(super) type Us = u64;
 
 pub(super) const MS: Us = 1_000;
 pub(super) const SECOND: Us = 1_000_000;
+pub(super) const HOUR: Us = 3_600 * SECOND;
 
 /// What a correct wall clock shows when true time begins, in milliseconds.
 const EPOCH_MS: u64 = 1_790_000_000_000;

@@ -5,12 +5,14 @@
 //! fall silent.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use adjourn::protocol::{Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
 use adjourn::types::{JobId, Lease, SessionId};
 
 use super::clients::{Act, Board, Client};
+use super::disk;
 use super::faults::Fault;
 use super::invariants::{self, Invariant};
 use super::network::Link;
@@ -18,6 +20,7 @@ use super::node::Node;
 use super::plan::Plan;
 use super::random::Random;
 use super::seen::{NodeId, Seen, When};
+use super::tally::{Tally, Teller};
 use super::time::{MS, SECOND, Us};
 use super::trace::Trace;
 
@@ -75,6 +78,27 @@ pub(super) enum Event {
         node: NodeId,
         life: u64,
     },
+    /// The checkpoint thread goes on.
+    Checkpoints {
+        node: NodeId,
+        life: u64,
+    },
+    /// It asks the disk thread where the log stands at this entry.
+    BaseAsked {
+        node: NodeId,
+        life: u64,
+        index: u64,
+    },
+    /// The disk thread takes away a part of the log's beginning.
+    Cuts {
+        node: NodeId,
+        life: u64,
+    },
+    /// Somebody looks whether all is in order.
+    Audits {
+        node: NodeId,
+        life: u64,
+    },
     Starts {
         node: NodeId,
     },
@@ -116,10 +140,13 @@ pub(super) struct World {
     pub(super) newest: BTreeMap<JobId, Lease>,
     pub(super) next_link: u64,
     pub(super) part: Option<Part>,
+    /// Which steps of the log's disk the rounds of cutting it were.
+    pub(super) cut_steps: Vec<Range<u64>>,
     queue: BTreeMap<(Us, u64), Event>,
     next_event: u64,
     turns_at_once: (Us, u32),
     trace: Trace,
+    teller: Teller,
     invariants: Vec<Box<dyn Invariant + Send>>,
     broken: Option<Broken>,
 }
@@ -141,10 +168,12 @@ impl World {
             newest: BTreeMap::new(),
             next_link: 0,
             part: None,
+            cut_steps: Vec::new(),
             queue: BTreeMap::new(),
             next_event: 0,
             turns_at_once: (0, 0),
             trace: Trace::new(plan.traced),
+            teller: Teller::default(),
             invariants: invariants::all(&plan),
             broken: None,
             random,
@@ -179,9 +208,13 @@ impl World {
         &self.trace
     }
 
-    /// How many writes and syncs the disks have done.
-    pub(super) fn disk_steps(&self) -> u64 {
-        self.nodes.values().map(|node| node.disk.steps()).sum()
+    /// How many writes, syncs and so on the disks have done.
+    pub(super) fn disk_steps(&self, part: disk::Part) -> u64 {
+        self.nodes.values().map(|node| node.disk.steps(part)).sum()
+    }
+
+    pub(super) fn tally(&self) -> &Tally {
+        &self.teller.tally
     }
 
     pub(super) fn at(&mut self, at: Us, event: Event) {
@@ -196,6 +229,7 @@ impl World {
     /// Shows something to the trace and to every invariant.
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         self.trace.line(self.now, || seen.to_string());
+        self.teller.see(seen);
         let wall = self.nodes[&NODE].wall.show(self.now);
         let when = When { at: self.now, wall };
         for invariant in &mut self.invariants {
@@ -237,6 +271,14 @@ impl World {
             }
             Event::Written { node, life } => self.written(node, life),
             Event::Watermark { node, life } => self.watermark(node, life),
+            Event::Checkpoints { node, life } => self.checkpoint_step(node, life),
+            Event::BaseAsked { node, life, index } => self.base_asked(node, life, index),
+            Event::Cuts { node, life } => self.cuts(node, life),
+            Event::Audits { node, life } => {
+                if self.life(node, life).is_some() {
+                    self.audit(node);
+                }
+            }
             Event::Starts { node } => self.start(node),
             Event::Goes(fault) => self.go(fault),
             Event::Comes(part) => self.come(part),
@@ -265,6 +307,7 @@ impl World {
                 if !self.clients[0].is_done() {
                     return self.breaks("progress", "the inspector still waits for an answer".to_owned());
                 }
+                self.audit(NODE);
                 self.see(&Seen::Inspected);
                 self.nodes.values_mut().for_each(|node| node.disk.disarm());
                 for client in 0..self.clients.len() {

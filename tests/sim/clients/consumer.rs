@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use adjourn::protocol::{Delivered, ErrorCode, Request, RequestId, Reserve, Response, Subscribe};
 use adjourn::types::{Lease, TopicName};
 
+use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, SECOND, Us};
 use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
 
@@ -16,6 +17,7 @@ pub(super) struct Consumer {
     asked: Option<RequestId>,
     ask_at: Us,
     leases_outlive: bool,
+    pace: Pace,
     draining: bool,
 }
 
@@ -38,20 +40,21 @@ enum Deed {
 }
 
 impl Consumer {
-    pub(super) fn poller(leases_outlive: bool) -> Self {
-        Self::new(Want::Polls, leases_outlive)
+    pub(super) fn poller(plan: &Plan, leases_outlive: bool) -> Self {
+        Self::new(plan, Want::Polls, leases_outlive)
     }
 
-    pub(super) fn subscriber() -> Self {
-        Self::new(Want::Subscription, false)
+    pub(super) fn subscriber(plan: &Plan) -> Self {
+        Self::new(plan, Want::Subscription, false)
     }
 
-    pub(super) fn steady() -> Self {
-        Self::new(Want::Everything, false)
+    pub(super) fn steady(plan: &Plan) -> Self {
+        Self::new(plan, Want::Everything, false)
     }
 
-    fn new(want: Want, leases_outlive: bool) -> Self {
-        Self { want, held: BTreeMap::new(), asked: None, ask_at: 0, leases_outlive, draining: false }
+    fn new(plan: &Plan, want: Want, leases_outlive: bool) -> Self {
+        let (held, pace) = (BTreeMap::new(), plan.pace);
+        Self { want, held, asked: None, ask_at: 0, leases_outlive, pace, draining: false }
     }
 
     fn take(&mut self, line: &mut Line, jobs: &[Delivered]) {
@@ -149,7 +152,7 @@ impl Role for Consumer {
         match (request, response) {
             (Request::Reserve(_), response) => {
                 self.asked = None;
-                self.ask_at = line.now + line.random.below(20 * MS);
+                self.ask_at = line.now + self.pace.stretched(line.random.below(20 * MS));
                 if let Response::Reserved(jobs) = response {
                     self.take(line, jobs);
                 }
@@ -194,7 +197,11 @@ impl Role for Consumer {
         if !self.draining {
             self.change_its_mind(line);
         }
-        let ask_at = if self.asked.is_none() { self.ask_at.max(line.now + MS) } else { line.now + SECOND };
+        let ask_at = if self.asked.is_none() {
+            self.ask_at.max(line.now + MS)
+        } else {
+            line.now + self.pace.stretched(SECOND)
+        };
         self.held.keys().next().map_or(ask_at, |(at, _)| ask_at.min(*at))
     }
 

@@ -25,6 +25,9 @@ pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
 /// The topic of clients whose leases outlive their session.
 const BRIEF: &str = "brief";
 
+/// After so many connections that came to nothing a client tries more slowly.
+const PATIENCE: u32 = 30;
+
 /// What clients tell one another.
 #[derive(Debug, Default)]
 pub(super) struct Board {
@@ -89,6 +92,8 @@ pub(super) struct Client {
     state: State,
     resume: Option<Resume>,
     leases_outlive: bool,
+    /// Connections that were lost before they were any good.
+    failures: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,18 +134,21 @@ impl Client {
     pub(super) fn all(plan: &Plan) -> Vec<Self> {
         let mut roles: Vec<(Box<dyn Role + Send>, bool)> = vec![(Box::new(Inspector::default()), false)];
         for number in 0..plan.producers {
-            roles.push((Box::new(Producer::new(number, plan.calm)), false));
+            roles.push((Box::new(Producer::new(number, plan)), false));
         }
         let calm = plan.calm;
         for number in 0..plan.pollers {
             let outlive = !calm && number % 3 == 2;
-            roles.push((Box::new(Consumer::poller(outlive)), outlive));
+            roles.push((Box::new(Consumer::poller(plan, outlive)), outlive));
         }
         for _ in 0..plan.subscribers {
-            roles.push((Box::new(if calm { Consumer::steady() } else { Consumer::subscriber() }), false));
+            roles.push((
+                Box::new(if calm { Consumer::steady(plan) } else { Consumer::subscriber(plan) }),
+                false,
+            ));
         }
         for _ in 0..plan.operators {
-            roles.push((Box::new(Operator::default()), false));
+            roles.push((Box::new(Operator::new(plan)), false));
         }
         let random = Random::new(plan.seed);
         (0..)
@@ -159,7 +167,7 @@ impl Client {
             outbox: Vec::new(),
             hang_up: false,
         };
-        Self { role, line, state: State::Down { until: 0 }, resume: None, leases_outlive }
+        Self { role, line, state: State::Down { until: 0 }, resume: None, leases_outlive, failures: 0 }
     }
 
     /// Whether nothing that this client began is without its end.
@@ -217,6 +225,9 @@ impl Client {
         self.line.hang_up = false;
         // Mostly soon enough for its session's grace.
         let pause = if self.line.random.percent(85) { (MS, 300 * MS) } else { (SECOND, 6 * SECOND) };
+        self.failures += 1;
+        // The node may be down for hours.
+        let pause = if self.failures > PATIENCE { (9 * SECOND, 10 * SECOND) } else { pause };
         let until = now + self.line.random.within(pause);
         self.state = State::Down { until };
         vec![Act::WakeAt(until)]
@@ -255,6 +266,7 @@ impl Client {
                 };
                 self.resume = Some(resume);
                 self.state = State::Up;
+                self.failures = 0;
                 self.role.up(&mut self.line, kept);
             }
             (Request::Hello(_), _) => self.line.hang_up(),

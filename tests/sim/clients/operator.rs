@@ -2,24 +2,33 @@
 
 use adjourn::protocol::{JobRef, Request, RequestId, Response};
 
+use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, Us};
 use super::producer::{due, key};
 use super::{Board, Kept, Line, Role, any_topic};
 
-#[derive(Default)]
 pub(super) struct Operator {
     next: Us,
+    pace: Pace,
+    /// It only changes jobs, so that nobody has to wait.
+    calm: bool,
     draining: bool,
 }
 
 impl Operator {
-    fn request(line: &mut Line, board: &Board) -> Request {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self { next: 0, pace: plan.pace, calm: plan.calm, draining: false }
+    }
+
+    fn request(&self, line: &mut Line, board: &Board) -> Request {
         let name = any_topic(&mut line.random);
         match line.random.below(24) {
+            // Whoever moves jobs or holds a topic up makes them late.
+            8..=20 if self.calm => Request::Delete(job(line, board)),
             0..=4 => Request::Get(job(line, board)),
             5..=7 => Request::Delete(job(line, board)),
             8..=11 => {
-                let due = due(&mut line.random, line.wall, false);
+                let due = due(&mut line.random, line.wall, false, self.pace);
                 Request::Reschedule { job: job(line, board), due }
             }
             12..=14 => Request::RunNow(job(line, board)),
@@ -52,9 +61,9 @@ impl Role for Operator {
 
     fn act(&mut self, line: &mut Line, board: &Board) -> Us {
         if self.next <= line.now && !self.draining {
-            let request = Self::request(line, board);
+            let request = self.request(line, board);
             line.send(request);
-            self.next = line.now + line.random.within((MS, 250 * MS));
+            self.next = line.now + self.pace.stretched(line.random.within((MS, 250 * MS)));
         }
         self.next.max(line.now + MS * 50)
     }

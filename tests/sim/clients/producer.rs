@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use adjourn::protocol::{ErrorCode, NewJob, Push, Request, RequestId, Response};
 use adjourn::types::{Attributes, AttributesBuilder, Backoff, BackoffCurve, IfExists, Key, Millis, When};
 
+use super::super::plan::{Pace, Plan};
 use super::super::random::Random;
 use super::super::time::{MS, SECOND, Us};
 use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
+
+const MINUTE_MS: u64 = 60_000;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
 
 /// Users' ids, few enough to meet again.
 const KEYS: u64 = 12;
@@ -23,11 +27,12 @@ pub(super) struct Producer {
     next_push: Us,
     window: usize,
     calm: bool,
+    pace: Pace,
     draining: bool,
 }
 
 impl Producer {
-    pub(super) fn new(number: u64, calm: bool) -> Self {
+    pub(super) fn new(number: u64, plan: &Plan) -> Self {
         Self {
             number,
             made: 0,
@@ -36,7 +41,8 @@ impl Producer {
             again: Vec::new(),
             next_push: 0,
             window: 8,
-            calm,
+            calm: plan.calm,
+            pace: plan.pace,
             draining: false,
         }
     }
@@ -70,12 +76,16 @@ impl Producer {
         body.extend((0..filler).map(|place| b'a' + (place % 26) as u8));
         let keyed = !self.calm && random.percent(30);
         NewJob {
-            due: due(random, line.wall, self.calm),
+            due: due(random, line.wall, self.calm, self.pace),
             priority: *random.pick(&[0, 1, 1024, 1024, 1024, u32::MAX]),
             ttr_ms: *random.pick(if brief { &[100, 500, 2_000] } else { &[0, 100, 500, 2_000, 20_000] }),
             if_exists: *random.pick(&[IfExists::Reject, IfExists::Keep, IfExists::Replace]),
             key: keyed.then(|| key(random)),
-            attributes: if self.calm { Attributes::default() } else { attributes(random, line.wall) },
+            attributes: if self.calm {
+                Attributes::default()
+            } else {
+                attributes(random, line.wall, self.pace)
+            },
             body: body.into(),
         }
     }
@@ -124,7 +134,7 @@ impl Role for Producer {
         }
         if !self.draining && self.next_push <= line.now && self.unanswered.len() < self.window {
             self.push(line);
-            self.next_push = line.now + line.random.within((MS, 120 * MS));
+            self.next_push = line.now + self.pace.stretched(line.random.within((MS, 120 * MS)));
             if line.random.percent(3) {
                 self.next_push += line.random.within((SECOND, 4 * SECOND));
             }
@@ -146,8 +156,13 @@ pub(super) fn key(random: &mut Random) -> Key {
     format!("key {}", random.below(KEYS)).parse().expect("it is a key")
 }
 
-pub(super) fn due(random: &mut Random, wall: Millis, calm: bool) -> When {
-    let delay_ms = match random.below(20) {
+pub(super) fn due(random: &mut Random, wall: Millis, calm: bool, pace: Pace) -> When {
+    let kind = random.below(20);
+    let delay_ms = match kind {
+        // Around the horizon, and far beyond it.
+        2..=5 if pace == Pace::Slow => random.within((20 * MINUTE_MS, 80 * MINUTE_MS)),
+        6..=13 if pace == Pace::Slow => random.within((HOUR_MS, 4 * HOUR_MS)),
+        14..=18 if pace == Pace::Slow => random.within((HOUR_MS, 40 * HOUR_MS)),
         0..=3 => 0,
         4..=9 => random.within((1, 60)),
         10..=16 => random.within((60, 4_000)),
@@ -161,13 +176,16 @@ pub(super) fn due(random: &mut Random, wall: Millis, calm: bool) -> When {
     When::At(Millis(wall.after(delay_ms).0.saturating_sub(late_ms)))
 }
 
-fn attributes(random: &mut Random, wall: Millis) -> Attributes {
+fn attributes(random: &mut Random, wall: Millis, pace: Pace) -> Attributes {
     let mut builder = AttributesBuilder::default();
     if random.percent(10) {
         builder = builder.header("content-type", "text/plain");
     }
     if random.percent(8) {
-        let lives_ms = random.within((200, 60_000));
+        let lives_ms = match pace {
+            Pace::Slow if random.percent(70) => random.within((HOUR_MS / 2, 6 * HOUR_MS)),
+            _ => random.within((200, 60_000)),
+        };
         let expires = if random.percent(50) { When::After(lives_ms) } else { When::At(wall.after(lives_ms)) };
         builder = builder.expires(expires);
     }

@@ -4,6 +4,7 @@
 //! test what is right.
 
 mod acknowledged;
+mod checkpoints;
 mod ended;
 mod hardly_late;
 mod lapse;
@@ -34,6 +35,7 @@ pub(super) trait Invariant {
 pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
     let mut all: Vec<Box<dyn Invariant + Send>> = vec![
         Box::new(acknowledged::Acknowledged::default()),
+        Box::new(checkpoints::Checkpoints::default()),
         Box::new(ended::Ended::default()),
         Box::new(lapse::Lapse::default()),
         Box::new(never_early::NeverEarly::default()),
@@ -46,7 +48,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(silence::Silence::default()),
     ];
     if plan.calm {
-        all.push(Box::new(hardly_late::HardlyLate::default()));
+        all.push(Box::new(hardly_late::HardlyLate::new(plan.checkpoint_log_bytes)));
     }
     all
 }

@@ -1,12 +1,14 @@
-//! The log only grows, and is the state: what was durable is there after a restart, and replaying it gives the state that
-//! was there at each index.
+//! The log only grows, and is the state: what was durable is there after a restart, in the checkpoint or behind it, and
+//! replaying it gives the state that was there at each index.
 //!
 //! The book is an engine of its own, with bodies of its own, which applies what the node has made durable.
+
+use std::cell::RefCell;
 
 use adjourn::engine::{Engine, Entry};
 use adjourn::protocol::Response;
 use adjourn::replica::{Notice, PersistOrder};
-use adjourn::storage::{LogEntry, Recovered};
+use adjourn::storage::{LogEntry, Recovered, Restored};
 use adjourn::types::GroupId;
 
 use super::super::seen::{Seen, When};
@@ -95,33 +97,56 @@ impl SameLog {
         Ok(())
     }
 
-    fn started(&mut self, recovered: &Recovered, log: &[LogEntry]) -> Result<(), String> {
+    fn started(
+        &mut self,
+        recovered: &Recovered,
+        restored: Option<&Restored>,
+        log: &[LogEntry],
+    ) -> Result<(), String> {
         self.orders.clear();
-        if log.len() < self.durable {
-            return Err(format!("{} entries were durable, {} are there", self.durable, log.len()));
+        let base = restored.map_or(0, |restored| restored.base.index);
+        let first = usize::try_from(base).expect("it is a place in memory");
+        let there = first + log.len();
+        if there < self.durable || first > self.durable {
+            return Err(format!("{} entries were durable, {first} to {there} are there", self.durable));
         }
-        if recovered.commit > log.len() as u64 {
-            return Err(format!("{} entries are committed, {} are there", recovered.commit, log.len()));
+        if recovered.commit > there as u64 {
+            return Err(format!("{} entries are committed, {there} are there", recovered.commit));
         }
-        for (nth, entry) in log.iter().enumerate() {
+        for (nth, entry) in (first..).zip(log) {
             if self.entries.get(nth) != Some(entry) {
                 return Err(format!("entry {} is not the one that was written", entry.index));
             }
         }
-        self.entries.truncate(log.len());
+        if let Some(restored) = restored {
+            self.is_state_at(base, restored.engine.state_hash())?;
+        }
+        self.entries.truncate(there);
         let mut replayed = State::new();
-        for (entry, before) in log.iter().zip(&self.hashes) {
+        for (entry, before) in self.entries.iter().zip(&self.hashes) {
             if replayed.apply(entry)? != *before {
                 return Err(format!("replaying entry {} gives another state", entry.index));
             }
         }
-        for entry in &log[self.hashes.len()..] {
+        for entry in &self.entries[self.hashes.len()..] {
             self.hashes.push(replayed.apply(entry)?);
         }
         replayed.engine.verify(&mut replayed.bodies);
-        self.durable = log.len();
+        self.durable = there;
         self.state = replayed;
         Ok(())
+    }
+
+    fn is_state_at(&self, index: u64, state_hash: u128) -> Result<(), String> {
+        let place = usize::try_from(index).unwrap_or(usize::MAX).wrapping_sub(1);
+        let expected = match index {
+            0 => Some(Engine::new(GroupId(0)).state_hash()),
+            _ => self.hashes.get(place).copied(),
+        };
+        if expected == Some(state_hash) {
+            return Ok(());
+        }
+        Err(format!("at entry {index} the state is not what the log says"))
     }
 }
 
@@ -134,7 +159,11 @@ impl Invariant for SameLog {
         match seen {
             Seen::Ordered { order, .. } => self.ordered(order)?,
             Seen::Persisted { number, .. } => self.persisted(*number)?,
-            Seen::Started { recovered, log, .. } => self.started(recovered, log)?,
+            Seen::Started { recovered, restored, log, .. } => {
+                self.started(recovered, restored.map(RefCell::borrow).as_deref(), log)?;
+            }
+            Seen::CheckpointBegins { begin, .. } => self.is_state_at(begin.index, begin.state_hash)?,
+            Seen::Audited { index, state_hash, .. } => self.is_state_at(*index, *state_hash)?,
             Seen::Noticed { notice: Notice::Leading { term }, .. } => {
                 if *term <= self.term {
                     return Err(format!("term {term} has a leader again, after term {}", self.term));
@@ -142,13 +171,7 @@ impl Invariant for SameLog {
                 self.term = *term;
             }
             Seen::Said { response: Response::Stats(stats), .. } => {
-                let place = usize::try_from(stats.applied_index).unwrap_or(usize::MAX).wrapping_sub(1);
-                if self.hashes.get(place) != Some(&stats.state_hash) {
-                    return Err(format!(
-                        "at entry {} the state is not what the log says",
-                        stats.applied_index
-                    ));
-                }
+                self.is_state_at(stats.applied_index, stats.state_hash)?;
             }
             Seen::Inspected => self.state.engine.verify(&mut self.state.bodies),
             _ => {}

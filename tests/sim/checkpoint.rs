@@ -1,0 +1,241 @@
+//! A node's checkpoint thread, and what its disk thread does for it: in virtual time, a step at a time, so that anything
+//! can happen between two of them.
+
+use std::collections::VecDeque;
+
+use adjourn::replica::{CheckpointOrder, Input};
+use adjourn::storage::chunks::{self, Manifest};
+use adjourn::storage::{CheckpointJobs, CheckpointWriter, Fault, LogBase, StorageError};
+
+use super::chunks::Chunks;
+use super::disk::Part;
+use super::mutants::Mutant;
+use super::seen::{NodeId, Seen};
+use super::time::{MS, Us};
+use super::world::{Event, World};
+
+/// Between two rounds of cutting the log.
+const CUT_PAUSE: Us = 5 * MS;
+
+/// What was written is out of memory by then.
+const AUDIT_AFTER: Us = 20 * MS;
+
+/// The thread's own state, and what waits for it.
+#[derive(Default)]
+pub(super) struct Checkpointing {
+    inputs: VecDeque<Step>,
+    under_way: Option<UnderWay>,
+    /// What of the log is to go.
+    cut_through: Option<u64>,
+}
+
+/// What the thread is told.
+enum Step {
+    Order(CheckpointOrder),
+    Base(LogBase),
+}
+
+struct UnderWay {
+    writer: CheckpointWriter<Chunks>,
+    base: Option<LogBase>,
+    complete: bool,
+}
+
+impl World {
+    pub(super) fn checkpoint_ordered(&mut self, node: NodeId, life: u64, mut order: CheckpointOrder) {
+        match (self.plan.mutant, &mut order) {
+            (Mutant::JobsNotCaptured, CheckpointOrder::Jobs(jobs)) => *jobs = CheckpointJobs::default(),
+            (Mutant::CutTooSoon, CheckpointOrder::Begin(begin)) => {
+                self.cut_ordered(node, life, begin.index);
+            }
+            _ => {}
+        }
+        if let CheckpointOrder::Begin(begin) = &order {
+            self.see(&Seen::CheckpointBegins { node, begin });
+        }
+        self.checkpoint_input(node, life, Step::Order(order));
+    }
+
+    pub(super) fn cut_ordered(&mut self, node: NodeId, life: u64, through: u64) {
+        let pause = self.random.within(self.plan.disk_us);
+        let Some(found) = self.life(node, life) else { return };
+        if found.checkpointing.cut_through.replace(through).is_none() {
+            self.after(pause, Event::Cuts { node, life });
+        }
+    }
+
+    /// The checkpoint thread takes what it was told next.
+    pub(super) fn checkpoint_step(&mut self, node: NodeId, life: u64) {
+        let Some(found) = self.life(node, life) else { return };
+        let Some(step) = found.checkpointing.inputs.pop_front() else { return };
+        let more = !found.checkpointing.inputs.is_empty();
+        let done = match self.checkpoint_does(node, life, step) {
+            Err(StorageError::DiskFull { .. }) => self.abandon_checkpoint(node, life),
+            done => done,
+        };
+        if done.is_err() {
+            let why = self.node(node).disk.why(Part::Chunks);
+            return self.end(node, why);
+        }
+        if more {
+            self.next_checkpoint_step(node, life);
+        }
+    }
+
+    /// Compares all of the state with itself, and with the log.
+    pub(super) fn audit(&mut self, node: NodeId) {
+        let Some(life) = self.node(node).life.as_mut() else { return };
+        let (index, state_hash) = life.replica.audit();
+        self.see(&Seen::Audited { node, index, state_hash });
+    }
+
+    /// The disk thread says where the log stands at an entry.
+    pub(super) fn base_asked(&mut self, node: NodeId, life: u64, index: u64) {
+        if self.life(node, life).is_none() {
+            return;
+        }
+        match self.node(node).disk.base_at(index) {
+            Ok(base) => self.checkpoint_input(node, life, Step::Base(base)),
+            Err(why) => self.end(node, why),
+        }
+    }
+
+    /// The disk thread takes away a part of the log's beginning.
+    pub(super) fn cuts(&mut self, node: NodeId, life: u64) {
+        let Some(through) = self.life(node, life).and_then(|life| life.checkpointing.cut_through) else {
+            return;
+        };
+        let before = self.node(node).disk.steps(Part::Log);
+        match self.node(node).disk.cut(through) {
+            Ok(done) => {
+                let after = self.node(node).disk.steps(Part::Log);
+                self.cut_steps.push(before..after);
+                self.see(&Seen::Cut { node, through, done });
+                if !done {
+                    return self.after(CUT_PAUSE, Event::Cuts { node, life });
+                }
+                if let Some(life) = self.life(node, life) {
+                    life.checkpointing.cut_through = None;
+                }
+            }
+            Err(why) => self.end(node, why),
+        }
+    }
+
+    /// The process ends: perhaps in the middle of what its checkpoint thread does, or of a cut.
+    pub(super) fn interrupt_checkpoint(&mut self, node: NodeId) {
+        if !self.random.percent(60) {
+            return;
+        }
+        let (log_steps, chunks_steps) = (self.random.below(12), self.random.below(20));
+        let disk = &mut self.node(node).disk;
+        disk.arm(Part::Chunks, disk.steps(Part::Chunks) + chunks_steps, Fault::PowerCut);
+        let Some(mut life) = self.node(node).life.take() else { return };
+        if let Some(through) = life.checkpointing.cut_through {
+            let disk = &mut self.node(node).disk;
+            disk.arm(Part::Log, disk.steps(Part::Log) + log_steps, Fault::PowerCut);
+            // How far it got is for the next start to find out; and so below.
+            let _ = disk.cut(through);
+        }
+        let Checkpointing { mut inputs, under_way: Some(mut under_way), .. } =
+            std::mem::take(&mut life.checkpointing)
+        else {
+            return;
+        };
+        let mut whole = Ok(());
+        while let (Ok(()), Some(step)) = (&whole, inputs.pop_front()) {
+            match step {
+                Step::Order(CheckpointOrder::Jobs(jobs)) => {
+                    whole = under_way.writer.add(jobs);
+                }
+                Step::Order(CheckpointOrder::End) => under_way.complete = true,
+                Step::Base(base) => under_way.base = Some(base),
+                Step::Order(CheckpointOrder::Begin(_)) => {}
+            }
+        }
+        if let (Ok(()), true, Some(base)) = (whole, under_way.complete, under_way.base) {
+            let _ = under_way.writer.finish(base);
+        }
+    }
+
+    fn checkpoint_input(&mut self, node: NodeId, life: u64, step: Step) {
+        let Some(found) = self.life(node, life) else { return };
+        found.checkpointing.inputs.push_back(step);
+        if found.checkpointing.inputs.len() == 1 {
+            self.next_checkpoint_step(node, life);
+        }
+    }
+
+    fn next_checkpoint_step(&mut self, node: NodeId, life: u64) {
+        let takes = self.random.within(self.plan.checkpoint_us);
+        self.after(takes, Event::Checkpoints { node, life });
+    }
+
+    fn checkpoint_does(&mut self, node: NodeId, life: u64, step: Step) -> Result<(), StorageError> {
+        match step {
+            Step::Order(CheckpointOrder::Begin(begin)) => {
+                let pause = self.random.within(self.plan.disk_us);
+                self.after(pause, Event::BaseAsked { node, life, index: begin.index });
+                let writer = CheckpointWriter::begin(self.node(node).disk.chunks.clone(), *begin)?;
+                if let Some(life) = self.life(node, life) {
+                    life.checkpointing.under_way = Some(UnderWay { writer, base: None, complete: false });
+                }
+                Ok(())
+            }
+            Step::Order(CheckpointOrder::Jobs(jobs)) => {
+                self.hand(node, Input::CheckpointTook);
+                self.under_way(node, life, |under_way| under_way.writer.add(jobs))
+            }
+            Step::Order(CheckpointOrder::End) => {
+                self.under_way(node, life, |under_way| {
+                    under_way.complete = true;
+                    Ok(())
+                })?;
+                self.finish_if_complete(node, life)
+            }
+            Step::Base(base) => {
+                self.under_way(node, life, |under_way| {
+                    under_way.base = Some(base);
+                    Ok(())
+                })?;
+                self.finish_if_complete(node, life)
+            }
+        }
+    }
+
+    /// There was no space: what was written of the checkpoint goes.
+    fn abandon_checkpoint(&mut self, node: NodeId, life: u64) -> Result<(), StorageError> {
+        if let Some(life) = self.life(node, life) {
+            life.checkpointing.under_way = None;
+        }
+        let chunks = self.node(node).disk.chunks.clone();
+        chunks::remove_unlisted(&chunks, Manifest::read(&chunks)?.as_ref())?;
+        self.see(&Seen::CheckpointAbandoned { node });
+        self.hand(node, Input::CheckpointAbandoned);
+        Ok(())
+    }
+
+    fn under_way(
+        &mut self,
+        node: NodeId,
+        life: u64,
+        then: impl FnOnce(&mut UnderWay) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        self.life(node, life).and_then(|life| life.checkpointing.under_way.as_mut()).map_or(Ok(()), then)
+    }
+
+    fn finish_if_complete(&mut self, node: NodeId, life: u64) -> Result<(), StorageError> {
+        let Some(found) = self.life(node, life) else { return Ok(()) };
+        let complete = |under_way: &mut UnderWay| under_way.complete && under_way.base.is_some();
+        let Some(UnderWay { writer, base: Some(base), .. }) = found.checkpointing.under_way.take_if(complete)
+        else {
+            return Ok(());
+        };
+        let checkpoint = writer.finish(base)?;
+        let chunks = self.node(node).disk.chunks.clone();
+        self.see(&Seen::Checkpointed { node, checkpoint: &checkpoint, chunks: &chunks });
+        self.hand(node, Input::CheckpointDone(Box::new(checkpoint)));
+        self.after(AUDIT_AFTER, Event::Audits { node, life });
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! A checkpoint is all of the state, and no more: whatever it lists is there and whole, every job has one row, nothing
+//! else lies beside it, and what was reported durable is what the next start finds.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use adjourn::storage::chunks::{Chunk, MANIFEST, Manifest, Pages, chunk_name, pages_name};
+use adjourn::storage::folder::Folder as _;
+use adjourn::storage::{CheckpointBegin, ChunkState, Restored, StorageError};
+
+use super::super::chunks::Chunks;
+use super::super::seen::{Seen, When};
+use super::Invariant;
+
+#[derive(Debug, Default)]
+pub(super) struct Checkpoints {
+    /// Index of the last one that was reported durable.
+    durable: u64,
+    /// Checkpoints since every client is gone.
+    in_silence: Option<u64>,
+}
+
+/// In a silence there may be one for what was done before, and one because rows are to go.
+const IN_SILENCE_MAX: u64 = 2;
+
+impl Checkpoints {
+    fn started(&self, restored: Option<&RefCell<Restored>>, chunks: &Chunks) -> Result<(), String> {
+        let Some(restored) = restored else {
+            return match self.durable {
+                0 => is_swept(chunks, None),
+                durable => Err(format!("the checkpoint at {durable} is gone")),
+            };
+        };
+        let restored = &mut *restored.borrow_mut();
+        let index = restored.base.index;
+        if index < self.durable {
+            return Err(format!("the checkpoint at {} is gone, that at {index} is back", self.durable));
+        }
+        let Some(manifest) = unless_broken(Manifest::read(chunks))? else { return Ok(()) };
+        let manifest = manifest.ok_or("a checkpoint was restored without a manifest")?;
+        is_whole(chunks, &manifest)?;
+        is_swept(chunks, Some(&manifest))?;
+        let engine = &restored.engine;
+        engine.verify(&mut restored.records);
+        if (manifest.index, manifest.state_hash) != (index, engine.state_hash()) {
+            return Err(format!("at {index} the state is not that of the manifest"));
+        }
+        let (live, far) = restored.records.chunks().fold((0, 0), |(live, far), state| {
+            (live + u64::from(state.live.count()), far + u64::from(state.far.count()))
+        });
+        if (live, far) != (engine.jobs(), engine.far_jobs()) {
+            let (jobs, far_jobs) = (engine.jobs(), engine.far_jobs());
+            return Err(format!("{jobs} jobs, {far_jobs} far, have {live} rows, {far} far"));
+        }
+        Ok(())
+    }
+
+    fn checkpointed(&mut self, index: u64, listed: &[u32], chunks: &Chunks) -> Result<(), String> {
+        if index < self.durable {
+            return Err(format!("the checkpoint at {index} follows that at {}", self.durable));
+        }
+        self.durable = index;
+        let Some(manifest) = unless_broken(Manifest::read(chunks))? else { return Ok(()) };
+        let manifest = manifest.ok_or("a checkpoint without a manifest")?;
+        if manifest.index != index {
+            return Err(format!("the checkpoint at {index} has the manifest of {}", manifest.index));
+        }
+        let numbers: Vec<u32> = manifest.chunks.iter().map(|chunk| chunk.summary.number).collect();
+        if numbers != listed {
+            return Err(format!("chunks {listed:?} are reported, {numbers:?} are listed"));
+        }
+        is_swept(chunks, Some(&manifest))?;
+        let rows: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.live.count())).sum();
+        if rows != manifest.jobs {
+            return Err(format!("{} jobs have {rows} rows", manifest.jobs));
+        }
+        let known = self.in_silence.iter_mut().map(|count| {
+            *count += 1;
+            *count
+        });
+        if known.max() > Some(IN_SILENCE_MAX) {
+            return Err("one checkpoint follows the other although nobody does anything".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Of what a checkpoint goes on with, most is needed.
+fn takes_little(begin: &CheckpointBegin) -> Result<(), String> {
+    for ChunkState { chunk, live, .. } in &begin.chunks {
+        let number = chunk.summary().number;
+        if 2 * live.count() < chunk.rows() && !begin.rewrite.contains(&number) {
+            return Err(format!("{} of {} rows of chunk {number} live", live.count(), chunk.rows()));
+        }
+    }
+    Ok(())
+}
+
+/// What the manifest lists is there, to the last byte.
+fn is_whole(chunks: &Chunks, manifest: &Manifest) -> Result<(), String> {
+    let pages = manifest.pages.iter().map(|summary| Pages::open(chunks, summary)?.for_each(|_| Ok(())));
+    let files = manifest.chunks.iter().map(|chunk| Chunk::open(chunks, &chunk.summary)?.verify(|_| {}));
+    for read in files.chain(pages) {
+        unless_broken(read)?;
+    }
+    Ok(())
+}
+
+/// Nothing else is there.
+fn is_swept(chunks: &Chunks, manifest: Option<&Manifest>) -> Result<(), String> {
+    let Some(found) = unless_broken(chunks.list())? else { return Ok(()) };
+    let found: BTreeSet<String> = found.into_iter().collect();
+    let numbers = manifest.iter().flat_map(|manifest| &manifest.chunks).map(|chunk| chunk.summary.number);
+    let pages = manifest.iter().flat_map(|manifest| &manifest.pages).map(|pages| pages_name(pages.number));
+    let mut listed: BTreeSet<String> = numbers.map(chunk_name).chain(pages).collect();
+    listed.extend(manifest.map(|_| MANIFEST.to_owned()));
+    if found == listed { Ok(()) } else { Err(format!("{listed:?} are listed, {found:?} are there")) }
+}
+
+/// `None` if the device has failed: then nobody can look.
+fn unless_broken<T>(read: Result<T, StorageError>) -> Result<Option<T>, String> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(StorageError::Io { .. }) => Ok(None),
+        Err(damage) => Err(damage.to_string()),
+    }
+}
+
+impl Invariant for Checkpoints {
+    fn name(&self) -> &'static str {
+        "checkpoints"
+    }
+
+    fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Started { restored, chunks, .. } => self.started(*restored, chunks),
+            Seen::CheckpointBegins { begin, .. } => takes_little(begin),
+            Seen::Checkpointed { checkpoint, chunks, .. } => {
+                self.checkpointed(checkpoint.index, &checkpoint.listed, chunks)
+            }
+            Seen::Deserted => {
+                self.in_silence = Some(0);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How often what is to be tested has happened: a test of what never happens proves nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
+
+use adjourn::protocol::{JobRef, PushResult, Request, Response};
+use adjourn::storage::ChunkState;
+use adjourn::types::{JobId, Key, TopicName};
+
+use super::seen::Seen;
+
+/// Counts of one run, or of many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) checkpoints: u64,
+    /// Begun, and cut short by the end of the process.
+    pub(super) checkpoints_cut_short: u64,
+    /// Begun, and given up for lack of space.
+    pub(super) checkpoints_abandoned: u64,
+    pub(super) cuts: u64,
+    /// Rows that were written again.
+    pub(super) rows_rewritten: u64,
+    pub(super) starts_from_checkpoint: u64,
+    pub(super) went_far: u64,
+    /// Far jobs that were delivered in their time.
+    pub(super) far_delivered: u64,
+    pub(super) far_deleted: u64,
+    /// Far jobs that were rescheduled, or run at once.
+    pub(super) far_moved: u64,
+    pub(super) far_replaced: u64,
+    pub(super) far_read: u64,
+}
+
+/// Who keeps the counts of a run.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    pub(super) tally: Tally,
+    /// Jobs that were far when somebody looked last, and were not seen since.
+    far: BTreeSet<JobId>,
+    /// The last job that was pushed with a key.
+    keyed: BTreeMap<(TopicName, Key), JobId>,
+    /// The checkpoint under way: rows that it writes again.
+    rewrites: Option<u64>,
+}
+
+impl Teller {
+    pub(super) fn see(&mut self, seen: &Seen<'_>) {
+        match seen {
+            Seen::Started { restored: Some(restored), .. } => {
+                self.tally.starts_from_checkpoint += 1;
+                self.far = far_jobs(&restored.borrow().records.chunks().collect::<Vec<_>>());
+            }
+            Seen::Started { restored: None, .. } => self.far.clear(),
+            Seen::Ended { .. } => {
+                self.tally.checkpoints_cut_short += u64::from(self.rewrites.take().is_some());
+            }
+            Seen::CheckpointBegins { begin, .. } => {
+                let far = far_jobs(&begin.chunks);
+                self.tally.went_far += far.difference(&self.far).count() as u64;
+                self.far = far;
+                let again =
+                    begin.chunks.iter().filter(|state| begin.rewrite.contains(&state.chunk.summary().number));
+                self.rewrites = Some(again.map(|state| u64::from(state.live.count())).sum());
+            }
+            Seen::Checkpointed { .. } => {
+                self.tally.checkpoints += 1;
+                self.tally.rows_rewritten += self.rewrites.take().unwrap_or(0);
+            }
+            Seen::CheckpointAbandoned { .. } => {
+                self.tally.checkpoints_abandoned += 1;
+                self.rewrites = None;
+            }
+            Seen::Cut { .. } => self.tally.cuts += 1,
+            Seen::Said { request, response, .. } => self.said(*request, response),
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, request: Option<&Request>, response: &Response) {
+        let tally = &mut self.tally;
+        match (request, response) {
+            (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
+                let far = jobs.iter().filter(|job| self.far.remove(&job.lease.job));
+                tally.far_delivered += far.count() as u64;
+            }
+            (_, Response::Job(report)) => tally.far_read += u64::from(self.far.contains(&report.id)),
+            (Some(Request::Delete(JobRef::Id(_) | JobRef::Key { .. })), Response::Changed { job, .. }) => {
+                tally.far_deleted += u64::from(self.far.remove(job));
+            }
+            (_, Response::Changed { job, .. }) => tally.far_moved += u64::from(self.far.remove(job)),
+            (Some(Request::Push(push)), Response::Pushed(results)) => {
+                for (new, result) in push.jobs.iter().zip(results) {
+                    if let (Some(key), PushResult::Pushed(job) | PushResult::Replaced(job)) =
+                        (&new.key, result)
+                    {
+                        let before = self.keyed.insert((push.topic.clone(), key.clone()), *job);
+                        let was_far = before.is_some_and(|before| self.far.remove(&before));
+                        tally.far_replaced += u64::from(was_far && matches!(result, PushResult::Replaced(_)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn far_jobs(chunks: &[ChunkState]) -> BTreeSet<JobId> {
+    let mut far = BTreeSet::new();
+    for state in chunks {
+        // What cannot be read is not counted: somebody else will say so.
+        let _ = state.chunk.for_each_index(|row, head| {
+            if state.far.get(row) {
+                far.insert(JobId(head.id));
+            }
+        });
+    }
+    far
+}
+
+impl Tally {
+    /// Whether everything has happened so often.
+    pub(super) fn each_at_least(&self, times: u64) -> bool {
+        let counts = [
+            self.checkpoints,
+            self.checkpoints_cut_short,
+            self.cuts,
+            self.rows_rewritten,
+            self.starts_from_checkpoint,
+            self.went_far,
+            self.far_delivered,
+            self.far_deleted,
+            self.far_moved,
+            self.far_replaced,
+            self.far_read,
+        ];
+        counts.iter().all(|count| *count >= times)
+    }
+}
+
+impl AddAssign<&Self> for Tally {
+    fn add_assign(&mut self, other: &Self) {
+        self.checkpoints += other.checkpoints;
+        self.checkpoints_cut_short += other.checkpoints_cut_short;
+        self.checkpoints_abandoned += other.checkpoints_abandoned;
+        self.cuts += other.cuts;
+        self.rows_rewritten += other.rows_rewritten;
+        self.starts_from_checkpoint += other.starts_from_checkpoint;
+        self.went_far += other.went_far;
+        self.far_delivered += other.far_delivered;
+        self.far_deleted += other.far_deleted;
+        self.far_moved += other.far_moved;
+        self.far_replaced += other.far_replaced;
+        self.far_read += other.far_read;
+    }
+}
