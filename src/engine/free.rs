@@ -59,12 +59,11 @@ mod tests {
         fn the_lowest_comes_first(steps in proptest::collection::vec(proptest::option::of(0..20_000_u32), 1..300)) {
             let (mut free, mut expected) = (FreeNumbers::default(), BTreeSet::new());
             for step in steps {
-                match step {
-                    Some(number) => {
-                        free.insert(number);
-                        expected.insert(number);
-                    }
-                    None => prop_assert_eq!(free.take_below(20_000), expected.pop_first()),
+                if let Some(number) = step {
+                    free.insert(number);
+                    expected.insert(number);
+                } else {
+                    prop_assert_eq!(free.take_below(20_000), expected.pop_first());
                 }
             }
             while let Some(number) = expected.pop_first() {
@@ -77,7 +76,9 @@ mod tests {
     #[test]
     fn what_lies_behind_the_end_is_forgotten() {
         let mut free = FreeNumbers::default();
-        [5, 70, 9000].into_iter().for_each(|number| free.insert(number));
+        for number in [5, 70, 9000] {
+            free.insert(number);
+        }
         assert_eq!(free.take_below(70), Some(5));
         assert_eq!(free.take_below(70), None);
         assert_eq!(free.take_below(10_000), None);

@@ -7,7 +7,7 @@ use super::super::folder::{Folder, FolderFile, FolderWriter as _};
 use super::NEW;
 
 /// A piece: so much is written and synced at once, so that a log on the same disk never waits long.
-const PIECE_BYTES: usize = 256 << 10;
+pub(super) const PIECE_BYTES: usize = 256 << 10;
 
 /// A file that is being written.
 pub(super) struct Output<F: Folder> {

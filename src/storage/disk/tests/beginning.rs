@@ -1,8 +1,12 @@
 //! The log's beginning: cut off in rounds, and begun after a checkpoint, whatever of the log is there.
 
 use super::*;
+use crate::storage::log::ROUND_REMOVALS_MAX;
 use crate::storage::recover::tests::tamper;
 use crate::storage::value::{Key, ValueError};
+
+/// Values that one round removes.
+const ROUND: u64 = ROUND_REMOVALS_MAX as u64;
 
 /// Entries 1 to `last` of ten bytes, in term 2, durable and in the watermark.
 fn written(last: u64) -> (TempDir, DiskStorage) {
@@ -70,27 +74,30 @@ fn is_no_continuation(error: &StorageError, at: u64) -> bool {
 
 #[test]
 fn a_prefix_is_cut_in_rounds_and_each_of_them_lasts() {
-    let (directory, mut storage) = written(150);
-    let base = storage.base_at(140).expect("it is there");
-    assert_eq!((base.index, base.term), (140, 2));
-    for (first, done) in [(65, false), (129, false), (141, true), (141, true)] {
-        assert_eq!(storage.cut(140).expect("cut"), done);
-        assert_eq!(entries(&mut storage, 141), smalls(141..=150));
+    let (through, last) = (2 * ROUND + 12, 2 * ROUND + 22);
+    let (directory, mut storage) = written(last);
+    let base = storage.base_at(through).expect("it is there");
+    assert_eq!((base.index, base.term), (through, 2));
+    let next = through + 1;
+    for (first, done) in [(ROUND + 1, false), (2 * ROUND + 1, false), (next, true), (next, true)] {
+        assert_eq!(storage.cut(through).expect("cut"), done);
+        assert_eq!(entries(&mut storage, next), smalls(next..=last));
         drop(storage);
-        assert_eq!(keys_in(&directory), (first..=150).map(Key::first).collect::<Vec<_>>());
+        assert_eq!(keys_in(&directory), (first..=last).map(Key::first).collect::<Vec<_>>());
         storage = open_after(&directory, base);
+        let found = storage.recovered();
         let expected =
-            Recovered { first_index: 141, last_index: 150, last_term: 2, commit: 149, ..storage.recovered() };
-        assert_eq!(storage.recovered(), expected);
-        assert_eq!(storage.base_at(140).expect("it stands for it"), base);
-        assert_eq!(entries(&mut storage, 141), smalls(141..=150));
+            Recovered { first_index: next, last_index: last, last_term: 2, commit: last - 1, ..found };
+        assert_eq!(found, expected);
+        assert_eq!(storage.base_at(through).expect("it stands for it"), base);
+        assert_eq!(entries(&mut storage, next), smalls(next..=last));
     }
 }
 
 #[test]
 fn a_cut_of_just_one_round_is_done_when_it_says_so() {
-    let (_directory, mut storage) = written(129);
-    for through in [64, 128, 129] {
+    let (_directory, mut storage) = written(2 * ROUND + 1);
+    for through in [ROUND, 2 * ROUND, 2 * ROUND + 1] {
         assert!(storage.cut(through).expect("cut"), "through {through}");
     }
 }
@@ -174,7 +181,7 @@ fn a_cut_can_be_cut_short_anywhere() {
     let base = storage.base_at(200).expect("it is there");
     storage.persist(&batch(smalls(201..=205))).expect("written");
     let images = images_of(directory.path(), || cut_all(&mut storage, 200));
-    assert_eq!(images.len(), 4, "a sync for each round");
+    assert_eq!(images.len() as u64, 200_u64.div_ceil(ROUND), "a sync for each round");
     for image in &images {
         let mut storage = open_after(image, base);
         assert_eq!(entries(&mut storage, 201), smalls(201..=205));
