@@ -151,7 +151,7 @@ fn every_invariant_holds() {
 fn a_power_cut_at_every_write_and_sync_loses_nothing() {
     let [steps, _] = run(Plan::short(1)).disk_steps;
     assert!(steps > 200, "only {steps} steps");
-    all_hold(steps, |step| struck(Plan::short(1), &[(Part::Log, step, Fault::PowerCut)]));
+    all_hold(steps, |step| Plan::short(1).struck(&[(Part::Log, step, Fault::PowerCut)]));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
     // Of a round the first steps, the last ones, and one between them: those in the middle are all alike.
     let few = |round: &Range<u64>| {
         let Range { start, end } = *round;
-        let between = (start + end) / 2;
+        let between = u64::midpoint(start, end);
         (start..end).filter(move |step| *step < start + 4 || *step + 4 >= end || *step == between)
     };
     let of_cuts = cut_steps.iter().flat_map(few).map(|step| (Part::Log, step, Fault::PowerCut));
@@ -182,7 +182,7 @@ fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
     let strikes: Vec<_> = of_cuts.chain(of_chunks).collect();
     println!("seed {seed}, {} strikes, {tally:?}", strikes.len());
     all_hold(strikes.len() as u64, |number| {
-        struck(Plan::short_slow(seed), &[strikes[usize::try_from(number).expect("it is a place")]])
+        Plan::short_slow(seed).struck(&[strikes[usize::try_from(number).expect("it is a place")]])
     });
 }
 
@@ -192,7 +192,7 @@ fn a_failure_in_a_checkpoint_and_a_power_cut_in_the_next_start_lose_nothing() {
     all_hold(steps * STEPS_OF_START, |number| {
         let (step, later) = (number / STEPS_OF_START, number % STEPS_OF_START);
         let failure = (Part::Chunks, step, Fault::Failure);
-        struck(Plan::short_slow(seed), &[failure, (Part::Chunks, step + 1 + later, Fault::PowerCut)])
+        Plan::short_slow(seed).struck(&[failure, (Part::Chunks, step + 1 + later, Fault::PowerCut)])
     });
 }
 
@@ -205,10 +205,6 @@ fn eventful() -> (u64, Run) {
     };
     let eventful = runs.filter(|(_, run)| enough(run)).take(4);
     eventful.min_by_key(|(_, run)| run.disk_steps[1]).expect("some seed has a bit of everything")
-}
-
-fn struck(plan: Plan, strikes: &[(Part, u64, Fault)]) -> Plan {
-    Plan { strikes: strikes.to_vec(), ..plan }
 }
 
 #[test]

@@ -130,6 +130,11 @@ impl Plan {
         Self { mutant, ..self }
     }
 
+    /// The same one with these strikes.
+    pub(super) fn struck(self, strikes: &[(Part, u64, Fault)]) -> Self {
+        Self { strikes: strikes.to_vec(), ..self }
+    }
+
     /// A short one, for a power cut at each of its operations in turn.
     pub(super) fn short(seed: u64) -> Self {
         let calm = Self::calm(seed, &mut Random::new(seed));
