@@ -29,7 +29,7 @@ fn short_log() -> TempDir {
         let mut storage = open(directory.path()).expect("founded");
         let entry = |index| LogEntry { index, term: 1, kind: EntryKind::Normal, data: "".into() };
         let entries = (1..=last).map(entry).collect();
-        storage.persist(&PersistBatch { vote: None, entries, commit: 0 }).expect("written");
+        storage.persist(&PersistBatch { vote: None, install: None, entries, commit: 0 }).expect("written");
         directory
     });
     fs::copy(long.path().join("watermark"), short.path().join("watermark")).expect("copied");

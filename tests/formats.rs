@@ -65,7 +65,7 @@ fn values_of_the_log() {
 fn a_data_directory() {
     let written = TempDir::new().expect("a directory");
     let mut storage = open(written.path());
-    let batch = PersistBatch { vote: Some(VOTE), entries: log(), commit: 2 };
+    let batch = PersistBatch { vote: Some(VOTE), install: None, entries: log(), commit: 2 };
     storage.persist(&batch).expect("written");
     storage.write_watermark().expect("written");
     drop(storage);
@@ -119,7 +119,7 @@ fn log() -> Vec<LogEntry> {
     vec![
         LogEntry { index: 1, term: 1, kind: EntryKind::Normal, data: Bytes::new() },
         LogEntry { index: 2, term: 7, kind: EntryKind::Normal, data: entry(&commands(&attributes)).into() },
-        LogEntry { index: 3, term: 7, kind: EntryKind::ConfChangeV2, data: long.into() },
+        LogEntry { index: 3, term: 7, kind: EntryKind::ConfChange, data: long.into() },
     ]
 }
 

@@ -117,7 +117,7 @@ fn append(storage: &mut DiskStorage, load: &Load, last: u64) -> Outcome<Vec<u128
             kind: EntryKind::Normal,
             data: Bytes::from(data.clone()),
         });
-        let batch = PersistBatch { vote: None, entries: entries.collect(), commit: index };
+        let batch = PersistBatch { vote: None, install: None, entries: entries.collect(), commit: index };
         index += load.batch as u64;
         let begun = now();
         storage.persist(&batch)?;

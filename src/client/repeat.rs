@@ -62,9 +62,11 @@ impl Open {
             | Request::Topics
             | Request::Stats
             | Request::Ping
-            | Request::Goodbye => true,
+            | Request::Goodbye
+            | Request::ClusterStatus => true,
             // The job may have gone on meanwhile, and would be moved a second time.
             Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_)
+            | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }
             // These belong to one connection.
             | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. }
             | Request::BackupBegin | Request::BackupRead { .. } | Request::BackupEnd => false,

@@ -133,8 +133,25 @@ pub enum Command<'a> {
         paused: bool,
     },
     /// Entries before this one may have been lost. The ids, fences and sessions that they gave out must not come again:
-    /// each count goes on [`IDS_SKIPPED`](super::IDS_SKIPPED) further.
+    /// each count goes on [`IDS_SKIPPED`](super::IDS_SKIPPED) further. Whoever goes on does so alone: the members are
+    /// forgotten.
     SkipIds,
+    /// A member of the cluster is there, or has moved. One that was removed, or has another copy of the data, is refused.
+    MemberSet {
+        /// Its number.
+        node: u64,
+        /// Its copy of the data.
+        storage_id: [u8; 16],
+        /// Where the other members reach it.
+        peer_address: &'a str,
+        /// Where clients reach it.
+        client_address: &'a str,
+    },
+    /// All members can do this much: what needs it may be proposed from here on. A lower level changes nothing.
+    FeatureLevel {
+        /// How much.
+        level: u32,
+    },
 }
 
 /// Names a topic: by number when the proposer knew it, which is shorter.

@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Session = 4,
     Pushed = 5,
     Finished = 6,
+    Member = 7,
+    RemovedMember = 8,
 }
 
 /// An element being laid out. Whole words alone: narrower stores that are read back as words cost more than the hash.

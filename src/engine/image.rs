@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
 use super::finished::SavedFinished;
+use super::members::Members;
 use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
 use super::store::Place;
@@ -30,6 +31,7 @@ pub struct Image {
     topics: Vec<SavedTopic>,
     sessions: Vec<SavedSession>,
     finished: SavedFinished,
+    members: Members,
     /// The running sum of the state hash, jobs included.
     sum: hash::Sum,
 }
@@ -102,6 +104,7 @@ impl Engine {
             topics: self.topics.save(),
             sessions: self.sessions.save(),
             finished: self.finished.save(),
+            members: self.members.clone(),
             sum: self.sum,
         }
     }
@@ -157,6 +160,7 @@ impl Image {
         engine.topics.restore(&self.topics);
         engine.sessions.restore(self.last_session, &self.sessions);
         engine.finished.restore(&self.finished);
+        engine.members.clone_from(&self.members);
         engine.jobs.reserve(room(self.jobs), room(self.keyed));
         Restoring { engine, image: self }
     }

@@ -54,6 +54,7 @@ mod hash;
 mod image;
 mod index;
 mod jobs;
+mod members;
 mod paged;
 mod push;
 mod read;
@@ -89,7 +90,7 @@ pub use saved::{SavedJob, SavedJobError};
 pub use store::{BodyRef, FarTimer, JobStore, Place, Record};
 
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{GroupId, Lease, SessionId, TopicId};
+use crate::types::{GroupId, Lease, Member, SessionId, TopicId};
 
 /// How far [`Command::SkipIds`] moves the counts: further than any log that was lost can have moved them. A job's
 /// sequence has 56 bits, so there is room for 65,536 losses.
@@ -119,6 +120,7 @@ pub struct Engine {
     topics: topics::Topics,
     sessions: sessions::Sessions,
     finished: finished::Finished,
+    members: members::Members,
     sum: hash::Sum,
     reserving: reserve::Scratch,
 }
@@ -137,6 +139,7 @@ impl Engine {
             topics: topics::Topics::default(),
             sessions: sessions::Sessions::default(),
             finished: finished::Finished::default(),
+            members: members::Members::default(),
             sum: hash::Sum::default(),
             reserving: reserve::Scratch::default(),
         }
@@ -229,9 +232,22 @@ impl Engine {
                 self.last_job += IDS_SKIPPED;
                 self.last_fence += IDS_SKIPPED;
                 self.sessions.skip(IDS_SKIPPED);
+                self.members.clear(&mut self.sum);
             }
+            Command::MemberSet { node, storage_id, peer_address, client_address } => {
+                let (peer_address, client_address) =
+                    ((*peer_address).to_owned(), (*client_address).to_owned());
+                let member = Member { node: *node, storage_id: *storage_id, peer_address, client_address };
+                self.members.set(member, &mut self.sum)?;
+            }
+            Command::FeatureLevel { level } => self.members.raise_feature_level(*level),
         }
         Ok(Outcome::Done)
+    }
+
+    /// A node is not a member of the cluster any more, by an entry that is none of commands.
+    pub fn remove_member(&mut self, node: u64) {
+        self.members.remove(node, &mut self.sum);
     }
 
     /// The topic that a command names; made if it is named and new.

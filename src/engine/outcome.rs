@@ -81,6 +81,10 @@ pub enum Reject {
     TopicQuota = 9,
     /// Too many sessions.
     SessionQuota = 10,
+    /// The node was a member once, and was removed.
+    MemberRemoved = 11,
+    /// The node is known with another copy of the data.
+    MemberChanged = 12,
 }
 
 impl Reject {
@@ -98,6 +102,8 @@ impl Reject {
             8 => Self::ExpiresBeforeDue,
             9 => Self::TopicQuota,
             10 => Self::SessionQuota,
+            11 => Self::MemberRemoved,
+            12 => Self::MemberChanged,
             _ => return None,
         })
     }

@@ -12,7 +12,7 @@ use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
 use super::store::JobStore;
 use super::transition::AfterFailure;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{JobState, Millis, SessionId, SessionSecret, TopicId};
+use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 /// Timers that a peek looks at on each timeline.
 const PEEK_SCAN_MAX: usize = 65_536;
@@ -165,7 +165,28 @@ impl Engine {
         scalars.word(self.clock.stamp.0).word(self.clock.offset_ms.cast_unsigned());
         scalars.word(self.last_job).word(self.last_fence);
         scalars.word(self.sessions.last()).word(self.finished.first());
+        scalars.word(self.members.feature_level().into());
         self.sum.with(scalars.hash())
+    }
+
+    /// The members of the cluster, by their numbers: where each is.
+    pub fn members(&self) -> &std::collections::BTreeMap<u64, Member> {
+        self.members.all()
+    }
+
+    /// The numbers of nodes that were members once, and are not any more.
+    pub fn removed_members(&self) -> impl Iterator<Item = u64> {
+        self.members.removed()
+    }
+
+    /// Whether a node was a member once, and is not any more.
+    pub fn was_member(&self, node: u64) -> bool {
+        self.members.was_removed(node)
+    }
+
+    /// What all members can do.
+    pub fn feature_level(&self) -> u32 {
+        self.members.feature_level()
     }
 
     /// How many jobs live.

@@ -45,6 +45,7 @@ impl Engine {
         sum.add(self.topics.hash());
         sum.add(self.sessions.hash());
         sum.add(self.finished.hash());
+        sum.add(self.members.hash());
         Ok(if sum == self.sum { Ok(()) } else { Err(ImageError::Hash) })
     }
 
@@ -99,6 +100,7 @@ impl Engine {
         sum.add(self.topics.hash());
         sum.add(self.sessions.hash());
         sum.add(self.finished.hash());
+        sum.add(self.members.hash());
         assert_eq!(sum, self.sum, "the sum of the state hash");
     }
 }

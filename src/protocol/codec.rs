@@ -12,7 +12,7 @@ use super::opcode::{RequestOpcode, ResponseOpcode};
 use super::request::Request;
 use super::response::Response;
 use super::wire::{Reader, put_topic8};
-use super::{RequestId, backup, counts, job, push, reserve, session, settle};
+use super::{RequestId, backup, cluster, counts, job, push, reserve, session, settle};
 use crate::types::GroupId;
 
 impl Request {
@@ -44,6 +44,10 @@ impl Request {
             Self::BackupBegin => RequestOpcode::BackupBegin,
             Self::BackupRead { .. } => RequestOpcode::BackupRead,
             Self::BackupEnd => RequestOpcode::BackupEnd,
+            Self::ClusterStatus => RequestOpcode::ClusterStatus,
+            Self::ClusterAdd { .. } => RequestOpcode::ClusterAdd,
+            Self::ClusterRemove { .. } => RequestOpcode::ClusterRemove,
+            Self::ClusterTransfer { .. } => RequestOpcode::ClusterTransfer,
         }
     }
 
@@ -68,8 +72,15 @@ impl Request {
             Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
             Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
             Self::BackupRead { offset, bytes } => backup::encode_read(*offset, *bytes, out),
-            Self::Ping | Self::Goodbye | Self::Topics | Self::Stats | Self::BackupBegin | Self::BackupEnd => {
-            }
+            Self::ClusterAdd { address } => cluster::encode_add(address, out),
+            Self::ClusterRemove { node } | Self::ClusterTransfer { node } => cluster::encode_node(*node, out),
+            Self::Ping
+            | Self::Goodbye
+            | Self::Topics
+            | Self::Stats
+            | Self::BackupBegin
+            | Self::BackupEnd
+            | Self::ClusterStatus => {}
         })
     }
 
@@ -112,6 +123,10 @@ impl Request {
             RequestOpcode::BackupBegin => Self::BackupBegin,
             RequestOpcode::BackupRead => backup::decode_read(reader)?,
             RequestOpcode::BackupEnd => Self::BackupEnd,
+            RequestOpcode::ClusterStatus => Self::ClusterStatus,
+            RequestOpcode::ClusterAdd => cluster::decode_add(reader)?,
+            RequestOpcode::ClusterRemove => Self::ClusterRemove { node: cluster::decode_node(reader)? },
+            RequestOpcode::ClusterTransfer => Self::ClusterTransfer { node: cluster::decode_node(reader)? },
         })
     }
 }
@@ -134,6 +149,7 @@ impl Response {
             Self::Stats(_) => ResponseOpcode::QueueStats,
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
             Self::BackupData(_) => ResponseOpcode::BackupData,
+            Self::Cluster(_) => ResponseOpcode::ClusterReport,
             Self::GoingAway { .. } => ResponseOpcode::GoingAway,
             Self::Error(_) => ResponseOpcode::Error,
         }
@@ -154,6 +170,7 @@ impl Response {
             Self::Stats(stats) => counts::encode_stats(stats, out),
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
+            Self::Cluster(report) => cluster::encode_report(report, out),
             Self::GoingAway { message } => session::encode_going_away(message, out),
             Self::Error(error) => session::encode_error(error, out),
             Self::Done | Self::Subscribed => {}
@@ -181,6 +198,7 @@ impl Response {
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
             ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),
+            ResponseOpcode::ClusterReport => Self::Cluster(Box::new(cluster::decode_report(reader)?)),
             ResponseOpcode::Error => Self::Error(session::decode_error(reader)?),
         })
     }

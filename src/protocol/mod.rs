@@ -4,6 +4,7 @@
 //! parses every frame that stands there and checks it against this code.
 
 mod backup;
+mod cluster;
 mod codec;
 mod counts;
 pub mod decode_error;
@@ -25,8 +26,8 @@ pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
 pub use request::{Hello, JobRef, NewJob, Push, Request, Reserve, Resume, Subscribe};
 pub use response::{
-    BackupReady, Delivered, JobReport, Member, PushResult, Response, SettleResult, StatsReport, TopicReport,
-    Totals, Welcome,
+    BackupReady, ClusterReport, Delivered, JobReport, Member, MemberReport, PushResult, Response, Role,
+    SettleResult, StatsReport, TopicReport, Totals, Welcome,
 };
 pub use session::{MAGIC, negotiate};
 

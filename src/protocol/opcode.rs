@@ -87,6 +87,14 @@ opcodes! {
         BackupRead = 0x61, "BACKUP_READ";
         /// Lets go of it.
         BackupEnd = 0x62, "BACKUP_END";
+        /// Asks for the members of the cluster.
+        ClusterStatus = 0x70, "CLUSTER_STATUS";
+        /// Adds a member.
+        ClusterAdd = 0x71, "CLUSTER_ADD";
+        /// Removes a member.
+        ClusterRemove = 0x72, "CLUSTER_REMOVE";
+        /// Hands leadership to a member.
+        ClusterTransfer = 0x73, "CLUSTER_TRANSFER";
     }
 }
 
@@ -123,6 +131,8 @@ opcodes! {
         BackupReady = 0xE0, "BACKUP_READY";
         /// A part of a backup.
         BackupData = 0xE1, "BACKUP_DATA";
+        /// The members of the cluster.
+        ClusterReport = 0xF0, "CLUSTER_REPORT";
         /// The request failed as a whole.
         Error = 0xFF, "ERROR";
     }

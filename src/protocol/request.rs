@@ -95,6 +95,24 @@ pub enum Request {
     Stats,
     /// Asks for a backup of the state as it is now, to be read over this connection.
     BackupBegin,
+    /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
+    /// anything else.
+    ClusterStatus,
+    /// Adds the node that listens for its peers at an address; it votes when it has caught up.
+    ClusterAdd {
+        /// `HOST:PORT`.
+        address: String,
+    },
+    /// Removes a member. It cannot come back under its number.
+    ClusterRemove {
+        /// Which.
+        node: u64,
+    },
+    /// Hands leadership to another member.
+    ClusterTransfer {
+        /// To which; 0 leaves it to the leader.
+        node: u64,
+    },
     /// Reads a part of that backup.
     BackupRead {
         /// Where the part begins.

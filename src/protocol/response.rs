@@ -17,7 +17,7 @@ pub enum Response {
         /// The server's clock.
         now: Millis,
     },
-    /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE, RESUME and `BACKUP_END`: it is done.
+    /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE, RESUME, `BACKUP_END` and what changes the cluster: it is done.
     Done,
     /// To PUSH: an outcome per job, in order.
     Pushed(Vec<PushResult>),
@@ -48,6 +48,8 @@ pub enum Response {
     BackupReady(BackupReady),
     /// To `BACKUP_READ`: what stands there; fewer bytes than were asked for only at the end.
     BackupData(Bytes),
+    /// To `CLUSTER_STATUS`.
+    Cluster(Box<ClusterReport>),
     /// Unasked, request id 0: the server is about to close. No new work is taken on this connection.
     GoingAway {
         /// Why, for a person.
@@ -73,6 +75,7 @@ impl Response {
                 Self::Settled(results) => ITEM_BYTES * results.len(),
                 Self::Topics(topics) => JOB_BYTES * topics.len(),
                 Self::Stats(stats) => JOB_BYTES * (1 + stats.topics.len()),
+                Self::Cluster(report) => JOB_BYTES * (1 + report.members.len()),
                 Self::Welcome(_) => JOB_BYTES,
                 Self::GoingAway { message } => message.len(),
                 Self::Error(error) => error.message.len(),
@@ -83,6 +86,71 @@ impl Response {
                 | Self::Changed { .. }
                 | Self::BackupReady(_) => 0,
             }
+    }
+}
+
+/// The cluster as one node sees it. The leader knows how far each member is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterReport {
+    /// The node that says so.
+    pub node: u64,
+    /// Which cluster it is.
+    pub cluster_id: [u8; 16],
+    /// Who leads, as far as it knows.
+    pub leader: Option<u64>,
+    /// The Raft term.
+    pub term: u64,
+    /// The last entry in its log.
+    pub last: u64,
+    /// The last entry that it knows to be committed.
+    pub commit: u64,
+    /// What all members can do.
+    pub feature_level: u32,
+    /// The members, voters first.
+    pub members: Vec<MemberReport>,
+}
+
+/// One member of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberReport {
+    /// Its number.
+    pub node: u64,
+    /// What it is.
+    pub role: Role,
+    /// Where the other members reach it.
+    pub peer_address: String,
+    /// Where clients reach it.
+    pub client_address: String,
+    /// Whether the node that reports is connected to it.
+    pub is_connected: bool,
+    /// The last entry that it is known to have durable; the leader knows.
+    pub matched: Option<u64>,
+    /// The last entry that it said it had applied.
+    pub applied: Option<u64>,
+    /// How far its wall clock is ahead of that of the node that reports, in milliseconds (negative: behind).
+    pub ahead_ms: Option<i64>,
+    /// The newest entry after which members compare their states, as it said.
+    pub audited: u64,
+    /// Whether its state after that entry was that of the node that reports.
+    pub same_state: Option<bool>,
+}
+
+/// What a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Role {
+    /// It takes the log, and counts for nothing yet.
+    Learner = 0,
+    /// It votes, and its disk counts.
+    Voter = 1,
+    /// A voter that leads.
+    Leader = 2,
+}
+
+impl Role {
+    /// The role with this number.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        [Self::Learner, Self::Voter, Self::Leader].into_iter().find(|role| *role as u8 == number)
     }
 }
 

@@ -1,21 +1,32 @@
-//! tikv raft-rs as one group on one node: proposals in, batches to persist and committed entries out.
+//! tikv raft-rs as one group on one node: proposals and messages in; messages, batches to persist and committed entries
+//! out.
 //!
 //! No socket, no clock, no thread: the caller ticks it and carries out what [`Group::drain`] hands over. A single
 //! node is a group of one voter and takes the same path as three.
 //!
 //! Appends are asynchronous: [`Drained::persist`] names a batch that somebody else makes durable while the
-//! group goes on; [`Group::persisted`] reports it. Until then raft-rs reads the entries from the [`Tail`].
+//! group goes on; [`Group::persisted`] reports it. Until then raft-rs reads the entries from the [`Tail`]. A leader's
+//! messages go out at once, so that the others write while it does (Ongaro, Consensus: Bridging Theory and Practice, 2014,
+//! section 10.2.1). Everybody else's wait for the batch that they speak of.
 //!
 //! raft-rs draws its election timeouts from the thread's random source. They are replaced after every call by
 //! a function of (seed, node, term, role), so that a seed decides the whole run.
 
+mod membership;
+mod message;
 mod tail;
 
-use ::raft::eraftpb::{ConfState, Entry, EntryType, HardState};
-use ::raft::{RawNode, StateRole};
+use std::collections::{BTreeMap, VecDeque};
+
+use ::raft::eraftpb::{Entry, EntryType, HardState, MessageType};
+use ::raft::{INVALID_ID, ProgressState, RawNode, Ready, SnapshotStatus, StateRole};
 
 use crate::storage::{EntryKind, LogEntry, PersistBatch, Vote};
 use tail::Tail;
+
+pub use membership::{Membership, MembershipChange};
+pub use message::{Message, MessageError, SnapshotOffer};
+pub use tail::{Offer, Wanted};
 
 /// Length of a tick: raft-rs counts its timeouts in these.
 pub const TICK_MS: u64 = 50;
@@ -23,11 +34,12 @@ pub const TICK_MS: u64 = 50;
 const HEARTBEAT_TICKS: usize = 2;
 /// The shortest election timeout, in ticks; the longest is twice that.
 const ELECTION_TICKS: usize = 10;
-/// Largest append message and largest portion of committed entries, in bytes.
-const MESSAGE_BYTES_MAX: u64 = 1 << 20;
-
-/// Who is in the group, in raft-rs's own words.
-pub type Membership = ConfState;
+/// Largest append message, in bytes; but one entry is never split.
+const MESSAGE_BYTES_MAX: u64 = 512 << 10;
+/// Append messages on their way to one member.
+const IN_FLIGHT_MAX: usize = 32;
+/// Largest portion of committed entries, in bytes; but one entry is never split.
+const COMMITTED_BYTES_MAX: u64 = 1 << 20;
 
 /// Where a group starts from.
 #[derive(Clone, Debug)]
@@ -38,23 +50,33 @@ pub struct Start {
     pub seed: u64,
     /// Term and vote as they were stored.
     pub vote: Vote,
-    /// Index and term of the last entry that the engine has applied; (0, 0) for none.
-    pub applied: (u64, u64),
+    /// Index and term of the entry that the log begins after; (0, 0) for none.
+    pub before: (u64, u64),
+    /// Where each term begins in the log, in rising order: (first index, term). Up to `applied`.
+    pub terms: Vec<(u64, u64)>,
+    /// Index of the last entry that the engine has applied.
+    pub applied: u64,
     /// The members at that index.
-    pub membership: Membership,
+    pub members: Membership,
     /// A lower bound of what is committed.
     pub commit: u64,
     /// The entries after `applied`.
     pub entries: Vec<LogEntry>,
+    /// The newest checkpoint.
+    pub offer: Option<Offer>,
 }
 
-/// What a group wants done, in this order: persist, then apply.
+/// What a group wants done, in this order: send, persist, apply.
 #[derive(Debug, Default)]
 pub struct Drained {
+    /// Send these to whom they are addressed. They may be lost, and overtake each other.
+    pub messages: Vec<Message>,
     /// Make this durable; its number goes to [`Group::persisted`]. Orders are carried out in order.
     pub persist: Option<(u64, PersistBatch)>,
-    /// Apply these.
+    /// Apply these. If the batch installs a checkpoint, that comes first.
     pub committed: Vec<LogEntry>,
+    /// Reads that may be answered from the state at an index or later: (what [`Group::read`] was given, index).
+    pub reads: Vec<(u64, u64)>,
 }
 
 /// Why nothing was proposed.
@@ -66,12 +88,51 @@ pub enum ProposeError {
     /// Raft takes nothing at the moment.
     #[error("the proposal was dropped")]
     Dropped,
+    /// Another change of membership is under way.
+    #[error("another change of membership is under way")]
+    ChangePending,
+}
+
+/// The leader knows that this node had more of the log than it has: its disk has lost what was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the leader knows that this node had the log up to entry {known}; it ends at {last}")]
+pub struct LostEntries {
+    /// What it had.
+    pub known: u64,
+    /// What it has.
+    pub last: u64,
+}
+
+/// How far a member has come, as the leader sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The last entry that it is known to have durable.
+    pub matched: u64,
+    /// Whether it was heard of since the last check of the majority.
+    pub is_active: bool,
+    /// It is to get the checkpoint of this index before further entries.
+    pub snapshot: Option<u64>,
 }
 
 /// One Raft group on one node.
 pub struct Group {
     node: RawNode<Tail>,
     seed: u64,
+    /// The last order that is not reported durable.
+    last_order: Option<u64>,
+    /// The last order with another term or vote that is not reported durable.
+    vote_order: Option<u64>,
+    /// What is to be sent when an order is durable.
+    held: VecDeque<(u64, Message)>,
+    /// What may be sent now.
+    released: Vec<Message>,
+    /// A checkpoint that is being put in the place of log and state. Until that is done the group does nothing else: what
+    /// comes meanwhile is lost, as messages may be.
+    installing: Option<Box<Ready>>,
+    /// Elections that were begun: two nodes whose timeouts are the same would get in each other's way for ever.
+    campaigns: u64,
+    /// This node is not to stand for election; it votes all the same.
+    abstains: bool,
 }
 
 impl Group {
@@ -81,18 +142,22 @@ impl Group {
     ///
     /// If raft-rs refuses the configuration: the constants above are wrong.
     pub fn new(start: Start) -> Self {
-        let Start { node, seed, vote, applied, membership, commit, entries } = start;
-        let commit = commit.max(applied.0);
+        let Start { node, seed, vote, before, terms, applied, members, commit, entries, offer } = start;
+        let commit = commit.max(applied);
         let hard_state = HardState { term: vote.term, vote: vote.vote, commit, ..HardState::default() };
-        let entries = entries.into_iter().map(to_raft).collect();
-        let tail = Tail::new(hard_state, membership, applied, entries);
+        let mut tail = Tail::new(hard_state, members, before, terms.into(), applied, VecDeque::new());
+        tail.append(&entries.into_iter().map(to_raft).collect::<Vec<_>>());
+        if let Some(offer) = offer {
+            tail.set_offer(offer);
+        }
         let config = ::raft::Config {
             id: node,
-            applied: applied.0,
+            applied,
             heartbeat_tick: HEARTBEAT_TICKS,
             election_tick: ELECTION_TICKS,
             max_size_per_msg: MESSAGE_BYTES_MAX,
-            max_committed_size_per_ready: MESSAGE_BYTES_MAX,
+            max_inflight_msgs: IN_FLIGHT_MAX,
+            max_committed_size_per_ready: COMMITTED_BYTES_MAX,
             pre_vote: true,
             check_quorum: true,
             ..::raft::Config::default()
@@ -100,30 +165,70 @@ impl Group {
         let logger = slog::Logger::root(slog::Discard, slog::o!());
         let node = RawNode::new(&config, tail, &logger)
             .unwrap_or_else(|error| unreachable!("the configuration is constant: {error}"));
-        let mut group = Self { node, seed };
+        let mut group = Self {
+            node,
+            seed,
+            last_order: None,
+            vote_order: None,
+            held: VecDeque::new(),
+            released: Vec::new(),
+            installing: None,
+            campaigns: 0,
+            abstains: false,
+        };
         group.fix_election_timeout();
         group
     }
 
-    /// Starts an election at once if this node is the only voter: nobody else could win it.
-    pub fn campaign_if_alone(&mut self) {
-        if self.is_alone() && !self.is_leader() {
+    /// Starts an election at once if this node is the only voter: nobody else could win it. Not while something is being
+    /// persisted, as what an only voter wins it wins at once.
+    pub fn campaign_if_sole(&mut self) {
+        let idle = self.last_order.is_none() && self.installing.is_none();
+        if self.is_sole_voter() && !self.is_leader() && idle {
             // Only a removed node cannot campaign, and it is not the only voter.
             let _started = self.node.campaign();
             self.fix_election_timeout();
         }
     }
 
-    /// Whether this node is the only voter. Such a group needs no ticks.
+    /// Whether this node is the only member. Such a group needs no ticks.
     pub fn is_alone(&self) -> bool {
-        let voters = self.node.raft.prs().conf().to_conf_state().voters;
-        voters == [self.node.raft.id]
+        self.is_sole_voter() && self.members().learners.is_empty()
+    }
+
+    /// Whether this node is the only voter.
+    pub fn is_sole_voter(&self) -> bool {
+        self.members().voters == [self.node.raft.id]
+    }
+
+    /// The members, as of the last entry that was applied.
+    pub fn members(&self) -> &Membership {
+        self.node.raft.store().members()
     }
 
     /// One tick of [`TICK_MS`].
     pub fn tick(&mut self) {
-        self.node.tick();
+        if self.installing.is_some() {
+            return;
+        }
+        if self.is_sole_voter() && !self.is_leader() {
+            return self.campaign_if_sole();
+        }
+        if self.node.tick() && !self.is_leader() {
+            self.campaigns += 1;
+        }
         self.fix_election_timeout();
+        if self.abstains && !self.is_leader() {
+            // It must go on counting, or it would take the leader that it heard of last for alive for ever.
+            let raft = &mut self.node.raft;
+            raft.set_randomized_election_timeout(2 * ELECTION_TICKS - 1);
+            raft.election_elapsed = raft.election_elapsed.min(2 * ELECTION_TICKS - 3);
+        }
+    }
+
+    /// Whether this node is not to stand for election.
+    pub fn abstain(&mut self, abstains: bool) {
+        self.abstains = abstains;
     }
 
     /// Whether this node leads.
@@ -146,6 +251,39 @@ impl Group {
         self.node.raft.term
     }
 
+    /// What is known to be committed.
+    pub fn commit(&self) -> u64 {
+        self.node.raft.raft_log.committed
+    }
+
+    /// Index of the last entry in the log.
+    pub fn last_index(&self) -> u64 {
+        self.node.raft.raft_log.last_index()
+    }
+
+    /// Takes in what a member sent. What makes no sense is passed over, as Raft does with what is late.
+    ///
+    /// # Errors
+    ///
+    /// When this node has less of the log than it said that it had.
+    pub fn step(&mut self, message: Message) -> Result<(), LostEntries> {
+        let message = message.into_raft();
+        if self.installing.is_some()
+            || (self.abstains && message.get_msg_type() == MessageType::MsgTimeoutNow)
+        {
+            return Ok(());
+        }
+        let (known, last) = (message.commit, self.last_index());
+        if message.get_msg_type() == MessageType::MsgHeartbeat && message.term >= self.term() && known > last
+        {
+            return Err(LostEntries { known, last });
+        }
+        // From a node that is not a member any more, or a member that speaks before it is one.
+        let _passed_over = self.node.step(message);
+        self.fix_election_timeout();
+        Ok(())
+    }
+
     /// Proposes an encoded entry; its outcome is known when this (term, index) is applied.
     pub fn propose(&mut self, data: Vec<u8>) -> Result<(u64, u64), ProposeError> {
         if !self.is_leader() {
@@ -155,10 +293,97 @@ impl Group {
         Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
     }
 
-    /// Everything up to the order of this number is durable.
-    pub fn persisted(&mut self, number: u64) {
-        self.node.on_persist_ready(number);
+    /// Proposes a change of who is in the group, one at a time.
+    pub fn propose_change(&mut self, change: MembershipChange) -> Result<(u64, u64), ProposeError> {
+        if !self.is_leader() {
+            return Err(ProposeError::NotLeader);
+        }
+        if self.node.raft.has_pending_conf() {
+            return Err(ProposeError::ChangePending);
+        }
+        // raft-rs looks at a step to see whether it makes sense; ours go beside it.
+        let step = change.steps(self.members()).into_iter().next().unwrap_or_default();
+        self.node.propose_conf_change(change.encode(), step).map_err(|_| ProposeError::Dropped)?;
+        Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
+    }
+
+    /// A change of membership is applied. Nothing comes of one that would leave no voter.
+    pub fn apply_change(&mut self, change: MembershipChange) {
+        let before = self.members().clone();
+        let Some(after) = before.after(change) else { return };
+        for step in change.steps(&before) {
+            let applied = self.node.apply_conf_change(&step);
+            applied.unwrap_or_else(|error| unreachable!("{change:?} fits {before:?}: {error}"));
+        }
+        let votes = after.voters.contains(&self.node.raft.id);
+        self.node.mut_store().set_members(after);
+        if self.is_leader() && !votes {
+            // raft-rs would go on leading, and fail at the next commit.
+            let term = self.term();
+            self.node.raft.become_follower(term, INVALID_ID);
+        }
         self.fix_election_timeout();
+    }
+
+    /// Asks whether this node still leads. When [`Drained::reads`] names `context`, the state at that index is as new as
+    /// any that was acknowledged before. Nothing comes if leadership is lost meanwhile, or a message is.
+    pub fn read(&mut self, context: u64) {
+        // Raft passes over what it is asked twice.
+        self.node.read_index(context.to_le_bytes().to_vec());
+    }
+
+    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout.
+    pub fn transfer_to(&mut self, node: u64) {
+        self.node.transfer_leader(node);
+        self.fix_election_timeout();
+    }
+
+    /// To whom leadership is being handed.
+    pub fn transferee(&self) -> Option<u64> {
+        self.node.raft.lead_transferee
+    }
+
+    /// How far each member has come; nothing if this node does not lead.
+    pub fn progress(&self) -> BTreeMap<u64, Progress> {
+        if !self.is_leader() {
+            return BTreeMap::new();
+        }
+        let all = self.node.raft.prs().iter();
+        all.map(|(node, progress)| {
+            let sends_snapshot = progress.state == ProgressState::Snapshot;
+            let snapshot = sends_snapshot.then_some(progress.pending_snapshot);
+            (*node, Progress { matched: progress.matched, is_active: progress.recent_active, snapshot })
+        })
+        .collect()
+    }
+
+    /// What was sent to a member last may be lost.
+    pub fn unreachable(&mut self, node: u64) {
+        self.node.report_unreachable(node);
+    }
+
+    /// A member will not get the checkpoint that it was offered: it is offered the newest again.
+    pub fn snapshot_failed(&mut self, node: u64) {
+        self.node.report_snapshot(node, SnapshotStatus::Failure);
+    }
+
+    /// Everything up to the order of this number is durable. Returns the index of the checkpoint that was installed with it,
+    /// if one was: the state is that from here on.
+    pub fn persisted(&mut self, number: u64) -> Option<u64> {
+        let installed = self.installing.take_if(|ready| ready.number() == number);
+        let index = installed.map(|ready| self.installed(*ready));
+        // Readies without anything to write follow the one before them.
+        self.node.on_persist_ready(number);
+        if let Some(index) = index {
+            self.node.advance_apply_to(index);
+        }
+        self.last_order = self.last_order.filter(|last| *last > number);
+        self.vote_order = self.vote_order.filter(|last| *last > number);
+        while let Some((_, message)) = self.held.pop_front_if(|(order, _)| *order <= number) {
+            self.released.push(message);
+        }
+        self.fix_election_timeout();
+        index
     }
 
     /// Takes what the group wants done now; `None` when there is nothing.
@@ -166,41 +391,116 @@ impl Group {
     /// Term and vote are handed over before anything that depends on them: they are part of the same batch as
     /// the entries, and committed entries only come when the batch is reported durable.
     pub fn drain(&mut self) -> Option<Drained> {
-        if !self.node.has_ready() {
-            return None;
+        let messages = std::mem::take(&mut self.released);
+        if self.installing.is_some() || !self.node.has_ready() {
+            return (!messages.is_empty()).then(|| Drained { messages, ..Drained::default() });
         }
+        let leads = self.is_leader();
         let mut ready = self.node.ready();
         let number = ready.number();
-        let entries = ready.take_entries();
         let vote = ready.hs().map(|hard| Vote { term: hard.term, vote: hard.vote });
+        let install = ready.snapshot().get_metadata().index;
         let tail = self.node.mut_store();
         let changed = vote.is_some_and(|vote| tail.set_vote(vote));
         if let Some(hard) = ready.hs() {
             tail.set_commit(hard.commit);
         }
-        tail.append(&entries);
-        let committed: Vec<LogEntry> = ready.take_committed_entries().into_iter().map(from_raft).collect();
         let batch = PersistBatch {
             vote: vote.filter(|_| changed),
-            entries: entries.into_iter().map(from_raft).collect(),
+            install: (install > 0).then_some(install),
+            entries: ready.entries().iter().cloned().map(from_raft).collect(),
             commit: tail.commit(),
         };
+        let mut drained = Drained {
+            messages,
+            persist: None,
+            committed: ready.take_committed_entries().into_iter().map(from_raft).collect(),
+            reads: ready.take_read_states().into_iter().filter_map(read_state).collect(),
+        };
+        if batch.vote.is_some() || install > 0 || !batch.entries.is_empty() {
+            self.last_order = Some(number);
+            self.vote_order = if changed { Some(number) } else { self.vote_order };
+            drained.persist = Some((number, batch));
+        }
+        let to_send = [ready.take_messages(), ready.take_persisted_messages()];
+        let to_send = to_send.into_iter().flatten().map(Message::new);
+        // A leader speaks before its own disk has heard, but not before its term and vote are durable.
+        let order = if leads { self.vote_order } else { self.last_order };
+        match order {
+            Some(order) => self.held.extend(to_send.map(|message| (order, message))),
+            None => drained.messages.extend(to_send),
+        }
+        if install > 0 {
+            self.installing = Some(Box::new(ready));
+            return Some(drained);
+        }
+        self.node.mut_store().append(ready.entries());
         self.node.advance_append_async(ready);
-        // Numbers without anything to write need no round trip: the next one that has something covers them.
-        let persist = (batch.vote.is_some() || !batch.entries.is_empty()).then_some((number, batch));
-        Some(Drained { persist, committed })
+        if self.last_order.is_none() {
+            // With nothing to write there is nothing to wait for.
+            self.node.on_persist_ready(number);
+        }
+        self.fix_election_timeout();
+        Some(drained)
     }
 
-    /// The engine has applied everything up to `index`: the tail before it is not needed any more.
+    /// A checkpoint is in the place of the log.
+    fn installed(&mut self, ready: Ready) -> u64 {
+        let metadata = ready.snapshot().get_metadata();
+        let (index, term) = (metadata.index, metadata.term);
+        let members = Membership::from(metadata.get_conf_state());
+        let tail = self.node.mut_store();
+        tail.install(Offer { index, term, members });
+        tail.append(ready.entries());
+        self.node.advance_append_async(ready);
+        index
+    }
+
+    /// The engine has applied everything up to `index`: most of the tail before it is not needed any more.
     pub fn applied(&mut self, index: u64) {
         self.node.advance_apply_to(index);
-        self.node.mut_store().forget_to(index);
+        let others = !self.is_alone();
+        self.node.mut_store().forget(index, others);
+        self.fix_election_timeout();
+    }
+
+    /// Whether a checkpoint is being put in the place of log and state.
+    pub fn is_installing(&self) -> bool {
+        self.installing.is_some() || self.node.snap().is_some_and(|snapshot| !snapshot.is_empty())
+    }
+
+    /// The newest checkpoint that a member who is far behind can get.
+    pub fn offer(&mut self, offer: Offer) {
+        self.node.mut_store().set_offer(offer);
+    }
+
+    /// Whether a member waits for a checkpoint newer than the one that was offered last.
+    pub fn is_offer_wanted(&self) -> bool {
+        self.node.raft.store().is_offer_wanted()
+    }
+
+    /// The log on the disk begins after `through` from here on.
+    pub fn cut(&mut self, through: u64) {
+        self.node.mut_store().cut(through);
+    }
+
+    /// The entries that are wanted from the disk first, for a member who lags.
+    pub fn wanted(&self) -> Option<Wanted> {
+        self.node.raft.store().wanted()
+    }
+
+    /// What [`Self::wanted`] said, read from the disk; empty if it could not be.
+    pub fn fetched(&mut self, entries: Vec<LogEntry>) {
+        let entries = entries.into_iter().map(to_raft).collect();
+        if let Some(context) = self.node.mut_store().fetched(entries) {
+            self.node.on_entries_fetched(context);
+        }
         self.fix_election_timeout();
     }
 
     fn fix_election_timeout(&mut self) {
         let raft = &mut self.node.raft;
-        let words = [self.seed, raft.id, raft.term, raft.state as u64];
+        let words = [self.seed, raft.id, raft.term, raft.state as u64, self.campaigns];
         let mixed = words.into_iter().fold(0, |mixed, word| split_mix(mixed ^ word));
         let span = ELECTION_TICKS as u64;
         let ticks = usize::try_from(span + mixed % span).unwrap_or(ELECTION_TICKS);
@@ -216,24 +516,31 @@ fn split_mix(state: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
+fn read_state(state: ::raft::ReadState) -> Option<(u64, u64)> {
+    let context = state.request_ctx.try_into().ok().map(u64::from_le_bytes)?;
+    Some((context, state.index))
+}
+
+/// An entry as raft-rs has it. What a change of membership is goes as the context, which raft-rs does not read.
 fn to_raft(entry: LogEntry) -> Entry {
-    let LogEntry { index, term, data, .. } = entry;
-    let mut raft_entry = Entry { index, term, data, ..Entry::default() };
-    raft_entry.set_entry_type(match entry.kind {
-        EntryKind::Normal => EntryType::EntryNormal,
-        EntryKind::ConfChange => EntryType::EntryConfChange,
-        EntryKind::ConfChangeV2 => EntryType::EntryConfChangeV2,
-    });
+    let LogEntry { index, term, kind, data } = entry;
+    let mut raft_entry = Entry { index, term, ..Entry::default() };
+    match kind {
+        EntryKind::Normal => raft_entry.data = data,
+        EntryKind::ConfChange => {
+            raft_entry.set_entry_type(EntryType::EntryConfChange);
+            raft_entry.context = data;
+        }
+    }
     raft_entry
 }
 
 fn from_raft(entry: Entry) -> LogEntry {
-    let kind = match entry.get_entry_type() {
-        EntryType::EntryNormal => EntryKind::Normal,
-        EntryType::EntryConfChange => EntryKind::ConfChange,
-        EntryType::EntryConfChangeV2 => EntryKind::ConfChangeV2,
+    let (kind, data) = match entry.get_entry_type() {
+        EntryType::EntryNormal => (EntryKind::Normal, entry.data),
+        EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => (EntryKind::ConfChange, entry.context),
     };
-    LogEntry { index: entry.index, term: entry.term, kind, data: entry.data }
+    LogEntry { index: entry.index, term: entry.term, kind, data }
 }
 
 #[cfg(test)]
@@ -245,10 +552,13 @@ mod tests {
             node: 1,
             seed: 7,
             vote: Vote::default(),
-            applied: (0, 0),
-            membership: Membership::from((vec![1], vec![])),
+            before: (0, 0),
+            terms: Vec::new(),
+            applied: 0,
+            members: Membership::alone(1),
             commit: 0,
             entries: Vec::new(),
+            offer: None,
         }
     }
 
@@ -271,7 +581,7 @@ mod tests {
     #[test]
     fn the_only_voter_leads_at_once_and_commits_what_is_durable() {
         let mut group = Group::new(founder());
-        group.campaign_if_alone();
+        group.campaign_if_sole();
         assert!(group.is_leader());
         settle(&mut group);
         let proposed = group.propose(b"one".to_vec());
@@ -291,7 +601,7 @@ mod tests {
     #[test]
     fn entries_are_persisted_in_order_while_earlier_ones_are_under_way() {
         let mut group = Group::new(founder());
-        group.campaign_if_alone();
+        group.campaign_if_sole();
         settle(&mut group);
         let mut numbers = Vec::new();
         for body in [b"a", b"b", b"c"] {
@@ -309,14 +619,14 @@ mod tests {
     #[test]
     fn a_restart_goes_on_in_a_later_term() {
         let mut group = Group::new(founder());
-        group.campaign_if_alone();
+        group.campaign_if_sole();
         let (mut batches, _) = settle(&mut group);
         group.propose(b"kept".to_vec()).expect("it leads");
         batches.extend(settle(&mut group).0);
         let vote = batches.iter().filter_map(|batch| batch.vote).next_back().expect("it voted");
         let entries: Vec<LogEntry> = batches.into_iter().flat_map(|batch| batch.entries).collect();
         let mut again = Group::new(Start { vote, entries, commit: 1, ..founder() });
-        again.campaign_if_alone();
+        again.campaign_if_sole();
         let (_, committed) = settle(&mut again);
         assert_eq!(again.term(), 2);
         assert_eq!(committed.iter().map(|entry| entry.index).collect::<Vec<_>>(), [1, 2, 3]);
@@ -324,8 +634,9 @@ mod tests {
 
     #[test]
     fn a_follower_proposes_nothing() {
-        let mut group = Group::new(Start { membership: Membership::from((vec![1, 2], vec![])), ..founder() });
-        group.campaign_if_alone();
+        let two = Membership { voters: vec![1, 2], learners: vec![] };
+        let mut group = Group::new(Start { members: two, ..founder() });
+        group.campaign_if_sole();
         assert_eq!(group.propose(b"x".to_vec()), Err(ProposeError::NotLeader));
     }
 }

@@ -1,31 +1,90 @@
-//! What raft-rs reads of the log: the entries in memory that are not applied yet, and the term before them.
+//! What raft-rs reads of the log: the newest entries, from memory; the terms of all of them; and what else there is.
 //!
 //! It shows entries from the moment they were handed over to be persisted; raft-rs itself keeps track of which
-//! of them are durable.
+//! of them are durable. Entries that are applied stay for a while, for members who lag a little. Who lags further is
+//! sent entries from the disk: raft-rs asks for them, [`Tail::take_wanted`] says which, and they come with [`Tail::fetched`].
+//! Who lags behind the beginning of the log is offered the newest checkpoint.
 
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use ::raft::eraftpb::{ConfState, Entry, HardState, Snapshot};
+use ::raft::eraftpb::{Entry, HardState, Snapshot};
 use ::raft::{GetEntriesContext, RaftState, Storage, StorageError};
 
+use super::membership::Membership;
 use crate::storage::Vote;
+
+/// Bytes of applied entries that stay in memory while there are other members.
+const RECENT_BYTES_MAX: usize = 8 << 20;
+/// Members that may wait for entries from the disk: more are not served at a time.
+const WANTED_MAX: usize = 16;
+
+/// A checkpoint that may be offered to members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The last entry that it contains.
+    pub index: u64,
+    /// That entry's term.
+    pub term: u64,
+    /// The members at that entry.
+    pub members: Membership,
+}
+
+/// Entries that are wanted from the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The first one.
+    pub first: u64,
+    /// The last one.
+    pub last: u64,
+    /// No further one once they have so many bytes; the first one in any case.
+    pub bytes_max: u64,
+}
 
 pub(super) struct Tail {
     hard_state: HardState,
-    membership: ConfState,
-    /// Index and term of the entry before the first one here.
+    members: Membership,
+    /// Index and term of the entry that the log begins after.
     before: (u64, u64),
-    entries: VecDeque<Entry>,
+    /// Where each term begins: (first index, term), in rising order.
+    terms: VecDeque<(u64, u64)>,
+    last: u64,
+    /// Those in memory: the newest ones, up to `last`.
+    recent: VecDeque<Entry>,
+    recent_bytes: usize,
+    /// Some from the disk, one after the other.
+    from_disk: Vec<Entry>,
+    offer: Option<Offer>,
+    /// raft-rs wanted a checkpoint, and there was none that fits.
+    offer_wanted: Cell<bool>,
+    /// What raft-rs waits for, and how it is told.
+    wanted: RefCell<VecDeque<(Wanted, GetEntriesContext)>>,
 }
 
 impl Tail {
+    /// A log that begins after `before`, whose terms begin at `terms`, and whose newest entries are `recent`.
     pub(super) fn new(
         hard_state: HardState,
-        membership: ConfState,
+        members: Membership,
         before: (u64, u64),
-        entries: VecDeque<Entry>,
+        terms: VecDeque<(u64, u64)>,
+        last: u64,
+        recent: VecDeque<Entry>,
     ) -> Self {
-        Self { hard_state, membership, before, entries }
+        let recent_bytes = recent.iter().map(|entry| entry.data.len()).sum();
+        Self {
+            hard_state,
+            members,
+            before,
+            terms,
+            last,
+            recent,
+            recent_bytes,
+            from_disk: Vec::new(),
+            offer: None,
+            offer_wanted: Cell::new(false),
+            wanted: RefCell::default(),
+        }
     }
 
     /// Returns whether term or vote changed.
@@ -44,32 +103,113 @@ impl Tail {
         self.hard_state.commit
     }
 
+    pub(super) fn set_members(&mut self, members: Membership) {
+        self.members = members;
+    }
+
+    pub(super) fn members(&self) -> &Membership {
+        &self.members
+    }
+
     /// Takes entries over; those here from the first one's index on give way to them.
     pub(super) fn append(&mut self, entries: &[Entry]) {
         let Some(first) = entries.first() else { return };
-        debug_assert!(first.index > self.before.0, "an applied entry is never replaced");
-        let kept = usize::try_from(first.index - self.before.0 - 1).unwrap_or(usize::MAX);
-        debug_assert!(kept <= self.entries.len(), "the log has no gaps");
-        self.entries.truncate(kept);
-        self.entries.extend(entries.iter().cloned());
-    }
-
-    /// Drops the entries up to `index`.
-    pub(super) fn forget_to(&mut self, index: u64) {
-        while let Some(first) = self.entries.front().filter(|first| first.index <= index) {
-            self.before = (first.index, first.term);
-            self.entries.pop_front();
+        debug_assert!(first.index > self.before.0 && first.index <= self.last + 1, "the log has no gaps");
+        while let Some(entry) = self.recent.pop_back_if(|entry| entry.index >= first.index) {
+            self.recent_bytes -= entry.data.len();
+        }
+        while self.terms.pop_back_if(|(begin, _)| *begin >= first.index).is_some() {}
+        self.from_disk.retain(|entry| entry.index < first.index);
+        for entry in entries {
+            if self.terms.back().is_none_or(|(_, term)| *term != entry.term) {
+                self.terms.push_back((entry.index, entry.term));
+            }
+            self.last = entry.index;
+            self.recent_bytes += entry.data.len();
+            self.recent.push_back(entry.clone());
         }
     }
 
-    fn place(&self, index: u64) -> usize {
-        usize::try_from(index - self.before.0 - 1).unwrap_or(usize::MAX)
+    /// Everything up to `applied` may leave memory, and does but for what members may need soon.
+    pub(super) fn forget(&mut self, applied: u64, others: bool) {
+        let kept_bytes = if others { RECENT_BYTES_MAX } else { 0 };
+        while self.recent_bytes > kept_bytes || (!others && !self.recent.is_empty()) {
+            let Some(entry) = self.recent.pop_front_if(|entry| entry.index <= applied) else { return };
+            self.recent_bytes -= entry.data.len();
+        }
     }
+
+    /// The log on the disk begins after `through` from here on.
+    pub(super) fn cut(&mut self, through: u64) {
+        let Ok(term) = self.term(through) else { return };
+        self.before = (through, term);
+        while let (Some((begin, _)), Some((next, _))) = (self.terms.front(), self.terms.get(1)) {
+            if *begin > through || *next > through + 1 {
+                break;
+            }
+            self.terms.pop_front();
+        }
+        while let Some(entry) = self.recent.pop_front_if(|entry| entry.index <= through) {
+            self.recent_bytes -= entry.data.len();
+        }
+    }
+
+    /// All of the log gives way to a checkpoint.
+    pub(super) fn install(&mut self, offer: Offer) {
+        let Offer { index, term, members } = offer;
+        let nothing = (VecDeque::new(), VecDeque::new());
+        *self = Self::new(self.hard_state.clone(), members, (index, term), nothing.0, index, nothing.1);
+    }
+
+    /// The newest checkpoint from here on.
+    pub(super) fn set_offer(&mut self, offer: Offer) {
+        self.offer = Some(offer);
+        self.offer_wanted.set(false);
+    }
+
+    /// Whether a member can only be helped with a checkpoint that is newer than the newest.
+    pub(super) fn is_offer_wanted(&self) -> bool {
+        self.offer_wanted.get()
+    }
+
+    /// What raft-rs waits for first of what is on the disk.
+    pub(super) fn wanted(&self) -> Option<Wanted> {
+        self.wanted.borrow().front().map(|(wanted, _)| *wanted)
+    }
+
+    /// Takes in what was wanted first. Returns what raft-rs wants to be told of it.
+    pub(super) fn fetched(&mut self, entries: Vec<Entry>) -> Option<GetEntriesContext> {
+        self.from_disk = entries;
+        self.wanted.get_mut().pop_front().map(|(_, context)| context)
+    }
+
+    fn first_recent(&self) -> u64 {
+        self.recent.front().map_or(self.last + 1, |entry| entry.index)
+    }
+
+    /// Notes what has to come from the disk.
+    fn want(&self, wanted: Wanted, context: GetEntriesContext) {
+        let mut all = self.wanted.borrow_mut();
+        if all.len() < WANTED_MAX && !all.iter().any(|(other, _)| other.first == wanted.first) {
+            all.push_back((wanted, context));
+        }
+    }
+}
+
+/// Those from `low` to before `high`, the first one in any case and no further once they have `bytes_max` bytes.
+fn portion<'a>(entries: impl Iterator<Item = &'a Entry>, low: u64, high: u64, bytes_max: u64) -> Vec<Entry> {
+    let mut bytes = 0;
+    let asked = entries.skip_while(|entry| entry.index < low).take_while(|entry| entry.index < high);
+    let within = asked.enumerate().take_while(|(place, entry)| {
+        bytes += entry.data.len() as u64;
+        *place == 0 || bytes <= bytes_max
+    });
+    within.map(|(_, entry)| entry.clone()).collect()
 }
 
 impl Storage for Tail {
     fn initial_state(&self) -> ::raft::Result<RaftState> {
-        Ok(RaftState { hard_state: self.hard_state.clone(), conf_state: self.membership.clone() })
+        Ok(RaftState { hard_state: self.hard_state.clone(), conf_state: self.members.clone().into() })
     }
 
     fn entries(
@@ -77,19 +217,27 @@ impl Storage for Tail {
         low: u64,
         high: u64,
         max_size: impl Into<Option<u64>>,
-        _context: GetEntriesContext,
+        context: GetEntriesContext,
     ) -> ::raft::Result<Vec<Entry>> {
         if low <= self.before.0 {
             return Err(StorageError::Compacted.into());
         }
         let bytes_max = max_size.into().unwrap_or(u64::MAX);
-        let mut bytes = 0;
-        let asked = self.entries.iter().skip(self.place(low)).take(self.place(high) - self.place(low));
-        let within = asked.enumerate().take_while(|(place, entry)| {
-            bytes += entry.data.len() as u64;
-            *place == 0 || bytes <= bytes_max
-        });
-        Ok(within.map(|(_, entry)| entry.clone()).collect())
+        let first_recent = self.first_recent();
+        if low >= first_recent {
+            let skipped = usize::try_from(low - first_recent).unwrap_or(usize::MAX);
+            return Ok(portion(self.recent.range(skipped.min(self.recent.len())..), low, high, bytes_max));
+        }
+        if self.from_disk.first().is_some_and(|first| first.index <= low)
+            && self.from_disk.last().is_some_and(|last| last.index >= low)
+        {
+            return Ok(portion(self.from_disk.iter(), low, high, bytes_max));
+        }
+        if !context.can_async() {
+            return Err(StorageError::Unavailable.into());
+        }
+        self.want(Wanted { first: low, last: high.min(first_recent) - 1, bytes_max }, context);
+        Err(StorageError::LogTemporarilyUnavailable.into())
     }
 
     fn term(&self, index: u64) -> ::raft::Result<u64> {
@@ -99,8 +247,12 @@ impl Storage for Tail {
         if index < self.before.0 {
             return Err(StorageError::Compacted.into());
         }
-        let entry = self.entries.get(self.place(index)).ok_or(StorageError::Unavailable)?;
-        Ok(entry.term)
+        if index > self.last {
+            return Err(StorageError::Unavailable.into());
+        }
+        let behind = self.terms.partition_point(|(begin, _)| *begin <= index);
+        let run = behind.checked_sub(1).and_then(|place| self.terms.get(place));
+        run.map(|(_, term)| *term).ok_or_else(|| StorageError::Unavailable.into())
     }
 
     fn first_index(&self) -> ::raft::Result<u64> {
@@ -108,10 +260,21 @@ impl Storage for Tail {
     }
 
     fn last_index(&self) -> ::raft::Result<u64> {
-        Ok(self.before.0 + self.entries.len() as u64)
+        Ok(self.last)
     }
 
-    fn snapshot(&self, _request_index: u64, _to: u64) -> ::raft::Result<Snapshot> {
-        Err(StorageError::SnapshotTemporarilyUnavailable.into())
+    fn snapshot(&self, request_index: u64, to: u64) -> ::raft::Result<Snapshot> {
+        let fits = |offer: &&Offer| {
+            offer.index >= request_index && offer.index >= self.before.0 && offer.members.contains(to)
+        };
+        let Some(offer) = self.offer.as_ref().filter(fits) else {
+            self.offer_wanted.set(true);
+            return Err(StorageError::SnapshotTemporarilyUnavailable.into());
+        };
+        let mut snapshot = Snapshot::default();
+        let metadata = snapshot.mut_metadata();
+        (metadata.index, metadata.term) = (offer.index, offer.term);
+        metadata.set_conf_state(offer.members.clone().into());
+        Ok(snapshot)
     }
 }

@@ -10,11 +10,13 @@
 //!
 //! None of this is in the log, and none of it is state: each node does it when it sees fit.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::io::{CheckpointOrder, ConnectionId, Output};
 use super::{Replica, Stop};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId};
+use crate::raft::Offer;
 use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
 
 /// Jobs that are captured, or taken out of memory, at once.
@@ -33,6 +35,8 @@ const LAGGING_QUARTERS: u64 = 6;
 const LAGGING_PAUSE_US: u64 = 1_000;
 /// It is doubled so often at most.
 const LAGGING_SHIFT_MAX: u64 = 6;
+/// Checkpoints behind which the log is kept for members that lag, at most.
+const KEPT_MAX: usize = 16;
 /// The log may grow to so many bytes for each near job: all of these are written each time.
 const LOG_BYTES_PER_JOB: u64 = 32;
 
@@ -67,6 +71,10 @@ pub(super) struct Checkpoints {
     pub(super) backups_begun: Vec<(ConnectionId, RequestId)>,
     /// Backups to be handed out.
     pub(super) backups: Vec<Output>,
+    /// What the one under way can be offered as, to members that are far behind.
+    pub(super) offer: Option<Offer>,
+    /// The entries at which those stand that are durable and whose log is still there, oldest first.
+    pub(super) kept: VecDeque<u64>,
 }
 
 impl Checkpoints {
@@ -78,6 +86,11 @@ impl Checkpoints {
             Stage::Idle => !self.backups_wanted.is_empty(),
             Stage::Writing => false,
         }
+    }
+
+    /// Whether none is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.stage, Stage::Idle)
     }
 
     /// Backups that can be read by now.
@@ -170,13 +183,42 @@ impl Replica {
         for chunk in &checkpoint.chunks {
             self.records.add_chunk(Arc::clone(chunk))?;
         }
-        self.cut_through = Some(checkpoint.index);
+        self.checkpoints.kept.push_back(checkpoint.index);
+        if let Some(offer) = self.checkpoints.offer.take() {
+            self.group.offer(offer);
+        }
+        self.cut_through = self.cut_point().or(self.cut_through);
         self.checkpoints.stage = Stage::Adopting { checkpoint, next: 0 };
         Ok(())
     }
 
+    /// Up to where the log can go. While there are other members, it reaches back behind the checkpoint before the newest, and
+    /// as far as those that are up still need it, within bounds: who lags further gets a checkpoint.
+    fn cut_point(&mut self) -> Option<u64> {
+        let alone = self.group.is_alone();
+        let progress = self.group.progress();
+        let others =
+            progress.iter().filter(|(node, progress)| **node != self.config.node && progress.is_active);
+        let needed = others.map(|(_, progress)| progress.snapshot.unwrap_or(progress.matched)).min();
+        let kept = &mut self.checkpoints.kept;
+        let mut through = None;
+        while kept.len() > KEPT_MAX
+            || (kept.len() > usize::from(!alone) && kept.front() <= Some(&needed.unwrap_or(u64::MAX)))
+        {
+            through = kept.pop_front();
+            if through.is_none() {
+                break;
+            }
+        }
+        through
+    }
+
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
-        let wanted = !self.checkpoints.backups_wanted.is_empty();
+        if self.incoming.is_close() {
+            return;
+        }
+        let pin = !self.checkpoints.backups_wanted.is_empty();
+        let wanted = pin || self.group.is_offer_wanted();
         if self.stop != Stop::No || (self.now_us < self.checkpoints.not_before_us && !wanted) {
             return;
         }
@@ -193,19 +235,22 @@ impl Replica {
         self.checkpoints.log_bytes = 0;
         self.engine.begin_capture();
         let rewrite = self.records.to_rewrite();
+        let members = self.group.members().clone();
         let begin = CheckpointBegin {
             number: self.checkpoints.number,
             index: self.applied.0,
             term: self.applied.1,
-            voters: vec![self.config.node],
+            voters: members.voters.clone(),
+            learners: members.learners.clone(),
             state_hash: self.engine.state_hash(),
             jobs: self.engine.jobs(),
             image: self.engine.image().encode(),
             chunks: self.records.begin_capture(),
             rewrite,
             next_chunk: self.checkpoints.next_chunk,
-            pin: wanted,
+            pin,
         };
+        self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });
         outputs.push(Output::Checkpoint(CheckpointOrder::Begin(Box::new(begin))));
         self.checkpoints.stage = Stage::Capturing { batches: 0 };
     }

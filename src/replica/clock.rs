@@ -30,7 +30,8 @@ impl LeaderClock {
         Self { stamp_us: wall.max(stamp.0) * 1000, elapsed_us: now.elapsed_us, offset_ms, unslewed_us: 0 }
     }
 
-    /// Moves on to `now`. Returns by how many milliseconds the wall clock was set, if it was.
+    /// Moves on to `now`. Returns by how many milliseconds the wall clock was set, if it was: again and again, until that is
+    /// [taken over](Self::adopt) or undone.
     pub(super) fn advance(&mut self, now: Now) -> Option<i64> {
         let passed_us = now.elapsed_us.saturating_sub(self.elapsed_us);
         self.elapsed_us = self.elapsed_us.max(now.elapsed_us);
@@ -38,7 +39,6 @@ impl LeaderClock {
         let wall_us = signed(now.wall.0.saturating_mul(1000)) - self.offset_ms * 1000;
         let drift_us = wall_us - signed(self.stamp_us);
         if drift_us.abs() > STEP_US {
-            self.offset_ms += drift_us / 1000;
             return Some(drift_us / 1000);
         }
         let slewed_for_us = self.unslewed_us.saturating_add(passed_us);
@@ -46,6 +46,27 @@ impl LeaderClock {
         let slew_us = signed(slewed_for_us / SLEW_PARTS);
         self.stamp_us = self.stamp_us.saturating_add_signed(drift_us.clamp(-slew_us, slew_us));
         None
+    }
+
+    /// Takes over that the wall clock was set.
+    pub(super) fn adopt(&mut self, by_ms: i64) {
+        self.offset_ms += by_ms;
+    }
+
+    /// The stamp of an entry that is proposed now, in microseconds.
+    pub(super) fn stamp_us(&self) -> u64 {
+        self.stamp_us
+    }
+
+    /// A leader shows its stamp. It took a while to come here: the true one is a little later.
+    pub(super) fn follow(&mut self, stamp_us: u64) {
+        self.stamp_us = stamp_us;
+    }
+
+    /// This node leads from now on, over a state with this stamp and offset. The stamp goes on from the last leader's.
+    pub(super) fn lead(&mut self, stamp: Millis, offset_ms: i64) {
+        self.stamp_us = self.stamp_us.max(stamp.0.saturating_mul(1000));
+        self.offset_ms = offset_ms;
     }
 
     /// The stamp of an entry that is proposed now.
@@ -82,7 +103,10 @@ mod tests {
     #[test]
     fn a_step_forward_goes_into_the_offset() {
         let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
-        assert_eq!(clock.advance(at(SECOND_US, 101_000 + 3_600_000)), Some(3_600_000));
+        let stepped = at(SECOND_US, 101_000 + 3_600_000);
+        assert_eq!(clock.advance(stepped), Some(3_600_000));
+        assert_eq!(clock.advance(stepped), Some(3_600_000), "until it is taken over");
+        clock.adopt(3_600_000);
         assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(101_000), 3_600_000));
         assert_eq!(clock.advance(at(2 * SECOND_US, 102_000 + 3_600_000)), None);
         assert_eq!(clock.stamp(), Millis(102_000));
@@ -92,6 +116,7 @@ mod tests {
     fn a_step_back_neither_stops_nor_rewinds_the_stamp() {
         let mut clock = LeaderClock::new(at(0, 5_000_000), Millis(0), 0);
         assert_eq!(clock.advance(at(SECOND_US, 1_001_000)), Some(-4_000_000));
+        clock.adopt(-4_000_000);
         assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(5_001_000), -4_000_000));
     }
 
@@ -123,6 +148,17 @@ mod tests {
         let mut back = LeaderClock::new(at(0, 20_000), Millis(50_000), 0);
         assert_eq!(back.stamp(), Millis(50_000));
         assert_eq!(back.advance(at(1, 20_000)), Some(-30_000));
+    }
+
+    #[test]
+    fn a_new_leader_goes_on_where_the_last_one_was() {
+        let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
+        clock.follow(99_990_000);
+        assert_eq!(clock.advance(at(SECOND_US, 101_000)), None);
+        clock.lead(Millis(99_000), 250);
+        assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(100_990), 250));
+        clock.lead(Millis(200_000), 0);
+        assert_eq!(clock.stamp(), Millis(200_000), "never behind what is in the log");
     }
 
     #[test]

@@ -129,6 +129,12 @@ impl Connections {
         }
     }
 
+    /// Forgets them all: another node looks after them.
+    pub(super) fn forget_graces(&mut self) {
+        self.grace.clear();
+        self.grace_ends.clear();
+    }
+
     /// Sessions whose grace is over.
     pub(super) fn take_lapsed(&mut self, now_us: u64) -> Vec<SessionId> {
         let over: Vec<SessionId> =

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use crate::protocol::{Request, RequestId, Response};
-use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, PersistBatch, PinnedBackup, StorageError};
-use crate::types::{Millis, SessionSecret};
+use crate::raft::{Message, Wanted};
+use crate::storage::{
+    Checkpoint, CheckpointBegin, CheckpointJobs, LogEntry, PersistBatch, PinnedBackup, Restored, StorageError,
+};
+use crate::types::{Member, Millis, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,12 +29,20 @@ pub struct ReplicaConfig {
     pub node: u64,
     /// Which cluster it belongs to.
     pub cluster_id: [u8; 16],
+    /// Its copy of the data.
+    pub storage_id: [u8; 16],
+    /// Whether the cluster was founded here: then this node is its first member. Any other becomes one when it is added.
+    pub founder: bool,
     /// Random bytes for whatever the replica has to draw: the key secret of a new queue, election timeouts.
     pub entropy: [u8; 32],
     /// What WELCOME says of the server.
     pub server_name: String,
     /// Where clients reach this node.
     pub client_address: String,
+    /// Where the other members reach it; empty if they cannot.
+    pub peer_address: String,
+    /// The highest feature level that this node takes part in; at most [`FEATURE_LEVEL`](crate::types::FEATURE_LEVEL).
+    pub feature_level_max: u32,
     /// Largest body that is accepted.
     pub body_bytes_max: usize,
     /// A frame from each side at least so often.
@@ -49,6 +60,51 @@ pub struct ReplicaConfig {
     pub memory_max_bytes: u64,
     /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many near jobs.
     pub checkpoint_log_bytes: u64,
+}
+
+/// What a node says of itself when it connects to another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerInfo {
+    /// Who and where it is.
+    pub member: Member,
+    /// The highest feature level that it takes part in.
+    pub feature_level_max: u32,
+}
+
+/// What one node sends to another at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    /// The sender's wall clock.
+    pub wall: Millis,
+    /// The stamp that the sender would give an entry now, in microseconds. Followers go by their leader's.
+    pub stamp_us: u64,
+    /// The last entry that the sender has applied.
+    pub applied: u64,
+    /// A state hash of the sender's, and the entry after which the state had it: one of those that all members look at.
+    pub audited: (u64, u128),
+    /// What it says.
+    pub messages: Vec<Message>,
+}
+
+/// Why a node cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeError {
+    /// Nobody answers there.
+    #[error("nobody answers at {address}: {why}")]
+    Unreachable {
+        /// Where.
+        address: String,
+        /// What the system said.
+        why: String,
+    },
+    /// Somebody answers, who does not want to be a member, or cannot.
+    #[error("the node at {address} refuses: {why}")]
+    Refused {
+        /// Where.
+        address: String,
+        /// What it said.
+        why: String,
+    },
 }
 
 /// Something that happened.
@@ -87,6 +143,58 @@ pub enum Input {
     Persisted {
         /// Its number.
         number: u64,
+    },
+    /// A connection to another node is there, and each knows who the other is.
+    PeerConnected {
+        /// What it said of itself.
+        about: PeerInfo,
+    },
+    /// There is no connection to another node any more.
+    PeerLost {
+        /// Which.
+        node: u64,
+    },
+    /// Another node says something.
+    Peer {
+        /// Which.
+        from: u64,
+        /// What.
+        bundle: Bundle,
+    },
+    /// What [`Output::Probe`] found out.
+    Probed {
+        /// Where.
+        address: String,
+        /// Who is there.
+        found: Result<PeerInfo, ProbeError>,
+    },
+    /// The entries that [`Output::Fetch`] asked for: the first of them, at least one.
+    Fetched {
+        /// In their order.
+        entries: Vec<LogEntry>,
+    },
+    /// The checkpoint that [`Output::FetchSnapshot`] asked for is here: whole, verified, and durable beside what this node
+    /// has.
+    SnapshotFetched {
+        /// The last entry that it contains.
+        index: u64,
+        /// The state that it holds.
+        restored: Box<Restored>,
+    },
+    /// That checkpoint will not come: nobody has it any more.
+    SnapshotGone {
+        /// The last entry that it contains.
+        index: u64,
+    },
+    /// A member pulls the checkpoint that it was offered. Worth telling once a second.
+    SnapshotPulled {
+        /// Which.
+        node: u64,
+    },
+    /// A member asked for a checkpoint that this node has no more.
+    SnapshotRefused {
+        /// Which.
+        node: u64,
     },
     /// A batch of [`CheckpointOrder::Jobs`] was taken in.
     CheckpointTook,
@@ -144,6 +252,36 @@ pub enum Output {
     },
     /// Something to make durable.
     Persist(PersistOrder),
+    /// Something to say to another node. It may be lost.
+    Peer {
+        /// To whom.
+        to: u64,
+        /// What.
+        bundle: Bundle,
+    },
+    /// Whom this node talks to from here on, itself included, and who is not to be listened to any more.
+    Members {
+        /// The members.
+        members: Vec<Member>,
+        /// Numbers of nodes that were members once.
+        removed: Vec<u64>,
+    },
+    /// Find out who is at this address of another node; [`Input::Probed`] tells.
+    Probe {
+        /// Where.
+        address: String,
+    },
+    /// Entries of the log to be read, for a member who lags; [`Input::Fetched`] brings them. What is ordered to be persisted
+    /// before is there.
+    Fetch(Wanted),
+    /// A checkpoint to be pulled from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
+    /// that it will not come. There is one at a time: this one takes the place of any before it.
+    FetchSnapshot {
+        /// From whom.
+        from: u64,
+        /// The last entry that it contains.
+        index: u64,
+    },
     /// Something to write, beside the log and without haste.
     Checkpoint(CheckpointOrder),
     /// A backup that was asked for can be read over its connection.
@@ -160,7 +298,7 @@ pub enum Output {
         /// The last entry that may go.
         through: u64,
     },
-    /// What is on the disk cannot be read. The node has to end; nothing comes after this.
+    /// What is on the disk cannot be read, or is not all that was there. The node has to end; nothing comes after this.
     Failed(StorageError),
     /// Something an operator should know.
     Notice(Notice),
@@ -172,7 +310,7 @@ pub enum Output {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// This node leads from now on, in this term, and has applied everything from before: requests are taken.
-    /// Until then they are answered with `NO_LEADER`, so a driver listens only after the first of these.
+    /// Until then they are answered with `NO_LEADER` or `NOT_LEADER`.
     Leading {
         /// The Raft term.
         term: u64,
@@ -181,6 +319,25 @@ pub enum Notice {
     Following {
         /// The Raft term.
         term: u64,
+    },
+    /// Another node leads, as far as this one knows.
+    Follows {
+        /// Which.
+        leader: u64,
+    },
+    /// This node is not a member any more.
+    Removed,
+    /// A member's state is not what this node's was after the same entry: one of them is wrong.
+    StateDiffers {
+        /// Which member.
+        node: u64,
+        /// The entry.
+        index: u64,
+    },
+    /// The wall clock differs from those of a majority by more than may be. This node does not lead while that is so.
+    ClockOutside {
+        /// How far it is ahead of the others; negative is behind.
+        by_ms: i64,
     },
     /// The wall clock was set. Delays and leases take no notice; absolute times follow it.
     ClockStepped {

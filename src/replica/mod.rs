@@ -15,33 +15,45 @@
 
 mod checkpoint;
 mod clock;
+mod cluster;
 mod connections;
 mod io;
+mod leadership;
 mod memory;
 mod outcomes;
+mod peers;
 mod proposals;
 mod read;
+mod reads;
 mod recovery;
 mod requests;
 mod sessions;
+mod snapshots;
 mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use io::{CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PersistOrder, ReplicaConfig};
+pub use io::{
+    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, PersistOrder, ProbeError,
+    ReplicaConfig,
+};
 pub use recovery::{Recovery, ReplayError};
 
 use crate::engine::{Command, Engine};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
-use crate::raft::{Drained, Group, TICK_MS};
-use crate::storage::{Records, Recovered, Restored, StorageError};
+use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
+use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::limits::{DUE_PER_ENTRY_MAX, ENTRY_BYTES_TARGET};
 use crate::types::{GroupId, Millis, SessionId};
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
+use cluster::Cluster;
 use connections::Connections;
 use memory::Memory;
+use peers::{Peers, Verdict};
 use proposals::{Proposals, Reply};
+use reads::Reads;
+use snapshots::Incoming;
 use waiters::Waiters;
 
 /// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
@@ -50,6 +62,10 @@ const ORDERS_MAX: usize = 2;
 const ORDER_BYTES_MAX: usize = 512 << 10;
 /// Without a waiter, due jobs are moved so often.
 const HOUSEKEEPING_US: u64 = 1_000_000;
+/// At a stop, another member has so long to take leadership over.
+const HAND_OVER_US_MAX: u64 = 1_000_000;
+/// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
+const TICKS_AT_ONCE_MAX: u64 = 2;
 /// The wall clock is compared so often, to notice that somebody set it.
 const CLOCK_CHECK_US: u64 = 1_000_000;
 /// Timers are put in order so long before they fire, so that an entry finds it done.
@@ -77,12 +93,25 @@ pub struct Replica {
     connections: Connections,
     waiters: Waiters,
     proposals: Proposals,
+    reads: Reads,
+    peers: Peers,
+    cluster: Cluster,
+    incoming: Incoming,
+    /// Committed entries that wait until a checkpoint is installed that comes before them.
+    committed: Vec<LogEntry>,
+    /// Entries are being read from the disk, for a member who lags.
+    fetching: bool,
+    /// Somebody became a member, ceased to be one, or moved: to be said once.
+    members_changed: bool,
+    /// To be handed out at the next poll.
+    due: Vec<Output>,
     notices: Vec<Notice>,
     closes: Vec<ConnectionId>,
     /// Index and term of the last entry that was applied.
     applied: (u64, u64),
     started_us: u64,
     now_us: u64,
+    wall: Millis,
     next_tick_us: u64,
     next_housekeeping_us: u64,
     /// While a checkpoint lags behind the log, nothing is proposed before.
@@ -95,7 +124,8 @@ pub struct Replica {
     orders_out: Vec<u64>,
     /// Whether all timers of the next seconds are in order, and no job that is due soon is far.
     prepared: bool,
-    serving: bool,
+    /// The term in which this node leads and has applied everything from before.
+    serving: Option<u64>,
     disk_low: bool,
     memory: Memory,
     stop: Stop,
@@ -106,6 +136,10 @@ pub struct Replica {
 enum Stop {
     No,
     Asked,
+    /// What was accepted is done; leadership is handed to somebody else, by this time on the monotonic clock.
+    HandsOver {
+        until_us: u64,
+    },
     /// Said with [`Output::Stopped`].
     Done,
 }
@@ -137,10 +171,22 @@ impl Replica {
             }
             Input::Written { connection, bytes } => self.written(connection, bytes),
             Input::Disconnected { connection } => self.disconnected(connection),
-            Input::Persisted { number } => {
-                self.orders_out.retain(|order| *order > number);
-                self.group.persisted(number);
+            Input::Persisted { number } => self.persisted(number),
+            Input::PeerConnected { about } => self.peers.connected(about),
+            Input::PeerLost { node } => {
+                self.peers.lost(node);
+                self.group.unreachable(node);
             }
+            Input::Peer { from, bundle } => self.heard(from, bundle),
+            Input::Probed { address, found } => self.probed(&address, found),
+            Input::Fetched { entries } => {
+                self.fetching = false;
+                self.group.fetched(entries);
+            }
+            Input::SnapshotFetched { index, restored } => self.snapshot_fetched(index, restored),
+            Input::SnapshotGone { index } => self.snapshot_gone(index),
+            Input::SnapshotPulled { node } => self.peers.pulls(node, self.now_us),
+            Input::SnapshotRefused { node } => self.group.snapshot_failed(node),
             Input::DiskLow(low) => self.disk_low = low,
             Input::Memory { resident_bytes } => {
                 let estimated_bytes = self.memory_bytes();
@@ -171,10 +217,12 @@ impl Replica {
             }
             return;
         }
+        outputs.append(&mut self.due);
+        self.peers.flush(self.wall, self.clock.stamp_us(), self.applied.0, outputs);
         self.connections.flush(outputs);
         outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
         outputs.extend(self.notices.drain(..).map(Output::Notice));
-        if self.stop == Stop::Asked && self.proposals.is_idle() && self.orders_out.is_empty() {
+        if self.may_stop() {
             self.stop = Stop::Done;
             outputs.push(Output::Stopped);
         }
@@ -191,7 +239,12 @@ impl Replica {
     /// Does what can be done now, until a job cannot be read.
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.tick();
+        self.take_snapshot_in();
         self.lapse_sessions();
+        self.keep_cluster();
+        if let Some(context) = self.reads.ask() {
+            self.group.read(context);
+        }
         let loaded = self.engine.load_ahead(
             &mut self.records,
             self.clock.stamp().after(LOAD_AHEAD_MS),
@@ -206,11 +259,23 @@ impl Replica {
                 break;
             }
         }
+        self.answer_reads()?;
+        if let Some(wanted) = self.group.wanted().filter(|_| !self.fetching) {
+            self.fetching = true;
+            outputs.push(Output::Fetch(wanted));
+        }
+        if std::mem::take(&mut self.members_changed) {
+            let members = self.engine.members().values().cloned().collect();
+            outputs.push(Output::Members { members, removed: self.engine.removed_members().collect() });
+        }
         let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
         self.prepared = self.engine.prepare(ahead, PREPARE_BUDGET) && loaded;
         self.step_checkpoint(outputs)?;
         outputs.extend(self.checkpoints.take_backups());
-        outputs.extend(self.cut_through.take().map(|through| Output::Cut { through }));
+        if let Some(through) = self.cut_through.take() {
+            self.group.cut(through);
+            outputs.push(Output::Cut { through });
+        }
         Ok(())
     }
 
@@ -224,7 +289,13 @@ impl Replica {
     /// What is handed in after the wall clock was set comes after that in the log, too.
     fn look_at_clocks(&mut self, now: Now) {
         self.now_us = self.now_us.max(now.elapsed_us);
-        if let Some(by_ms) = self.clock.advance(now) {
+        self.wall = now.wall;
+        let Some(by_ms) = self.clock.advance(now) else { return };
+        // Among several members it counts only if most of their clocks show the same.
+        let counts =
+            || self.peers.verdict(self.config.node, self.group.members(), self.now_us) == Verdict::Agreed;
+        if self.group.is_alone() || (self.is_serving() && counts()) {
+            self.clock.adopt(by_ms);
             self.notices.push(Notice::ClockStepped { by_ms });
             self.propose_offset();
         }
@@ -239,7 +310,8 @@ impl Replica {
         if !self.group.is_alone() {
             wake_us = wake_us.min(self.next_tick_us);
         }
-        if self.serving {
+        wake_us = wake_us.min(self.next_keep_us());
+        if self.is_serving() {
             let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
             wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);
             if self.orders_out.len() < ORDERS_MAX {
@@ -270,18 +342,70 @@ impl Replica {
             self.orders_out.push(number);
             outputs.push(Output::Persist(PersistOrder { number, batch }));
         }
-        for entry in drained.committed {
-            self.apply(&entry)?;
+        for message in drained.messages {
+            if let Some(offer) = message.snapshot() {
+                self.peers.pulls(message.to(), self.now_us);
+                debug_assert!(offer.index > 0, "a checkpoint of something");
+            }
+            self.peers.say(message);
         }
-        self.group.applied(self.applied.0);
+        for (context, index) in drained.reads {
+            self.reads.confirm(context, index);
+        }
+        self.committed.extend(drained.committed);
+        self.apply_committed()
+    }
+
+    /// Applies what is committed, but for what comes after a checkpoint that is not installed yet.
+    fn apply_committed(&mut self) -> Result<(), StorageError> {
+        if !self.group.is_installing() {
+            for entry in std::mem::take(&mut self.committed) {
+                self.apply(&entry)?;
+            }
+            self.group.applied(self.applied.0);
+        }
         self.follow_leadership();
         Ok(())
+    }
+
+    fn persisted(&mut self, number: u64) {
+        self.orders_out.retain(|order| *order > number);
+        if let Some(index) = self.group.persisted(number) {
+            self.installed(index);
+        }
+    }
+
+    /// Another node says something.
+    fn heard(&mut self, from: u64, bundle: Bundle) {
+        if let Some(index) = self.peers.heard(from, &bundle, self.wall, self.now_us) {
+            self.notices.push(Notice::StateDiffers { node: from, index });
+        }
+        let stamp_us = bundle.stamp_us;
+        for message in bundle.messages {
+            if message.from() != from || message.to() != self.config.node {
+                continue;
+            }
+            match message.snapshot() {
+                Some(offer) => self.offered(message, offer.index),
+                None => self.step(message),
+            }
+        }
+        if self.group.leader() == Some(from) {
+            self.clock.follow(stamp_us);
+        }
+    }
+
+    /// Shows Raft what a member said.
+    fn step(&mut self, message: Message) {
+        if let Err(LostEntries { known, last }) = self.group.step(message) {
+            self.note_failure(Err(StorageError::LostAcknowledged { known, last }));
+        }
     }
 
     /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk and the group can take it:
     /// what waits is not lost. Whether there was anything.
     fn propose(&mut self) -> bool {
-        let ready = self.serving && self.group.takes_proposals() && self.now_us >= self.next_proposal_us;
+        let ready = self.is_serving() && self.group.takes_proposals() && self.now_us >= self.next_proposal_us;
         if !ready || self.orders_out.len() >= ORDERS_MAX {
             return false;
         }
@@ -297,7 +421,8 @@ impl Replica {
             let length = data.len();
             let Ok((term, index)) = self.group.propose(data) else {
                 self.proposals.refused(length);
-                self.answer_lost(replies, &Self::no_leader());
+                let elsewhere = self.elsewhere();
+                self.answer_lost(replies, &elsewhere);
                 return false;
             };
             self.proposals.proposed(term, index, replies, length);
@@ -371,54 +496,17 @@ impl Replica {
     }
 
     fn tick(&mut self) {
+        self.judge_clock();
         if self.group.is_alone() {
+            self.next_tick_us = self.now_us;
             return;
         }
+        let tick_us = TICK_MS * 1000;
+        self.next_tick_us =
+            self.next_tick_us.max(self.now_us.saturating_sub(tick_us * (TICKS_AT_ONCE_MAX - 1)));
         while self.next_tick_us <= self.now_us {
-            self.next_tick_us += TICK_MS * 1000;
+            self.next_tick_us += tick_us;
             self.group.tick();
-        }
-    }
-
-    /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
-    fn follow_leadership(&mut self) {
-        let leads = self.group.is_leader() && self.applied.1 == self.group.term();
-        if leads && !self.serving {
-            self.serving = true;
-            self.notices.push(Notice::Leading { term: self.group.term() });
-            self.begin_leading();
-        } else if self.serving && !leads && !self.group.is_leader() {
-            self.serving = false;
-            self.notices.push(Notice::Following { term: self.group.term() });
-            let mut lost = self.proposals.take_lost();
-            let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
-            lost.extend(ends.map(|(_, reply)| reply));
-            let unknown = "leadership moved while this was under way: it may or may not be applied";
-            self.answer_lost(lost, &ErrorReply::new(ErrorCode::OutcomeUnknown, unknown));
-        }
-    }
-
-    /// Answers everybody who waited for an entry whose outcome this node will not learn.
-    fn answer_lost(&mut self, replies: Vec<Reply>, error: &ErrorReply) {
-        for reply in replies {
-            match reply {
-                Reply::Request(connection, request)
-                | Reply::Open(connection, request)
-                | Reply::Resume(connection, request, _) => {
-                    self.connections.refuse(connection, request, error.clone());
-                }
-                Reply::Close(connection, request, session) => {
-                    self.lapsing.remove(&session);
-                    self.connections.refuse(connection, request, error.clone());
-                }
-                Reply::Turn(waiter, claim) => {
-                    self.waiters.turn_over(waiter, claim);
-                    self.waiters.line_up(waiter);
-                    self.end_reserve(claim.session);
-                }
-                Reply::Lapse(session) => _ = self.lapsing.remove(&session),
-                Reply::Nobody => {}
-            }
         }
     }
 
@@ -441,18 +529,30 @@ impl Replica {
         }
     }
 
+    /// Whether everything that was accepted is done, and another member leads if there is one that can.
+    fn may_stop(&mut self) -> bool {
+        match self.stop {
+            Stop::Asked if self.proposals.is_idle() && self.orders_out.is_empty() => {
+                let to = self.successor().filter(|_| self.group.is_leader());
+                let Some(to) = to else { return true };
+                self.group.transfer_to(to);
+                self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
+                false
+            }
+            Stop::HandsOver { until_us } => {
+                let moved = !self.group.is_leader() && self.group.leader().is_some();
+                (moved || self.now_us >= until_us) && self.orders_out.is_empty()
+            }
+            _ => false,
+        }
+    }
+
     fn stopping() -> ErrorReply {
         ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later")
     }
 
-    fn no_leader() -> ErrorReply {
-        let mut error = ErrorReply::new(ErrorCode::NoLeader, "no leader is elected yet: try again");
-        error.retry_after_ms = 100;
-        error
-    }
-
     fn propose_offset(&mut self) {
-        if self.serving {
+        if self.is_serving() {
             self.proposals.set_clock_offset(self.clock.offset_ms());
         }
     }

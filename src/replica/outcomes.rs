@@ -1,12 +1,13 @@
 //! From a committed entry to answers.
 
 use super::Replica;
-use super::io::ConnectionId;
+use super::io::{ConnectionId, Notice};
 use super::proposals::Reply;
-use super::recovery::decode;
+use super::recovery::{change_members, decode};
 use super::waiters::{Claim, WaiterId};
 use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, PushResult, RequestId, Response};
+use crate::raft::MembershipChange;
 use crate::storage::{EntryKind, LogEntry, StorageError};
 use crate::types::{Attributes, Key, Lease};
 
@@ -18,23 +19,53 @@ impl Replica {
     /// If the entry cannot be read. It was written by this version or checked when the log was replayed.
     pub(super) fn apply(&mut self, entry: &LogEntry) -> Result<(), StorageError> {
         assert!(entry.index == self.applied.0 + 1, "entries are applied in order");
-        assert!(entry.kind == EntryKind::Normal, "this version proposes no change of membership");
+        if entry.kind == EntryKind::ConfChange {
+            self.apply_change(entry);
+            return Ok(());
+        }
         let decoded = decode(entry).unwrap_or_else(|error| panic!("entry {}: {error}", entry.index));
         self.applied = (entry.index, entry.term);
         let replies = self.proposals.take_applied(entry.term, entry.index);
         self.checkpoints.log_bytes += entry.data.len() as u64;
-        let Some(decoded) = decoded else { return Ok(()) };
+        let Some(decoded) = decoded else {
+            self.note_state();
+            return Ok(());
+        };
         let applied = self.engine.apply(&decoded, &mut self.records)?;
         for lease in applied.ended {
             self.waiters.lease_over(lease);
         }
         for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
             self.note_settled(command, outcome);
+            self.members_changed |= matches!(command, Command::MemberSet { .. });
         }
+        self.note_state();
         while let Some(made) = self.engine.topic(self.waiters.next_topic()) {
             self.waiters.topic_made(made.name);
         }
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
+    }
+
+    /// Applies a change of who is in the group.
+    fn apply_change(&mut self, entry: &LogEntry) {
+        let index = entry.index;
+        let change = MembershipChange::decode(&entry.data);
+        let change =
+            change.unwrap_or_else(|| panic!("entry {index} changes the membership in an unknown way"));
+        self.applied = (index, entry.term);
+        let before = self.group.members().clone();
+        let after = change_members(&mut self.engine, &before, change);
+        self.group.apply_change(change);
+        if before.contains(self.config.node) && !after.contains(self.config.node) {
+            self.notices.push(Notice::Removed);
+        }
+        self.members_changed = true;
+        self.note_state();
+        self.change_applied(entry);
+    }
+
+    fn note_state(&mut self) {
+        self.peers.note_state(self.applied.0, || self.engine.state_hash());
     }
 
     /// Leases that were settled give their credit back, whoever settled them.
@@ -183,7 +214,9 @@ fn push_result(outcome: PushOutcome) -> PushResult {
 
 fn code(reject: Reject) -> ErrorCode {
     match reject {
-        Reject::GenesisTwice | Reject::WrongState => ErrorCode::WrongState,
+        Reject::GenesisTwice | Reject::WrongState | Reject::MemberRemoved | Reject::MemberChanged => {
+            ErrorCode::WrongState
+        }
         Reject::StaleLease => ErrorCode::StaleLease,
         Reject::KeyExists => ErrorCode::KeyExists,
         Reject::NotFound => ErrorCode::NotFound,
@@ -198,6 +231,8 @@ fn code(reject: Reject) -> ErrorCode {
 fn why(reject: Reject) -> &'static str {
     match reject {
         Reject::GenesisTwice => "the queue exists",
+        Reject::MemberRemoved => "the node was removed: it cannot come back under its number",
+        Reject::MemberChanged => "the node is known with other data: it cannot come back under its number",
         Reject::StaleLease => "the lease is no longer held: its time is over, or it was settled",
         Reject::KeyExists => "the topic has a live job with this key",
         Reject::NotFound => "there is no such job: it was finished, deleted, expired, or never there",

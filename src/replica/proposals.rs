@@ -155,13 +155,15 @@ impl Proposals {
         })
     }
 
-    /// Everybody who waits for anything, when leadership is lost: what was proposed may or may not be applied.
-    pub(super) fn take_lost(&mut self) -> Vec<Reply> {
+    /// Everybody who waits for anything, when leadership is lost: for what was proposed, which may or may not be applied, and
+    /// for what was not.
+    pub(super) fn take_lost(&mut self) -> (Vec<Reply>, Vec<Reply>) {
         self.bytes = 0;
         self.clock_offset_ms = None;
-        let in_flight = self.in_flight.drain(..).flat_map(|entry| entry.replies);
+        self.fresh.clear();
+        let proposed = self.in_flight.drain(..).flat_map(|entry| entry.replies).collect();
         let full = self.full.drain(..).flat_map(|gathering| gathering.replies);
-        in_flight.chain(full).chain(std::mem::take(&mut self.gathering).replies).collect()
+        (proposed, full.chain(std::mem::take(&mut self.gathering).replies).collect())
     }
 }
 
@@ -226,7 +228,7 @@ mod tests {
         }
         let (first, replies) = proposals.take_entry(Millis(1));
         assert!((ENTRY_BYTES_TARGET..ENTRY_BYTES_TARGET + 64).contains(&first.len()), "{}", first.len());
-        assert_eq!(replies.len() + proposals.take_lost().len(), many);
+        assert_eq!(replies.len() + proposals.take_lost().1.len(), many);
         assert!(proposals.is_idle());
     }
 }

@@ -11,6 +11,14 @@ use crate::storage::StorageError;
 use crate::types::{Attributes, Key, TopicId, TopicName};
 
 impl Replica {
+    /// Answers the reads for which the state is new enough.
+    pub(super) fn answer_reads(&mut self) -> Result<(), StorageError> {
+        for (connection, id, request) in self.reads.take_ready(self.applied.0) {
+            self.read(connection, id, &request)?;
+        }
+        Ok(())
+    }
+
     /// # Errors
     ///
     /// When what is on the disk cannot be read.

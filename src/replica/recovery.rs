@@ -1,17 +1,21 @@
 //! From what the disk remembers to a replica that runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::checkpoint::Checkpoints;
 use super::clock::LeaderClock;
+use super::cluster::Cluster;
 use super::connections::Connections;
 use super::io::{Now, ReplicaConfig};
 use super::memory::Memory;
+use super::peers::Peers;
 use super::proposals::Proposals;
+use super::reads::Reads;
+use super::snapshots::Incoming;
 use super::waiters::Waiters;
 use super::{Failure, GROUP, Replica, Stop};
 use crate::engine::{Command, Engine, Entry, EntryError};
-use crate::raft::{Group, Membership, Start};
+use crate::raft::{Group, Membership, MembershipChange, Offer, Start};
 use crate::storage::{EntryKind, LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::Millis;
 
@@ -22,9 +26,15 @@ pub struct Recovery {
     engine: Engine,
     records: Records,
     checkpoints: Checkpoints,
-    voters: Vec<u64>,
+    /// The entry that the log begins after.
+    before: (u64, u64),
+    /// Where each term begins, up to what is applied.
+    terms: Vec<(u64, u64)>,
+    members: Membership,
+    offer: Option<Offer>,
     applied: (u64, u64),
-    tail: Vec<LogEntry>,
+    /// What is not known to be committed.
+    tail: VecDeque<LogEntry>,
 }
 
 /// Why a log cannot be replayed.
@@ -41,8 +51,8 @@ pub enum ReplayError {
         /// Why.
         source: EntryError,
     },
-    /// A change of membership, which this version does not know how to apply.
-    #[error("entry {index} changes the membership: use a binary that knows clusters")]
+    /// A change of membership that this binary cannot read.
+    #[error("entry {index} changes the membership in a way that is not known here: use a newer binary")]
     Membership {
         /// Its index.
         index: u64,
@@ -59,21 +69,28 @@ pub enum ReplayError {
 
 impl Recovery {
     pub(super) fn new(config: ReplicaConfig, recovered: Recovered, restored: Option<Restored>) -> Self {
-        let voters = vec![config.node];
+        let members = if config.founder { Membership::alone(config.node) } else { Membership::default() };
         let mut recovery = Self {
             config,
             recovered,
             engine: Engine::new(GROUP),
             records: Records::default(),
             checkpoints: Checkpoints { next_chunk: 1, ..Checkpoints::default() },
-            voters,
+            before: (0, 0),
+            terms: Vec::new(),
+            members,
+            offer: None,
             applied: (0, 0),
-            tail: Vec::new(),
+            tail: VecDeque::new(),
         };
-        if let Some(Restored { number, base, voters, next_chunk, engine, records }) = restored {
+        if let Some(Restored { number, base, voters, learners, next_chunk, engine, records }) = restored {
             recovery.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
-            recovery.applied = (base.index, base.term);
-            (recovery.engine, recovery.records, recovery.voters) = (engine, records, voters);
+            recovery.before = (base.index, base.term);
+            recovery.applied = recovery.before;
+            recovery.members = Membership { voters, learners };
+            let (index, term, members) = (base.index, base.term, recovery.members.clone());
+            recovery.offer = Some(Offer { index, term, members });
+            (recovery.engine, recovery.records) = (engine, records);
         }
         recovery
     }
@@ -85,22 +102,51 @@ impl Recovery {
 
     /// Takes the next entry of the log: applied at once when it is known to be committed, else left to Raft.
     pub fn replay(&mut self, entry: LogEntry) -> Result<(), ReplayError> {
-        let last = self.tail.last().map_or(self.applied.0, |entry| entry.index);
+        let last = self.tail.back().map_or(self.applied.0, |entry| entry.index);
         if entry.index != last + 1 {
             return Err(ReplayError::Gap { expected: last + 1, found: entry.index });
         }
-        if entry.kind != EntryKind::Normal {
-            return Err(ReplayError::Membership { index: entry.index });
+        check(&entry)?;
+        if entry.kind == EntryKind::ConfChange {
+            self.commit_changes()?;
         }
-        let index = entry.index;
-        let decoded = decode(&entry).map_err(|source| ReplayError::Entry { index, source })?;
         if entry.index > self.recovered.commit {
-            self.tail.push(entry);
+            self.tail.push_back(entry);
             return Ok(());
         }
-        if let Some(decoded) = decoded {
-            // Whoever waited for these outcomes is long gone.
-            self.engine.apply(&decoded, &mut self.records)?;
+        self.apply(&entry)
+    }
+
+    /// A change of membership is only proposed when the one before it is applied: so those in the tail are committed when
+    /// another one comes. A node that went by members of long ago could elect itself beside their leader.
+    fn commit_changes(&mut self) -> Result<(), ReplayError> {
+        let last_change = self.tail.iter().rposition(|entry| entry.kind == EntryKind::ConfChange);
+        for _ in 0..last_change.map_or(0, |place| place + 1) {
+            if let Some(entry) = self.tail.pop_front() {
+                self.recovered.commit = self.recovered.commit.max(entry.index);
+                self.apply(&entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entry: &LogEntry) -> Result<(), ReplayError> {
+        match entry.kind {
+            EntryKind::Normal => {
+                // That it decodes was checked when it was taken in.
+                if let Ok(Some(decoded)) = decode(entry) {
+                    // Whoever waited for these outcomes is long gone.
+                    self.engine.apply(&decoded, &mut self.records)?;
+                }
+            }
+            EntryKind::ConfChange => {
+                if let Some(change) = MembershipChange::decode(&entry.data) {
+                    self.members = change_members(&mut self.engine, &self.members, change);
+                }
+            }
+        }
+        if self.terms.last().is_none_or(|(_, term)| *term != entry.term) {
+            self.terms.push((entry.index, entry.term));
         }
         self.checkpoints.log_bytes += entry.data.len() as u64;
         self.applied = (entry.index, entry.term);
@@ -115,18 +161,33 @@ impl Recovery {
     /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
     pub fn start(self, now: Now) -> Replica {
         let (stamp, clock_offset_ms) = self.clock_at_end();
-        let Self { config, recovered, engine, records, checkpoints, voters, applied, tail } = self;
+        let Self {
+            config,
+            recovered,
+            engine,
+            records,
+            checkpoints,
+            before,
+            terms,
+            members,
+            offer,
+            applied,
+            tail,
+        } = self;
         let seed = config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let mut group = Group::new(Start {
             node: config.node,
             seed,
             vote: recovered.vote,
-            applied,
-            membership: Membership::from((voters, vec![])),
+            before,
+            terms,
+            applied: applied.0,
+            members,
             commit: recovered.commit,
-            entries: tail,
+            entries: tail.into(),
+            offer,
         });
-        group.campaign_if_alone();
+        group.campaign_if_sole();
         let memory = Memory::new(config.memory_max_bytes);
         let clock = LeaderClock::new(now, stamp, clock_offset_ms);
         let connections = Connections::new(config.output_bytes_max);
@@ -142,11 +203,20 @@ impl Recovery {
             connections,
             waiters: Waiters::default(),
             proposals: Proposals::default(),
+            reads: Reads::default(),
+            peers: Peers::default(),
+            cluster: Cluster::default(),
+            incoming: Incoming::default(),
+            committed: Vec::new(),
+            fetching: false,
+            members_changed: true,
+            due: Vec::new(),
             notices: Vec::new(),
             closes: Vec::new(),
             applied,
             started_us: now.elapsed_us,
             now_us: now.elapsed_us,
+            wall: now.wall,
             next_tick_us: now.elapsed_us,
             next_housekeeping_us: now.elapsed_us,
             next_proposal_us: now.elapsed_us,
@@ -154,7 +224,7 @@ impl Recovery {
             held_ends: BTreeMap::new(),
             orders_out: Vec::new(),
             prepared: true,
-            serving: false,
+            serving: None,
             disk_low: false,
             memory,
             stop: Stop::No,
@@ -166,10 +236,37 @@ impl Recovery {
     fn clock_at_end(&self) -> (Millis, i64) {
         let applied = (self.engine.stamp(), self.engine.clock_offset_ms());
         // That they decode was checked when they were taken in.
-        let tail = self.tail.iter().filter_map(|entry| decode(entry).ok().flatten());
+        let normal = self.tail.iter().filter(|entry| entry.kind == EntryKind::Normal);
+        let tail = normal.filter_map(|entry| decode(entry).ok().flatten());
         tail.fold(applied, |(stamp, offset_ms), entry| {
             (stamp.max(entry.stamp), last_offset(&entry).unwrap_or(offset_ms))
         })
+    }
+}
+
+/// Changes who is in the group, in the state too: it remembers who is not any more. Nothing comes of a change that would
+/// leave nobody to vote.
+pub(super) fn change_members(
+    engine: &mut Engine,
+    before: &Membership,
+    change: MembershipChange,
+) -> Membership {
+    let Some(after) = before.after(change) else { return before.clone() };
+    for gone in before.all().filter(|node| !after.contains(*node)) {
+        engine.remove_member(gone);
+    }
+    after
+}
+
+/// Whether an entry can be read.
+fn check(entry: &LogEntry) -> Result<(), ReplayError> {
+    let index = entry.index;
+    match entry.kind {
+        EntryKind::Normal => decode(entry).map(drop).map_err(|source| ReplayError::Entry { index, source }),
+        EntryKind::ConfChange => match MembershipChange::decode(&entry.data) {
+            Some(_) => Ok(()),
+            None => Err(ReplayError::Membership { index }),
+        },
     }
 }
 

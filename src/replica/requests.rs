@@ -14,6 +14,10 @@ use crate::types::{SessionId, TopicName, When};
 
 impl Replica {
     pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
+        if matches!(request, Request::ClusterStatus) {
+            let report = Response::Cluster(Box::new(self.cluster_report()));
+            return self.connections.send(connection, id, report);
+        }
         if let Some(error) = self.not_now() {
             return self.connections.refuse(connection, id, error);
         }
@@ -48,6 +52,10 @@ impl Replica {
             Request::Unsubscribe { subscription } => {
                 self.unsubscribe(connection, id, RequestId(subscription));
             }
+            Request::ClusterStatus => {}
+            Request::ClusterAdd { address } => self.cluster_add(connection, id, &address),
+            Request::ClusterRemove { node } => self.cluster_remove(connection, id, node),
+            Request::ClusterTransfer { node } => self.cluster_transfer(connection, id, node),
             Request::BackupBegin => self.begin_backup(connection, id),
             // The driver answers these. It has no backup if it passed one on.
             Request::BackupRead { .. } | Request::BackupEnd => {
@@ -58,6 +66,11 @@ impl Replica {
                 if self.connections.room_bytes(connection) == 0 =>
             {
                 self.connections.hold(connection, id, request);
+            }
+            Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
+                if !self.group.is_alone() =>
+            {
+                self.reads.add(connection, id, request);
             }
             Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
                 let done = self.read(connection, id, &request);
@@ -94,7 +107,7 @@ impl Replica {
         if self.stop != Stop::No {
             return Some(Self::stopping());
         }
-        (!self.serving).then(Self::no_leader)
+        (!self.is_serving()).then(|| self.elsewhere())
     }
 
     fn push(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, push: &Push) {

@@ -46,14 +46,14 @@ impl Replica {
 
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
         self.drop_waiters(connection);
-        if let Some(session) = self.connections.remove(connection) {
+        if let Some(session) = self.connections.remove(connection).filter(|_| self.is_serving()) {
             self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
         }
     }
 
     /// Proposes that sessions whose grace is over lapse.
     pub(super) fn lapse_sessions(&mut self) {
-        if !self.serving {
+        if !self.is_serving() {
             return;
         }
         for session in self.connections.take_lapsed(self.now_us) {
@@ -79,21 +79,6 @@ impl Replica {
         }
         for (command, reply) in self.held_ends.remove(&session).unwrap_or_default() {
             self.proposals.add(&command, reply);
-        }
-    }
-
-    /// A new leader founds the queue if nobody has, takes over the clock, and starts every session's grace anew.
-    pub(super) fn begin_leading(&mut self) {
-        if !self.engine.has_genesis() {
-            let key_secret = self.config.entropy.last_chunk().copied().unwrap_or_default();
-            self.proposals.add(&Command::Genesis { key_secret }, Reply::Nobody);
-        }
-        if self.clock.offset_ms() != self.engine.clock_offset_ms() {
-            self.propose_offset();
-        }
-        let end_us = self.now_us + self.config.session_grace_ms * 1000;
-        for session in self.engine.sessions() {
-            self.connections.start_grace(session.id, end_us);
         }
     }
 
@@ -176,13 +161,18 @@ impl Replica {
             leases_max: narrow(limits::LEASES_MAX),
             reserve_jobs_max: limits::RESERVE_JOBS_MAX,
             in_flight_max: self.config.in_flight_max,
-            members: vec![Member {
-                node: self.config.node,
-                address: self.config.client_address.clone(),
-                leader: true,
-            }],
+            members: self.members_for_clients(),
         };
         self.connections.send(connection, request, Response::Welcome(Box::new(welcome)));
+    }
+
+    /// Where clients find each member. This node leads.
+    fn members_for_clients(&self) -> Vec<Member> {
+        let own = (self.config.node, self.config.client_address.clone());
+        let others = self.engine.members().values().filter(|member| member.node != self.config.node);
+        let others = others.map(|member| (member.node, member.client_address.clone()));
+        let all = std::iter::once(own).chain(others);
+        all.map(|(node, address)| Member { node, address, leader: node == self.config.node }).collect()
     }
 
     fn drop_waiters(&mut self, connection: ConnectionId) {

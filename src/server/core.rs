@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
@@ -168,6 +168,12 @@ impl Core {
                         }
                     }
                     Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
+                    // A node alone has nobody to speak to.
+                    Output::Peer { .. }
+                    | Output::Members { .. }
+                    | Output::Probe { .. }
+                    | Output::Fetch(_)
+                    | Output::FetchSnapshot { .. } => {}
                     Output::Failed(error) => failed = Some(error),
                     Output::Notice(notice) => self.notice(&notice),
                     Output::Stopped => stopped = true,
@@ -216,6 +222,24 @@ impl Core {
                 }
             }
             Notice::Following { term } => info!(term, "no longer leading"),
+            Notice::Follows { leader } => info!(leader, "following"),
+            Notice::Removed => {
+                warn!("this node was removed from the cluster: stop it; its data is of no use any more");
+            }
+            Notice::StateDiffers { node, index } => {
+                error!(
+                    node,
+                    index,
+                    "the state of a member is not what it is here: this is an error in the program or in a machine. \
+                     Take a backup, compare with `adjourn cluster status`, and replace the member that differs from most"
+                );
+            }
+            Notice::ClockOutside { by_ms } => {
+                warn!(
+                    by_ms,
+                    "the wall clock differs from those of most members: set it; this node does not lead meanwhile"
+                );
+            }
             Notice::ClockStepped { by_ms } => {
                 warn!(
                     by_ms,

@@ -193,7 +193,8 @@ impl<S: Storage> Disk<S> {
 
 /// Adds `later` to `merged` so that carrying out the result is carrying out one after the other.
 fn merge(merged: &mut PersistOrder, later: PersistOrder) {
-    let PersistBatch { vote, entries, commit } = later.batch;
+    let PersistBatch { vote, install, entries, commit } = later.batch;
+    debug_assert!(install.is_none(), "what is installed is never added to what comes before");
     merged.number = later.number;
     merged.batch.vote = vote.or(merged.batch.vote);
     merged.batch.commit = merged.batch.commit.max(commit);
@@ -358,7 +359,7 @@ mod tests {
         let entries = indices
             .map(|index| LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::new() })
             .collect();
-        PersistOrder { number, batch: PersistBatch { vote: None, entries, commit } }
+        PersistOrder { number, batch: PersistBatch { vote: None, install: None, entries, commit } }
     }
 
     #[test]

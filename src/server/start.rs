@@ -9,6 +9,7 @@ use super::config::Config;
 use super::{ServerError, entropy};
 use crate::replica::{Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
+use crate::types::FEATURE_LEVEL;
 
 /// What was in a data directory.
 pub(super) struct Recovered {
@@ -30,7 +31,7 @@ pub(super) fn recover(config: &Config, address: SocketAddr, clock: Clock) -> Res
         storage_id: entropy::draw()?,
     })?;
     let recovered = storage.recovered();
-    let replica_config = replica_config(config, address, storage.cluster_id())?;
+    let replica_config = replica_config(config, address, &storage)?;
     let mut recovery = Replica::recover(replica_config, recovered, storage.take_restored());
     let mut refused = None;
     storage.replay(recovery.first_index(), &mut |entry| {
@@ -57,14 +58,18 @@ pub(super) fn recover(config: &Config, address: SocketAddr, clock: Clock) -> Res
 fn replica_config(
     config: &Config,
     address: SocketAddr,
-    cluster_id: [u8; 16],
+    storage: &DiskStorage,
 ) -> Result<ReplicaConfig, ServerError> {
     Ok(ReplicaConfig {
         node: config.node,
-        cluster_id,
+        cluster_id: storage.cluster_id(),
+        storage_id: storage.storage_id(),
+        founder: true,
         entropy: entropy::draw()?,
         server_name: config.server_name.clone(),
         client_address: config.client_address.clone().unwrap_or_else(|| address.to_string()),
+        peer_address: String::new(),
+        feature_level_max: FEATURE_LEVEL,
         body_bytes_max: config.body_bytes_max,
         heartbeat_ms: config.heartbeat_ms,
         session_grace_ms: config.session_grace_ms,

@@ -39,6 +39,8 @@ pub struct CheckpointBegin {
     pub term: u64,
     /// The members that vote.
     pub voters: Vec<u64>,
+    /// Those that do not.
+    pub learners: Vec<u64>,
     /// Hash of the state.
     pub state_hash: u128,
     /// Jobs in the state.
@@ -220,7 +222,8 @@ impl<F: Folder> CheckpointWriter<F> {
         self.flush()?;
         let pages = self.pages.finish()?;
         self.folder.sync()?;
-        let CheckpointBegin { number, index, term, voters, state_hash, jobs, image, .. } = self.begin;
+        let CheckpointBegin { number, index, term, voters, learners, state_hash, jobs, image, .. } =
+            self.begin;
         let listed = self.kept.iter().map(|kept| kept.summary.number).collect();
         let manifest = Manifest {
             group: GroupId(0).0,
@@ -229,7 +232,7 @@ impl<F: Folder> CheckpointWriter<F> {
             term,
             log_crc: base.crc,
             voters,
-            learners: Vec::new(),
+            learners,
             next_chunk: self.next_chunk,
             state_hash,
             jobs,
@@ -359,6 +362,8 @@ pub struct Restored {
     pub base: LogBase,
     /// The members that vote.
     pub voters: Vec<u64>,
+    /// Those that do not.
+    pub learners: Vec<u64>,
     /// The first number for the next new chunk.
     pub next_chunk: u32,
     /// The state after the entry at the base.
@@ -412,8 +417,8 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     let engine = restoring.finish().map_err(bad)?;
     let base = LogBase { index: manifest.index, term: manifest.term, crc: manifest.log_crc };
     let number = u32::try_from(manifest.checkpoint).unwrap_or(u32::MAX);
-    let (voters, next_chunk) = (manifest.voters, manifest.next_chunk);
-    Ok(Restored { number, base, voters, next_chunk, engine, records })
+    let Manifest { voters, learners, next_chunk, .. } = manifest;
+    Ok(Restored { number, base, voters, learners, next_chunk, engine, records })
 }
 
 #[cfg(test)]

@@ -127,6 +127,17 @@ pub enum StorageError {
         /// The index that the watermark names.
         durable: u64,
     },
+    /// Another member knows of entries that were durable here and are not there.
+    #[error(
+        "this disk has lost what was acknowledged: the leader knows that this node had the log up to entry {known}, and it \
+         ends at {last}. Remove this node from the cluster, and add one under another number with an empty data directory"
+    )]
+    LostAcknowledged {
+        /// The last entry that it is known to have had.
+        known: u64,
+        /// The last one that is there.
+        last: u64,
+    },
     /// Something that was written is not there as it was written.
     #[error("the data in {0} is damaged: {damage}. {1}", path.display(), damage.advice(path))]
     Damaged {
@@ -381,9 +392,10 @@ impl StorageError {
             | Self::NoData { .. }
             | Self::NotEmpty { .. }
             | Self::NoBackup { .. } => StorageErrorKind::Unusable,
-            Self::ShortLog { .. } | Self::Damaged { .. } | Self::DamagedBackup { .. } => {
-                StorageErrorKind::Damaged
-            }
+            Self::ShortLog { .. }
+            | Self::LostAcknowledged { .. }
+            | Self::Damaged { .. }
+            | Self::DamagedBackup { .. } => StorageErrorKind::Damaged,
         }
     }
 

@@ -49,8 +49,6 @@ pub enum EntryKind {
     Normal = 0,
     /// A change of membership.
     ConfChange = 1,
-    /// A change of membership, second encoding.
-    ConfChangeV2 = 2,
 }
 
 /// One entry of the Raft log.
@@ -99,6 +97,8 @@ pub struct Vote {
 pub struct PersistBatch {
     /// Written first when it changed.
     pub vote: Option<Vote>,
+    /// Then the checkpoint of this index, which came from another member, takes the place of everything that was there.
+    pub install: Option<u64>,
     /// In rising order, without gaps. If the first one's index is not past the end of the log, the log is
     /// first cut back to just before it.
     pub entries: Vec<LogEntry>,

@@ -299,9 +299,7 @@ impl Fields<'_> {
 }
 
 fn kind_of(byte: u8) -> Option<EntryKind> {
-    [EntryKind::Normal, EntryKind::ConfChange, EntryKind::ConfChangeV2]
-        .into_iter()
-        .find(|kind| *kind as u8 == byte)
+    [EntryKind::Normal, EntryKind::ConfChange].into_iter().find(|kind| *kind as u8 == byte)
 }
 
 #[cfg(test)]

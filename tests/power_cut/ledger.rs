@@ -143,7 +143,7 @@ impl Expectation<'_> {
             kind: EntryKind::Normal,
             data: b"after the power cut".as_slice().into(),
         };
-        let batch = PersistBatch { vote: None, entries: vec![next], commit: found.commit };
+        let batch = PersistBatch { vote: None, install: None, entries: vec![next], commit: found.commit };
         storage.persist(&batch).map_err(Fault::Refused)?;
         storage.write_watermark().map_err(Fault::Refused)?;
         while !storage.cut(found.base_index()).map_err(Fault::Refused)? {}

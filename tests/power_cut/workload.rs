@@ -35,7 +35,7 @@ impl Workload {
         let vote = voted.then(|| Vote { term, vote: dice.random_range(0..4) });
         let commit = state.commit.max(last.saturating_sub(dice.random_range(0..3)));
         if voted && dice.random() {
-            return Step::Persist(PersistBatch { vote, entries: Vec::new(), commit });
+            return Step::Persist(PersistBatch { vote, install: None, entries: Vec::new(), commit });
         }
         let first = if matches!(self, Self::Cuts | Self::Beginnings) && dice.random_ratio(1, 3) {
             let removable = last - state.base_index();
@@ -51,7 +51,7 @@ impl Workload {
         });
         let entries = entries.collect();
         let commit = commit.min(first - 1);
-        Step::Persist(PersistBatch { vote, entries, commit })
+        Step::Persist(PersistBatch { vote, install: None, entries, commit })
     }
 
     /// The sizes of a batch's entries.

@@ -10,6 +10,7 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         index: number.into(),
         term: 1,
         voters: vec![1],
+        learners: Vec::new(),
         state_hash: engine.state_hash(),
         jobs: 0,
         image: engine.image().encode(),

@@ -34,7 +34,7 @@ fn entry(index: u64, term: u64, bytes: usize) -> LogEntry {
 
 fn batch(entries: Vec<LogEntry>) -> PersistBatch {
     let commit = entries.last().map_or(0, |entry| entry.index - 1);
-    PersistBatch { vote: None, entries, commit }
+    PersistBatch { vote: None, install: None, entries, commit }
 }
 
 fn entries(storage: &mut DiskStorage, first: u64) -> Vec<LogEntry> {

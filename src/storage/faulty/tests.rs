@@ -11,7 +11,7 @@ fn entry(index: u64, term: u64) -> LogEntry {
 
 fn batch(indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> PersistBatch {
     let vote = (*indices.start() == 1).then_some(Vote { term, vote: 1 });
-    PersistBatch { vote, entries: indices.map(|index| entry(index, term)).collect(), commit }
+    PersistBatch { vote, install: None, entries: indices.map(|index| entry(index, term)).collect(), commit }
 }
 
 fn replayed(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {

@@ -35,7 +35,7 @@ fn written() -> TempDir {
     let mut storage = open(directory.path()).expect("founded");
     let vote = Some(Vote { term: 4, vote: 1 });
     let entries = (1..=ENTRIES).map(entry).collect();
-    storage.persist(&PersistBatch { vote, entries, commit: 25 }).expect("written");
+    storage.persist(&PersistBatch { vote, install: None, entries, commit: 25 }).expect("written");
     storage.write_watermark().expect("written");
     directory
 }
@@ -81,7 +81,7 @@ fn assert_recovered(directory: &Path, kept: u64) {
     assert_eq!((skip.index, skip.term), (kept + 1, 4));
     assert_eq!(Entry::decode(&skip.data).expect("an entry").commands, [Command::SkipIds]);
     let entries = vec![LogEntry { index: kept + 2, ..entry(1) }];
-    storage.persist(&PersistBatch { vote: None, entries, commit: kept }).expect("it goes on");
+    storage.persist(&PersistBatch { vote: None, install: None, entries, commit: kept }).expect("it goes on");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn entries_that_were_replaced_are_not_the_log_again() {
     let old = copied(directory.path());
     let mut storage = open(directory.path()).expect("it opens");
     let entries = (20..=ENTRIES).map(|index| LogEntry { term: 4, ..entry(index) }).collect();
-    storage.persist(&PersistBatch { vote: None, entries, commit: 25 }).expect("replaced");
+    storage.persist(&PersistBatch { vote: None, install: None, entries, commit: 25 }).expect("replaced");
     storage.write_watermark().expect("written");
     drop(storage);
     fs::remove_dir_all(directory.path().join("log")).expect("removed");
@@ -297,7 +297,7 @@ fn a_watermark_from_before_the_checkpoint_is_no_obstacle() {
     let directory = TempDir::new().expect("a directory");
     let mut storage = open(directory.path()).expect("founded");
     for entries in [vec![entry(1)], (2..=ENTRIES).map(entry).collect()] {
-        storage.persist(&PersistBatch { vote: None, entries, commit: 0 }).expect("written");
+        storage.persist(&PersistBatch { vote: None, install: None, entries, commit: 0 }).expect("written");
     }
     let LogBase { index, term, crc: log_crc } = storage.base_at(10).expect("it is there");
     Manifest { index, term, log_crc, ..Manifest::default() }.write(storage.chunks()).expect("written");

@@ -1,0 +1,173 @@
+//! Who is in the group, and how that changes: one member at a time.
+//!
+//! A change is an entry of the log. Its bytes are our own: raft-rs carries them, and never reads them.
+//! With one change at a time any two majorities, before and after, have a member in common, so there is no joint
+//! configuration (Ongaro, Consensus: Bridging Theory and Practice, 2014, section 4.1).
+
+use ::raft::eraftpb::{ConfChange, ConfChangeType, ConfState};
+use bincode::Options as _;
+use serde::{Deserialize, Serialize};
+
+/// The members of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Membership {
+    /// Those who elect a leader and whose disks count.
+    pub voters: Vec<u64>,
+    /// Those who only receive.
+    pub learners: Vec<u64>,
+}
+
+/// A change of who is in the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MembershipChange {
+    /// From here on this node alone is in the group. Each group begins with it; it comes again when the majority was lost
+    /// for good.
+    Alone(u64),
+    /// A node receives the log, and counts for nothing yet.
+    Learner(u64),
+    /// A learner votes from here on.
+    Voter(u64),
+    /// A node is not in the group any more.
+    Remove(u64),
+}
+
+impl Membership {
+    /// The one that a group begins with.
+    pub fn alone(node: u64) -> Self {
+        Self { voters: vec![node], learners: Vec::new() }
+    }
+
+    /// Every member, voters first.
+    pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        self.voters.iter().chain(&self.learners).copied()
+    }
+
+    /// Whether a node is a member.
+    pub fn contains(&self, node: u64) -> bool {
+        self.all().any(|member| member == node)
+    }
+
+    /// The members after a change, by the rules that raft-rs follows; `None` if nothing comes of it, as nobody would be
+    /// left to vote.
+    pub fn after(&self, change: MembershipChange) -> Option<Self> {
+        Some(change.apply(self)).filter(|after| !after.voters.is_empty())
+    }
+
+    /// How many voters make a majority.
+    pub fn majority(&self) -> usize {
+        self.voters.len() / 2 + 1
+    }
+}
+
+impl From<&ConfState> for Membership {
+    fn from(state: &ConfState) -> Self {
+        let sorted = |nodes: &[u64]| {
+            let mut nodes = nodes.to_vec();
+            nodes.sort_unstable();
+            nodes
+        };
+        Self { voters: sorted(&state.voters), learners: sorted(&state.learners) }
+    }
+}
+
+impl From<Membership> for ConfState {
+    fn from(members: Membership) -> Self {
+        (members.voters, members.learners).into()
+    }
+}
+
+impl MembershipChange {
+    /// Its bytes, as an entry of the log holds them.
+    pub fn encode(self) -> Vec<u8> {
+        let encoded = options().serialize(&(VERSION, self));
+        encoded.unwrap_or_else(|error| unreachable!("a change in memory always encodes: {error}"))
+    }
+
+    /// Reads one; `None` if the bytes are none that this version knows.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (version, change): (u8, Self) = options().deserialize(bytes).ok()?;
+        (version == VERSION).then_some(change)
+    }
+
+    fn apply(self, before: &Membership) -> Membership {
+        let without =
+            |nodes: &[u64], node| nodes.iter().copied().filter(|one| *one != node).collect::<Vec<_>>();
+        let with = |nodes: &[u64], node| {
+            let mut nodes = without(nodes, node);
+            nodes.push(node);
+            nodes.sort_unstable();
+            nodes
+        };
+        let Membership { voters, learners } = before;
+        match self {
+            Self::Alone(node) => Membership::alone(node),
+            Self::Learner(node) => {
+                Membership { voters: without(voters, node), learners: with(learners, node) }
+            }
+            Self::Voter(node) => Membership { voters: with(voters, node), learners: without(learners, node) },
+            Self::Remove(node) => {
+                Membership { voters: without(voters, node), learners: without(learners, node) }
+            }
+        }
+    }
+
+    /// The steps in which raft-rs takes it.
+    pub(super) fn steps(self, before: &Membership) -> Vec<ConfChange> {
+        match self {
+            Self::Alone(node) => {
+                let others = before.all().filter(|member| *member != node);
+                std::iter::once(step(ConfChangeType::AddNode, node))
+                    .chain(others.map(|member| step(ConfChangeType::RemoveNode, member)))
+                    .collect()
+            }
+            Self::Learner(node) => vec![step(ConfChangeType::AddLearnerNode, node)],
+            Self::Voter(node) => vec![step(ConfChangeType::AddNode, node)],
+            Self::Remove(node) => vec![step(ConfChangeType::RemoveNode, node)],
+        }
+    }
+}
+
+fn step(kind: ConfChangeType, node: u64) -> ConfChange {
+    let mut step = ConfChange { node_id: node, ..ConfChange::default() };
+    step.set_change_type(kind);
+    step
+}
+
+const VERSION: u8 = 1;
+
+fn options() -> impl bincode::Options {
+    bincode::DefaultOptions::new().with_varint_encoding()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_read_as_it_was_written() {
+        for change in [
+            MembershipChange::Alone(1),
+            MembershipChange::Learner(65_535),
+            MembershipChange::Voter(3),
+            MembershipChange::Remove(2),
+        ] {
+            let bytes = change.encode();
+            assert_eq!(MembershipChange::decode(&bytes), Some(change));
+            assert_eq!(MembershipChange::decode(&bytes[..bytes.len() - 1]), None);
+        }
+        assert_eq!(MembershipChange::decode(&[]), None);
+        assert_eq!(MembershipChange::decode(&[VERSION + 1, 0, 1]), None);
+    }
+
+    #[test]
+    fn members_come_and_go() {
+        let three = Membership { voters: vec![1, 2], learners: vec![3] };
+        let after = |change| three.after(change).expect("somebody votes");
+        assert_eq!(after(MembershipChange::Voter(3)), Membership { voters: vec![1, 2, 3], learners: vec![] });
+        assert_eq!(after(MembershipChange::Learner(4)).learners, [3, 4]);
+        assert_eq!(after(MembershipChange::Remove(1)), Membership { voters: vec![2], learners: vec![3] });
+        assert_eq!(after(MembershipChange::Alone(2)), Membership::alone(2));
+        assert_eq!(Membership::alone(1).after(MembershipChange::Remove(1)), None);
+        assert_eq!((three.majority(), after(MembershipChange::Voter(3)).majority()), (2, 2));
+    }
+}

@@ -1,0 +1,232 @@
+//! Messages between members, and their bytes.
+//!
+//! raft-rs speaks protobuf, whose parser has an open advisory, so peers never exchange it: each field of a message goes
+//! through a form of our own, encoded with bincode. A message is as long as its bytes say: nothing is allocated by what a
+//! length field claims. What one member may send to another is listed in [`KINDS`]; anything else is refused, above all
+//! proposals, whose outcome nobody would learn.
+
+use bincode::Options as _;
+use bytes::Bytes;
+use raft::eraftpb;
+use serde::{Deserialize, Serialize};
+
+use super::membership::Membership;
+use super::{from_raft, to_raft};
+use crate::storage::{EntryKind, LogEntry};
+
+/// What one member says to another about the log they share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message(eraftpb::Message);
+
+/// Why bytes are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// They do not follow the encoding.
+    #[error("a message between members cannot be understood")]
+    Malformed,
+    /// It is none that members send each other.
+    #[error("members do not send each other messages of kind {0}")]
+    Kind(u8),
+}
+
+/// A checkpoint that the sender has, named for the receiver to ask for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotOffer {
+    /// The last entry that it contains.
+    pub index: u64,
+    /// That entry's term.
+    pub term: u64,
+}
+
+/// What the fields of a message take in memory, by and large.
+const FIELDS_BYTES: usize = 128;
+/// What those of an entry take.
+const ENTRY_FIELDS_BYTES: usize = 64;
+
+/// The kinds that members send each other, by the numbers under which they go.
+const KINDS: [(u8, eraftpb::MessageType); 10] = [
+    (1, eraftpb::MessageType::MsgAppend),
+    (2, eraftpb::MessageType::MsgAppendResponse),
+    (3, eraftpb::MessageType::MsgRequestVote),
+    (4, eraftpb::MessageType::MsgRequestVoteResponse),
+    (5, eraftpb::MessageType::MsgSnapshot),
+    (6, eraftpb::MessageType::MsgHeartbeat),
+    (7, eraftpb::MessageType::MsgHeartbeatResponse),
+    (8, eraftpb::MessageType::MsgTimeoutNow),
+    (9, eraftpb::MessageType::MsgRequestPreVote),
+    (10, eraftpb::MessageType::MsgRequestPreVoteResponse),
+];
+
+/// A message as it is sent.
+#[derive(Serialize, Deserialize)]
+struct Sent<'a> {
+    kind: u8,
+    to: u64,
+    from: u64,
+    term: u64,
+    log_term: u64,
+    index: u64,
+    commit: u64,
+    commit_term: u64,
+    request_snapshot: u64,
+    reject: bool,
+    reject_hint: u64,
+    priority: i64,
+    #[serde(with = "serde_bytes")]
+    context: &'a [u8],
+    snapshot: Option<SentSnapshot>,
+    #[serde(borrow)]
+    entries: Vec<SentEntry<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SentSnapshot {
+    index: u64,
+    term: u64,
+    voters: Vec<u64>,
+    learners: Vec<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SentEntry<'a> {
+    kind: u8,
+    index: u64,
+    term: u64,
+    #[serde(with = "serde_bytes")]
+    data: &'a [u8],
+}
+
+impl Message {
+    pub(super) fn new(message: eraftpb::Message) -> Self {
+        Self(message)
+    }
+
+    pub(super) fn into_raft(self) -> eraftpb::Message {
+        self.0
+    }
+
+    /// To whom it goes.
+    pub fn to(&self) -> u64 {
+        self.0.to
+    }
+
+    /// From whom it comes.
+    pub fn from(&self) -> u64 {
+        self.0.from
+    }
+
+    /// Whether it carries no entries: such messages hold a group together, and are never to wait behind large ones.
+    pub fn is_urgent(&self) -> bool {
+        self.0.entries.is_empty()
+    }
+
+    /// How much memory and bandwidth it takes, by and large, in bytes.
+    pub fn weight_bytes(&self) -> usize {
+        let entries = self.0.entries.iter().map(|entry| ENTRY_FIELDS_BYTES + entry.data.len());
+        FIELDS_BYTES + self.0.context.len() + entries.sum::<usize>()
+    }
+
+    /// The checkpoint that it offers to a member who is too far behind for entries.
+    pub fn snapshot(&self) -> Option<SnapshotOffer> {
+        let is_snapshot = self.0.get_msg_type() == eraftpb::MessageType::MsgSnapshot;
+        let offered = self.0.get_snapshot().get_metadata();
+        is_snapshot.then_some(SnapshotOffer { index: offered.index, term: offered.term })
+    }
+
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let message = &self.0;
+        let kind = KINDS.iter().find(|(_, kind)| *kind == message.get_msg_type());
+        let entries: Vec<LogEntry> = message.entries.iter().cloned().map(from_raft).collect();
+        let offered = message.get_snapshot().get_metadata();
+        let members = Membership::from(offered.get_conf_state());
+        let sent = Sent {
+            kind: kind.map_or(0, |(number, _)| *number),
+            to: message.to,
+            from: message.from,
+            term: message.term,
+            log_term: message.log_term,
+            index: message.index,
+            commit: message.commit,
+            commit_term: message.commit_term,
+            request_snapshot: message.request_snapshot,
+            reject: message.reject,
+            reject_hint: message.reject_hint,
+            priority: message.priority,
+            context: &message.context,
+            snapshot: self.snapshot().map(|SnapshotOffer { index, term }| SentSnapshot {
+                index,
+                term,
+                voters: members.voters,
+                learners: members.learners,
+            }),
+            entries: entries.iter().map(SentEntry::new).collect(),
+        };
+        let encoded = options().serialize(&sent);
+        encoded.unwrap_or_else(|error| unreachable!("a message in memory always encodes: {error}"))
+    }
+
+    /// Reads one. Its entries share the memory of `bytes`.
+    pub fn decode(bytes: &Bytes) -> Result<Self, MessageError> {
+        let sent: Sent<'_> = options().deserialize(bytes).map_err(|_| MessageError::Malformed)?;
+        let kind = KINDS.iter().find(|(number, _)| *number == sent.kind);
+        let (_, kind) = kind.ok_or(MessageError::Kind(sent.kind))?;
+        if sent.term == 0 || !sent.follows() {
+            return Err(MessageError::Malformed);
+        }
+        let entries = sent.entries.iter().map(|entry| entry.read(bytes).map(to_raft));
+        let mut message = eraftpb::Message {
+            to: sent.to,
+            from: sent.from,
+            term: sent.term,
+            log_term: sent.log_term,
+            index: sent.index,
+            commit: sent.commit,
+            commit_term: sent.commit_term,
+            request_snapshot: sent.request_snapshot,
+            reject: sent.reject,
+            reject_hint: sent.reject_hint,
+            priority: sent.priority,
+            context: bytes.slice_ref(sent.context),
+            entries: entries.collect::<Result<Vec<_>, _>>()?.into(),
+            ..eraftpb::Message::default()
+        };
+        message.set_msg_type(*kind);
+        if let Some(SentSnapshot { index, term, voters, learners }) = sent.snapshot {
+            let metadata = message.mut_snapshot().mut_metadata();
+            (metadata.index, metadata.term) = (index, term);
+            metadata.set_conf_state(Membership { voters, learners }.into());
+        }
+        Ok(Self(message))
+    }
+}
+
+impl Sent<'_> {
+    /// Whether its entries follow each other, and nothing in it is of a later term than it is.
+    fn follows(&self) -> bool {
+        let mut before = (self.index, self.log_term);
+        self.entries.iter().all(|entry| {
+            let follows = before.0.checked_add(1) == Some(entry.index) && before.1 <= entry.term;
+            before = (entry.index, entry.term);
+            follows && entry.term <= self.term
+        })
+    }
+}
+
+impl<'a> SentEntry<'a> {
+    fn new(entry: &'a LogEntry) -> Self {
+        let LogEntry { index, term, kind, data } = entry;
+        Self { kind: *kind as u8, index: *index, term: *term, data }
+    }
+
+    fn read(&self, bytes: &Bytes) -> Result<LogEntry, MessageError> {
+        let kind =
+            [EntryKind::Normal, EntryKind::ConfChange].into_iter().find(|kind| *kind as u8 == self.kind);
+        let kind = kind.ok_or(MessageError::Malformed)?;
+        Ok(LogEntry { index: self.index, term: self.term, kind, data: bytes.slice_ref(self.data) })
+    }
+}
+
+fn options() -> impl bincode::Options {
+    bincode::DefaultOptions::new().with_varint_encoding()
+}

@@ -1,0 +1,414 @@
+//! What a leader does for its cluster: it knows where the members are, makes voters of learners that have caught up,
+//! raises the feature level, and carries out what an operator asks for.
+//!
+//! One thing that an operator asks for is under way at a time. Raft takes one change of membership at a time, too.
+
+use std::collections::BTreeMap;
+
+use super::Replica;
+use super::io::{ConnectionId, Notice, Output, PeerInfo, ProbeError};
+use super::peers::Verdict;
+use super::proposals::Reply;
+use crate::engine::Command;
+use crate::protocol::{ClusterReport, ErrorCode, ErrorReply, MemberReport, RequestId, Response, Role};
+use crate::raft::{MembershipChange, ProposeError};
+use crate::storage::LogEntry;
+use crate::types::Member;
+
+/// What the leader does for its cluster it looks at so often.
+const KEEP_US: u64 = 100_000;
+/// A learner that lacks no more entries than this has caught up.
+const CAUGHT_UP_ENTRIES: u64 = 256;
+/// A member that was offered a checkpoint pulls it within this time, or is offered the newest.
+const PULL_PAUSE_US_MAX: u64 = 10_000_000;
+/// Leadership moves within this time, or not at all.
+const TRANSFER_US_MAX: u64 = 1_500_000;
+
+/// What the leader keeps in mind.
+#[derive(Debug, Default)]
+pub(super) struct Cluster {
+    under_way: Option<UnderWay>,
+    /// What was proposed of each member, so that it is proposed once.
+    registered: BTreeMap<u64, Member>,
+    /// The feature level that was proposed.
+    feature_level: u32,
+    next_us: u64,
+    /// Whether it was told that this node's clock differs.
+    pub(super) clock_told: bool,
+    /// Whom this node took for the leader when it last said so.
+    pub(super) leader_told: Option<u64>,
+}
+
+/// What an operator asked for.
+#[derive(Debug)]
+struct UnderWay {
+    connection: ConnectionId,
+    request: RequestId,
+    step: Step,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+enum Step {
+    /// Somebody looks who is at this address.
+    Probing { address: String },
+    /// A member is being made known to all.
+    Registering { member: Member },
+    /// A change is to be proposed as soon as Raft takes one.
+    Proposing { change: MembershipChange },
+    /// It is proposed, at this term and index.
+    Changing { term: u64, index: u64 },
+    /// Leadership moves, by this time.
+    Moving { to: u64, until_us: u64 },
+}
+
+impl Replica {
+    /// What any member says of the cluster; the leader knows the most.
+    pub(super) fn cluster_report(&self) -> ClusterReport {
+        let progress = self.group.progress();
+        let leader = self.group.leader();
+        let members = self.group.members();
+        let last = self.group.last_index();
+        let known = self.engine.members();
+        let report = |node: u64| {
+            let (is_self, peer) = (node == self.config.node, self.peers.one(node));
+            let matched = progress.get(&node).map(|progress| progress.matched);
+            let (audited, same_state) =
+                if is_self { (self.peers.audited().0, Some(true)) } else { self.peers.compared(node) };
+            MemberReport {
+                node,
+                role: match leader {
+                    Some(leader) if leader == node => Role::Leader,
+                    _ if members.voters.contains(&node) => Role::Voter,
+                    _ => Role::Learner,
+                },
+                peer_address: known.get(&node).map(|member| member.peer_address.clone()).unwrap_or_default(),
+                client_address: known
+                    .get(&node)
+                    .map(|member| member.client_address.clone())
+                    .unwrap_or_default(),
+                is_connected: is_self || peer.is_some(),
+                matched: if is_self { Some(last) } else { matched },
+                applied: if is_self { Some(self.applied.0) } else { peer.map(|peer| peer.applied) },
+                ahead_ms: if is_self { Some(0) } else { self.peers.ahead_ms(node, self.now_us) },
+                audited,
+                same_state,
+            }
+        };
+        ClusterReport {
+            node: self.config.node,
+            cluster_id: self.config.cluster_id,
+            leader,
+            term: self.group.term(),
+            last,
+            commit: self.group.commit(),
+            feature_level: self.engine.feature_level(),
+            members: members.all().map(report).collect(),
+        }
+    }
+
+    /// Adds the node at an address.
+    pub(super) fn cluster_add(&mut self, connection: ConnectionId, request: RequestId, address: &str) {
+        if self.begin(connection, request, Step::Probing { address: address.to_owned() }) {
+            self.due.push(Output::Probe { address: address.to_owned() });
+        }
+    }
+
+    /// What is at the address of a node that is to be added.
+    pub(super) fn probed(&mut self, probed: &str, found: Result<PeerInfo, ProbeError>) {
+        let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
+        let Some(under_way) = self.cluster.under_way.take_if(ours) else { return };
+        let checked = found.map_err(|error| invalid(error.to_string())).and_then(|info| {
+            self.may_join(&info)?;
+            Ok(info.member)
+        });
+        match checked {
+            Ok(member) => {
+                self.cluster.under_way = Some(UnderWay { step: Step::Registering { member }, ..under_way });
+                self.cluster.next_us = self.now_us;
+            }
+            Err(error) => self.connections.refuse(under_way.connection, under_way.request, error),
+        }
+    }
+
+    /// Whether a node can become a member.
+    fn may_join(&self, info: &PeerInfo) -> Result<(), ErrorReply> {
+        let node = info.member.node;
+        if node == self.config.node {
+            return Err(invalid(format!("node {node} at that address is this one")));
+        }
+        if self.group.members().contains(node) {
+            return Err(invalid(format!("node {node} is a member already")));
+        }
+        if self.engine.was_member(node) {
+            let text = format!(
+                "node {node} was a member and was removed: start it with an empty data directory, under a number \
+                 that was never used"
+            );
+            return Err(invalid(text));
+        }
+        let known = self.engine.members().get(&node);
+        if known.is_some_and(|known| known.storage_id != info.member.storage_id) {
+            let text = format!(
+                "node {node} was known with other data, which is lost: start it with an empty data directory, under a \
+                 number that was never used"
+            );
+            return Err(invalid(text));
+        }
+        if info.feature_level_max < self.engine.feature_level() {
+            return Err(invalid(format!(
+                "node {node} is of an older version than the cluster: upgrade it first"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Removes a member.
+    pub(super) fn cluster_remove(&mut self, connection: ConnectionId, request: RequestId, node: u64) {
+        let members = self.group.members();
+        let refused = if members.voters == [node] {
+            Some(format!("node {node} is the only one that votes: add another before it is removed"))
+        } else if node == self.config.node {
+            Some(format!("node {node} leads: move leadership first, with `adjourn cluster step-down`"))
+        } else if !members.contains(node) && !self.engine.members().contains_key(&node) {
+            Some(format!("node {node} is no member: `adjourn cluster status` lists them"))
+        } else {
+            self.leaves_no_majority(node)
+        };
+        match refused {
+            Some(text) => self.connections.refuse(connection, request, invalid(text)),
+            None => {
+                let change = MembershipChange::Remove(node);
+                self.begin(connection, request, Step::Proposing { change });
+            }
+        }
+    }
+
+    /// Why the members that are left without a voter could not go on, if they could not.
+    fn leaves_no_majority(&self, without: u64) -> Option<String> {
+        let left = self.group.members().after(MembershipChange::Remove(without))?;
+        let progress = self.group.progress();
+        let is_up = |voter: &&u64| {
+            **voter == self.config.node || progress.get(voter).is_some_and(|progress| progress.is_active)
+        };
+        let up = left.voters.iter().filter(is_up).count();
+        (up < left.majority()).then(|| {
+            format!(
+                "without node {without}, {up} of {} voters are up, and the cluster would stop: remove those that are \
+                 down first",
+                left.voters.len()
+            )
+        })
+    }
+
+    /// Hands leadership to a member; 0 leaves it to this node to whom.
+    pub(super) fn cluster_transfer(&mut self, connection: ConnectionId, request: RequestId, node: u64) {
+        let to = if node == 0 { self.successor() } else { Some(node) };
+        let Some(to) = to else {
+            let alone = "no other member that votes is up: leadership stays here";
+            return self.connections.refuse(connection, request, invalid(alone.to_owned()));
+        };
+        if to == self.config.node {
+            return self.connections.send(connection, request, Response::Done);
+        }
+        if !self.group.members().voters.contains(&to) {
+            let text = format!("node {to} does not vote: `adjourn cluster status` lists the members");
+            return self.connections.refuse(connection, request, invalid(text));
+        }
+        let until_us = self.now_us + TRANSFER_US_MAX;
+        if self.begin(connection, request, Step::Moving { to, until_us }) {
+            self.group.transfer_to(to);
+        }
+    }
+
+    /// The other voter that has come furthest, of those that are up.
+    pub(super) fn successor(&self) -> Option<u64> {
+        let progress = self.group.progress();
+        let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
+        let up = voters.filter_map(|voter| progress.get(voter).map(|progress| (progress, voter)));
+        let up = up.filter(|(progress, _)| progress.is_active && progress.snapshot.is_none());
+        up.max_by_key(|(progress, _)| progress.matched).map(|(_, voter)| *voter)
+    }
+
+    /// Takes something on, unless there is something already.
+    fn begin(&mut self, connection: ConnectionId, request: RequestId, step: Step) -> bool {
+        if self.cluster.under_way.is_some() {
+            let busy = "another change of the cluster is under way: try again when it is done";
+            let mut error = ErrorReply::new(ErrorCode::Busy, busy);
+            error.retry_after_ms = 500;
+            self.connections.refuse(connection, request, error);
+            return false;
+        }
+        self.cluster.under_way = Some(UnderWay { connection, request, step });
+        self.cluster.next_us = self.now_us;
+        true
+    }
+
+    /// A change of membership is applied: whoever asked for it hears so.
+    pub(super) fn change_applied(&mut self, entry: &LogEntry) {
+        let ours = |under_way: &mut UnderWay| matches!(under_way.step, Step::Changing { term, index } if (term, index) == (entry.term, entry.index));
+        if let Some(done) = self.cluster.under_way.take_if(ours) {
+            self.connections.send(done.connection, done.request, Response::Done);
+        }
+    }
+
+    /// This node does not lead any more: what an operator asked for is done, or nobody knows.
+    pub(super) fn leave_cluster_work(&mut self, moved: ErrorReply) {
+        if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
+            if matches!(step, Step::Moving { .. }) {
+                self.connections.send(connection, request, Response::Done);
+            } else {
+                self.connections.refuse(connection, request, moved);
+            }
+        }
+        self.cluster.registered.clear();
+        self.cluster.feature_level = 0;
+    }
+
+    /// Looks after the cluster, as its leader.
+    pub(super) fn keep_cluster(&mut self) {
+        if !self.is_serving() || self.now_us < self.cluster.next_us {
+            return;
+        }
+        self.cluster.next_us = self.now_us + KEEP_US;
+        self.register_members();
+        if !self.group.is_alone() {
+            self.offer_again();
+            self.promote_learner();
+        }
+        self.raise_feature_level();
+        self.go_on();
+    }
+
+    /// When to look again although nothing happens; never while this node is alone and has nothing under way.
+    pub(super) fn next_keep_us(&self) -> u64 {
+        if self.is_serving() && self.cluster.under_way.is_some() { self.cluster.next_us } else { u64::MAX }
+    }
+
+    /// Sees to it that the state says where each member is.
+    fn register_members(&mut self) {
+        let own = Member {
+            node: self.config.node,
+            storage_id: self.config.storage_id,
+            peer_address: self.config.peer_address.clone(),
+            client_address: self.config.client_address.clone(),
+        };
+        let members = self.group.members();
+        let others = self.peers.all().map(|peer| &peer.info.member);
+        let mut known: Vec<Member> = others.filter(|member| members.contains(member.node)).cloned().collect();
+        known.push(own);
+        if let Some(UnderWay { step: Step::Registering { member }, .. }) = &self.cluster.under_way {
+            known.push(member.clone());
+        }
+        for member in known {
+            let stands = self.engine.members().get(&member.node);
+            if stands == Some(&member) || self.cluster.registered.get(&member.node) == Some(&member) {
+                continue;
+            }
+            let Member { node, storage_id, peer_address, client_address } = &member;
+            let command =
+                Command::MemberSet { node: *node, storage_id: *storage_id, peer_address, client_address };
+            self.proposals.add(&command, Reply::Nobody);
+            self.cluster.registered.insert(member.node, member);
+        }
+    }
+
+    /// A member that was offered a checkpoint and does not pull it is offered the newest.
+    fn offer_again(&mut self) {
+        let since_us = self.now_us.saturating_sub(PULL_PAUSE_US_MAX);
+        for (node, progress) in self.group.progress() {
+            if progress.snapshot.is_some() && self.peers.pulls_nothing_since(node, since_us) {
+                self.peers.pulls(node, self.now_us);
+                self.group.snapshot_failed(node);
+            }
+        }
+    }
+
+    /// Makes a voter of a learner that has caught up.
+    fn promote_learner(&mut self) {
+        let last = self.group.last_index();
+        let progress = self.group.progress();
+        let has_caught_up = |learner: &&u64| {
+            let up_to_date = progress.get(learner).is_some_and(|progress| {
+                progress.is_active
+                    && progress.snapshot.is_none()
+                    && progress.matched > 0
+                    && progress.matched + CAUGHT_UP_ENTRIES >= last
+            });
+            up_to_date && self.peers.one(**learner).is_some()
+        };
+        if let Some(learner) = self.group.members().learners.iter().find(has_caught_up).copied() {
+            // Another change may be under way: then this one has time.
+            let _proposed = self.group.propose_change(MembershipChange::Voter(learner));
+        }
+    }
+
+    /// Raises the feature level to what all members can do.
+    fn raise_feature_level(&mut self) {
+        let others = self.group.members().all().filter(|member| *member != self.config.node);
+        let levels =
+            others.map(|member| self.peers.one(member).map_or(0, |peer| peer.info.feature_level_max));
+        let level = levels.fold(self.config.feature_level_max, u32::min);
+        if level > self.engine.feature_level().max(self.cluster.feature_level) {
+            self.proposals.add(&Command::FeatureLevel { level }, Reply::Nobody);
+            self.cluster.feature_level = level;
+        }
+    }
+
+    /// Goes on with what an operator asked for.
+    fn go_on(&mut self) {
+        let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() else { return };
+        let step = match step {
+            Step::Registering { member } if self.engine.members().get(&member.node) == Some(&member) => {
+                Step::Proposing { change: MembershipChange::Learner(member.node) }
+            }
+            step => step,
+        };
+        let step = match step {
+            Step::Proposing { change } => match self.group.propose_change(change) {
+                Ok((term, index)) => Step::Changing { term, index },
+                Err(ProposeError::ChangePending | ProposeError::Dropped) => Step::Proposing { change },
+                Err(ProposeError::NotLeader) => {
+                    return self.connections.refuse(connection, request, self.elsewhere());
+                }
+            },
+            Step::Moving { to, until_us }
+                if self.now_us >= until_us
+                    || self.group.transferee() != Some(to) && self.group.is_leader() =>
+            {
+                let text =
+                    format!("node {to} did not take leadership over: it may be down, or too far behind");
+                return self.connections.refuse(connection, request, ErrorReply::new(ErrorCode::Busy, text));
+            }
+            step => step,
+        };
+        self.cluster.under_way = Some(UnderWay { connection, request, step });
+    }
+
+    /// Holds this node's clock against those of the others: with one that differs it neither leads nor stands for
+    /// election.
+    pub(super) fn judge_clock(&mut self) {
+        if self.group.is_alone() {
+            return self.group.abstain(false);
+        }
+        let verdict = self.peers.verdict(self.config.node, self.group.members(), self.now_us);
+        let outside = matches!(verdict, Verdict::Outside(_));
+        self.group.abstain(outside);
+        if let Verdict::Outside(by_ms) = verdict
+            && !self.cluster.clock_told
+        {
+            self.notices.push(Notice::ClockOutside { by_ms });
+        }
+        self.cluster.clock_told = outside;
+        if outside && self.group.takes_proposals() {
+            let agreed = self.successor();
+            if let Some(to) = agreed {
+                self.group.transfer_to(to);
+            }
+        }
+    }
+}
+
+fn invalid(message: String) -> ErrorReply {
+    ErrorReply::new(ErrorCode::Invalid, message)
+}

@@ -1,0 +1,140 @@
+//! Taking leadership up, and laying it down: who is served, and who is sent elsewhere.
+
+use super::Replica;
+use super::io::{ConnectionId, Notice};
+use super::proposals::Reply;
+use crate::engine::Command;
+use crate::protocol::{Applied, ErrorCode, ErrorReply, RequestId, Response};
+use crate::raft::MembershipChange;
+
+impl Replica {
+    /// Whether this node leads and has applied everything from before: then it takes requests.
+    pub(super) fn is_serving(&self) -> bool {
+        self.serving.is_some()
+    }
+
+    /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
+    pub(super) fn follow_leadership(&mut self) {
+        let term = self.group.term();
+        if self.serving.is_some_and(|serving| !self.group.is_leader() || serving != term) {
+            self.end_leading();
+        }
+        if self.serving.is_none() && self.group.is_leader() && self.applied.1 == term {
+            self.serving = Some(term);
+            self.notices.push(Notice::Leading { term });
+            self.begin_leading();
+        }
+        let leader = self.group.leader().filter(|leader| *leader != self.config.node);
+        if leader != self.cluster.leader_told {
+            self.cluster.leader_told = leader;
+            self.notices.extend(leader.map(|leader| Notice::Follows { leader }));
+        }
+    }
+
+    /// A new leader founds the queue if nobody has, takes over the clock, and starts every session's grace anew.
+    fn begin_leading(&mut self) {
+        if !self.group.is_alone() {
+            self.clock.lead(self.engine.stamp(), self.engine.clock_offset_ms());
+        }
+        if !self.engine.has_genesis() {
+            let key_secret = self.config.entropy.last_chunk().copied().unwrap_or_default();
+            self.proposals.add(&Command::Genesis { key_secret }, Reply::Nobody);
+        }
+        if self.engine.members().is_empty() && self.group.is_alone() {
+            // From here on the log says who is in the group; whoever comes later learns it from there.
+            let founded = self.group.propose_change(MembershipChange::Alone(self.config.node));
+            debug_assert!(founded.is_ok(), "nothing else was proposed: {founded:?}");
+        }
+        if self.clock.offset_ms() != self.engine.clock_offset_ms() {
+            self.propose_offset();
+        }
+        let end_us = self.now_us + self.config.session_grace_ms * 1000;
+        for session in self.engine.sessions() {
+            self.connections.start_grace(session.id, end_us);
+        }
+    }
+
+    /// Another member leads, or nobody does. Everybody who waits for something is sent elsewhere: what was proposed may or
+    /// may not be applied, and nothing else is.
+    fn end_leading(&mut self) {
+        self.serving = None;
+        self.notices.push(Notice::Following { term: self.group.term() });
+        let elsewhere = self.elsewhere();
+        let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
+        let (proposed, gathered) = self.proposals.take_lost();
+        self.answer_lost(proposed, &unknown);
+        let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
+        let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
+        self.answer_lost(not_proposed, &elsewhere);
+        for (connection, request, _) in self.reads.take_all() {
+            self.connections.refuse(connection, request, elsewhere.clone());
+        }
+        self.refuse_backups(&elsewhere);
+        self.leave_cluster_work(unknown);
+        for connection in self.connections.ids() {
+            self.send_away(connection, &elsewhere);
+        }
+        self.connections.forget_graces();
+        self.lapsing.clear();
+    }
+
+    /// Answers everything that waits on a connection, and closes it.
+    fn send_away(&mut self, connection: ConnectionId, elsewhere: &ErrorReply) {
+        while let Some((id, _)) = self.connections.take_held(connection) {
+            self.connections.refuse(connection, id, elsewhere.clone());
+        }
+        for id in self.waiters.of(connection) {
+            let Some(waiter) = self.waiters.remove(id) else { continue };
+            if waiter.is_poll() {
+                self.connections.refuse(connection, waiter.request, elsewhere.clone());
+            } else {
+                self.connections.tell(connection, waiter.request, Response::Error(elsewhere.clone()));
+            }
+        }
+        self.connections.end(connection);
+        self.connections.tell(
+            connection,
+            RequestId(0),
+            Response::GoingAway { message: elsewhere.message.clone() },
+        );
+        self.closes.push(connection);
+    }
+
+    /// What a request is told that only the leader can carry out.
+    pub(super) fn elsewhere(&self) -> ErrorReply {
+        let leader = self.group.leader().filter(|leader| *leader != self.config.node);
+        let address = leader.and_then(|leader| self.engine.members().get(&leader));
+        let Some(member) = address else {
+            let mut error = ErrorReply::new(ErrorCode::NoLeader, "no leader is elected yet: try again");
+            error.retry_after_ms = 100;
+            return error;
+        };
+        let text = format!("node {} at {} leads: connect to it", member.node, member.client_address);
+        let leader = Some(member.client_address.clone());
+        ErrorReply { leader, ..ErrorReply::new(ErrorCode::NotLeader, text) }
+    }
+
+    /// Answers everybody who waited for an entry whose outcome this node will not learn.
+    pub(super) fn answer_lost(&mut self, replies: Vec<Reply>, error: &ErrorReply) {
+        for reply in replies {
+            match reply {
+                Reply::Request(connection, request)
+                | Reply::Open(connection, request)
+                | Reply::Resume(connection, request, _) => {
+                    self.connections.refuse(connection, request, error.clone());
+                }
+                Reply::Close(connection, request, session) => {
+                    self.lapsing.remove(&session);
+                    self.connections.refuse(connection, request, error.clone());
+                }
+                Reply::Turn(waiter, claim) => {
+                    self.waiters.turn_over(waiter, claim);
+                    self.waiters.line_up(waiter);
+                    self.end_reserve(claim.session);
+                }
+                Reply::Lapse(session) => _ = self.lapsing.remove(&session),
+                Reply::Nobody => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Checkpoints that come from another node, for one that is too far behind for entries.
+//!
+//! 1. The leader offers one. The offer is kept, and the driver pulls the checkpoint beside what this node has.
+//! 2. When all of it is here and verified, Raft is shown the offer. It takes it, or knows better by now.
+//! 3. If it does, the driver puts the checkpoint in the place of log and chunks, in one durable step.
+//! 4. From then on the state is the one that came with it.
+//!
+//! Up to 3 nothing of what this node has is touched; a crash at any time leaves the old or the new.
+
+use super::Replica;
+use super::checkpoint::Checkpoints;
+use super::io::Output;
+use crate::raft::{Membership, Message, Offer};
+use crate::storage::Restored;
+
+/// What is on its way.
+#[derive(Debug, Default)]
+pub(super) enum Incoming {
+    #[default]
+    Nothing,
+    /// It is being pulled.
+    Pulled { offer: Message, index: u64 },
+    /// It is here. No checkpoint of this node's own may be under way when it is taken in.
+    Here { offer: Message, restored: Box<Restored> },
+    /// It is being put in its place.
+    Installed { restored: Box<Restored> },
+}
+
+impl Incoming {
+    /// Whether this node may begin a checkpoint of its own: it would be of a state that is about to go.
+    pub(super) fn is_close(&self) -> bool {
+        matches!(self, Self::Here { .. } | Self::Installed { .. })
+    }
+}
+
+impl Replica {
+    /// The leader offers a checkpoint.
+    pub(super) fn offered(&mut self, offer: Message, index: u64) {
+        match &mut self.incoming {
+            _ if index <= self.group.commit() => self.step(offer),
+            Incoming::Installed { .. } => {}
+            // The same one again, perhaps by another leader, or in another term.
+            Incoming::Pulled { offer: kept, index: pulled }
+                if *pulled == index && kept.from() == offer.from() =>
+            {
+                *kept = offer;
+            }
+            Incoming::Here { offer: kept, restored } if restored.base.index == index => *kept = offer,
+            incoming => {
+                let from = offer.from();
+                *incoming = Incoming::Pulled { offer, index };
+                self.due.push(Output::FetchSnapshot { from, index });
+            }
+        }
+    }
+
+    /// A checkpoint that was pulled is here.
+    pub(super) fn snapshot_fetched(&mut self, fetched: u64, restored: Box<Restored>) {
+        match std::mem::take(&mut self.incoming) {
+            Incoming::Pulled { offer, index } if index == fetched => {
+                self.incoming = Incoming::Here { offer, restored };
+            }
+            // Another one was offered meanwhile.
+            incoming => self.incoming = incoming,
+        }
+    }
+
+    /// A checkpoint that was to be pulled will not come: the leader offers another one some time.
+    pub(super) fn snapshot_gone(&mut self, gone: u64) {
+        if matches!(self.incoming, Incoming::Pulled { index, .. } if index == gone) {
+            self.incoming = Incoming::Nothing;
+        }
+    }
+
+    /// Shows Raft the offer of the checkpoint that is here, unless one of this node's own is under way.
+    pub(super) fn take_snapshot_in(&mut self) {
+        if !self.checkpoints.is_idle() {
+            return;
+        }
+        match std::mem::take(&mut self.incoming) {
+            Incoming::Here { offer, restored } => {
+                self.incoming = Incoming::Installed { restored };
+                self.step(offer);
+                if !self.group.is_installing() {
+                    // Raft knows better by now.
+                    self.incoming = Incoming::Nothing;
+                }
+            }
+            incoming => self.incoming = incoming,
+        }
+    }
+
+    /// Log and chunks are those of the checkpoint at `index`: so is the state from here on.
+    pub(super) fn installed(&mut self, index: u64) {
+        let Incoming::Installed { restored } = std::mem::take(&mut self.incoming) else {
+            unreachable!("what is installed was shown to Raft");
+        };
+        let Restored { number, base, voters, learners, next_chunk, engine, records } = *restored;
+        assert!(base.index == index, "checkpoint {} was taken for that of entry {index}", base.index);
+        self.engine = engine;
+        self.records = records;
+        self.applied = (base.index, base.term);
+        self.committed.clear();
+        self.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
+        self.cut_through = None;
+        self.group.offer(Offer { index, term: base.term, members: Membership { voters, learners } });
+        self.group.applied(index);
+        self.prepared = false;
+        self.members_changed = true;
+    }
+}

@@ -1,0 +1,19 @@
+//! A member of the cluster, as all of them know it.
+
+/// How much this version can do together with others. A cluster does what all its members can: see
+/// [`Command::FeatureLevel`](crate::engine::Command::FeatureLevel).
+pub const FEATURE_LEVEL: u32 = 1;
+
+/// Where a member is, and which copy of the data it has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
+pub struct Member {
+    /// Its number, from 1; never given to another node.
+    pub node: u64,
+    /// Its copy of the data. Under the same number with another copy it is refused: what it had promised is lost.
+    pub storage_id: [u8; 16],
+    /// Where the other members reach it.
+    pub peer_address: String,
+    /// Where clients reach it.
+    pub client_address: String,
+}
