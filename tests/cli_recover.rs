@@ -11,7 +11,7 @@ use super::server_rig::adjourn;
 
 fn open(path: &Path) -> Result<DiskStorage, StorageError> {
     let path = path.to_owned();
-    DiskStorage::open(&OpenOptions { path, node: 1, cluster_id: [1; 16], storage_id: [2; 16] })
+    DiskStorage::open(&OpenOptions { path, node: 1, cluster_id: [1; 16], storage_id: [2; 16], founder: true })
 }
 
 fn recover(data: &Path, arguments: &[&str]) -> Output {

@@ -108,7 +108,8 @@ pub(crate) fn frozen(name: &str, today: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
 
 fn open(path: &Path) -> DiskStorage {
     let path = path.to_owned();
-    let options = OpenOptions { path, node: NODE, cluster_id: CLUSTER_ID, storage_id: STORAGE_ID };
+    let options =
+        OpenOptions { path, node: NODE, cluster_id: CLUSTER_ID, storage_id: STORAGE_ID, founder: true };
     DiskStorage::open(&options).expect("it opens")
 }
 

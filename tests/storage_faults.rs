@@ -288,7 +288,7 @@ impl Original {
         let mut storage = DiskStorage::open(&options(directory.path())).expect("it opens");
         write(&mut storage, &new);
         storage
-            .persist(&PersistBatch { vote: Some(VOTE), entries: Vec::new(), commit: 20 })
+            .persist(&PersistBatch { vote: Some(VOTE), install: None, entries: Vec::new(), commit: 20 })
             .expect("written");
         storage.write_watermark().expect("written");
         drop(storage);
@@ -382,11 +382,11 @@ fn is(error: &StorageError, expected: impl Fn(&Damage) -> bool) -> bool {
 }
 
 fn batch(entries: Vec<LogEntry>) -> PersistBatch {
-    PersistBatch { vote: None, entries, commit: 0 }
+    PersistBatch { vote: None, install: None, entries, commit: 0 }
 }
 
 fn options(root: &Path) -> OpenOptions {
-    OpenOptions { path: root.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16] }
+    OpenOptions { path: root.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: true }
 }
 
 fn copy_into(from: &Path, to: &Path) {

@@ -45,7 +45,8 @@ fn main() -> Outcome<()> {
     if path.exists() {
         return Err(format!("{} is in the way: remove it", path.display()).into());
     }
-    let options = OpenOptions { path: path.clone(), node: 1, cluster_id: [1; 16], storage_id: [2; 16] };
+    let options =
+        OpenOptions { path: path.clone(), node: 1, cluster_id: [1; 16], storage_id: [2; 16], founder: true };
     let outcome = if load.cuts > 0 {
         cut(&options, &load)
     } else {

@@ -17,6 +17,7 @@ pub(super) struct CheckpointJson<'a> {
     jobs: u64,
     state_hash: String,
     voters: &'a [u64],
+    learners: &'a [u64],
     wall: Option<String>,
     topics: BTreeMap<String, CountsJson>,
     chunks: Vec<ChunkJson<'a>>,
@@ -65,6 +66,7 @@ pub(super) fn checkpoint_json(report: &CheckpointReport) -> CheckpointJson<'_> {
         jobs: report.jobs,
         state_hash: format!("{:032x}", report.state_hash),
         voters: &report.voters,
+        learners: &report.learners,
         wall: report.wall.map(time_text),
         topics: report.topics.iter().map(|topic| (topic.name.to_string(), counts_json(topic))).collect(),
         chunks: report

@@ -7,11 +7,13 @@ use serde::Serialize;
 
 use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, id_text, jobs_text};
 use super::exit::{Exit, Failure};
+use super::members;
 use super::output::{print, print_json};
 use super::recover::draw_id;
 use super::serve::storage_exit;
+use crate::raft::Membership;
 use crate::storage::inspect::{FileReport, LogReport};
-use crate::storage::{Depth, Inspection, inspect};
+use crate::storage::{CheckpointReport, Depth, Inspection, inspect};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,6 +65,9 @@ struct InspectionJson<'a> {
     node: Option<u64>,
     cluster_id: Option<String>,
     storage_id: Option<String>,
+    founder: Option<bool>,
+    voters: Option<Vec<u64>>,
+    learners: Option<Vec<u64>>,
     term: Option<u64>,
     vote: Option<u64>,
     durable: Option<u64>,
@@ -90,11 +95,15 @@ struct FileJson<'a> {
 
 fn json<'a>(data: &Path, found: &'a Inspection) -> InspectionJson<'a> {
     let file = |file: &'a FileReport| FileJson { name: &file.name, bytes: file.bytes };
+    let members = members(found);
     InspectionJson {
         data: data.display().to_string(),
         node: found.identity.map(|identity| identity.node),
         cluster_id: found.identity.map(|identity| id_text(identity.cluster_id)),
         storage_id: found.identity.map(|identity| id_text(identity.storage_id)),
+        founder: found.identity.map(|identity| identity.founder),
+        voters: members.as_ref().map(|members| members.voters.clone()),
+        learners: members.map(|members| members.learners),
         term: found.vote.map(|vote| vote.term),
         vote: found.vote.map(|vote| vote.vote),
         durable: found.watermark.map(|watermark| watermark.durable),
@@ -120,6 +129,9 @@ fn text(found: &Inspection) -> String {
     line("node", identity.map(|identity| identity.node.to_string()));
     line("cluster", identity.map(|identity| id_text(identity.cluster_id)));
     line("copy", identity.map(|identity| id_text(identity.storage_id)));
+    let origin = |founder| if founder { "founded its cluster" } else { "joined its cluster" };
+    line("origin", identity.map(|identity| origin(identity.founder).to_owned()));
+    line("members", members(found).as_ref().map(members::text));
     line("vote", found.vote.map(|vote| format!("term {}, for node {}", vote.term, vote.vote)));
     let watermark = found.watermark;
     line(
@@ -150,6 +162,19 @@ fn text(found: &Inspection) -> String {
         let _ = writeln!(text, "  {damage}");
     }
     text
+}
+
+/// Who is in the group at the end of the log; `None` if nothing tells how it began.
+fn members(found: &Inspection) -> Option<Membership> {
+    let identity = found.identity?;
+    let begun = match &found.checkpoint {
+        Some(CheckpointReport { voters, learners, .. }) => {
+            Membership { voters: voters.clone(), learners: learners.clone() }
+        }
+        None if identity.founder => Membership::alone(identity.node),
+        None => Membership::default(),
+    };
+    Some(members::after(begun, &found.changes))
 }
 
 fn log_text(log: &LogReport) -> String {

@@ -15,6 +15,7 @@ mod in_flight;
 mod inspect;
 mod job;
 mod logging;
+mod members;
 mod output;
 mod push;
 mod recover;

@@ -168,11 +168,11 @@ impl Core {
                         }
                     }
                     Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
+                    Output::Fetch(wanted) => _ = self.disk.send(ToDisk::Fetch(wanted)),
                     // A node alone has nobody to speak to.
                     Output::Peer { .. }
                     | Output::Members { .. }
                     | Output::Probe { .. }
-                    | Output::Fetch(_)
                     | Output::FetchSnapshot { .. } => {}
                     Output::Failed(error) => failed = Some(error),
                     Output::Notice(notice) => self.notice(&notice),

@@ -9,6 +9,7 @@ use tracing::warn;
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::core::ToCore;
+use crate::raft::Wanted;
 use crate::replica::{Input, PersistOrder};
 use crate::storage::{PersistBatch, Storage, StorageError};
 
@@ -24,6 +25,8 @@ pub(super) enum ToDisk {
         /// Who asks.
         reply: Sender<ToCheckpoint>,
     },
+    /// Read entries for another member, and tell the core; none if they are not in the log any more.
+    Fetch(Wanted),
     /// Remove the log up to this entry, when there is time: a checkpoint contains it.
     Cut {
         /// The last one to go.
@@ -90,11 +93,15 @@ impl<S: Storage> Disk<S> {
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => None,
             };
-            if let Some(ToDisk::Persist(order)) = next {
+            while let Some(ToDisk::Persist(order)) = next {
                 next = self.persist(order, orders)?;
             }
             match next {
                 None | Some(ToDisk::Persist(_)) => {}
+                Some(ToDisk::Fetch(Wanted { first, last, bytes_max })) => {
+                    let entries = self.storage.read(first, last, bytes_max)?;
+                    self.tell(Input::Fetched { entries });
+                }
                 Some(ToDisk::Base { index, reply }) => {
                     // Whoever asked may have ended meanwhile.
                     let _ = reply.send(ToCheckpoint::Base(self.storage.base_at(index)?));
@@ -112,7 +119,8 @@ impl<S: Storage> Disk<S> {
         self.storage.write_watermark()
     }
 
-    /// Makes `first` and what waits behind it durable. Returns what came after that and is something else.
+    /// Makes `first` and what waits behind it durable. Returns what came after that and is something else, or installs
+    /// a checkpoint: that replaces what was to be written before it.
     fn persist(
         &mut self,
         first: PersistOrder,
@@ -123,7 +131,7 @@ impl<S: Storage> Disk<S> {
         let mut other = None;
         while bytes < MERGED_BYTES_MAX && other.is_none() {
             match orders.try_recv() {
-                Ok(ToDisk::Persist(order)) => {
+                Ok(ToDisk::Persist(order)) if order.batch.install.is_none() => {
                     bytes += data_bytes(&order.batch);
                     merge(&mut merged, order);
                 }
@@ -136,6 +144,10 @@ impl<S: Storage> Disk<S> {
         let ended = self.clock.elapsed();
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
+        if let Some(through) = merged.batch.install {
+            // What is left of the log before the checkpoint that was installed.
+            self.cut = Some((through, ended));
+        }
         self.tell(Input::Persisted { number: merged.number });
         Ok(other)
     }
@@ -324,6 +336,10 @@ mod tests {
             _visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
         ) -> Result<(), StorageError> {
             Ok(())
+        }
+
+        fn read(&mut self, first: u64, last: u64, _: u64) -> Result<Vec<LogEntry>, StorageError> {
+            Ok(order(0, first..=last, 1, 0).batch.entries)
         }
 
         fn free_bytes(&self) -> Result<u64, StorageError> {

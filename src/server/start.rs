@@ -29,6 +29,7 @@ pub(super) fn recover(config: &Config, address: SocketAddr, clock: Clock) -> Res
         // Used only if there is nothing yet.
         cluster_id: entropy::draw()?,
         storage_id: entropy::draw()?,
+        founder: true,
     })?;
     let recovered = storage.recovered();
     let replica_config = replica_config(config, address, &storage)?;
@@ -64,7 +65,7 @@ fn replica_config(
         node: config.node,
         cluster_id: storage.cluster_id(),
         storage_id: storage.storage_id(),
-        founder: true,
+        founder: storage.is_founder(),
         entropy: entropy::draw()?,
         server_name: config.server_name.clone(),
         client_address: config.client_address.clone().unwrap_or_else(|| address.to_string()),

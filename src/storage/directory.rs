@@ -7,6 +7,8 @@
 //! DIR/log/          the sled database
 //! DIR/vote          term and vote, two slots
 //! DIR/chunks/       checkpoints
+//! DIR/incoming/     a checkpoint that is fetched from another member; a start empties it
+//! DIR/chunks.old/   the checkpoint before one that is being installed
 //! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots
 //! DIR/lock          held by the process that has the directory
 //! DIR/recovering    a loss is being accepted
@@ -28,9 +30,11 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::folder::DiskFolder;
 use super::identity::{FORMAT, Identity, IdentityError};
+use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::lock::{self, Lock};
 use super::log::Log;
 use super::slots::{Slots, Values};
@@ -48,14 +52,13 @@ const RESTORING: &str = "restoring";
 const LOG: &str = "log";
 const VOTE: &str = "vote";
 const WATERMARK: &str = "watermark";
-const CHUNKS: &str = "chunks";
 const RECOVERING: &str = "recovering";
 const LOG_NEW: &str = "log.new";
 const LOG_LOST: &str = "log.lost";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 12] = [
+const OURS: [&str; 14] = [
     IDENTITY,
     IDENTITY_NEW,
     FOUNDING,
@@ -65,6 +68,8 @@ const OURS: [&str; 12] = [
     VOTE,
     WATERMARK,
     CHUNKS,
+    CHUNKS_OLD,
+    INCOMING,
     RECOVERING,
     lock::NAME,
     LOST_AND_FOUND,
@@ -80,6 +85,7 @@ pub(super) struct Directory {
 
 /// What a founded directory holds.
 pub(super) struct Contents {
+    pub(super) directory: Arc<Directory>,
     pub(super) identity: Identity,
     pub(super) log: Log,
     pub(super) vote: Slots,
@@ -152,7 +158,7 @@ impl Directory {
     }
 
     /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
-    pub(super) fn found(&self, identity: Identity) -> Result<Contents, StorageError> {
+    pub(super) fn found(self: &Arc<Self>, identity: Identity) -> Result<Contents, StorageError> {
         let founding = self.path.join(FOUNDING);
         identity.write(&founding)?;
         sync::directory(&self.path)?;
@@ -162,8 +168,8 @@ impl Directory {
         let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
         let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
         sync::directory(&self.path)?;
-        self.rename(FOUNDING, IDENTITY)?;
-        Ok(Contents { identity, log, vote, watermark })
+        self.rename_durably(FOUNDING, IDENTITY)?;
+        Ok(Contents { directory: Arc::clone(self), identity, log, vote, watermark })
     }
 
     /// Refuses a directory that holds anything, but for what restoring a backup left behind that was cut short.
@@ -203,18 +209,22 @@ impl Directory {
         self.replace_vote([end.term, 0, 0])?;
         self.replace_watermark([end.index, end.index, u64::from(end.crc)])?;
         sync::directory(&self.path)?;
-        self.rename(RESTORING, IDENTITY)
+        self.rename_durably(RESTORING, IDENTITY)
     }
 
     /// Opens what is there, beside a checkpoint that stands for `base`.
-    pub(super) fn open(&self, identity: Identity, base: Option<LogBase>) -> Result<Contents, StorageError> {
+    pub(super) fn open(
+        self: &Arc<Self>,
+        identity: Identity,
+        base: Option<LogBase>,
+    ) -> Result<Contents, StorageError> {
         if self.is_recovering() {
             return Err(self.damaged(Damage::RecoverUnfinished));
         }
         let vote = self.vote()?.ok_or_else(|| self.damaged(Damage::Vote))?;
         let watermark = self.watermark()?.ok_or_else(|| self.damaged(Damage::Watermark))?;
         let base = base.unwrap_or(LogBase::root(identity.cluster_id));
-        Ok(Contents { identity, log: self.log(base)?, vote, watermark })
+        Ok(Contents { directory: Arc::clone(self), identity, log: self.log(base)?, vote, watermark })
     }
 
     pub(super) fn log(&self, base: LogBase) -> Result<Log, StorageError> {
@@ -228,8 +238,15 @@ impl Directory {
 
     /// The same to be looked at, if it is there.
     pub(super) fn existing_chunks(&self) -> Option<DiskFolder> {
-        let path = self.path.join(CHUNKS);
+        // One that is being installed counts from its first step on.
+        let name = if install::is_cut_short(self).unwrap_or(false) { INCOMING } else { CHUNKS };
+        let path = self.path.join(name);
         path.is_dir().then(|| DiskFolder::existing(&path))
+    }
+
+    /// Where a checkpoint of another member is put together.
+    pub(super) fn incoming(&self) -> DiskFolder {
+        DiskFolder::existing(&self.path.join(INCOMING))
     }
 
     pub(super) fn log_path(&self) -> PathBuf {
@@ -272,14 +289,14 @@ impl Directory {
             while self.path.join(format!("{LOG_LOST}-{number}")).exists() {
                 number += 1;
             }
-            self.rename(LOG, &format!("{LOG_LOST}-{number}"))?;
+            self.rename_durably(LOG, &format!("{LOG_LOST}-{number}"))?;
         }
-        self.rename(LOG_NEW, LOG)
+        self.rename_durably(LOG_NEW, LOG)
     }
 
     pub(super) fn replace_identity(&self, identity: Identity) -> Result<(), StorageError> {
         identity.write(&self.path.join(IDENTITY_NEW))?;
-        self.rename(IDENTITY_NEW, IDENTITY)
+        self.rename_durably(IDENTITY_NEW, IDENTITY)
     }
 
     pub(super) fn replace_vote(&self, values: Values) -> Result<(), StorageError> {
@@ -308,7 +325,7 @@ impl Directory {
         Slots::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+    fn rename_durably(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let to = self.path.join(to);
         fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))?;
         sync::directory(&self.path)
@@ -316,6 +333,30 @@ impl Directory {
 
     fn damaged(&self, damage: Damage) -> StorageError {
         StorageError::Damaged { path: self.path.clone(), damage }
+    }
+}
+
+impl Folders for Directory {
+    fn has(&self, name: &'static str) -> Result<bool, StorageError> {
+        let path = self.path.join(name);
+        path.try_exists().map_err(|error| StorageError::io("read", &path, error))
+    }
+
+    fn make(&self, name: &'static str) -> Result<(), StorageError> {
+        make_private(&self.path.join(name))
+    }
+
+    fn rename(&self, from: &'static str, to: &'static str) -> Result<(), StorageError> {
+        let to = self.path.join(to);
+        fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))
+    }
+
+    fn remove(&self, name: &'static str) -> Result<(), StorageError> {
+        remove_folder(&self.path.join(name))
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        sync::directory(&self.path)
     }
 }
 
@@ -332,14 +373,18 @@ pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
         _ => Path::new("."),
     };
     create_durably(parent)?;
+    make_private(path)?;
+    sync::directory(parent)
+}
+
+fn make_private(path: &Path) -> Result<(), StorageError> {
     // What people push is nobody else's business.
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(StorageError::io("create", path, error));
+            Err(StorageError::io("create", path, error))
         }
-        _ => {}
+        _ => Ok(()),
     }
-    sync::directory(parent)
 }
 
 fn remove_folder(path: &Path) -> Result<(), StorageError> {

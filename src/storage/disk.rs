@@ -29,9 +29,10 @@ use std::sync::Arc;
 
 use super::checkpoint::{self, Restored};
 use super::directory::{Contents, Directory};
-use super::durable::{Durable, Media, SmallFile};
+use super::durable::{self, Durable, Media, SmallFile, Visit};
 use super::folder::DiskFolder;
 use super::identity::Identity;
+use super::install;
 use super::slots::Values;
 use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
@@ -46,6 +47,9 @@ pub struct OpenOptions {
     pub cluster_id: [u8; 16],
     /// The id of a new copy of the data. One that exists keeps its own.
     pub storage_id: [u8; 16],
+    /// Whether a new directory begins its cluster, with this node as the only member; else it is that of a node which is
+    /// added to one. One that exists stays what it was.
+    pub founder: bool,
 }
 
 /// An open data directory. It is locked while this lives.
@@ -64,7 +68,7 @@ pub struct DirectoryLock(#[expect(dead_code, reason = "held for its lock alone")
 impl DiskStorage {
     /// Opens the data directory and takes its newest checkpoint; founds it if it is empty or does not exist.
     pub fn open(options: &OpenOptions) -> Result<Self, StorageError> {
-        let directory = Directory::take(&options.path)?;
+        let directory = Arc::new(Directory::take(&options.path)?);
         let mut restored = None;
         let contents = match directory.identity()? {
             Some(identity) if identity.node != options.node => {
@@ -75,16 +79,18 @@ impl DiskStorage {
                 });
             }
             Some(identity) => {
+                install::complete(&*directory)?;
                 restored = checkpoint::restore(&directory.chunks()?)?;
                 directory.open(identity, restored.as_ref().map(|restored| restored.base))?
             }
             None => {
-                let OpenOptions { node, cluster_id, storage_id, .. } = *options;
-                directory.found(Identity { node, cluster_id, storage_id })?
+                let OpenOptions { node, cluster_id, storage_id, founder, .. } = *options;
+                let contents = directory.found(Identity { node, cluster_id, storage_id, founder })?;
+                install::complete(&*directory)?;
+                contents
             }
         };
         let chunks = directory.chunks()?;
-        let directory = Arc::new(directory);
         Ok(Self { durable: Durable::new(contents, options.path.clone())?, chunks, restored, directory })
     }
 
@@ -103,6 +109,12 @@ impl DiskStorage {
         &self.chunks
     }
 
+    /// Where a checkpoint of another member is put together, to be installed by a batch with
+    /// [`install`](PersistBatch::install). Empty after a start and after an install.
+    pub fn incoming(&self) -> DiskFolder {
+        self.directory.incoming()
+    }
+
     /// What was found: where the log begins and ends, term and vote.
     pub fn recovered(&self) -> Recovered {
         self.durable.recovered()
@@ -116,6 +128,12 @@ impl DiskStorage {
     /// This copy of the data.
     pub fn storage_id(&self) -> [u8; 16] {
         self.durable.media().identity.storage_id
+    }
+
+    /// Whether the cluster began in this directory: then its first configuration is this node alone. Any other has none
+    /// until a checkpoint or entries of other members say it.
+    pub fn is_founder(&self) -> bool {
+        self.durable.media().identity.founder
     }
 }
 
@@ -142,6 +160,10 @@ impl Storage for DiskStorage {
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         self.durable.replay(first, visit)
+    }
+
+    fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError> {
+        self.durable.read(first, last, bytes_max)
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {
@@ -177,12 +199,22 @@ impl Media for Contents {
         self.log.cut(through)
     }
 
-    fn scan(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
+    fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError> {
         self.log.scan(first, visit)
+    }
+
+    fn incoming(&self) -> Result<Option<LogBase>, StorageError> {
+        durable::base_in(&self.directory.incoming())
+    }
+
+    fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
+        self.log.remove_end(index)
+    }
+
+    fn install(&mut self, base: LogBase) -> Result<(), StorageError> {
+        install::install(&*self.directory)?;
+        self.log.rebase(base);
+        Ok(())
     }
 
     fn values(&self, file: SmallFile) -> Values {

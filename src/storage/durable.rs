@@ -11,11 +11,18 @@
 //!   says of entries up to the base is the checkpoint's business, and is not compared with the log any more.
 //! - If the **checkpoint is ahead of the log**, the log goes, unless the watermark says that it once reached beyond
 //!   the checkpoint.
+//! - A checkpoint of another member is **installed** ahead of the log: first everything from its entry on goes, which
+//!   was never committed, or it would be that entry. What is before stays until the checkpoint has its place: this node
+//!   may be known to have it. So a crash leaves the old checkpoint with a log that is not shorter than what anybody
+//!   counts on, or the new one, ahead of the log.
 //! - **The first failure is the last call that does anything**: nobody knows what the system dropped with a failed
 //!   sync.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use super::chunks::Manifest;
+use super::folder::Folder;
 use super::slots::Values;
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 
@@ -27,6 +34,9 @@ pub(super) enum SmallFile {
     /// Last durable index, commit index.
     Watermark,
 }
+
+/// What is asked for each entry of a scan; it may break it off.
+pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, StorageError> + 'a;
 
 /// A log and two small files, each durable when a call that writes it returns.
 pub(super) trait Media {
@@ -43,11 +53,14 @@ pub(super) trait Media {
     /// Removes one round of values from the beginning, up to `through`. Returns whether all are gone.
     fn cut(&mut self, through: u64) -> Result<bool, StorageError>;
     /// Hands the entries from `first` on to `visit`, verifying each.
-    fn scan(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError>;
+    fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError>;
+    /// The entry that the incoming checkpoint stands for; `None` if there is no such checkpoint.
+    fn incoming(&self) -> Result<Option<LogBase>, StorageError>;
+    /// Removes the entries from `index` on, which is behind the base.
+    fn remove_end(&mut self, index: u64) -> Result<(), StorageError>;
+    /// Puts the incoming checkpoint in the place of the one that is there. It stands for `base`, after which the log
+    /// begins, and ends, from here on; it ended before.
+    fn install(&mut self, base: LogBase) -> Result<(), StorageError>;
     /// What a small file holds.
     fn values(&self, file: SmallFile) -> Values;
     /// Replaces what a small file holds.
@@ -106,6 +119,11 @@ pub(super) fn check_watermark(
     Ok(())
 }
 
+/// The entry that the checkpoint in a folder stands for; `None` if there is no checkpoint.
+pub(super) fn base_in(folder: &impl Folder) -> Result<Option<LogBase>, StorageError> {
+    Ok(Manifest::read(folder)?.map(|Manifest { index, term, log_crc: crc, .. }| LogBase { index, term, crc }))
+}
+
 impl<M: Media> Durable<M> {
     /// Takes over what was found, unless the log ends before its watermark, or is another one there. A log that the
     /// checkpoint is ahead of is emptied.
@@ -154,6 +172,9 @@ impl<M: Media> Durable<M> {
                 durable.media.write(SmallFile::Vote, [term, vote, 0])?;
                 durable.media.write(SmallFile::Vote, [term, vote, 0])?;
             }
+            if let Some(index) = batch.install {
+                durable.install(index)?;
+            }
             durable.append(&batch.entries, batch.commit)
         })
     }
@@ -180,7 +201,56 @@ impl<M: Media> Durable<M> {
         first: u64,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        self.carefully(|durable| durable.media.scan(first, visit))
+        self.carefully(|durable| {
+            durable.media.scan(first, &mut |entry| visit(entry).map(ControlFlow::Continue))
+        })
+    }
+
+    /// See [`Storage::read`](super::Storage::read).
+    pub(super) fn read(
+        &mut self,
+        first: u64,
+        last: u64,
+        bytes_max: u64,
+    ) -> Result<Vec<LogEntry>, StorageError> {
+        let mut entries = Vec::new();
+        let is_there = first > self.media.base().index && first <= last;
+        if !is_there {
+            return Ok(entries);
+        }
+        let mut bytes = 0;
+        self.carefully(|durable| {
+            durable.media.scan(first, &mut |entry| {
+                bytes += entry.data.len() as u64;
+                if !entries.is_empty() && bytes > bytes_max {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let is_last = entry.index >= last || bytes >= bytes_max;
+                entries.push(entry);
+                Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })
+        })?;
+        Ok(entries)
+    }
+
+    fn install(&mut self, index: u64) -> Result<(), StorageError> {
+        let found = self.media.incoming()?;
+        let Some(base) = found.filter(|base| base.index == index) else {
+            let damage = Damage::Incoming { wanted: index, found: found.map(|base| base.index) };
+            return Err(StorageError::Damaged { path: self.path.clone(), damage });
+        };
+        debug_assert!(index > self.media.base().index, "checkpoint {index} is not newer");
+        if self.media.end().index >= index {
+            let [durable, ..] = self.media.values(SmallFile::Watermark);
+            if durable >= index {
+                self.watermark = Watermark::new(self.media.end_before(index)?, self.watermark.commit);
+                self.flush_watermark()?;
+            }
+            self.media.remove_end(index)?;
+        }
+        self.media.install(base)?;
+        self.watermark = Watermark::new(base, index);
+        self.flush_watermark()
     }
 
     fn append(&mut self, entries: &[LogEntry], commit: u64) -> Result<(), StorageError> {

@@ -269,6 +269,14 @@ pub enum Damage {
         /// Which.
         index: u64,
     },
+    /// The checkpoint that is to be installed is not the one that is there.
+    #[error("the checkpoint at entry {wanted} was to be installed, and {}", what_is_incoming(*found))]
+    Incoming {
+        /// The entry that it stands for.
+        wanted: u64,
+        /// The entry that the one stands for which is there.
+        found: Option<u64>,
+    },
     /// Somebody began to recover and did not get to the end.
     #[error("`adjourn recover` was begun and not finished")]
     RecoverUnfinished,
@@ -416,6 +424,7 @@ impl Damage {
             Self::IdentityMissing | Self::Identity | Self::Pages { .. } | Self::Manifest(_)
             | Self::State(_) => "Restore the directory from a backup".to_owned(),
             Self::Value { source: ValueError::Version(_), .. } => "Use a newer binary".to_owned(),
+            Self::Incoming { .. } => "Start again: the node fetches it again".to_owned(),
             Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
             Self::RestoreUnfinished => {
                 format!("Run it again with `--data {path}`: it begins anew")
@@ -453,6 +462,10 @@ fn jobs_in(summary: &ChunkSummary) -> String {
         _ = write!(text, "{before}{rows} of topic {topic}, due from {first_at} to {last_at}");
     }
     text + " (ms since 1970)"
+}
+
+fn what_is_incoming(found: Option<u64>) -> String {
+    found.map_or_else(|| "none is there".to_owned(), |index| format!("one at entry {index} is there"))
 }
 
 fn holder(pid: Option<u32>) -> String {

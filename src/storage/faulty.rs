@@ -14,18 +14,24 @@
 //! - of a small file's slot, all of the write, none of it, or its first bytes only.
 //!
 //! A process that dies and leaves the power on ([`FaultyStorage::kill`]) loses nothing of what was written.
+//!
+//! What it knows of checkpoints lies in a [`FaultyFolder`]: a device of its own, with steps and faults of its own. Whoever
+//! cuts the power cuts that of both.
 
 #![expect(clippy::indexing_slicing, reason = "there are two files of two slots, and a slot has its length")]
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use bytes::Bytes;
 
 use super::directory::{VOTE_MAGIC, WATERMARK_MAGIC};
-use super::durable::{Durable, Media, SmallFile};
+use super::durable::{self, Durable, Media, SmallFile, Visit};
 use super::extent::{self, Extent, Head, Heads};
+use super::folder::FaultyFolder;
+use super::install;
 use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX};
 use super::slots::{self, SLOT_BYTES, Slot, Values};
 use super::value::{self, Assembler, Key, Value};
@@ -75,9 +81,27 @@ impl FaultyDisk {
         self.open_after(None)
     }
 
-    /// Opens it beside a checkpoint that stands for `base`.
+    /// Opens it beside a checkpoint that stands for `base`. None of another member can be installed.
     pub fn open_after(self, base: Option<LogBase>) -> Result<FaultyStorage, StorageError> {
-        let device = Device::open(self, base.unwrap_or(ROOT))?;
+        self.open_with(base, None)
+    }
+
+    /// Opens it beside the folder of checkpoints, the newest of which stands for `base`; the folder was
+    /// [opened](FaultyFolder::complete_install) by the same process.
+    pub fn open_beside(
+        self,
+        chunks: &FaultyFolder,
+        base: Option<LogBase>,
+    ) -> Result<FaultyStorage, StorageError> {
+        self.open_with(base, Some(chunks.clone()))
+    }
+
+    fn open_with(
+        self,
+        base: Option<LogBase>,
+        chunks: Option<FaultyFolder>,
+    ) -> Result<FaultyStorage, StorageError> {
+        let device = Device::open(self, base.unwrap_or(ROOT), chunks)?;
         Ok(FaultyStorage { durable: Durable::new(device, path())? })
     }
 
@@ -179,6 +203,10 @@ impl Storage for FaultyStorage {
         self.durable.replay(first, visit)
     }
 
+    fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError> {
+        self.durable.read(first, last, bytes_max)
+    }
+
     fn free_bytes(&self) -> Result<u64, StorageError> {
         Ok(self.durable.media().disk.free_bytes)
     }
@@ -196,6 +224,8 @@ struct Device {
     extent: Extent,
     /// Where each small file stands.
     newest: [Newest; 2],
+    /// Where checkpoints are, if they are in reach.
+    chunks: Option<FaultyFolder>,
     steps: u64,
     armed: Option<(u64, Fault)>,
 }
@@ -216,7 +246,7 @@ enum Write {
 }
 
 impl Device {
-    fn open(disk: FaultyDisk, base: LogBase) -> Result<Self, StorageError> {
+    fn open(disk: FaultyDisk, base: LogBase, chunks: Option<FaultyFolder>) -> Result<Self, StorageError> {
         let find = |file, damage| {
             let newest = slots::newest(&disk.files[place(file)], magic(file));
             let (slot, sequence, values) = newest.ok_or_else(|| damaged(damage))?;
@@ -225,19 +255,14 @@ impl Device {
         let newest = [find(SmallFile::Vote, Damage::Vote)?, find(SmallFile::Watermark, Damage::Watermark)?];
         let cache = disk.log.clone();
         let (aside, extent) = (Vec::new(), Extent::empty(base));
-        let mut device = Self { disk, cache, aside, base, extent, newest, steps: 0, armed: None };
+        let mut device = Self { disk, cache, aside, base, extent, newest, chunks, steps: 0, armed: None };
         device.extent = Extent::find(&mut device, base)?;
         // A disk finds out when it is read; here that costs nothing.
-        device.read(base.index + 1, base, &mut |_| Ok(()))?;
+        device.read(base.index + 1, base, &mut |_| Ok(ControlFlow::Continue(())))?;
         Ok(device)
     }
 
-    fn read(
-        &self,
-        first: u64,
-        before: LogBase,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
+    fn read(&self, first: u64, before: LogBase, visit: &mut Visit<'_>) -> Result<(), StorageError> {
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
         for (key, bytes) in self.cache.range(Key::first(first)..) {
             if *key != assembler.next() {
@@ -245,8 +270,10 @@ impl Device {
             }
             let bad = |source| damaged(Damage::Value { index: key.index, source });
             let value = Value::decode(bytes).map_err(bad)?;
-            if let Some(entry) = assembler.take(&value).map_err(bad)? {
-                visit(entry)?;
+            if let Some(entry) = assembler.take(&value).map_err(bad)?
+                && visit(entry)?.is_break()
+            {
+                break;
             }
         }
         Ok(())
@@ -283,6 +310,18 @@ impl Device {
                 Err(StorageError::io(action, &path(), io::Error::other("the twin was told to fail")))
             }
         }
+    }
+
+    /// Removes what is there from `index` on; not synced.
+    fn write_end(&mut self, index: u64) -> Result<(), StorageError> {
+        let before = self.end_before(index)?;
+        let behind: Vec<Key> = self.cache.range(Key::first(index)..).map(|(key, _)| *key).collect();
+        // The last one first, so that a prefix of the log stays whenever the power goes.
+        for key in behind.into_iter().rev() {
+            self.write(Write::Remove(key))?;
+        }
+        (self.extent.end, self.extent.remains) = (before, false);
+        Ok(())
     }
 
     /// Keeps of what is aside what the dice say.
@@ -332,13 +371,7 @@ impl Media for Device {
 
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         let Some(first) = entries.first() else { return Ok(()) };
-        let before = self.end_before(first.index)?;
-        let behind: Vec<Key> = self.cache.range(Key::first(first.index)..).map(|(key, _)| *key).collect();
-        // The last one first, so that a prefix of the log stays whenever the power goes.
-        for key in behind.into_iter().rev() {
-            self.write(Write::Remove(key))?;
-        }
-        (self.extent.end, self.extent.remains) = (before, false);
+        self.write_end(first.index)?;
         let mut round_bytes = 0;
         for entry in entries {
             let mut values = Vec::new();
@@ -375,13 +408,34 @@ impl Media for Device {
         Ok(done)
     }
 
-    fn scan(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
-        let (before, last) = (self.end_before(first)?, self.extent.end.index);
-        self.read(first, before, &mut |entry| if entry.index <= last { visit(entry) } else { Ok(()) })
+    fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError> {
+        let last = self.extent.end.index;
+        if first > last {
+            return Ok(());
+        }
+        let before = self.end_before(first)?;
+        self.read(first, before, &mut |entry| {
+            let flow = if entry.index < last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            Ok(if visit(entry)?.is_break() { ControlFlow::Break(()) } else { flow })
+        })
+    }
+
+    fn incoming(&self) -> Result<Option<LogBase>, StorageError> {
+        let Some(chunks) = &self.chunks else { return Ok(None) };
+        durable::base_in(&chunks.beside(install::INCOMING))
+    }
+
+    fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
+        self.write_end(index)?;
+        self.sync()
+    }
+
+    fn install(&mut self, base: LogBase) -> Result<(), StorageError> {
+        if let Some(chunks) = &self.chunks {
+            install::install(&chunks.root())?;
+        }
+        (self.base, self.extent) = (base, Extent::empty(base));
+        Ok(())
     }
 
     fn values(&self, file: SmallFile) -> Values {

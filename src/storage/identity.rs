@@ -3,13 +3,14 @@
 //! It is written as a whole, under another name, synced and renamed: there is never half of one.
 //!
 //! ```text
-//!  0       8         12           16     24        40        56    60
-//!  | magic | version | header crc | node | cluster | storage | crc |
-//!  | ADJOURN 0 | u32 | u32        | u64  | 16      | 16      | u32 |
+//!  0       8         12           16     24        40        56       60    64
+//!  | magic | version | header crc | node | cluster | storage | origin | crc |
+//!  | ADJOURN 0 | u32 | u32        | u64  | 16      | 16      | u32    | u32 |
 //! ```
 //!
 //! Little-endian. `header crc` is the CRC32C of the 12 bytes before it, and stays where it is in every version: so a
-//! flipped bit in the version is not taken for a file from the future. `crc` covers the 56 bytes before it.
+//! flipped bit in the version is not taken for a file from the future. `origin` is 1 in a directory in which a cluster was
+//! founded, 2 in one that joined a cluster. `crc` covers the 60 bytes before it.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -21,9 +22,11 @@ use super::{StorageError, sync};
 pub(super) const FORMAT: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"ADJOURN\0";
-const BYTES: usize = 60;
+const BYTES: usize = 64;
 const HEADER_CRC_AT: usize = 12;
 const CRC_AT: usize = BYTES - 4;
+const FOUNDED: u32 = 1;
+const JOINED: u32 = 2;
 
 /// Whose data it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,9 @@ pub(super) struct Identity {
     pub(super) cluster_id: [u8; 16],
     /// This copy of the data: another one after a loss was accepted.
     pub(super) storage_id: [u8; 16],
+    /// The cluster began here: its first configuration is this node alone. Any other directory has none until a
+    /// checkpoint or entries of other members say it.
+    pub(super) founder: bool,
 }
 
 /// Why bytes are no identity.
@@ -54,6 +60,7 @@ impl Identity {
         bytes.extend_from_slice(&self.node.to_le_bytes());
         bytes.extend_from_slice(&self.cluster_id);
         bytes.extend_from_slice(&self.storage_id);
+        bytes.extend_from_slice(&if self.founder { FOUNDED } else { JOINED }.to_le_bytes());
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
         bytes
     }
@@ -76,8 +83,15 @@ impl Identity {
         let fields = || {
             let (node, rest) = rest.split_first_chunk()?;
             let (cluster_id, rest) = rest.split_first_chunk()?;
-            let (storage_id, _) = rest.split_first_chunk()?;
-            Some(Self { node: u64::from_le_bytes(*node), cluster_id: *cluster_id, storage_id: *storage_id })
+            let (storage_id, rest) = rest.split_first_chunk()?;
+            let (origin, _) = rest.split_first_chunk()?;
+            let founder = match u32::from_le_bytes(*origin) {
+                FOUNDED => true,
+                JOINED => false,
+                _ => return None,
+            };
+            let (node, cluster_id, storage_id) = (u64::from_le_bytes(*node), *cluster_id, *storage_id);
+            Some(Self { node, cluster_id, storage_id, founder })
         };
         fields().ok_or(IdentityError::Damaged)
     }
@@ -105,7 +119,7 @@ impl Identity {
 mod tests {
     use super::*;
 
-    const IDENTITY: Identity = Identity { node: 3, cluster_id: [1; 16], storage_id: [2; 16] };
+    const IDENTITY: Identity = Identity { node: 3, cluster_id: [1; 16], storage_id: [2; 16], founder: true };
 
     #[test]
     fn what_is_written_is_read() {
@@ -113,6 +127,17 @@ mod tests {
         assert_eq!(bytes.len(), BYTES);
         assert_eq!(bytes[..HEADER_CRC_AT], *b"ADJOURN\0\x01\0\0\0");
         assert_eq!(Identity::decode(&bytes), Ok(IDENTITY));
+        let joined = Identity { founder: false, ..IDENTITY };
+        assert_eq!(Identity::decode(&joined.encode()), Ok(joined));
+    }
+
+    #[test]
+    fn an_origin_that_nobody_knows_is_damage() {
+        let mut bytes = IDENTITY.encode();
+        bytes[CRC_AT - 4] = 3;
+        let crc = crc32c::crc32c(&bytes[..CRC_AT]).to_le_bytes();
+        bytes[CRC_AT..].copy_from_slice(&crc);
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Damaged));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! Damage is gathered, not returned: whoever looks wants to see all of it.
 
 use std::fs::{self, DirBuilder};
+use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use super::directory::Directory;
 use super::durable::check_watermark;
 use super::folder::{Folder, FolderFile as _};
 use super::log::Log;
-use super::{Damage, LogBase, StorageError, Vote};
+use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, Vote};
 use crate::engine::{Image, TopicCounts};
 use crate::types::Millis;
 
@@ -30,6 +31,8 @@ pub struct Inspection {
     pub watermark: Option<WatermarkReport>,
     /// `None` if it cannot be read.
     pub log: Option<LogReport>,
+    /// The log's entries behind the checkpoint that change who is in the group.
+    pub changes: Vec<LogEntry>,
     /// The newest checkpoint; `None` if there is none, or its manifest cannot be read.
     pub checkpoint: Option<CheckpointReport>,
     /// Files among those of the checkpoint that it does not list: the next start removes them.
@@ -47,6 +50,8 @@ pub struct IdentityReport {
     pub cluster_id: [u8; 16],
     /// This copy of the data.
     pub storage_id: [u8; 16],
+    /// The cluster began here.
+    pub founder: bool,
 }
 
 /// How far the log is known to have been durable.
@@ -84,6 +89,8 @@ pub struct CheckpointReport {
     pub term: u64,
     /// The members that vote.
     pub voters: Vec<u64>,
+    /// The members that do not.
+    pub learners: Vec<u64>,
     /// Hash of the state.
     pub state_hash: u128,
     /// Jobs in the state.
@@ -162,18 +169,20 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         LogBase { index, term, crc }
     };
     let root = identity.map(|identity| LogBase::root(identity.cluster_id));
+    let mut changes = Vec::new();
     let log = match manifest.as_ref().map(at_manifest).or(root) {
-        Some(base) => found.take(read_log(&directory, scratch, base, watermark))?,
+        Some(base) => found.take(read_log(&directory, scratch, base, watermark, &mut changes))?,
         None => None,
     };
     Ok(Inspection {
         identity: identity.map(|found| {
-            let super::identity::Identity { node, cluster_id, storage_id } = found;
-            IdentityReport { node, cluster_id, storage_id }
+            let super::identity::Identity { node, cluster_id, storage_id, founder } = found;
+            IdentityReport { node, cluster_id, storage_id, founder }
         }),
         vote: vote.map(|[term, vote, _]| Vote { term, vote }),
         watermark: watermark.map(|[durable, commit, _]| WatermarkReport { durable, commit }),
         log,
+        changes,
         checkpoint: manifest.as_ref().map(CheckpointReport::new),
         unlisted,
         damage: found.damage,
@@ -231,6 +240,7 @@ impl CheckpointReport {
             index: manifest.index,
             term: manifest.term,
             voters: manifest.voters.clone(),
+            learners: manifest.learners.clone(),
             state_hash: manifest.state_hash,
             jobs: manifest.jobs,
             wall: image.as_ref().map(wall),
@@ -263,13 +273,17 @@ fn read_log(
     scratch: &Path,
     base: LogBase,
     watermark: Option<[u64; 3]>,
+    changes: &mut Vec<LogEntry>,
 ) -> Result<LogReport, StorageError> {
     let copy = Copy::of(&directory.log_path(), scratch)?;
     let mut log = Log::open(directory.path(), &copy.path, base)?;
     let mut entry_bytes = 0;
     log.scan(base.index + 1, &mut |entry| {
         entry_bytes += entry.data.len() as u64;
-        Ok(())
+        if entry.kind == EntryKind::ConfChange {
+            changes.push(entry);
+        }
+        Ok(ControlFlow::Continue(()))
     })?;
     if let Some(values) = watermark {
         let last = log.last_found();

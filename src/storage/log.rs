@@ -30,13 +30,14 @@
 //! start and find nothing more.
 
 use std::fs::{self, File};
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use sled::IVec;
 
+use super::durable::Visit;
 use super::extent::{self, Extent, Head, Heads};
 use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value};
 use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind, sync};
@@ -70,6 +71,8 @@ pub(super) struct Log {
     /// Nothing before its successor is needed.
     base: LogBase,
     extent: Extent,
+    /// What sled keeps of what was read.
+    read_bytes: usize,
 }
 
 impl Log {
@@ -123,7 +126,8 @@ impl Log {
             log.extent.end.index = u64::MAX - 1;
         }
         let blobs = damage_alone(log.no_blobs())?;
-        Ok(damage_alone(log.scan(base.index + 1, visit))?.or(end).or(blobs))
+        let scanned = log.scan(base.index + 1, &mut |entry| visit(entry).map(ControlFlow::Continue));
+        Ok(damage_alone(scanned)?.or(end).or(blobs))
     }
 
     fn open_unread(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
@@ -140,7 +144,7 @@ impl Log {
         // A process that ended between a write and its sync left entries that are not durable yet.
         sync::file(&file, &database)?;
         let (path, directory) = (path.to_owned(), directory.to_owned());
-        Ok(Self { db: Some(db), file, path, directory, base, extent: Extent::empty(base) })
+        Ok(Self { db: Some(db), file, path, directory, base, extent: Extent::empty(base), read_bytes: 0 })
     }
 
     /// What it begins after: what it was opened with, or the newest place at which it was cut if that is later.
@@ -213,38 +217,53 @@ impl Log {
         Ok(keys.len() <= ROUND_REMOVALS_MAX)
     }
 
-    /// Hands the entries from `first` on to `visit`, checking each value and that it continues the one before.
-    pub(super) fn scan(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
+    /// Removes the entries from `index` on, which is behind the base. Durable when this returns; a crash in between
+    /// leaves some of them, without a gap.
+    pub(super) fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
+        let end = self.end_before(index)?;
+        let mut round = Round::default();
+        self.remove_from(index, &mut round)?;
+        self.commit(round)?;
+        self.extent = Extent { end, remains: false, ..self.extent };
+        Ok(())
+    }
+
+    /// It begins, and ends, with `base` from here on, which is behind all that is there. What is there counts for
+    /// nothing any more, and can be [cut](Self::cut) when there is time.
+    pub(super) fn rebase(&mut self, base: LogBase) {
+        debug_assert!(base.index > self.extent.end.index, "entry {} is still there", base.index);
+        (self.base, self.extent) = (base, Extent::empty(base));
+    }
+
+    /// Hands the entries from `first` on to `visit`, checking each value and that it continues the one before, until
+    /// `visit` breaks it off.
+    pub(super) fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError> {
         if first > self.end().index {
             return Ok(());
         }
         let before = self.end_before(first)?;
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
         let mut from = Bound::Included(Key::first(first).encode());
-        let mut read_bytes = 0;
         loop {
             let step = self.call(Access::Read, |db| db.range((from, Bound::Unbounded)).next().transpose())?;
             let Some((key, bytes)) = step else {
                 return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
             };
-            read_bytes += bytes.len();
+            self.read_bytes += bytes.len();
             from = Bound::Excluded(assembler.next().encode());
-            let done = self.visit_value(&mut assembler, &key, &bytes, visit)?;
+            let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
             // What is still in use would not be freed.
             drop((key, bytes));
-            if done {
-                break;
-            }
-            if read_bytes >= REOPEN_BYTES {
-                read_bytes = 0;
+            let is_end = assembler.next().index > self.end().index;
+            // After the end, memory is more welcome than a few milliseconds.
+            let kept_bytes = if is_end { REOPEN_BYTES / 16 } else { REOPEN_BYTES };
+            if self.read_bytes >= kept_bytes {
                 self.reopen()?;
             }
+            if is_end || flow.is_break() {
+                return Ok(());
+            }
         }
-        if read_bytes >= REOPEN_BYTES / 16 { self.reopen() } else { Ok(()) }
     }
 
     /// Nothing more is written or read: something has failed. sled is not even closed, which would write.
@@ -252,14 +271,13 @@ impl Log {
         std::mem::forget(self.db.take());
     }
 
-    /// Returns whether it was the last value of the last entry.
     fn visit_value(
         &self,
         assembler: &mut Assembler,
         key: &IVec,
         bytes: &IVec,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<bool, StorageError> {
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>, StorageError> {
         let expected = assembler.next();
         let key = self.key(key)?;
         if key != expected {
@@ -268,14 +286,15 @@ impl Log {
         let index = key.index;
         let bad = |source| self.damaged(Damage::Value { index, source });
         let value = Value::decode(bytes).map_err(bad)?;
-        if let Some(entry) = assembler.take(&value).map_err(bad)? {
-            visit(entry)?;
+        match assembler.take(&value).map_err(bad)? {
+            Some(entry) => visit(entry),
+            None => Ok(ControlFlow::Continue(())),
         }
-        Ok(assembler.next().index > self.end().index)
     }
 
     /// Closes sled and opens it again, which empties its cache.
     fn reopen(&mut self) -> Result<(), StorageError> {
+        self.read_bytes = 0;
         self.close(Lock::Await);
         self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);
         Ok(())

@@ -15,6 +15,7 @@ mod directory;
 mod durable;
 mod extent;
 mod identity;
+mod install;
 mod lock;
 mod log;
 mod slots;
@@ -149,6 +150,11 @@ pub trait Storage {
         first: u64,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
+
+    /// The entries from `first` on, up to `last` or the end of the log: the first one in any case, and no further one
+    /// with which they would have more than `bytes_max` bytes of data. Each is verified. None if the first one is not
+    /// in the log, or not any more.
+    fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError>;
 
     /// Free space on the device that holds the data, in bytes.
     fn free_bytes(&self) -> Result<u64, StorageError>;

@@ -225,7 +225,13 @@ fn ended_at_any_sync_it_is_refused_and_can_be_done_again() {
         let ended_early = interrupted(&backup, &options, steps);
         let open = || {
             let (cluster_id, storage_id) = ids;
-            DiskStorage::open(&OpenOptions { path: path.clone(), node: 1, cluster_id, storage_id })
+            DiskStorage::open(&OpenOptions {
+                path: path.clone(),
+                node: 1,
+                cluster_id,
+                storage_id,
+                founder: true,
+            })
         };
         if path.join("restoring").exists() {
             let refused = open().map(drop).expect_err("half of a queue").to_string();

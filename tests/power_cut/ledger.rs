@@ -220,7 +220,7 @@ impl Expectation<'_> {
 }
 
 fn options(root: &Path, storage_id: [u8; 16]) -> OpenOptions {
-    OpenOptions { path: root.to_owned(), node: 1, cluster_id: CLUSTER_ID, storage_id }
+    OpenOptions { path: root.to_owned(), node: 1, cluster_id: CLUSTER_ID, storage_id, founder: true }
 }
 
 fn place(index: u64) -> usize {

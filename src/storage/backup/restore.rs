@@ -48,7 +48,7 @@ impl Backup {
         self.verify(&mut progress)?;
         let directory = Directory::take_empty(&options.path)?;
         let RestoreOptions { node, cluster_id, storage_id, .. } = *options;
-        directory.begin_restoring(Identity { node, cluster_id, storage_id })?;
+        directory.begin_restoring(Identity { node, cluster_id, storage_id, founder: true })?;
         let chunks = directory.chunks()?;
         let mut done = 2 * self.header.bytes;
         for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {

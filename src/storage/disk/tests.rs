@@ -16,7 +16,7 @@ use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
 pub(in crate::storage) mod beginning;
 
 fn options(path: &Path) -> OpenOptions {
-    OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16] }
+    OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: true }
 }
 
 fn open(directory: &TempDir) -> DiskStorage {

@@ -1,11 +1,14 @@
 //! The folder's twin in memory: it forgets what was not synced, tears, flips bits, fails and fills up.
 //!
+//! A device has a folder of checkpoints, and what lies beside it while one of another member is
+//! [installed](super::super::install). A folder is found by its name each time, as on a disk.
+//!
 //! Everything that changes the device (create, append, sync, rename, remove) is a **step**. What it does is decided
 //! by a seed and by the faults that are armed, so a run can be repeated to the byte. A power cut
 //! ([`FaultyFolder::crash`]) leaves:
 //!
 //! - of the names that changed since the last sync of the folder, each change or not, one by one as the dice say. A
-//!   rename happens as a whole or not at all;
+//!   rename happens as a whole or not at all. The same goes for the names of folders;
 //! - of each file, what was synced, and of the rest a prefix, in which a sector may be all zeros.
 //!
 //! A process that dies and leaves the power on ([`FaultyFolder::kill`]) loses nothing; what it did not sync can be lost
@@ -16,6 +19,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::faulty::{Dice, Fault};
+use super::super::install::{self, CHUNKS, Folders, INCOMING};
 use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError};
 
 const SECTOR_BYTES: usize = 512;
@@ -24,8 +28,12 @@ const SECTOR_BYTES: usize = 512;
 #[derive(Clone)]
 pub struct FaultyFolder {
     device: Arc<Mutex<Device>>,
+    name: &'static str,
     path: PathBuf,
 }
+
+/// The folders of a device.
+pub(in crate::storage) struct FaultyRoot(FaultyFolder);
 
 /// A file in memory that is open for reading.
 pub struct FaultyFile {
@@ -44,10 +52,12 @@ pub struct FaultyWriter {
 impl FaultyFolder {
     /// An empty folder. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
+        let root = Root::from([(CHUNKS, 0)]);
         Self::of(Device {
-            names: Names::new(),
-            durable: Names::new(),
+            names: root.clone(),
+            durable: root,
             aside: Vec::new(),
+            entries: vec![Entries::default()],
             dice: Dice(seed),
             steps: 0,
             reads: 0,
@@ -57,6 +67,26 @@ impl FaultyFolder {
             lies: false,
             capacity_bytes: u64::MAX,
         })
+    }
+
+    /// Where a checkpoint of another member is put together, beside this folder; there after
+    /// [`complete_install`](Self::complete_install).
+    #[must_use]
+    pub fn incoming(&self) -> Self {
+        self.beside(INCOMING)
+    }
+
+    /// Completes an install that was cut short and empties `incoming`, as a node that starts does.
+    pub fn complete_install(&self) -> Result<(), StorageError> {
+        install::complete(&self.root())
+    }
+
+    pub(in crate::storage) fn beside(&self, name: &'static str) -> Self {
+        Self { name, ..self.clone() }
+    }
+
+    pub(in crate::storage) fn root(&self) -> FaultyRoot {
+        FaultyRoot(self.clone())
     }
 
     /// Arms a fault `steps` steps from now: 0 is the next one. A later fault takes the place of an earlier one. After a
@@ -90,23 +120,22 @@ impl FaultyFolder {
 
     /// What is in a file.
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
-        let device = self.device();
-        device.names.get(name).map(|content| locked(content).bytes.clone())
+        self.content(name).map(|content| locked(&content).bytes.clone())
     }
 
     /// Puts a file there as if it had always been there, and in the place of one that has the name.
     pub fn put(&self, name: &str, bytes: Vec<u8>) {
         let content = Arc::new(Mutex::new(Content { synced: bytes.len(), bytes }));
         let mut device = self.device();
-        device.names.insert(name.to_owned(), content.clone());
-        device.durable.insert(name.to_owned(), content);
+        let Some(entries) = device.entries(self.name) else { return };
+        entries.names.insert(name.to_owned(), content.clone());
+        entries.durable.insert(name.to_owned(), content);
     }
 
     /// Flips a bit of a file, without a word. False if it has no such bit.
     pub fn flip_bit(&self, name: &str, bit: u64) -> bool {
-        let device = self.device();
-        let Some(content) = device.names.get(name) else { return false };
-        let mut content = locked(content);
+        let Some(content) = self.content(name) else { return false };
+        let mut content = locked(&content);
         let at = usize::try_from(bit / 8).unwrap_or(usize::MAX);
         let Some(byte) = content.bytes.get_mut(at) else { return false };
         *byte ^= 1 << (bit % 8);
@@ -115,9 +144,8 @@ impl FaultyFolder {
 
     /// Cuts a file down to `bytes`, without a word. False if it is not longer.
     pub fn cut(&self, name: &str, bytes: usize) -> bool {
-        let device = self.device();
-        let Some(content) = device.names.get(name) else { return false };
-        let mut content = locked(content);
+        let Some(content) = self.content(name) else { return false };
+        let mut content = locked(&content);
         let longer = bytes < content.bytes.len();
         content.bytes.truncate(bytes);
         content.synced = content.synced.min(bytes);
@@ -130,16 +158,21 @@ impl FaultyFolder {
         let mut device = self.device();
         device.failed = true;
         let mut dice = device.dice;
-        let mut names = device.durable.clone();
+        let mut root = device.durable.clone();
         for change in &device.aside {
             if dice.below(2) == 1 {
-                change.carry_out(&mut names);
+                change.carry_out(&mut root);
             }
         }
-        let left = names.iter().map(|(name, content)| (name.clone(), locked(content).after_crash(&mut dice)));
-        let left = left.collect();
+        let entries = device.entries.iter().map(|entries| entries.after_crash(&mut dice)).collect();
         device.dice = dice;
-        device.reborn(left)
+        let folder = device.reborn(self.name);
+        {
+            let mut left = folder.device();
+            left.entries = entries;
+            (left.names, left.durable) = (root.clone(), root);
+        }
+        folder
     }
 
     /// The process goes now; the power stays. Returns what is left: everything, as durable as it was.
@@ -147,22 +180,42 @@ impl FaultyFolder {
     pub fn kill(&self) -> Self {
         let mut device = self.device();
         device.failed = true;
-        let folder = device.reborn(Vec::new());
+        let folder = device.reborn(self.name);
         {
             let mut left = folder.device();
             left.names = std::mem::take(&mut device.names);
             left.durable = std::mem::take(&mut device.durable);
             left.aside = std::mem::take(&mut device.aside);
+            left.entries = std::mem::take(&mut device.entries);
         }
         folder
     }
 
     fn of(device: Device) -> Self {
-        Self { device: Arc::new(Mutex::new(device)), path: PathBuf::from("the twin") }
+        Self { device: Arc::new(Mutex::new(device)), name: CHUNKS, path: PathBuf::from("the twin") }
     }
 
     fn device(&self) -> MutexGuard<'_, Device> {
         locked(&self.device)
+    }
+
+    fn content(&self, name: &str) -> Option<Shared> {
+        self.device().entries(self.name)?.names.get(name).cloned()
+    }
+
+    /// Takes a step that changes the names in this folder.
+    fn change(
+        &self,
+        action: &'static str,
+        name: &str,
+        change: impl FnOnce(&Names) -> Option<Change<String, Shared>>,
+    ) -> Result<(), StorageError> {
+        let mut device = self.step(action, name)?;
+        let entries = device.entries(self.name).ok_or_else(|| self.not_there(action, name))?;
+        let change = change(&entries.names).ok_or_else(|| self.not_there(action, name))?;
+        change.carry_out(&mut entries.names);
+        entries.aside.push(change);
+        Ok(())
     }
 
     fn step(&self, action: &'static str, name: &str) -> Result<MutexGuard<'_, Device>, StorageError> {
@@ -208,48 +261,95 @@ impl Folder for FaultyFolder {
     }
 
     fn create(&self, name: &str) -> Result<FaultyWriter, StorageError> {
-        let mut device = self.step("create", name)?;
         let content = Shared::default();
-        device.change(Change::Create(name.to_owned(), content.clone()));
+        self.change("create", name, |_| Some(Change::Create(name.to_owned(), content.clone())))?;
         Ok(FaultyWriter { folder: self.clone(), content, name: name.to_owned() })
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        let mut device = self.step("rename to", to)?;
-        let Some(content) = device.names.get(from).cloned() else {
-            return Err(self.not_there("rename to", to));
-        };
-        device.change(Change::Rename(from.to_owned(), to.to_owned(), content));
-        Ok(())
+        self.change("rename to", to, |names| {
+            names.get(from).map(|content| Change::Rename(from.to_owned(), to.to_owned(), content.clone()))
+        })
     }
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {
-        let mut device = self.step("remove", name)?;
-        let Some(content) = device.names.get(name).cloned() else {
-            return Err(self.not_there("remove", name));
-        };
-        device.change(Change::Remove(name.to_owned(), content));
-        Ok(())
+        self.change("remove", name, |names| {
+            names.get(name).map(|content| Change::Remove(name.to_owned(), content.clone()))
+        })
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         let mut device = self.step("sync", "")?;
-        if !device.lies {
-            device.aside.clear();
-            device.durable = device.names.clone();
+        let lies = device.lies;
+        let entries = device.entries(self.name).ok_or_else(|| self.not_there("sync", ""))?;
+        if !lies {
+            entries.aside.clear();
+            entries.durable = entries.names.clone();
         }
         Ok(())
     }
 
     fn open(&self, name: &str) -> Result<Option<FaultyFile>, StorageError> {
         self.read(name)?;
-        let content = self.device().names.get(name).cloned();
-        Ok(content.map(|content| FaultyFile { folder: self.clone(), content, name: name.to_owned() }))
+        Ok(self.content(name).map(|content| FaultyFile {
+            folder: self.clone(),
+            content,
+            name: name.to_owned(),
+        }))
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
         self.read("")?;
-        Ok(self.device().names.keys().cloned().collect())
+        let mut device = self.device();
+        let entries = device.entries(self.name).ok_or_else(|| self.not_there("read", ""))?;
+        Ok(entries.names.keys().cloned().collect())
+    }
+}
+
+impl Folders for FaultyRoot {
+    fn has(&self, name: &'static str) -> Result<bool, StorageError> {
+        self.0.read(name)?;
+        Ok(self.0.device().names.contains_key(name))
+    }
+
+    fn make(&self, name: &'static str) -> Result<(), StorageError> {
+        let mut device = self.0.step("create", name)?;
+        if !device.names.contains_key(name) {
+            let place = device.entries.len();
+            device.entries.push(Entries::default());
+            device.change(Change::Create(name, place));
+        }
+        Ok(())
+    }
+
+    fn rename(&self, from: &'static str, to: &'static str) -> Result<(), StorageError> {
+        let mut device = self.0.step("rename to", to)?;
+        match device.names.get(from) {
+            Some(&place) if !device.names.contains_key(to) => device.change(Change::Rename(from, to, place)),
+            _ => return Err(self.0.not_there("rename to", to)),
+        }
+        Ok(())
+    }
+
+    fn remove(&self, name: &'static str) -> Result<(), StorageError> {
+        let folder = self.0.beside(name);
+        for file in folder.list()? {
+            folder.remove(&file)?;
+        }
+        let mut device = self.0.step("remove", name)?;
+        if let Some(&place) = device.names.get(name) {
+            device.change(Change::Remove(name, place));
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        let mut device = self.0.step("sync", "")?;
+        if !device.lies {
+            device.aside.clear();
+            device.durable = device.names.clone();
+        }
+        Ok(())
     }
 }
 
@@ -298,8 +398,11 @@ impl FolderWriter for FaultyWriter {
     }
 }
 
+/// The names in a folder.
 type Names = BTreeMap<String, Shared>;
 type Shared = Arc<Mutex<Content>>;
+/// The names of folders, and where each is among all.
+type Root = BTreeMap<&'static str, usize>;
 
 /// What is in a file.
 #[derive(Default)]
@@ -309,14 +412,27 @@ struct Content {
     synced: usize,
 }
 
-/// A device in use.
-struct Device {
+/// What is in a folder.
+#[derive(Default)]
+struct Entries {
     /// As those see them who use it.
     names: Names,
     /// As they were at the last sync of the folder.
     durable: Names,
     /// What changed since.
-    aside: Vec<Change>,
+    aside: Vec<Change<String, Shared>>,
+}
+
+/// A device in use.
+struct Device {
+    /// The folders, as those see them who use it.
+    names: Root,
+    /// As they were at the last sync of their names.
+    durable: Root,
+    /// What changed since.
+    aside: Vec<Change<&'static str, usize>>,
+    /// Every folder that there is or was.
+    entries: Vec<Entries>,
     dice: Dice,
     steps: u64,
     reads: u64,
@@ -328,54 +444,92 @@ struct Device {
 }
 
 /// What happens to names.
-enum Change {
-    Create(String, Shared),
-    Rename(String, String, Shared),
-    Remove(String, Shared),
+enum Change<N, T> {
+    Create(N, T),
+    Rename(N, N, T),
+    Remove(N, T),
+}
+
+/// What a name stands for; a name may stand for another one of the same kind later.
+trait Same: Clone {
+    fn is(&self, other: &Self) -> bool;
+}
+
+impl Same for Shared {
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self, other)
+    }
+}
+
+impl Same for usize {
+    fn is(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl Device {
-    fn change(&mut self, change: Change) {
+    fn entries(&mut self, folder: &str) -> Option<&mut Entries> {
+        let place = *self.names.get(folder)?;
+        self.entries.get_mut(place)
+    }
+
+    fn change(&mut self, change: Change<&'static str, usize>) {
         change.carry_out(&mut self.names);
         self.aside.push(change);
     }
 
     fn free_bytes(&self) -> u64 {
-        let taken: u64 = self.names.values().map(|content| locked(content).bytes.len() as u64).sum();
+        let files = self.entries.iter().flat_map(|entries| entries.names.values());
+        let taken: u64 = files.map(|content| locked(content).bytes.len() as u64).sum();
         self.capacity_bytes.saturating_sub(taken)
     }
 
-    /// The same device with these files and nothing armed, as it is found after a start.
-    fn reborn(&self, files: Vec<(String, Vec<u8>)>) -> FaultyFolder {
-        let folder = FaultyFolder::new(0);
+    /// The same device without anything on it and with nothing armed, as it is found after a start.
+    fn reborn(&self, name: &'static str) -> FaultyFolder {
+        let folder = FaultyFolder::new(0).beside(name);
         {
             let mut device = folder.device();
             device.dice = self.dice;
             device.lies = self.lies;
             device.capacity_bytes = self.capacity_bytes;
         }
-        for (name, bytes) in files {
-            folder.put(&name, bytes);
-        }
         folder
     }
 }
 
-impl Change {
-    fn carry_out(&self, names: &mut Names) {
-        match self {
-            Self::Create(name, content) => _ = names.insert(name.clone(), content.clone()),
-            Self::Rename(from, to, content) => {
-                Self::drop_name(names, from, content);
-                names.insert(to.clone(), content.clone());
+impl Entries {
+    /// What the power leaves of a folder.
+    fn after_crash(&self, dice: &mut Dice) -> Self {
+        let mut names = self.durable.clone();
+        for change in &self.aside {
+            if dice.below(2) == 1 {
+                change.carry_out(&mut names);
             }
-            Self::Remove(name, content) => Self::drop_name(names, name, content),
+        }
+        let left = names.into_iter().map(|(name, content)| {
+            let bytes = locked(&content).after_crash(dice);
+            (name, Arc::new(Mutex::new(Content { synced: bytes.len(), bytes })))
+        });
+        let names: Names = left.collect();
+        Self { durable: names.clone(), names, aside: Vec::new() }
+    }
+}
+
+impl<N: Ord + Clone, T: Same> Change<N, T> {
+    fn carry_out(&self, names: &mut BTreeMap<N, T>) {
+        match self {
+            Self::Create(name, what) => _ = names.insert(name.clone(), what.clone()),
+            Self::Rename(from, to, what) => {
+                Self::drop_name(names, from, what);
+                names.insert(to.clone(), what.clone());
+            }
+            Self::Remove(name, what) => Self::drop_name(names, name, what),
         }
     }
 
-    /// Takes the name from this file; another one that has it keeps it.
-    fn drop_name(names: &mut Names, name: &str, content: &Shared) {
-        if names.get(name).is_some_and(|found| Arc::ptr_eq(found, content)) {
+    /// Takes the name from this one; another one that has it keeps it.
+    fn drop_name(names: &mut BTreeMap<N, T>, name: &N, what: &T) {
+        if names.get(name).is_some_and(|found| found.is(what)) {
             names.remove(name);
         }
     }

@@ -21,7 +21,7 @@ const NEW_ID: [u8; 16] = [9; 16];
 
 fn open(path: &Path) -> Result<DiskStorage, StorageError> {
     let path = path.to_owned();
-    DiskStorage::open(&OpenOptions { path, node: 1, cluster_id: [7; 16], storage_id: LOST_ID })
+    DiskStorage::open(&OpenOptions { path, node: 1, cluster_id: [7; 16], storage_id: LOST_ID, founder: true })
 }
 
 fn entry(index: u64) -> LogEntry {
