@@ -19,7 +19,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 18;
+const COMMANDS: usize = 20;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -205,6 +205,13 @@ fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
         Command::Kick { job: JobSelect::Id(job) },
         Command::TopicPause { topic, paused: true },
         Command::SkipIds,
+        Command::MemberSet {
+            node: 3,
+            storage_id: [0x5a; 16],
+            peer_address: "10.0.0.3:7441",
+            client_address: "10.0.0.3:7440",
+        },
+        Command::FeatureLevel { level: 2 },
     ]
 }
 
@@ -229,5 +236,7 @@ fn kind(command: &Command<'_>) -> usize {
         Command::Kick { .. } => 15,
         Command::TopicPause { .. } => 16,
         Command::SkipIds => 17,
+        Command::MemberSet { .. } => 18,
+        Command::FeatureLevel { .. } => 19,
     }
 }

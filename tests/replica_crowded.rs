@@ -9,7 +9,9 @@ use adjourn::protocol::{
 use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
 use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
-use adjourn::types::{AttributesBuilder, Fence, JobId, Lease, Millis, SessionSecret, TopicName, When};
+use adjourn::types::{
+    AttributesBuilder, FEATURE_LEVEL, Fence, JobId, Lease, Millis, SessionSecret, TopicName, When,
+};
 
 /// More than the replica hands to the disk at once, in pushes of a full entry each.
 const LARGE_PUSHES: u32 = 9;
@@ -41,6 +43,10 @@ impl Rig {
         let config = ReplicaConfig {
             node: 1,
             cluster_id: [1; 16],
+            storage_id: [3; 16],
+            founder: true,
+            peer_address: String::new(),
+            feature_level_max: FEATURE_LEVEL,
             entropy: [2; 32],
             server_name: "crowded".to_owned(),
             client_address: "here".to_owned(),

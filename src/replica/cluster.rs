@@ -63,8 +63,14 @@ enum Step {
 }
 
 impl Replica {
+    /// Answers what this node knows of the cluster.
+    pub(super) fn cluster_status(&mut self, connection: ConnectionId, request: RequestId) {
+        let report = self.cluster_report();
+        self.connections.send(connection, request, Response::Cluster(Box::new(report)));
+    }
+
     /// What any member says of the cluster; the leader knows the most.
-    pub(super) fn cluster_report(&self) -> ClusterReport {
+    fn cluster_report(&self) -> ClusterReport {
         let progress = self.group.progress();
         let leader = self.group.leader();
         let members = self.group.members();

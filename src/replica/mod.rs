@@ -242,7 +242,10 @@ impl Replica {
         self.take_snapshot_in();
         self.lapse_sessions();
         self.keep_cluster();
-        if let Some(context) = self.reads.ask() {
+        self.hand_leadership_over();
+        if !self.group.is_alone()
+            && let Some(context) = self.reads.ask()
+        {
             self.group.read(context);
         }
         let loaded = self.engine.load_ahead(
@@ -529,22 +532,29 @@ impl Replica {
         }
     }
 
-    /// Whether everything that was accepted is done, and another member leads if there is one that can.
-    fn may_stop(&mut self) -> bool {
-        match self.stop {
-            Stop::Asked if self.proposals.is_idle() && self.orders_out.is_empty() => {
-                let to = self.successor().filter(|_| self.group.is_leader());
-                let Some(to) = to else { return true };
-                self.group.transfer_to(to);
-                self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
-                false
-            }
-            Stop::HandsOver { until_us } => {
-                let moved = !self.group.is_leader() && self.group.leader().is_some();
-                (moved || self.now_us >= until_us) && self.orders_out.is_empty()
-            }
-            _ => false,
+    /// At a stop, hands leadership to another member when everything that was accepted is done: nobody has to wait for an
+    /// election.
+    fn hand_leadership_over(&mut self) {
+        if self.stop != Stop::Asked || !self.proposals.is_idle() || !self.group.is_leader() {
+            return;
         }
+        if let Some(to) = self.successor() {
+            self.group.transfer_to(to);
+            self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
+        }
+    }
+
+    /// Whether everything that was accepted is done, and another member leads if there is one that can.
+    fn may_stop(&self) -> bool {
+        self.orders_out.is_empty()
+            && match self.stop {
+                Stop::Asked => self.proposals.is_idle(),
+                Stop::HandsOver { until_us } => {
+                    let moved = !self.group.is_leader() && self.group.leader().is_some();
+                    moved || self.now_us >= until_us
+                }
+                Stop::No | Stop::Done => false,
+            }
     }
 
     fn stopping() -> ErrorReply {

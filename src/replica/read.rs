@@ -13,8 +13,18 @@ use crate::types::{Attributes, Key, TopicId, TopicName};
 impl Replica {
     /// Answers the reads for which the state is new enough.
     pub(super) fn answer_reads(&mut self) -> Result<(), StorageError> {
-        for (connection, id, request) in self.reads.take_ready(self.applied.0) {
-            self.read(connection, id, &request)?;
+        let ready = if self.group.is_alone() && self.is_serving() {
+            // Nobody else can lead: the state that is applied is the newest.
+            self.reads.take_all()
+        } else {
+            self.reads.take_ready(self.applied.0)
+        };
+        for (connection, id, request) in ready {
+            if self.connections.room_bytes(connection) == 0 {
+                self.connections.hold(connection, id, request);
+            } else {
+                self.read(connection, id, &request)?;
+            }
         }
         Ok(())
     }

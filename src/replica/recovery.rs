@@ -159,35 +159,11 @@ impl Recovery {
     }
 
     /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
-    pub fn start(self, now: Now) -> Replica {
+    pub fn start(mut self, now: Now) -> Replica {
         let (stamp, clock_offset_ms) = self.clock_at_end();
-        let Self {
-            config,
-            recovered,
-            engine,
-            records,
-            checkpoints,
-            before,
-            terms,
-            members,
-            offer,
-            applied,
-            tail,
-        } = self;
-        let seed = config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let mut group = Group::new(Start {
-            node: config.node,
-            seed,
-            vote: recovered.vote,
-            before,
-            terms,
-            applied: applied.0,
-            members,
-            commit: recovered.commit,
-            entries: tail.into(),
-            offer,
-        });
+        let mut group = self.group();
         group.campaign_if_sole();
+        let Self { config, engine, records, checkpoints, applied, .. } = self;
         let memory = Memory::new(config.memory_max_bytes);
         let clock = LeaderClock::new(now, stamp, clock_offset_ms);
         let connections = Connections::new(config.output_bytes_max);
@@ -229,6 +205,22 @@ impl Recovery {
             memory,
             stop: Stop::No,
         }
+    }
+
+    /// The group, as it is when all of the log is taken in.
+    fn group(&mut self) -> Group {
+        Group::new(Start {
+            node: self.config.node,
+            seed: self.config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)),
+            vote: self.recovered.vote,
+            before: self.before,
+            terms: std::mem::take(&mut self.terms),
+            applied: self.applied.0,
+            members: self.members.clone(),
+            commit: self.recovered.commit,
+            entries: std::mem::take(&mut self.tail).into(),
+            offer: self.offer.take(),
+        })
     }
 
     /// Stamp and clock offset at the end of the log, the tail included: it is about to be applied, and a wall clock

@@ -15,8 +15,7 @@ use crate::types::{SessionId, TopicName, When};
 impl Replica {
     pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
         if matches!(request, Request::ClusterStatus) {
-            let report = Response::Cluster(Box::new(self.cluster_report()));
-            return self.connections.send(connection, id, report);
+            return self.cluster_status(connection, id);
         }
         if let Some(error) = self.not_now() {
             return self.connections.refuse(connection, id, error);
@@ -52,7 +51,7 @@ impl Replica {
             Request::Unsubscribe { subscription } => {
                 self.unsubscribe(connection, id, RequestId(subscription));
             }
-            Request::ClusterStatus => {}
+            Request::ClusterStatus => self.cluster_status(connection, id),
             Request::ClusterAdd { address } => self.cluster_add(connection, id, &address),
             Request::ClusterRemove { node } => self.cluster_remove(connection, id, node),
             Request::ClusterTransfer { node } => self.cluster_transfer(connection, id, node),
@@ -67,14 +66,8 @@ impl Replica {
             {
                 self.connections.hold(connection, id, request);
             }
-            Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
-                if !self.group.is_alone() =>
-            {
-                self.reads.add(connection, id, request);
-            }
             Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
-                let done = self.read(connection, id, &request);
-                self.note_failure(done);
+                self.reads.add(connection, id, request);
             }
             Request::Finish { .. }
             | Request::Release { .. }

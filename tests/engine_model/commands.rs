@@ -63,7 +63,15 @@ impl Model {
                 self.last_job += 1 << 40;
                 self.last_fence += 1 << 40;
                 self.last_session += 1 << 40;
+                self.members.clear();
             }
+            Command::MemberSet { node, storage_id, .. } => {
+                let known = self.members.entry(*node).or_insert(*storage_id);
+                if known != storage_id {
+                    return Err(Reject::MemberChanged);
+                }
+            }
+            Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
         }
         Ok(Outcome::Done)
     }

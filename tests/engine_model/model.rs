@@ -81,6 +81,8 @@ pub(crate) struct Model {
     pub(crate) last_job: u64,
     pub(super) last_fence: u64,
     pub(super) last_session: u64,
+    pub(super) members: BTreeMap<u64, [u8; 16]>,
+    pub(super) feature_level: u32,
     pub(super) kept: u32,
     pub(super) ended: Vec<Lease>,
 }

@@ -60,8 +60,19 @@ pub(crate) enum Action {
     Resume(u64, bool),
     Lapse(u64),
     Close(u64),
-    Push { session: u64, sequence: u64, topic: usize, by_id: bool, jobs: Vec<Job> },
-    Reserve { session: u64, topics: Vec<u32>, jobs_max: u32, bytes_max: u64 },
+    Push {
+        session: u64,
+        sequence: u64,
+        topic: usize,
+        by_id: bool,
+        jobs: Vec<Job>,
+    },
+    Reserve {
+        session: u64,
+        topics: Vec<u32>,
+        jobs_max: u32,
+        bytes_max: u64,
+    },
     Finish(Vec<usize>),
     Release(Vec<usize>, Option<u64>, bool),
     Touch(Vec<usize>, Option<u32>),
@@ -72,6 +83,9 @@ pub(crate) enum Action {
     Kick(Which),
     Pause(usize, bool),
     SkipIds,
+    /// A member, and which of two copies of the data it has.
+    Member(u64, bool),
+    FeatureLevel(u32),
 }
 
 /// What steps refer to.
@@ -122,6 +136,13 @@ impl Known {
         match action {
             Action::Genesis => Command::Genesis { key_secret: [7; 16] },
             Action::SkipIds => Command::SkipIds,
+            Action::Member(node, other) => Command::MemberSet {
+                node: *node,
+                storage_id: [u8::from(*other); 16],
+                peer_address: "peer:1",
+                client_address: "client:1",
+            },
+            Action::FeatureLevel(level) => Command::FeatureLevel { level: *level },
             Action::ClockStep(by_ms) => Command::ClockOffset { offset_ms: self.offset + by_ms },
             Action::Resume(session, right) => Command::SessionResume {
                 session: SessionId(*session),
@@ -238,6 +259,8 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         1 => Just(Action::Genesis),
         1 => Just(Action::SkipIds),
+        1 => (1..4_u64, proptest::bool::weighted(0.2)).prop_map(|(node, other)| Action::Member(node, other)),
+        1 => (0..3_u32).prop_map(Action::FeatureLevel),
         2 => select(vec![-2 * DAY, -90_000, -1_500, 1_500, 90_000, DAY]).prop_map(Action::ClockStep),
         2 => proptest::bool::weighted(0.3).prop_map(Action::Open),
         4 => (session(), proptest::bool::weighted(0.8)).prop_map(|(id, right)| Action::Resume(id, right)),

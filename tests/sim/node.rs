@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{PushResult, RequestId, Response};
 use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
-use adjourn::types::Millis;
+use adjourn::types::{FEATURE_LEVEL, Millis};
 
 use super::checkpoint::Checkpointing;
 use super::disk::{Disk, Part};
@@ -70,6 +70,10 @@ impl Node {
         ReplicaConfig {
             node: self.id,
             cluster_id: [7; 16],
+            storage_id: [3; 16],
+            founder: true,
+            peer_address: String::new(),
+            feature_level_max: FEATURE_LEVEL,
             entropy: self.random.bytes(),
             server_name: "simulated".to_owned(),
             client_address: "node:7440".to_owned(),
@@ -181,7 +185,14 @@ impl World {
             }
             Output::Checkpoint(order) => self.checkpoint_ordered(node, life, order),
             Output::Cut { through } => self.cut_ordered(node, life, through),
-            Output::Backup { .. } => unreachable!("nobody asks for a backup"),
+            Output::Members { .. } => {}
+            Output::Peer { .. }
+            | Output::Probe { .. }
+            | Output::Fetch(_)
+            | Output::FetchSnapshot { .. }
+            | Output::Backup { .. } => {
+                unreachable!("there is one node, and nobody asks for a backup")
+            }
             Output::Failed(_) => {
                 let why = self.node(node).disk.why(Part::Chunks);
                 self.end(node, why);
