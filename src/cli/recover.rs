@@ -1,19 +1,32 @@
-//! `adjourn recover`: goes on with what is left of a log, on purpose.
+//! `adjourn recover`: goes on with what is left of a log, or of a cluster, on purpose.
 
 use std::path::PathBuf;
 
 use super::exit::{Exit, Failure};
+use super::members;
 use super::serve::storage_exit;
-use crate::storage::{Salvage, StorageError};
+use crate::raft::{Membership, MembershipChange};
+use crate::storage::chunks::Manifest;
+use crate::storage::{Alone, Salvage, StorageError};
 
 const EXAMPLES: &str = "\
 Examples:
   adjourn recover --data /var/lib/adjourn
   adjourn recover --data /var/lib/adjourn --yes
+  adjourn recover --data /var/lib/adjourn --alone
 
 The first says what would be kept and what would be lost, and ends with 7 if there is a loss to accept. The second
 keeps the entries up to the first that is missing or damaged, and gives up the rest. Restore a backup instead if
-there is one. The old log stays in the directory as log.lost-1: delete it when nobody will look at it again.
+there is one. The old log stays in the directory as log.lost-1: delete it when nobody will look at it again. A member
+of a cluster that has lost a part of its log is better removed, and added anew under another number.
+
+The third is for a cluster of which a majority is lost for good, so that it cannot elect a leader any more. It says
+what --yes would do: this node goes on as the only member of a new cluster, with all of its log, committed or not.
+- Never do it while a majority of the members can still be started.
+- If several members are left, do it on one of them alone: the one with the highest term, and among those the longest
+  log, as this command says.
+- What the others had and this one has not is lost. Ids and fences that they may have given out do not come again.
+- The other members are refused from then on. Empty their data directories and add them under new numbers.
 
 No server may run on the directory. The disk needs room for a second log.";
 
@@ -24,6 +37,9 @@ pub(super) struct RecoverArgs {
     /// The data directory
     #[arg(long, env = "ADJOURN_DATA", value_name = "DIR")]
     data: PathBuf,
+    /// A majority of the cluster is lost for good: go on as its only member
+    #[arg(long)]
+    alone: bool,
     /// Do it: what is missing is lost for good
     #[arg(long)]
     yes: bool,
@@ -32,25 +48,91 @@ pub(super) struct RecoverArgs {
 /// Carries it out.
 pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     let salvage = Salvage::examine(&args.data).map_err(|error| failure(&error))?;
-    if !salvage.is_needed() {
+    let data = args.data.display();
+    if salvage.is_unfinished() {
+        println!("{}", unfinished(&salvage));
+    } else if args.alone {
+        if salvage.kept() == 0 {
+            let advice = format!("there is nothing in {data} to go on with: name the directory of a member");
+            return Err(Failure::new(Exit::DataUnusable, advice));
+        }
+        println!("{}", alone_report(&salvage));
+    } else if salvage.is_needed() {
+        println!("{}", report(&salvage));
+    } else {
         println!("The log is whole up to entry {}: there is nothing to recover.", salvage.kept());
         return Ok(());
     }
-    println!("{}", report(&salvage));
     if !args.yes {
-        let data = args.data.display();
-        let advice = format!("nothing was changed. `adjourn recover --data {data} --yes` does it");
+        let alone = if args.alone { " --alone" } else { "" };
+        let advice = format!("nothing was changed. `adjourn recover --data {data}{alone} --yes` does it");
         return Err(Failure::new(Exit::DataDamaged, advice));
     }
-    salvage.accept(draw_id()?).map_err(|error| failure(&error))?;
-    println!("Done: `adjourn serve --data {}` starts again.", args.data.display());
+    let left = args.alone && salvage.is_unfinished() && !salvage.is_going_on_alone();
+    let done = if args.alone {
+        let change = MembershipChange::Alone(salvage.node()).encode();
+        salvage.go_on_alone(Alone { cluster_id: draw_id()?, storage_id: draw_id()?, change })
+    } else {
+        salvage.accept(draw_id()?)
+    };
+    done.map_err(|error| failure(&error))?;
+    if left {
+        let advice = format!("that is done. `adjourn recover --data {data} --alone` says what comes next");
+        return Err(Failure::new(Exit::DataDamaged, advice));
+    }
+    println!("Done: `adjourn serve --data {data}` starts again.");
     Ok(())
 }
 
-fn report(salvage: &Salvage) -> String {
-    if salvage.is_unfinished() {
-        return "An earlier recovery was cut short and is to be finished: nothing more is lost.".to_owned();
+fn unfinished(salvage: &Salvage) -> String {
+    let what = if salvage.is_going_on_alone() {
+        format!(": node {} becomes the only member of a new cluster", salvage.node())
+    } else {
+        String::new()
+    };
+    format!("An earlier recovery was cut short and is to be finished{what}. Nothing more is lost.")
+}
+
+fn alone_report(salvage: &Salvage) -> String {
+    let (node, kept, term) = (salvage.node(), salvage.kept(), salvage.kept_term());
+    let begun = match salvage.checkpoint() {
+        Some(Manifest { voters, learners, .. }) => {
+            Membership { voters: voters.clone(), learners: learners.clone() }
+        }
+        None if salvage.is_founder() => Membership::alone(node),
+        None => Membership::default(),
+    };
+    let members = members::after(begun, salvage.changes());
+    let others: Vec<String> =
+        members.all().filter(|member| *member != node).map(|member| member.to_string()).collect();
+    let mut lines = Vec::new();
+    lines.extend(salvage.obstacle().map(|obstacle| format!("Found: {obstacle}.")));
+    lines.push(format!("Members: {}. This is node {node}.", members::text(&members)));
+    lines.push(format!(
+        "Kept: the log up to entry {kept} of term {term}. All of it counts as committed from then on."
+    ));
+    if let Some(durable) = salvage.durable().filter(|durable| *durable > kept) {
+        lines.push(format!("Lost: the entries from {} to {durable}, which were here.", kept + 1));
     }
+    lines.push("Lost: what the other members had and this one has not.".to_owned());
+    lines.push(format!("Then: a new cluster, with node {node} as the only member."));
+    if others.is_empty() {
+        lines.push("It was the only member: `adjourn serve` needs no recovery for that.".to_owned());
+    } else {
+        let (others, majority) = (others.join(", "), members.majority());
+        lines.push(format!(
+            "Never: nodes {others} in this cluster. They are refused. Empty their data directories, and add them under \
+             new numbers."
+        ));
+        lines.push(format!(
+            "Do it only if fewer than {majority} of the voters can ever be started again. Of those that can, take the one \
+             with the highest term, and among those the longest log."
+        ));
+    }
+    lines.join("\n")
+}
+
+fn report(salvage: &Salvage) -> String {
     let kept = salvage.kept();
     let mut lines = Vec::new();
     lines.extend(salvage.obstacle().map(|obstacle| format!("Found: {obstacle}.")));

@@ -11,7 +11,7 @@
 //! DIR/chunks.old/   the checkpoint before one that is being installed
 //! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots
 //! DIR/lock          held by the process that has the directory
-//! DIR/recovering    a loss is being accepted
+//! DIR/recovering    a loss is being accepted: whose data it will be afterwards, as in `identity`
 //! DIR/log.new/      the log that will be there afterwards
 //! DIR/log.lost-1/   the log as it was before; nobody reads it again
 //! ```
@@ -26,7 +26,7 @@
 //! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -148,13 +148,7 @@ impl Directory {
             let lost = data && !self.path.join(FOUNDING).exists();
             return if lost { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) };
         }
-        match Identity::read(&path)? {
-            Ok(identity) => Ok(Some(identity)),
-            Err(IdentityError::Damaged) => Err(self.damaged(Damage::Identity)),
-            Err(IdentityError::Newer(found)) => {
-                Err(StorageError::NewerFormat { path: self.path.clone(), found, known: FORMAT })
-            }
-        }
+        self.read_identity(IDENTITY).map(Some)
     }
 
     /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
@@ -260,22 +254,24 @@ impl Directory {
         Log::create(&self.path, &path, base)
     }
 
-    /// From now on, until [`end_recovering`](Self::end_recovering), nobody opens the directory.
-    pub(super) fn begin_recovering(&self) -> Result<(), StorageError> {
-        let path = self.path.join(RECOVERING);
-        let file = File::create(&path).map_err(|error| StorageError::io("create", &path, error))?;
-        sync::file(&file, &path)?;
-        sync::directory(&self.path)
+    /// From now on, until [`end_recovering`](Self::end_recovering), nobody opens the directory. It will be that of
+    /// `identity`.
+    pub(super) fn begin_recovering(&self, identity: Identity) -> Result<(), StorageError> {
+        identity.write(&self.path.join(IDENTITY_NEW))?;
+        self.rename_durably(IDENTITY_NEW, RECOVERING)
     }
 
     pub(super) fn is_recovering(&self) -> bool {
         self.path.join(RECOVERING).exists()
     }
 
+    /// Whose data it will be, if somebody is recovering it.
+    pub(super) fn recovering(&self) -> Result<Option<Identity>, StorageError> {
+        if self.is_recovering() { self.read_identity(RECOVERING).map(Some) } else { Ok(None) }
+    }
+
     pub(super) fn end_recovering(&self) -> Result<(), StorageError> {
-        let path = self.path.join(RECOVERING);
-        fs::remove_file(&path).map_err(|error| StorageError::io("remove", &path, error))?;
-        sync::directory(&self.path)
+        self.rename_durably(RECOVERING, IDENTITY)
     }
 
     /// Puts the new log in the place of the old one, which is kept under another name. Does what is left to be done
@@ -292,11 +288,6 @@ impl Directory {
             self.rename_durably(LOG, &format!("{LOG_LOST}-{number}"))?;
         }
         self.rename_durably(LOG_NEW, LOG)
-    }
-
-    pub(super) fn replace_identity(&self, identity: Identity) -> Result<(), StorageError> {
-        identity.write(&self.path.join(IDENTITY_NEW))?;
-        self.rename_durably(IDENTITY_NEW, IDENTITY)
     }
 
     pub(super) fn replace_vote(&self, values: Values) -> Result<(), StorageError> {
@@ -323,6 +314,16 @@ impl Directory {
     /// The watermark, read alone; `None` if neither copy is good.
     pub(super) fn watermark_values(&self) -> Result<Option<Values>, StorageError> {
         Slots::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+    }
+
+    fn read_identity(&self, name: &str) -> Result<Identity, StorageError> {
+        match Identity::read(&self.path.join(name))? {
+            Ok(identity) => Ok(identity),
+            Err(IdentityError::Damaged) => Err(self.damaged(Damage::Identity)),
+            Err(IdentityError::Newer(found)) => {
+                Err(StorageError::NewerFormat { path: self.path.clone(), found, known: FORMAT })
+            }
+        }
     }
 
     fn rename_durably(&self, from: &str, to: &str) -> Result<(), StorageError> {

@@ -73,3 +73,6 @@ fn tidy(folders: &impl Folders) -> Result<(), StorageError> {
     }
     folders.sync()
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,7 +40,7 @@ pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageE
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
 pub use records::{ChunkState, Records};
-pub use recover::Salvage;
+pub use recover::{Alone, Salvage};
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,26 @@
 //! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside the old one. At its end comes
 //!    an entry that says that there was a loss: ids, fences and sessions that the lost entries may have given out
 //!    must not come again ([`Command::SkipIds`]).
-//! 2. `recovering` marks the directory: from here on a node refuses it.
+//! 2. `recovering` marks the directory: from here on a node refuses it. It holds the new identity, with another storage
+//!    id: in a cluster, this is not the copy that acknowledged what was lost.
 //! 3. The logs change places. The old one is kept under another name, until somebody deletes it.
 //! 4. The watermark says where the new log ends; a vote that cannot be read is replaced by a term that is at least the
-//!    log's. The identity gets another storage id: in a cluster, this is not the copy that acknowledged what was lost.
-//! 5. The mark goes.
+//!    log's.
+//! 5. `recovering` becomes `identity`.
 //!
 //! A crash before 2 leaves everything as it was. After it, accepting again does the steps that are left; each may be done
 //! twice.
+//!
+//! # Going on alone
+//!
+//! When the majority of a cluster is lost for good, no entry is ever committed again. [`Salvage::go_on_alone`] makes one
+//! survivor a cluster of its own, by the same steps:
+//!
+//! - All of its log counts as committed: a member that is lost may have acknowledged it.
+//! - The last entry of the new log makes this node the only member. Raft's own rules would never allow that; nobody is
+//!   left to object, if the others do not come back.
+//! - They must not: the cluster has another id, so that they are refused, and begins in a term that none of them can
+//!   have reached.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,6 +33,7 @@ use std::path::Path;
 use super::chunks::Manifest;
 use super::directory::Directory;
 use super::identity::Identity;
+use super::install;
 use super::log::Log;
 use super::slots::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
@@ -29,18 +42,36 @@ use crate::types::Millis;
 
 /// So much is copied between two syncs.
 const COPY_BYTES: usize = 512 << 10;
+/// Lost members may have been ahead by some terms. A leader is not elected a thousand times unnoticed.
+const TERMS_SKIPPED: u64 = 1000;
 
 /// What a directory would be after a loss was accepted. The directory is locked while this lives.
 #[derive(Debug)]
 pub struct Salvage {
     directory: Directory,
     identity: Identity,
+    /// Whose data it will be, when an earlier acceptance is finished.
+    unfinished: Option<Identity>,
+    checkpoint: Option<Manifest>,
     base: LogBase,
     kept: u64,
+    kept_term: u64,
+    changes: Vec<LogEntry>,
     watermark: Option<Values>,
     obstacle: Option<StorageError>,
     vote_is_bad: bool,
-    unfinished: bool,
+}
+
+/// What a survivor becomes.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// The id of the cluster that begins with it.
+    pub cluster_id: [u8; 16],
+    /// The id of its copy of the data.
+    pub storage_id: [u8; 16],
+    /// The change after which it is the only member, encoded as the log's entries of
+    /// [that kind](EntryKind::ConfChange) are.
+    pub change: Vec<u8>,
 }
 
 impl Salvage {
@@ -51,17 +82,62 @@ impl Salvage {
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
         let watermark = directory.watermark()?.map(|slots| slots.values());
         let vote_is_bad = directory.vote()?.is_none();
-        let unfinished = directory.is_recovering();
-        let manifest = Manifest::read(&directory.chunks()?)?;
-        let base = manifest.map(|Manifest { index, term, log_crc: crc, .. }| LogBase { index, term, crc });
-        let base = base.unwrap_or(LogBase::root(identity.cluster_id));
-        let kept = base.index;
-        let mut salvage =
-            Self { directory, identity, base, kept, watermark, obstacle: None, vote_is_bad, unfinished };
-        if !unfinished {
+        let unfinished = directory.recovering()?;
+        install::complete(&directory)?;
+        let checkpoint = Manifest::read(&directory.chunks()?)?;
+        let base = base_after(checkpoint.as_ref(), identity);
+        let mut salvage = Self {
+            directory,
+            identity,
+            unfinished,
+            checkpoint,
+            base,
+            kept: base.index,
+            kept_term: base.term,
+            changes: Vec::new(),
+            watermark,
+            obstacle: None,
+            vote_is_bad,
+        };
+        if salvage.unfinished.is_none() {
             salvage.read()?;
         }
         Ok(salvage)
+    }
+
+    /// The node's number in its group.
+    pub fn node(&self) -> u64 {
+        self.identity.node
+    }
+
+    /// The cluster that the data belongs to.
+    pub fn cluster_id(&self) -> [u8; 16] {
+        self.identity.cluster_id
+    }
+
+    /// Whether the cluster began in this directory.
+    pub fn is_founder(&self) -> bool {
+        self.identity.founder
+    }
+
+    /// The newest checkpoint.
+    pub fn checkpoint(&self) -> Option<&Manifest> {
+        self.checkpoint.as_ref()
+    }
+
+    /// The entries behind the checkpoint that change who is in the group, of those that would be kept.
+    pub fn changes(&self) -> &[LogEntry] {
+        &self.changes
+    }
+
+    /// Term of the last entry that would be kept; 0 if there is none.
+    pub fn kept_term(&self) -> u64 {
+        self.kept_term
+    }
+
+    /// Up to which index this node knew that entries were committed, if the watermark can be read.
+    pub fn committed(&self) -> Option<u64> {
+        self.watermark.map(|[_, commit, _]| commit.max(self.base.index))
     }
 
     /// Index of the last entry that would be kept, in the log or in the checkpoint; 0 if none.
@@ -81,13 +157,18 @@ impl Salvage {
 
     /// Whether an earlier acceptance was cut short. Accepting again finishes it, and loses nothing more.
     pub fn is_unfinished(&self) -> bool {
-        self.unfinished
+        self.unfinished.is_some()
+    }
+
+    /// Whether that makes this node a cluster of its own.
+    pub fn is_going_on_alone(&self) -> bool {
+        self.unfinished.is_some_and(|identity| identity.cluster_id != self.identity.cluster_id)
     }
 
     /// Whether there is anything to accept. A node opens the directory otherwise.
     pub fn is_needed(&self) -> bool {
         let complete = self.durable().is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none();
-        self.unfinished || self.vote_is_bad || !complete
+        self.is_unfinished() || self.vote_is_bad || !complete
     }
 
     /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
@@ -95,41 +176,64 @@ impl Salvage {
         if !self.is_needed() {
             return Ok(());
         }
-        if !self.unfinished {
-            self.copy()?;
-            self.directory.begin_recovering()?;
-        }
+        let identity = Identity { storage_id, ..self.identity };
+        self.carry_out(identity, None)
+    }
+
+    /// The same, whether there is a loss or not, and makes the node the only member of a new cluster. Only for when a
+    /// majority of the members is lost for good. If an earlier acceptance was cut short, that is finished, and no more.
+    pub fn go_on_alone(self, alone: Alone) -> Result<(), StorageError> {
+        let Alone { cluster_id, storage_id, change } = alone;
+        let identity = Identity { cluster_id, storage_id, founder: true, ..self.identity };
+        self.carry_out(identity, Some(change))
+    }
+
+    fn carry_out(self, identity: Identity, change: Option<Vec<u8>>) -> Result<(), StorageError> {
+        let identity = match self.unfinished {
+            Some(identity) => identity,
+            None => {
+                self.copy(base_after(self.checkpoint.as_ref(), identity), change)?;
+                self.directory.begin_recovering(identity)?;
+                identity
+            }
+        };
+        let is_alone = identity.cluster_id != self.identity.cluster_id;
         self.directory.swap_logs()?;
-        let log = self.directory.log(self.base)?;
+        let log = self.directory.log(base_after(self.checkpoint.as_ref(), identity))?;
         let end = log.end();
         drop(log);
         let commit = self.directory.watermark()?.map_or(0, |slots| slots.values()[1]);
-        self.directory.replace_watermark([end.index, commit.min(end.index), u64::from(end.crc)])?;
-        if self.directory.vote()?.is_none_or(|slots| slots.values()[0] < end.term) {
-            self.directory.replace_vote([end.term, 0, 0])?;
+        let commit = if is_alone { end.index } else { commit.min(end.index) };
+        self.directory.replace_watermark([end.index, commit, u64::from(end.crc)])?;
+        let term = if is_alone { end.term + TERMS_SKIPPED } else { end.term };
+        if self.directory.vote()?.is_none_or(|slots| slots.values()[0] < term) {
+            self.directory.replace_vote([term, 0, 0])?;
         }
-        self.directory.replace_identity(Identity { storage_id, ..self.identity })?;
         self.directory.end_recovering()
     }
 
     fn read(&mut self) -> Result<(), StorageError> {
-        (self.kept, self.obstacle) = self.verified()?;
+        self.obstacle = self.verify()?;
         if self.kept == self.base.index
             && self.obstacle.is_some()
             && set_summaries_aside(&self.directory.log_path())?
         {
-            (self.kept, self.obstacle) = self.verified()?;
+            self.obstacle = self.verify()?;
         }
         Ok(())
     }
 
-    /// Up to where the log verifies, and what is there instead of the next entry.
-    fn verified(&self) -> Result<(u64, Option<StorageError>), StorageError> {
-        let mut kept = self.base.index;
+    /// Finds out up to where the log verifies. Returns what is there instead of the next entry.
+    fn verify(&mut self) -> Result<Option<StorageError>, StorageError> {
+        let (mut kept, mut kept_term, mut changes) = (self.base.index, self.base.term, Vec::new());
         let obstacle = self.salvage(&mut |entry| {
-            kept = entry.index;
+            (kept, kept_term) = (entry.index, entry.term);
+            if entry.kind == EntryKind::ConfChange {
+                changes.push(entry);
+            }
             Ok(())
         })?;
+        (self.kept, self.kept_term, self.changes) = (kept, kept_term, changes);
         if let Some([durable, _, crc]) = self.watermark
             && (self.base.index.max(1)..=kept).contains(&durable)
             && obstacle.is_none()
@@ -137,9 +241,9 @@ impl Salvage {
             let end = self.directory.log(self.base)?.end_before(durable + 1)?;
             let damage = Damage::Replaced { index: durable };
             let replaced = StorageError::Damaged { path: self.directory.path().to_owned(), damage };
-            return Ok((kept, (u64::from(end.crc) != crc).then_some(replaced)));
+            return Ok((u64::from(end.crc) != crc).then_some(replaced));
         }
-        Ok((kept, obstacle))
+        Ok(obstacle)
     }
 
     fn salvage(
@@ -150,9 +254,8 @@ impl Salvage {
     }
 
     /// Step 1.
-    fn copy(&self) -> Result<(), StorageError> {
-        let mut copy =
-            Copy { log: self.directory.create_new_log(self.base)?, gathered: Vec::new(), bytes: 0 };
+    fn copy(&self, base: LogBase, change: Option<Vec<u8>>) -> Result<(), StorageError> {
+        let mut copy = Copy { log: self.directory.create_new_log(base)?, gathered: Vec::new(), bytes: 0 };
         let mut failed = None;
         self.salvage(&mut |entry| {
             if failed.is_none() && entry.index <= self.kept {
@@ -167,8 +270,20 @@ impl Salvage {
         let end = copy.log.end();
         let term = self.directory.vote()?.map_or(0, |slots| slots.values()[0]).max(end.term).max(1);
         copy.take(skip_ids(end.index + 1, term))?;
+        if let Some(change) = change {
+            let (index, data) = (end.index + 2, change.into());
+            copy.take(LogEntry { index, term, kind: EntryKind::ConfChange, data })?;
+        }
         copy.write()
     }
+}
+
+/// What the log begins after: the checkpoint, or the root of the chain of the cluster.
+fn base_after(checkpoint: Option<&Manifest>, identity: Identity) -> LogBase {
+    checkpoint.map_or(LogBase::root(identity.cluster_id), |manifest| {
+        let Manifest { index, term, log_crc: crc, .. } = *manifest;
+        LogBase { index, term, crc }
+    })
 }
 
 /// The entry after which no id, fence or session comes again that an entry may have given out which is not there.

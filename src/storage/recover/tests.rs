@@ -15,6 +15,8 @@ use crate::storage::disk::tests::beginning::open_beside;
 use crate::storage::value::Key;
 use crate::storage::{Damage, DiskStorage, OpenOptions, PersistBatch, Storage, Vote, sync};
 
+mod alone;
+
 const ENTRIES: u64 = 30;
 const LOST_ID: [u8; 16] = [8; 16];
 const NEW_ID: [u8; 16] = [9; 16];

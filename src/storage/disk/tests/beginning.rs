@@ -27,9 +27,22 @@ fn smalls(indices: std::ops::RangeInclusive<u64>) -> Vec<LogEntry> {
 
 /// Opens a directory as if its newest checkpoint stood for `base`.
 pub(in crate::storage) fn open_beside(path: &Path, base: LogBase) -> Result<DiskStorage, StorageError> {
+    open_unrestored(path, |_| Ok(Some(base)))
+}
+
+/// Opens a directory whose newest checkpoint has a manifest, and maybe no state.
+pub(in crate::storage) fn open_beside_manifest(path: &Path) -> Result<DiskStorage, StorageError> {
+    open_unrestored(path, |chunks| durable::base_in(chunks))
+}
+
+fn open_unrestored(
+    path: &Path,
+    base: impl FnOnce(&DiskFolder) -> Result<Option<LogBase>, StorageError>,
+) -> Result<DiskStorage, StorageError> {
     let directory = std::sync::Arc::new(Directory::take_existing(path)?);
     let identity = directory.identity()?.expect("it was founded");
-    let contents = directory.open(identity, Some(base))?;
+    install::complete(&*directory)?;
+    let contents = directory.open(identity, base(&directory.chunks()?)?)?;
     let (durable, chunks) = (Durable::new(contents, path.to_owned())?, directory.chunks()?);
     Ok(DiskStorage { durable, chunks, restored: None, directory })
 }

@@ -1,0 +1,271 @@
+//! A checkpoint of another member takes the place of this node's: whole, whenever the power goes, and the log goes on.
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use super::super::chunks::Manifest;
+use super::super::disk::tests::beginning::open_beside_manifest;
+use super::super::durable::base_in;
+use super::super::faulty::{Fault, FaultyDisk, FaultyStorage};
+use super::super::folder::{FaultyFolder, Folder, FolderWriter as _};
+use super::super::recover::tests::images_of;
+use super::super::{
+    Damage, DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Storage, Vote,
+};
+use super::*;
+
+const OLD_VOTE: Vote = Vote { term: 2, vote: 1 };
+const NEW_VOTE: Vote = Vote { term: 6, vote: 3 };
+/// The log before.
+const OLD_LAST: u64 = 12;
+/// What comes with the checkpoint, behind it.
+const BEHIND: u64 = 3;
+
+/// Checkpoints of another member: beyond the log, in the midst of it where it has another entry, at its last one, and
+/// at its first one.
+const AT: [u64; 4] = [40, 9, OLD_LAST, 1];
+
+fn entry(index: u64, term: u64) -> LogEntry {
+    let bytes = if index.is_multiple_of(5) { 40_000 } else { 30 };
+    LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(vec![index.to_le_bytes()[0]; bytes]) }
+}
+
+fn old_log() -> Vec<LogEntry> {
+    (1..=OLD_LAST).map(|index| entry(index, 2)).collect()
+}
+
+fn base(index: u64) -> LogBase {
+    LogBase { index, term: 5, crc: 0x0051_AB1E }
+}
+
+/// The order to install the checkpoint at `index`, with a vote and entries.
+fn order(index: u64) -> PersistBatch {
+    let entries = (index + 1..=index + BEHIND).map(|index| entry(index, 5)).collect();
+    PersistBatch { vote: Some(NEW_VOTE), install: Some(index), entries, commit: index + 1 }
+}
+
+/// Puts a checkpoint that stands for `base` into a folder, with a file that is its alone. All of it durable.
+fn put_together(folder: &impl Folder, base: LogBase) {
+    let mut file = folder.create(&mark(base)).expect("created");
+    file.append(b"rows").and_then(|()| file.sync()).expect("written");
+    let LogBase { index, term, crc: log_crc } = base;
+    Manifest { index, term, log_crc, ..Manifest::default() }.write(folder).expect("written");
+}
+
+fn mark(base: LogBase) -> String {
+    format!("rows-{}", base.index)
+}
+
+/// What a node finds that starts.
+#[derive(Debug, PartialEq)]
+struct Found {
+    names: Vec<String>,
+    vote: Vote,
+    base: Option<LogBase>,
+    log: Vec<LogEntry>,
+    last: u64,
+}
+
+fn found(storage: &mut impl Storage, folder: &impl Folder, vote: Vote, last: u64) -> Found {
+    let base = base_in(folder).expect("a manifest or none");
+    let mut log = Vec::new();
+    let mut visit = |entry| {
+        log.push(entry);
+        Ok(())
+    };
+    storage.replay(base.map_or(0, |base| base.index) + 1, &mut visit).expect("it verifies");
+    Found { names: folder.list().expect("listed"), vote, base, log, last }
+}
+
+impl Found {
+    /// It is the old state, of which all is there that anybody may count on, or the new one. Returns which.
+    fn check(&self, index: u64, acknowledged: bool) -> bool {
+        let Some(base) = self.base else {
+            assert!(!acknowledged, "what was acknowledged is lost");
+            assert_eq!(self.names, Vec::<String>::new());
+            let needed = old_log().into_iter().filter(|entry| entry.index < index).collect::<Vec<_>>();
+            assert!(old_log().starts_with(&self.log), "{self:?}");
+            assert!(self.log.starts_with(&needed), "{} entries, {} are needed", self.log.len(), needed.len());
+            assert!(self.vote == OLD_VOTE || self.vote == NEW_VOTE);
+            return false;
+        };
+        assert_eq!((base, self.vote), (self::base(index), NEW_VOTE));
+        assert_eq!(self.names, ["manifest".to_owned(), mark(base)]);
+        let written = order(index).entries;
+        assert!(written.starts_with(&self.log), "{self:?}");
+        assert!(!acknowledged || self.log.len() == written.len(), "what was acknowledged is lost");
+        assert_eq!(self.last, index + self.log.len() as u64);
+        true
+    }
+}
+
+/// The twin as a node left it that was told of the checkpoint at `index`.
+fn twin(seed: u64, index: u64) -> (FaultyStorage, FaultyFolder) {
+    let folder = FaultyFolder::new(seed);
+    folder.complete_install().expect("nothing to do");
+    let mut storage = FaultyDisk::new(seed).open_beside(&folder, None).expect("empty");
+    let batch = PersistBatch { vote: Some(OLD_VOTE), install: None, entries: old_log(), commit: 0 };
+    storage.persist(&batch).and_then(|()| storage.write_watermark()).expect("written");
+    put_together(&folder.incoming(), base(index));
+    (storage, folder)
+}
+
+/// A node starts on the twin.
+fn start(disk: FaultyDisk, folder: &FaultyFolder, index: u64, acknowledged: bool) -> bool {
+    folder.complete_install().expect("it is completed");
+    let incoming = folder.incoming();
+    assert_eq!(incoming.list().expect("it is there"), Vec::<String>::new());
+    let base = base_in(folder).expect("a manifest or none");
+    let mut storage = disk.open_beside(folder, base).expect("it opens");
+    let recovered = storage.recovered();
+    let found = found(&mut storage, folder, recovered.vote, recovered.last_index);
+    let is_new = found.check(index, acknowledged);
+    // It goes on from there, and does it again if it did not come to its end.
+    if !is_new {
+        put_together(&incoming, self::base(index));
+        storage.persist(&order(index)).expect("installed");
+    }
+    while !storage.cut(index).expect("cut") {}
+    let next = entry(storage.recovered().last_index + 1, 7);
+    let batch = PersistBatch { entries: vec![next.clone()], ..PersistBatch::default() };
+    storage.persist(&batch).expect("written");
+    assert_eq!(storage.read(next.index, next.index, 0).expect("read"), [next]);
+    is_new
+}
+
+#[test]
+fn the_power_may_go_at_every_step_of_the_log() {
+    for index in AT {
+        let mut old = 0;
+        for seed in 0..6 {
+            let (mut storage, _) = twin(seed, index);
+            let before = storage.steps();
+            storage.persist(&order(index)).expect("installed");
+            for step in 0..storage.steps() - before {
+                let (mut storage, folder) = twin(seed, index);
+                storage.arm(step, Fault::PowerCut);
+                storage.persist(&order(index)).expect_err("the power is gone");
+                let folder = folder.crash();
+                old += u32::from(!start(storage.crash(), &folder, index, false));
+            }
+        }
+        assert!(old > 0, "the vote comes first");
+    }
+}
+
+#[test]
+fn the_power_may_go_at_every_step_of_the_folders() {
+    for index in AT {
+        let mut outcomes = [0; 2];
+        for seed in 0..10 {
+            let (mut storage, folder) = twin(seed, index);
+            let before = folder.steps();
+            storage.persist(&order(index)).expect("installed");
+            let steps = folder.steps() - before;
+            for step in 0..=steps {
+                let (mut storage, folder) = twin(seed, index);
+                folder.arm(step, Fault::PowerCut);
+                let acknowledged = storage.persist(&order(index)).is_ok();
+                assert_eq!(acknowledged, step == steps);
+                let folder = folder.crash();
+                outcomes[usize::from(start(storage.crash(), &folder, index, acknowledged))] += 1;
+            }
+        }
+        assert!(outcomes.iter().all(|seen| *seen > 5), "{outcomes:?}");
+    }
+}
+
+#[test]
+fn a_start_that_completes_it_may_be_cut_short_as_well() {
+    let index = AT[0];
+    for seed in 0..10 {
+        for step in 0..8 {
+            for second in 0..8 {
+                let (mut storage, folder) = twin(seed, index);
+                folder.arm(step, Fault::Failure);
+                let acknowledged = storage.persist(&order(index)).is_ok();
+                // The process dies; what it wrote is not durable, but there.
+                let (disk, folder) = (storage.kill(), folder.kill());
+                folder.arm(second, Fault::PowerCut);
+                let _cut_short = folder.complete_install();
+                start(disk, &folder.crash(), index, acknowledged);
+            }
+        }
+    }
+}
+
+#[test]
+fn another_checkpoint_than_the_one_that_is_there_is_refused() {
+    let (mut storage, folder) = twin(1, 40);
+    let error = storage.persist(&order(41)).expect_err("another one");
+    let StorageError::Damaged { damage: Damage::Incoming { wanted: 41, found: Some(40) }, .. } = error else {
+        panic!("{error}")
+    };
+    drop(folder);
+    let mut storage = FaultyDisk::new(1).open().expect("empty");
+    let error = storage.persist(&order(40)).expect_err("there is none");
+    assert!(error.to_string().contains("none is there"), "{error}");
+}
+
+fn open(directory: &TempDir) -> DiskStorage {
+    let path = directory.path().join("data");
+    let options = OpenOptions { path, node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: false };
+    DiskStorage::open(&options).expect("it opens")
+}
+
+/// The same on the disk. The manifests list no files: a start removes none of those here, as it knows none of the names.
+fn directory(index: u64) -> (TempDir, DiskStorage) {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    let batch = PersistBatch { vote: Some(OLD_VOTE), install: None, entries: old_log(), commit: 0 };
+    storage.persist(&batch).and_then(|()| storage.write_watermark()).expect("written");
+    put_together(&storage.incoming(), base(index));
+    (directory, storage)
+}
+
+/// What a node finds on the disk beside a manifest without a state.
+fn on_disk(directory: &TempDir) -> (DiskStorage, Found) {
+    let path = directory.path().join("data");
+    let mut storage = open_beside_manifest(&path).expect("it opens");
+    let recovered = storage.recovered();
+    let chunks = storage.chunks().clone();
+    let found = found(&mut storage, &chunks, recovered.vote, recovered.last_index);
+    (storage, found)
+}
+
+#[test]
+fn the_log_goes_on_behind_it_and_handles_stay_good() {
+    for index in AT {
+        let (directory, mut storage) = directory(index);
+        let (chunks, incoming) = (storage.chunks().clone(), storage.incoming());
+        storage.persist(&order(index)).expect("installed");
+        assert_eq!(base_in(&chunks).expect("read"), Some(base(index)));
+        assert_eq!(incoming.list().expect("it is there again"), Vec::<String>::new());
+        assert!(!directory.path().join("data").join(CHUNKS_OLD).exists());
+        assert_eq!(storage.base_at(index).expect("it begins there"), base(index));
+        assert_eq!(storage.read(index, index, 0).expect("read"), [], "it is in the checkpoint");
+        assert_eq!(storage.read(index + 1, index + 9, 1 << 20).expect("read"), order(index).entries);
+        drop(storage);
+        let (mut storage, found) = on_disk(&directory);
+        assert!(found.check(index, true));
+        while !storage.cut(index).expect("what is left of the old log goes") {}
+        // The next one, as the checkpoint thread writes it, and another install behind that.
+        put_together(&chunks, LogBase { index: index + 1, ..base(index) });
+        put_together(&incoming, base(index + 100));
+        storage.persist(&order(index + 100)).expect("installed");
+        drop(storage);
+        assert!(on_disk(&directory).1.check(index + 100, true));
+    }
+}
+
+#[test]
+fn on_the_disk_it_may_be_cut_short_at_every_sync() {
+    for index in AT {
+        let (directory, mut storage) = directory(index);
+        let images = images_of(directory.path(), || storage.persist(&order(index)).expect("it is installed"));
+        assert!(images.len() >= 7, "{} syncs", images.len());
+        let states = images.iter().map(|image| on_disk(image).1.check(index, false));
+        let states: Vec<bool> = states.collect();
+        assert!(states.is_sorted() && states[0] != states[states.len() - 1], "{states:?}");
+    }
+}
