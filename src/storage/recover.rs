@@ -53,6 +53,7 @@ impl Salvage {
         let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.is_recovering();
         let manifest = Manifest::read(&directory.chunks()?)?;
+        let any_checkpoint = manifest.is_some();
         let base = manifest.map(|Manifest { index, term, log_crc: crc, .. }| LogBase { index, term, crc });
         let base = base.unwrap_or(LogBase::root(identity.cluster_id));
         let kept = base.index;
@@ -60,6 +61,9 @@ impl Salvage {
             Self { directory, identity, base, kept, watermark, obstacle: None, vote_is_bad, unfinished };
         if !unfinished {
             salvage.read()?;
+        }
+        if !any_checkpoint {
+            salvage.refuse_lost_manifest()?;
         }
         Ok(salvage)
     }
@@ -121,6 +125,16 @@ impl Salvage {
             (self.kept, self.obstacle) = self.verified()?;
         }
         Ok(())
+    }
+
+    /// Refuses a log that was cut behind a checkpoint whose manifest is lost: its chunks hold jobs that somebody may
+    /// still save.
+    fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
+        let is_cut = match &self.obstacle {
+            Some(obstacle) => obstacle.is_of_cut_log(),
+            None => self.kept == 0 && self.durable().is_some_and(|durable| durable > 0),
+        };
+        if is_cut { self.directory.refuse_lost_manifest() } else { Ok(()) }
     }
 
     /// Up to where the log verifies, and what is there instead of the next entry.
