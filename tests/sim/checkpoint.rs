@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    fn under_way(&mut self, node: NodeId, life: u64, then: impl FnOnce(&mut UnderWay)) {
+    fn under_way(&mut self, node: NodeId, life: u64, then: impl FnMut(&mut UnderWay)) {
         let found = self.life(node, life).and_then(|life| life.checkpointing.under_way.as_mut());
         found.into_iter().for_each(then);
     }
