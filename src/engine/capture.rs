@@ -52,6 +52,11 @@ impl Engine {
         self.jobs.begin_capture();
     }
 
+    /// Ends the capture that is under way, if there is one: nobody wants the rest of it.
+    pub fn end_capture(&mut self) {
+        self.jobs.end_capture();
+    }
+
     /// Adds up to `budget` of the near jobs, as they were when the capture began, to `captured`. Whether these
     /// were the last.
     pub fn capture(&mut self, budget: usize, captured: &mut Vec<CapturedJob>) -> bool {

@@ -224,6 +224,11 @@ impl Jobs {
         self.capture = Some(Capture::new(self.slots.len()));
     }
 
+    /// Nobody wants the rest of what is being captured.
+    pub(super) fn end_capture(&mut self) {
+        self.capture = None;
+    }
+
     /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`. Whether that was the last.
     pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(&Job)) -> bool {
         let Some(capture) = &mut self.capture else { return true };

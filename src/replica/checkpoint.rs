@@ -37,6 +37,8 @@ const LAGGING_PAUSE_US: u64 = 1_000;
 const LAGGING_SHIFT_MAX: u64 = 6;
 /// Checkpoints behind which the log is kept for members that lag, at most.
 const KEPT_MAX: usize = 16;
+/// Chunks are so large, in bytes, or as large as what a checkpoint is due for.
+const CHUNK_BYTES: usize = 32 << 20;
 /// The log may grow to so many bytes for each near job: all of these are written each time.
 const LOG_BYTES_PER_JOB: u64 = 32;
 
@@ -131,6 +133,11 @@ impl Replica {
         self.config.checkpoint_log_bytes.max(near * LOG_BYTES_PER_JOB)
     }
 
+    /// New chunks are so large, in bytes.
+    fn chunk_bytes(&self) -> usize {
+        usize::try_from(self.config.checkpoint_log_bytes).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES)
+    }
+
     /// One step of the checkpoint that is under way, or the first one of the next.
     pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         match std::mem::take(&mut self.checkpoints.stage) {
@@ -144,6 +151,7 @@ impl Replica {
 
     /// There was no space for a checkpoint. All is as it was before, and it is tried again some time.
     pub(super) fn checkpoint_abandoned(&mut self) {
+        self.engine.end_capture();
         self.records.end_capture();
         let full = "there is no space for the checkpoint that a backup is: make some and begin again";
         let full = ErrorReply::new(ErrorCode::DiskFull, full);
@@ -248,6 +256,7 @@ impl Replica {
             chunks: self.records.begin_capture(),
             rewrite,
             next_chunk: self.checkpoints.next_chunk,
+            chunk_bytes: self.chunk_bytes(),
             pin,
         };
         self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });

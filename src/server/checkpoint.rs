@@ -4,7 +4,7 @@
 //! them.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -15,15 +15,16 @@ use super::disk::ToDisk;
 use crate::replica::{CheckpointOrder, Input};
 use crate::storage::chunks::{self, Manifest};
 use crate::storage::folder::Folder;
-use crate::storage::{BackupOrigin, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup, StorageError};
+use crate::storage::{
+    BackupOrigin, CheckpointBegin, CheckpointJobs, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup,
+    StorageError,
+};
 
 /// What the checkpoint thread is told.
 #[derive(Debug)]
 pub(super) enum ToCheckpoint {
     /// A part of a checkpoint.
     Order(CheckpointOrder),
-    /// The log's entry that it stands for.
-    Base(LogBase),
     /// There will be nothing more. What is under way is left as it is.
     Finish,
 }
@@ -33,8 +34,6 @@ pub(super) struct CheckpointThread<F: Folder> {
     folder: F,
     core: Sender<ToCore>,
     disk: Sender<ToDisk>,
-    /// The way back to this thread.
-    own: Sender<ToCheckpoint>,
     clock: Clock,
     /// Whose checkpoints they are: for backups.
     whose: Whose,
@@ -54,8 +53,8 @@ pub(super) struct Whose {
 
 struct UnderWay<F: Folder> {
     writer: CheckpointWriter<F>,
-    base: Option<LogBase>,
-    complete: bool,
+    /// Where the disk thread says what the log's entry is that it stands for.
+    base: Receiver<LogBase>,
     pin: bool,
     since: Duration,
 }
@@ -76,12 +75,11 @@ impl<F: Folder> CheckpointThread<F> {
         folder: F,
         core: Sender<ToCore>,
         disk: Sender<ToDisk>,
-        own: Sender<ToCheckpoint>,
         clock: Clock,
         lock: DirectoryLock,
         whose: Whose,
     ) -> Self {
-        Self { folder, core, disk, own, clock, whose, under_way: None, _lock: lock }
+        Self { folder, core, disk, clock, whose, under_way: None, _lock: lock }
     }
 
     /// Writes what it is told, until there is nobody left who tells it anything. A failure ends the node.
@@ -89,33 +87,10 @@ impl<F: Folder> CheckpointThread<F> {
         yield_to_others();
         for input in inputs {
             let outcome = match input {
-                ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => {
-                    let base = ToDisk::Base { index: begin.index, reply: self.own.clone() };
-                    // A disk thread that is gone has failed, and says so itself.
-                    let _ = self.disk.send(base);
-                    let pin = begin.pin;
-                    CheckpointWriter::begin(self.folder.clone(), *begin).map(|writer| {
-                        let since = self.clock.elapsed();
-                        self.under_way = Some(UnderWay { writer, base: None, complete: false, pin, since });
-                    })
-                }
-                ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => {
-                    self.tell(ToCore::Input(Input::CheckpointTook));
-                    self.under_way.as_mut().map_or(Ok(()), |under_way| under_way.writer.add(jobs))
-                }
-                ToCheckpoint::Order(CheckpointOrder::End) => {
-                    self.under_way.iter_mut().for_each(|under_way| under_way.complete = true);
-                    self.finish_if_complete()
-                }
-                ToCheckpoint::Base(base) => {
-                    self.under_way.iter_mut().for_each(|under_way| under_way.base = Some(base));
-                    self.finish_if_complete()
-                }
+                ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => self.begin(*begin),
+                ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => self.add(jobs),
+                ToCheckpoint::Order(CheckpointOrder::End) => self.finish(),
                 ToCheckpoint::Finish => return,
-            };
-            let outcome = match outcome {
-                Err(error @ StorageError::DiskFull { .. }) => self.abandon(&error),
-                outcome => outcome,
             };
             if let Err(error) = outcome {
                 return self.tell(ToCore::Failed(error));
@@ -123,22 +98,36 @@ impl<F: Folder> CheckpointThread<F> {
         }
     }
 
-    /// A checkpoint does not fit on the disk: nothing is lost, the log just grows on. What was written of it goes.
-    fn abandon(&mut self, error: &StorageError) -> Result<(), StorageError> {
-        warn!(%error, "there is no space for a checkpoint: make some; it is tried again");
-        self.under_way = None;
-        chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref())?;
-        self.tell(ToCore::Input(Input::CheckpointAbandoned));
+    fn begin(&mut self, begin: CheckpointBegin) -> Result<(), StorageError> {
+        let (reply, base) = mpsc::channel();
+        // A disk thread that is gone has failed, and says so itself.
+        let _ = self.disk.send(ToDisk::Base { index: begin.index, reply });
+        let (pin, since) = (begin.pin, self.clock.elapsed());
+        match CheckpointWriter::begin(self.folder.clone(), begin) {
+            Ok(writer) => self.under_way = Some(UnderWay { writer, base, pin, since }),
+            Err(error) => self.abandon(error)?,
+        }
         Ok(())
     }
 
-    fn finish_if_complete(&mut self) -> Result<(), StorageError> {
-        let complete = |under_way: &mut UnderWay<F>| under_way.complete && under_way.base.is_some();
-        let Some(UnderWay { writer, base: Some(base), pin, since, .. }) = self.under_way.take_if(complete)
-        else {
-            return Ok(());
+    /// What comes of a checkpoint that was given up is for nobody.
+    fn add(&mut self, jobs: CheckpointJobs) -> Result<(), StorageError> {
+        let Some(under_way) = &mut self.under_way else { return Ok(()) };
+        let added = under_way.writer.add(jobs);
+        self.tell(ToCore::Input(Input::CheckpointTook));
+        added.or_else(|error| self.abandon(error))
+    }
+
+    fn finish(&mut self) -> Result<(), StorageError> {
+        let Some(UnderWay { writer, base, pin, since }) = self.under_way.take() else { return Ok(()) };
+        // As above: nothing comes of it.
+        let Ok(base) = base.recv() else { return Ok(()) };
+        let sealed = match writer.seal(base) {
+            Ok(sealed) => sealed,
+            Err(error) => return self.abandon(error),
         };
-        let mut checkpoint = writer.finish(base)?;
+        // From here on it may be the newest one, whatever happens: it is not given up any more.
+        let mut checkpoint = sealed.publish()?;
         if pin {
             checkpoint.pinned = self.pin();
         }
@@ -147,6 +136,23 @@ impl<F: Folder> CheckpointThread<F> {
         let (index, chunks) = (checkpoint.index, checkpoint.listed.len());
         info!(index, rows = checkpoint.written.len(), chunks, took_ms, "checkpoint");
         self.tell(ToCore::Input(Input::CheckpointDone(Box::new(checkpoint))));
+        Ok(())
+    }
+
+    /// Gives up the checkpoint that is under way if something was short of which there may be more later: nothing is
+    /// lost, the log just grows on. What was written of it goes.
+    fn abandon(&mut self, error: StorageError) -> Result<(), StorageError> {
+        if !error.is_shortage() {
+            return Err(error);
+        }
+        warn!(%error, "a checkpoint was given up; it is tried again");
+        self.under_way = None;
+        match chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref()) {
+            // They count for nothing, and go after the next checkpoint.
+            Err(error) if error.is_shortage() => {}
+            removed => _ = removed?,
+        }
+        self.tell(ToCore::Input(Input::CheckpointAbandoned));
         Ok(())
     }
 

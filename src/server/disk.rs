@@ -1,4 +1,4 @@
-//! The disk thread: the only one that writes. It takes every order that waits, makes them durable together, and
+//! The disk thread: the only one that writes the log. It takes every order that waits, makes them durable together, and
 //! tells the core. The first write or sync that fails is its last act.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::core::ToCore;
 use crate::raft::Wanted;
 use crate::replica::{Input, PersistOrder};
-use crate::storage::{PersistBatch, Storage, StorageError};
+use crate::storage::{LogBase, PersistBatch, Storage, StorageError};
 
 /// What the disk thread is asked to do.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(super) enum ToDisk {
         /// Which.
         index: u64,
         /// Who asks.
-        reply: Sender<ToCheckpoint>,
+        reply: Sender<LogBase>,
     },
     /// Read entries for another member, and tell the core; none if they are not in the log any more.
     Fetch(Wanted),
@@ -104,7 +103,7 @@ impl<S: Storage> Disk<S> {
                 }
                 Some(ToDisk::Base { index, reply }) => {
                     // Whoever asked may have ended meanwhile.
-                    let _ = reply.send(ToCheckpoint::Base(self.storage.base_at(index)?));
+                    let _ = reply.send(self.storage.base_at(index)?);
                 }
                 Some(ToDisk::Cut { through }) => self.cut = Some((through, self.clock.elapsed())),
                 Some(ToDisk::Finish) => break,
@@ -298,7 +297,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::storage::{EntryKind, LogBase, LogEntry, Vote};
+    use crate::storage::{EntryKind, LogEntry, Vote};
 
     /// Passes on which entries it was asked to make durable together, and fails once it has done so often enough.
     struct Notebook {

@@ -7,7 +7,8 @@
 //!                                                            +------- durable ------+
 //! ```
 //!
-//! The core never waits for a connection or for the disk, and no connection for another. Every answer comes from
+//! The core never waits for a connection, nor for a write or a sync, and no connection waits for another. For a job that
+//! is on the disk alone it reads the disk itself. Every answer comes from
 //! the replica, which gives it when what it depends on is durable: nothing here answers on its own but PING
 //! and frames that make no sense. What the core does not know (time, chance, sockets, files) enters here.
 
@@ -22,13 +23,13 @@ mod entropy;
 mod listener;
 mod outbox;
 mod start;
+mod threads;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
@@ -38,15 +39,16 @@ use tracing::info;
 
 use self::core::{Core, ToCore};
 use crate::replica::{Input, ReplayError};
-use crate::storage::StorageError;
-use checkpoint::{CheckpointThread, Whose};
+use crate::storage::{DiskStorage, StorageError};
+use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
 use config::Config;
 use connection::Terms;
-use disk::Disk;
+use disk::{Disk, ToDisk};
 pub use entropy::NoEntropy;
 use listener::Reserved;
 use start::Recovered;
+use threads::Threads;
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -113,8 +115,7 @@ pub struct Running {
     stopping: CancellationToken,
     room: Arc<Semaphore>,
     connections_max: u32,
-    disk_ended: Option<oneshot::Receiver<Result<(), StorageError>>>,
-    threads: Vec<(&'static str, JoinHandle<()>)>,
+    threads: Threads,
 }
 
 /// At a stop, connections have so long to take what was sent to them.
@@ -129,19 +130,12 @@ impl Running {
     /// Waits until the server ends by itself: because the disk failed, or by an error in the program. Nothing
     /// that was not durable by then was acknowledged.
     pub async fn ended(&mut self) -> Result<(), ServerError> {
-        let Some(disk_ended) = &mut self.disk_ended else { return Ok(()) };
-        let disk = disk_ended.await;
-        self.disk_ended = None;
+        let end = self.threads.first_end().await;
         self.stopping.cancel();
-        // The core is at its end already, unless the disk thread panicked.
+        // One that is at its end already needs no telling.
         let _ = self.core.send(ToCore::Abort);
-        for (name, thread) in self.threads.drain(..) {
-            thread.join().map_err(|_| ServerError::Panicked(name))?;
-        }
-        match disk {
-            Ok(outcome) => Ok(outcome?),
-            Err(_) => Err(ServerError::Panicked("disk")),
-        }
+        self.threads.join();
+        end.unwrap_or(Ok(()))
     }
 
     /// Takes no new work, makes durable and answers what was accepted, says goodbye to every client and closes
@@ -175,35 +169,10 @@ async fn launch(
     clock: Clock,
 ) -> Result<Running, ServerError> {
     let Recovered { storage, recovery } = recovered;
-    let (chunks, lock) = (storage.chunks().clone(), storage.lock());
-    let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
     let listen_error = |source: io::Error| ServerError::Listen { address: config.listen.clone(), source };
     let address = reserved.address().map_err(listen_error)?;
-    let (to_core, inputs) = mpsc::channel();
-    let (to_disk, orders) = mpsc::channel();
-    let (to_checkpoint, checkpoint_orders) = mpsc::channel();
     let (tell_serving, serving) = oneshot::channel();
-    let (tell_ended, disk_ended) = oneshot::channel();
-    let disk =
-        Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes, config.memory_max_bytes > 0);
-    let abort = to_core.clone();
-    let disk_thread = spawn("adjourn-disk", move || {
-        let outcome = disk.run(&orders);
-        // After a failure nothing may be answered any more.
-        let _ = abort.send(ToCore::Abort);
-        let _ = tell_ended.send(outcome);
-    })?;
-    let checkpoint = CheckpointThread::new(
-        chunks,
-        to_core.clone(),
-        to_disk.clone(),
-        to_checkpoint.clone(),
-        clock,
-        lock,
-        whose,
-    );
-    let checkpoint_thread = spawn("adjourn-checkpoint", move || checkpoint.run(&checkpoint_orders))?;
-    let core_thread = spawn("adjourn-core", move || {
+    let (threads, to_core) = start_threads(config, storage, clock, move |inputs, to_disk, to_checkpoint| {
         Core::new(recovery.start(clock.now()), to_disk, to_checkpoint, clock, tell_serving).run(&inputs);
     })?;
     let connections_max = u32::try_from(config.connections_max).unwrap_or(u32::MAX);
@@ -213,10 +182,16 @@ async fn launch(
         stopping: CancellationToken::new(),
         room: Arc::new(Semaphore::new(config.connections_max)),
         connections_max,
-        disk_ended: Some(disk_ended),
-        threads: vec![("core", core_thread), ("disk", disk_thread), ("checkpoint", checkpoint_thread)],
+        threads,
     };
-    if serving.await.is_err() {
+    let serves = tokio::select! {
+        served = serving => served.is_ok(),
+        ended = running.ended() => {
+            ended?;
+            false
+        }
+    };
+    if !serves {
         running.ended().await?;
         return Err(ServerError::Panicked("core"));
     }
@@ -227,8 +202,38 @@ async fn launch(
     Ok(running)
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ServerError> {
-    thread::Builder::new().name(name.to_owned()).spawn(run).map_err(ServerError::Thread)
+/// Starts the disk thread and the checkpoint thread, and one that runs `core`.
+fn start_threads(
+    config: &Config,
+    storage: DiskStorage,
+    clock: Clock,
+    core: impl FnOnce(Receiver<ToCore>, Sender<ToDisk>, Sender<ToCheckpoint>) + Send + 'static,
+) -> Result<(Threads, Sender<ToCore>), ServerError> {
+    let (chunks, lock) = (storage.chunks().clone(), storage.lock());
+    let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
+    let (to_core, inputs) = mpsc::channel();
+    let (to_disk, orders) = mpsc::channel();
+    let (to_checkpoint, checkpoint_orders) = mpsc::channel();
+    let mut threads = Threads::new();
+    let disk =
+        Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes, config.memory_max_bytes > 0);
+    let abort = to_core.clone();
+    threads.spawn("disk", move || {
+        let outcome = disk.run(&orders);
+        // After a failure nothing may be answered any more.
+        let _ = abort.send(ToCore::Abort);
+        Some(outcome.map_err(ServerError::from))
+    })?;
+    let checkpoint = CheckpointThread::new(chunks, to_core.clone(), to_disk.clone(), clock, lock, whose);
+    threads.spawn("checkpoint", move || {
+        checkpoint.run(&checkpoint_orders);
+        None
+    })?;
+    threads.spawn("core", move || {
+        core(inputs, to_disk, to_checkpoint);
+        None
+    })?;
+    Ok((threads, to_core))
 }
 
 fn terms(config: &Config, core: Sender<ToCore>, stopping: CancellationToken) -> Terms {
@@ -242,5 +247,90 @@ fn terms(config: &Config, core: Sender<ToCore>, stopping: CancellationToken) -> 
         frame_deadline: Duration::from_millis(config.frame_deadline_ms),
         silence_max: Duration::from_millis(2 * u64::from(config.heartbeat_ms)),
         stopping,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::replica::CheckpointOrder;
+    use crate::storage::{CheckpointBegin, OpenOptions};
+    use crate::types::GroupId;
+
+    /// How a node ends whose core does this. All its threads come to their ends.
+    async fn end_of(
+        core: impl FnOnce(Receiver<ToCore>, Sender<ToDisk>, Sender<ToCheckpoint>) + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("data");
+        let options = OpenOptions { path, node: 1, cluster_id: [1; 16], storage_id: [2; 16], founder: true };
+        let storage = DiskStorage::open(&options).expect("founded");
+        let config = Config::default();
+        let (threads, core) = start_threads(&config, storage, Clock::start(), core).expect("started");
+        let mut running = Running {
+            address: SocketAddr::from(([127, 0, 0, 1], 1)),
+            core,
+            stopping: CancellationToken::new(),
+            room: Arc::new(Semaphore::new(1)),
+            connections_max: 1,
+            threads,
+        };
+        running.ended().await
+    }
+
+    fn wait_for_abort(inputs: &Receiver<ToCore>) {
+        while !matches!(inputs.recv(), Ok(ToCore::Abort) | Err(_)) {}
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_the_core_ends_the_node() {
+        let end = end_of(|_inputs, _disk, _checkpoint| panic!("the core was told to panic")).await;
+        assert!(matches!(end, Err(ServerError::Panicked("core"))), "{end:?}");
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_the_disk_thread_ends_the_node() {
+        let end = end_of(|inputs, disk, _checkpoint| {
+            // It is not there to be cut.
+            disk.send(ToDisk::Cut { through: 9 }).expect("sent");
+            wait_for_abort(&inputs);
+        });
+        let end = end.await;
+        assert!(matches!(end, Err(ServerError::Panicked("disk"))), "{end:?}");
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_the_checkpoint_thread_ends_the_node() {
+        let end = end_of(|inputs, _disk, checkpoint| {
+            // No entry has that term.
+            let begin = CheckpointBegin {
+                number: 1,
+                index: 0,
+                term: 7,
+                voters: vec![1],
+                learners: Vec::new(),
+                state_hash: 0,
+                jobs: 0,
+                image: Engine::new(GroupId(0)).image().encode(),
+                chunks: Vec::new(),
+                rewrite: Vec::new(),
+                next_chunk: 1,
+                chunk_bytes: 4096,
+                pin: false,
+            };
+            for order in [CheckpointOrder::Begin(Box::new(begin)), CheckpointOrder::End] {
+                checkpoint.send(ToCheckpoint::Order(order)).expect("sent");
+            }
+            wait_for_abort(&inputs);
+        });
+        let end = end.await;
+        assert!(matches!(end, Err(ServerError::Panicked("checkpoint"))), "{end:?}");
+    }
+
+    #[tokio::test]
+    async fn a_core_that_is_done_ends_the_node_well() {
+        let end = end_of(|_inputs, disk, _checkpoint| disk.send(ToDisk::Finish).expect("sent")).await;
+        assert!(end.is_ok(), "{end:?}");
     }
 }

@@ -11,22 +11,33 @@
 //! - an entry of the page file for each near job, with the place of its row;
 //! - the manifest. From its rename on it is the newest checkpoint.
 //!
-//! Rows are gathered up to [`CHUNK_BYTES_MAX`], sorted, and make one chunk.
+//! Rows are gathered until they are as many as one chunk takes, sorted, and make one. [`memory_bytes_max`] says how much
+//! memory that is.
+//!
+//! Until the manifest has its name, the checkpoint can be given up at any time: nothing lists its files. From there on
+//! nothing may fail ([`CheckpointWriter::seal`], [`SealedCheckpoint::publish`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::backup::PinnedBackup;
-use super::chunks::{self, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, RowHead};
+use super::chunks::{
+    self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, RowHead, StagedManifest,
+};
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
 use super::{Damage, LogBase, StorageError};
 use crate::engine::{CapturedJob, Engine, Image, Moment, Place, SavedJob};
+use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
 
-/// Rows of one chunk take about so much at most, in bytes.
-const CHUNK_BYTES_MAX: usize = 32 << 20;
+/// What is known of the rows that are gathered, and the jobs that wait for them, may take so many times what the rows
+/// themselves may.
+const KNOWN_PER_ROW_BYTES: usize = 2;
+
+/// Blocks that are kept after they were read for a record: near jobs come in no order of their rows.
+const CACHE_BLOCKS: usize = 16;
 
 /// What a checkpoint begins with.
 #[derive(Clone, Debug)]
@@ -53,8 +64,24 @@ pub struct CheckpointBegin {
     pub rewrite: Vec<u32>,
     /// The first number for a new chunk.
     pub next_chunk: u32,
+    /// A new chunk is closed when its rows take so many bytes.
+    pub chunk_bytes: usize,
     /// Its files are to be held open, for a backup.
     pub pin: bool,
+}
+
+/// Bytes of memory that writing a checkpoint takes at most with chunks of so many bytes, beside 64 for each record that
+/// is in memory when it begins.
+pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
+    let rewritten = size_of::<Written>() + 2 * size_of::<(Place, Place)>();
+    let one_row = BODY_BYTES_CEILING + (1 << 20);
+    (1 + KNOWN_PER_ROW_BYTES) * chunk_bytes + rewritten_rows_max(chunk_bytes) * rewritten + one_row
+}
+
+/// One checkpoint writes so many rows again at most, of those that were written before.
+pub fn rewritten_rows_max(chunk_bytes: usize) -> usize {
+    // More do not fit into one chunk: see the bound of what is known of its rows.
+    KNOWN_PER_ROW_BYTES * chunk_bytes / size_of::<Row>()
 }
 
 /// Some near jobs, as they were when the checkpoint began.
@@ -88,6 +115,11 @@ impl CheckpointJobs {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
+    }
+
+    /// Bytes of memory that they take, by and large.
+    pub fn memory_bytes(&self) -> usize {
+        self.jobs.len() * size_of::<CheckpointJob>() + self.records.len()
     }
 }
 
@@ -128,15 +160,20 @@ pub struct CheckpointWriter<F: Folder> {
     rows: Vec<Row>,
     /// The bytes of all rows that are gathered.
     bytes: Vec<u8>,
-    pages: PageWriter<F>,
+    /// None before the first near job.
+    pages: Option<PageWriter<F>>,
     /// Entries whose jobs have their rows among those that are gathered.
     waiting: Vec<(SavedJob, Place)>,
-    /// Where the rows of near jobs went, and those that were written before, by where they were.
+    /// Where the rows of near jobs went that are not entered yet, by where they were.
     moved: BTreeMap<Place, Place>,
     chunks: Vec<Arc<Chunk>>,
-    kept: Vec<ManifestChunk>,
+    /// Chunks of earlier checkpoints that stay, by rising number.
+    kept: Vec<(Arc<Chunk>, ManifestChunk)>,
+    /// Those that this one adds: their numbers are higher.
+    added: Vec<ManifestChunk>,
     written: Vec<Written>,
     next_chunk: u32,
+    cache: BlockCache,
 }
 
 /// A row that is gathered.
@@ -151,30 +188,41 @@ struct Row {
     hash: Option<u128>,
 }
 
+/// A checkpoint of which all is durable but the name of its manifest: it does not count yet.
+pub struct SealedCheckpoint<F: Folder> {
+    folder: F,
+    manifest: Manifest,
+    staged: StagedManifest<F>,
+    checkpoint: Checkpoint,
+}
+
 impl<F: Folder> CheckpointWriter<F> {
     /// Begins a checkpoint in the folder of chunks.
-    pub fn begin(folder: F, begin: CheckpointBegin) -> Result<Self, StorageError> {
-        let pages = PageWriter::create(&folder, begin.number)?;
+    pub fn begin(folder: F, mut begin: CheckpointBegin) -> Result<Self, StorageError> {
+        begin.rewrite.sort_unstable();
         let mut writer = Self {
             folder,
             rows: Vec::new(),
             bytes: Vec::new(),
-            pages,
+            pages: None,
             waiting: Vec::new(),
             moved: BTreeMap::new(),
             chunks: Vec::new(),
             kept: Vec::new(),
+            added: Vec::new(),
             written: Vec::new(),
             next_chunk: begin.next_chunk,
+            cache: BlockCache::new(CACHE_BLOCKS),
             begin,
         };
-        for state in writer.begin.chunks.clone() {
+        for state in std::mem::take(&mut writer.begin.chunks) {
             if writer.is_rewritten(state.chunk.summary().number) {
                 writer.rewrite(&state)?;
             } else {
                 let ChunkState { chunk, live, far } = state;
                 let (live, far) = (Arc::unwrap_or_clone(live), Arc::unwrap_or_clone(far));
-                writer.kept.push(ManifestChunk { summary: chunk.summary().clone(), live, far });
+                let summary = chunk.summary().clone();
+                writer.kept.push((chunk, ManifestChunk { summary, live, far }));
             }
         }
         Ok(writer)
@@ -200,31 +248,41 @@ impl<F: Folder> CheckpointWriter<F> {
             if let Some(record) = record {
                 self.bytes.extend_from_slice(record);
             } else {
-                let record = self.record_at(place)?;
-                self.bytes.extend_from_slice(&record);
-                self.leave(place);
+                self.take_over(place)?;
             }
             let (head, hash) = (head(&saved, waits_for), far.then_some(hash));
             let bytes = begin..self.bytes.len();
             self.rows.push(Row { head, bytes, from: place, is_far: far, hash });
         }
-        match (far, moves) {
-            (true, true) => {}
-            (true, false) => self.give_up(place),
-            (false, true) => self.waiting.push((saved, place)),
-            (false, false) => self.enter(&saved, place)?,
+        if far {
+            // Its row is all of it.
+        } else if !moves {
+            self.enter(&saved, place)?;
+        } else if let Some(to) = self.moved.remove(&place) {
+            self.enter(&saved, to)?;
+        } else {
+            self.waiting.push((saved, place));
         }
-        if self.bytes.len() >= CHUNK_BYTES_MAX { self.flush() } else { Ok(()) }
+        self.flush_if_full()
     }
 
     /// Ends it, when every near job was added. `base` is the log's entry at the checkpoint's index.
-    pub fn finish(mut self, base: LogBase) -> Result<Checkpoint, StorageError> {
+    ///
+    /// # Panics
+    ///
+    /// If `base` is another entry.
+    pub fn seal(mut self, base: LogBase) -> Result<SealedCheckpoint<F>, StorageError> {
+        assert_eq!(
+            (base.index, base.term),
+            (self.begin.index, self.begin.term),
+            "a checkpoint stands for the entry at which it was captured"
+        );
         self.flush()?;
-        let pages = self.pages.finish()?;
+        let pages = self.pages.map(PageWriter::finish).transpose()?;
         self.folder.sync()?;
         let CheckpointBegin { number, index, term, voters, learners, state_hash, jobs, image, .. } =
             self.begin;
-        let listed = self.kept.iter().map(|kept| kept.summary.number).collect();
+        let kept = self.kept.into_iter().map(|(_, kept)| kept);
         let manifest = Manifest {
             group: GroupId(0).0,
             checkpoint: number.into(),
@@ -237,68 +295,74 @@ impl<F: Folder> CheckpointWriter<F> {
             state_hash,
             jobs,
             image,
-            chunks: self.kept,
-            pages: Some(pages),
+            chunks: kept.chain(self.added).collect(),
+            pages,
         };
-        manifest.write(&self.folder)?;
-        chunks::remove_unlisted(&self.folder, Some(&manifest))?;
+        let staged = manifest.stage(&self.folder)?;
+        let listed = manifest.chunks.iter().map(|listed| listed.summary.number).collect();
         let (chunks, written, next_chunk) = (self.chunks, self.written, self.next_chunk);
-        Ok(Checkpoint { index, chunks, written, listed, next_chunk, pinned: None })
-    }
-
-    /// A row that is kept was written once more, at another place: with this checkpoint nobody needs it.
-    fn give_up(&mut self, place: Place) {
-        let Some((chunk, row)) = row(place) else { return };
-        if let Some(kept) = self.kept.iter_mut().find(|kept| kept.summary.number == chunk) {
-            kept.live.clear(row);
-        }
+        let checkpoint = Checkpoint { index, chunks, written, listed, next_chunk, pinned: None };
+        Ok(SealedCheckpoint { folder: self.folder, manifest, staged, checkpoint })
     }
 
     fn is_rewritten(&self, chunk: u32) -> bool {
-        self.begin.rewrite.contains(&chunk)
+        self.begin.rewrite.binary_search(&chunk).is_ok()
     }
 
     /// Takes in the live rows of a chunk, so that the others can go with it.
     fn rewrite(&mut self, state: &ChunkState) -> Result<(), StorageError> {
         let ChunkState { chunk, live, far } = state;
-        let mut heads = Vec::with_capacity(live.count() as usize);
-        chunk.for_each_index(|row, head| heads.extend(live.get(row).then_some((row, head))))?;
-        let mut cache = chunks::BlockCache::new(1);
-        for (row, head) in heads {
-            let begin = self.bytes.len();
-            self.bytes.extend_from_slice(&chunk.read_row(row, &mut cache)?);
-            let (bytes, from) = (begin..self.bytes.len(), row_place(chunk.summary().number, row));
-            self.rows.push(Row { head, bytes, from, is_far: far.get(row), hash: None });
-            if self.bytes.len() >= CHUNK_BYTES_MAX {
-                self.flush()?;
+        let (mut next, mut heads) = (0, Vec::new());
+        while let Some(first) = live.next_set(next) {
+            next = first;
+            chunk.read_heads(first, &mut heads)?;
+            if heads.is_empty() {
+                return Err(chunk.bad_row(first));
+            }
+            for (nth, head) in (first..).zip(heads.drain(..)) {
+                next = nth + 1;
+                if !live.get(nth) {
+                    continue;
+                }
+                let begin = self.bytes.len();
+                self.bytes.extend_from_slice(&chunk.read_row(nth, &mut self.cache)?);
+                let (bytes, from) = (begin..self.bytes.len(), row_place(chunk.summary().number, nth));
+                self.rows.push(Row { head, bytes, from, is_far: far.get(nth), hash: None });
+                self.flush_if_full()?;
             }
         }
         Ok(())
     }
 
-    /// The record of a job that is in a chunk.
-    fn record_at(&self, place: Place) -> Result<Vec<u8>, StorageError> {
+    /// Takes in the record of a job whose row is in a chunk that stays. With this checkpoint nobody needs that row.
+    fn take_over(&mut self, place: Place) -> Result<(), StorageError> {
         let Some((number, row)) = row(place) else { unreachable!("a record in memory comes with its job") };
-        let mut chunks = self.begin.chunks.iter().map(|state| &state.chunk);
-        let chunk = chunks.find(|chunk| chunk.summary().number == number);
-        let chunk = chunk.unwrap_or_else(|| unreachable!("a place is in a chunk that is held"));
-        let bytes = chunk.read_row(row, &mut chunks::BlockCache::new(1))?;
+        let found = self.kept.binary_search_by_key(&number, |(_, kept)| kept.summary.number);
+        let Some((chunk, kept)) = found.ok().and_then(|nth| self.kept.get_mut(nth)) else {
+            unreachable!("a place is in a chunk that is held")
+        };
+        let bytes = chunk.read_row(row, &mut self.cache)?;
         let (_, record) = SavedJob::decode(&bytes).map_err(|_| chunk.bad_row(row))?;
-        Ok(record.to_vec())
-    }
-
-    /// A row is nobody's any more in this checkpoint: its job gets another one.
-    fn leave(&mut self, place: Place) {
-        let Some((number, row)) = row(place) else { return };
-        if let Some(kept) = self.kept.iter_mut().find(|kept| kept.summary.number == number) {
-            kept.live.clear(row);
-        }
+        self.bytes.extend_from_slice(record);
+        kept.live.clear(row);
+        Ok(())
     }
 
     fn enter(&mut self, saved: &SavedJob, place: Place) -> Result<(), StorageError> {
         let mut entry = place.0.to_le_bytes().to_vec();
         saved.encode(&mut entry);
-        self.pages.push(&entry)
+        let pages = match &mut self.pages {
+            Some(pages) => pages,
+            none => none.insert(PageWriter::create(&self.folder, self.begin.number)?),
+        };
+        pages.push(&entry)
+    }
+
+    fn flush_if_full(&mut self) -> Result<(), StorageError> {
+        let known = self.rows.len() * size_of::<Row>() + self.waiting.len() * size_of::<(SavedJob, Place)>();
+        let chunk_bytes = self.begin.chunk_bytes;
+        let full = self.bytes.len() >= chunk_bytes || known >= KNOWN_PER_ROW_BYTES * chunk_bytes;
+        if full { self.flush() } else { Ok(()) }
     }
 
     /// Makes a chunk of the rows that are gathered.
@@ -310,7 +374,7 @@ impl<F: Folder> CheckpointWriter<F> {
         }
         self.bytes.clear();
         for (saved, from) in std::mem::take(&mut self.waiting) {
-            let to = self.moved.get(&from).copied();
+            let to = self.moved.remove(&from);
             self.enter(&saved, to.unwrap_or_else(|| unreachable!("its row was gathered before it")))?;
         }
         Ok(())
@@ -328,17 +392,27 @@ impl<F: Folder> CheckpointWriter<F> {
         for (nth, row) in (0..).zip(rows) {
             let to = row_place(number, nth);
             if row.is_far {
+                // It has no entry.
                 far.set(nth);
-            }
-            // Of a job that goes far with this checkpoint nobody asks.
-            if row.hash.is_none() {
+            } else {
                 self.moved.insert(row.from, to);
             }
             self.written.push(Written { job: JobId(row.head.id), from: row.from, to, far: row.hash });
         }
         self.chunks.push(Arc::new(Chunk::open(&self.folder, &summary)?));
-        self.kept.push(ManifestChunk { live: chunks::Bits::full(summary.rows), summary, far });
+        self.added.push(ManifestChunk { live: chunks::Bits::full(summary.rows), summary, far });
         Ok(())
+    }
+}
+
+impl<F: Folder> SealedCheckpoint<F> {
+    /// Makes it the newest checkpoint, durably; then removes the files that it does not list.
+    ///
+    /// Whatever fails here, nobody knows which checkpoint is the newest: nothing more may be written.
+    pub fn publish(self) -> Result<Checkpoint, StorageError> {
+        self.staged.publish()?;
+        chunks::remove_unlisted(&self.folder, Some(&self.manifest))?;
+        Ok(self.checkpoint)
     }
 }
 
@@ -372,15 +446,18 @@ pub struct Restored {
     pub records: Records,
 }
 
-/// Reads the newest checkpoint; `None` if there never was one. What it does not list goes.
+/// Reads the newest checkpoint; `None` if there never was one. Nothing is removed: that is for [`sweep`].
 pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
-    let manifest = Manifest::read(folder)?;
-    if manifest.is_some() {
-        // Whoever wrote it may have died before its name was durable. From here on nobody goes back behind it.
-        folder.sync()?;
-    }
-    chunks::remove_unlisted(folder, manifest.as_ref())?;
-    manifest.map(|manifest| read(folder, manifest)).transpose()
+    let Some(manifest) = Manifest::read(folder)? else { return Ok(None) };
+    // Whoever wrote it may have died before its name was durable. From here on nobody goes back behind it.
+    folder.sync()?;
+    read(folder, manifest).map(Some)
+}
+
+/// Removes what the newest checkpoint does not list. To be called when the log was found to continue that checkpoint:
+/// while it is not known whether a manifest is the newest one, what it does not list may be all there is.
+pub fn sweep<F: Folder>(folder: &F) -> Result<(), StorageError> {
+    chunks::remove_unlisted(folder, Manifest::read(folder)?.as_ref()).map(drop)
 }
 
 /// Reads the checkpoint that a manifest stands for. Changes nothing.
@@ -390,8 +467,10 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
         StorageError::Damaged { path, damage }
     };
     let image = Image::decode(&manifest.image).map_err(bad)?;
+    // Room is made for what a file holds, not for what the manifest says of it.
+    let pages = manifest.pages.map(|summary| Pages::open(folder, &summary)).transpose()?;
+    let near = pages.as_ref().map_or(0, Pages::entries);
     let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
-    let near = manifest.pages.as_ref().map_or(0, |pages| pages.entries);
     let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
     let mut records = Records::default();
     for ManifestChunk { summary, live, far } in manifest.chunks {
@@ -404,8 +483,7 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
         let (chunk, live, far) = (Arc::new(chunk), Arc::new(live), Arc::new(far));
         records.restore_chunk(ChunkState { chunk, live, far })?;
     }
-    if let Some(summary) = manifest.pages {
-        let pages = Pages::open(folder, &summary)?;
+    if let Some(pages) = pages {
         let mut nth = 0;
         pages.for_each(|entry| {
             nth += 1;

@@ -38,7 +38,7 @@ use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::lock::{self, Lock};
 use super::log::Log;
 use super::slots::{Slots, Values};
-use super::{Damage, LogBase, LogEntry, StorageError, sync};
+use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, chunks, sync};
 
 /// The magic of the vote file.
 pub(super) const VOTE_MAGIC: [u8; 4] = *b"ADJV";
@@ -241,6 +241,17 @@ impl Directory {
     /// Where a checkpoint of another member is put together.
     pub(super) fn incoming(&self) -> DiskFolder {
         DiskFolder::existing(&self.path.join(INCOMING))
+    }
+
+    /// To be asked when there is no manifest and the log does not begin at its first entry: it was cut behind a
+    /// checkpoint, so if there are files of one, there was a manifest.
+    pub(super) fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
+        match self.existing_chunks() {
+            Some(folder) if chunks::holds_finished(&folder)? => {
+                Err(self.damaged(Damage::Manifest(FileDamage::Missing)))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn log_path(&self) -> PathBuf {

@@ -20,6 +20,9 @@
 //!   before it; a log that ends before it is replaced by the checkpoint.
 //! - The **identity**: a directory that was once founded is never founded again.
 //!
+//! What the newest checkpoint does not list is removed when the log was accepted, not before: a manifest that is
+//! missing, or an older one that somebody put back, must not cost the chunks of the newest.
+//!
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
 //! acknowledged or not: nobody can tell, and Raft takes both. What is left undetected is a disk that loses exactly
 //! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
@@ -70,7 +73,8 @@ impl DiskStorage {
     pub fn open(options: &OpenOptions) -> Result<Self, StorageError> {
         let directory = Arc::new(Directory::take(&options.path)?);
         let mut restored = None;
-        let contents = match directory.identity()? {
+        let accept = |contents| Durable::new(contents, options.path.clone());
+        let durable = match directory.identity()? {
             Some(identity) if identity.node != options.node => {
                 return Err(StorageError::OtherNode {
                     path: options.path.clone(),
@@ -81,17 +85,23 @@ impl DiskStorage {
             Some(identity) => {
                 install::complete(&*directory)?;
                 restored = checkpoint::restore(&directory.chunks()?)?;
-                directory.open(identity, restored.as_ref().map(|restored| restored.base))?
+                let base = restored.as_ref().map(|restored| restored.base);
+                let opened = directory.open(identity, base).and_then(accept);
+                if base.is_none() && opened.as_ref().is_err_and(StorageError::is_of_cut_log) {
+                    directory.refuse_lost_manifest()?;
+                }
+                opened?
             }
             None => {
                 let OpenOptions { node, cluster_id, storage_id, founder, .. } = *options;
                 let contents = directory.found(Identity { node, cluster_id, storage_id, founder })?;
                 install::complete(&*directory)?;
-                contents
+                accept(contents)?
             }
         };
         let chunks = directory.chunks()?;
-        Ok(Self { durable: Durable::new(contents, options.path.clone())?, chunks, restored, directory })
+        checkpoint::sweep(&chunks)?;
+        Ok(Self { durable, chunks, restored, directory })
     }
 
     /// The newest checkpoint, as it was found; `None` if there never was one, or it was taken before.

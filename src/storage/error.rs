@@ -7,6 +7,8 @@ use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::chunks::{self, ChunkSummary, TopicSummary};
 use super::value::ValueError;
 
@@ -405,6 +407,33 @@ impl StorageError {
             | Self::Damaged { .. }
             | Self::DamagedBackup { .. } => StorageErrorKind::Damaged,
         }
+    }
+
+    /// Whether something is short of which there may be more later: space, or files that may be open. What was only
+    /// begun can be tried again.
+    pub fn is_shortage(&self) -> bool {
+        match self {
+            Self::DiskFull { .. } => true,
+            Self::Io { source, .. } => {
+                let of_files = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+                source.raw_os_error().is_some_and(|error| of_files.contains(&error))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this is what is said of a log whose beginning is gone, by somebody who knows of no checkpoint.
+    pub(super) fn is_of_cut_log(&self) -> bool {
+        match self {
+            Self::Damaged { damage, .. } => matches!(damage, Damage::Hole { index: 1 }),
+            Self::ShortLog { last, .. } => *last == 0,
+            _ => false,
+        }
+    }
+
+    /// A sync failed. That the disk is full makes it no better: nobody knows what was written before.
+    pub(super) fn sync(path: &Path, source: io::Error) -> Self {
+        Self::Io { action: "sync", path: path.to_owned(), source }
     }
 
     /// What the system said, sorted: a full disk is a case of its own.

@@ -171,7 +171,13 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
     let root = identity.map(|identity| LogBase::root(identity.cluster_id));
     let mut changes = Vec::new();
     let log = match manifest.as_ref().map(at_manifest).or(root) {
-        Some(base) => found.take(read_log(&directory, scratch, base, watermark, &mut changes))?,
+        Some(base) => {
+            let mut read = read_log(&directory, scratch, base, watermark, &mut changes);
+            if manifest.is_none() && read.as_ref().is_err_and(StorageError::is_of_cut_log) {
+                read = directory.refuse_lost_manifest().and(read);
+            }
+            found.take(read)?
+        }
         None => None,
     };
     Ok(Inspection {

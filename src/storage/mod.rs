@@ -34,7 +34,9 @@ pub mod value;
 pub use audit::Depth;
 pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};
 pub use bodies::StoredRecord;
-pub use checkpoint::{Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, Restored, Written};
+pub use checkpoint::{
+    Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, Restored, SealedCheckpoint, Written,
+};
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};

@@ -102,6 +102,9 @@ impl Salvage {
         if salvage.unfinished.is_none() {
             salvage.read()?;
         }
+        if salvage.checkpoint.is_none() {
+            salvage.refuse_lost_manifest()?;
+        }
         Ok(salvage)
     }
 
@@ -221,6 +224,16 @@ impl Salvage {
             self.obstacle = self.verify()?;
         }
         Ok(())
+    }
+
+    /// Refuses a log that was cut behind a checkpoint whose manifest is lost: its chunks hold jobs that somebody may
+    /// still save.
+    fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
+        let is_cut = match &self.obstacle {
+            Some(obstacle) => obstacle.is_of_cut_log(),
+            None => self.kept == 0 && self.durable().is_some_and(|durable| durable > 0),
+        };
+        if is_cut { self.directory.refuse_lost_manifest() } else { Ok(()) }
     }
 
     /// Finds out up to where the log verifies. Returns what is there instead of the next entry.

@@ -24,23 +24,22 @@ pub fn watch(watcher: Option<Watcher>) {
 
 /// Makes a file durable: what it holds and its length, not its name.
 pub(super) fn file(file: &File, path: &Path) -> Result<(), StorageError> {
-    file.sync_all().map_err(|error| StorageError::io("sync", path, error))?;
+    file.sync_all().map_err(|error| StorageError::sync(path, error))?;
     tell(path);
     Ok(())
 }
 
 /// The same for a file whose times do not matter, which is faster.
 pub(super) fn data(file: &File, path: &Path) -> Result<(), StorageError> {
-    file.sync_data().map_err(|error| StorageError::io("sync", path, error))?;
+    file.sync_data().map_err(|error| StorageError::sync(path, error))?;
     tell(path);
     Ok(())
 }
 
 /// Makes the names in a directory durable.
 pub(super) fn directory(path: &Path) -> Result<(), StorageError> {
-    File::open(path)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|error| StorageError::io("sync", path, error))?;
+    let directory = File::open(path).map_err(|error| StorageError::io("open", path, error))?;
+    directory.sync_all().map_err(|error| StorageError::sync(path, error))?;
     tell(path);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use adjourn::replica::{CheckpointOrder, Input};
 use adjourn::storage::chunks::{self, Manifest};
-use adjourn::storage::{CheckpointJobs, CheckpointWriter, Fault, LogBase, StorageError};
+use adjourn::storage::{CheckpointJobs, CheckpointWriter, Fault, LogBase, SealedCheckpoint, StorageError};
 
 use super::chunks::Chunks;
 use super::disk::Part;
@@ -36,9 +36,19 @@ enum Step {
 }
 
 struct UnderWay {
+    index: u64,
     writer: CheckpointWriter<Chunks>,
     base: Option<LogBase>,
     complete: bool,
+}
+
+impl UnderWay {
+    /// What the disk thread says of the log's entry, unless it is for a checkpoint that was given up.
+    fn take(&mut self, base: LogBase) {
+        if base.index == self.index {
+            self.base = Some(base);
+        }
+    }
 }
 
 impl World {
@@ -69,11 +79,7 @@ impl World {
         let Some(found) = self.life(node, life) else { return };
         let Some(step) = found.checkpointing.inputs.pop_front() else { return };
         let more = !found.checkpointing.inputs.is_empty();
-        let done = match self.checkpoint_does(node, life, step) {
-            Err(StorageError::DiskFull { .. }) => self.abandon_checkpoint(node, life),
-            done => done,
-        };
-        if done.is_err() {
+        if self.checkpoint_does(node, life, step).is_err() {
             let why = self.node(node).disk.why(Part::Chunks);
             return self.end(node, why);
         }
@@ -149,12 +155,12 @@ impl World {
                     whole = under_way.writer.add(jobs);
                 }
                 Step::Order(CheckpointOrder::End) => under_way.complete = true,
-                Step::Base(base) => under_way.base = Some(base),
+                Step::Base(base) => under_way.take(base),
                 Step::Order(CheckpointOrder::Begin(_)) => {}
             }
         }
         if let (Ok(()), true, Some(base)) = (whole, under_way.complete, under_way.base) {
-            let _ = under_way.writer.finish(base);
+            let _ = under_way.writer.seal(base).and_then(SealedCheckpoint::publish);
         }
     }
 
@@ -175,29 +181,30 @@ impl World {
         match step {
             Step::Order(CheckpointOrder::Begin(begin)) => {
                 let pause = self.random.within(self.plan.disk_us);
-                self.after(pause, Event::BaseAsked { node, life, index: begin.index });
-                let writer = CheckpointWriter::begin(self.node(node).disk.chunks.clone(), *begin)?;
+                let index = begin.index;
+                self.after(pause, Event::BaseAsked { node, life, index });
+                let writer = CheckpointWriter::begin(self.node(node).disk.chunks.clone(), *begin);
+                let Some(writer) = self.unless_short(node, life, writer)? else { return Ok(()) };
                 if let Some(life) = self.life(node, life) {
-                    life.checkpointing.under_way = Some(UnderWay { writer, base: None, complete: false });
+                    let under_way = UnderWay { index, writer, base: None, complete: false };
+                    life.checkpointing.under_way = Some(under_way);
                 }
                 Ok(())
             }
             Step::Order(CheckpointOrder::Jobs(jobs)) => {
+                let Some(life) = self.life(node, life) else { return Ok(()) };
+                let Some(under_way) = &mut life.checkpointing.under_way else { return Ok(()) };
+                let number = life.number;
+                let added = under_way.writer.add(jobs);
                 self.hand(node, Input::CheckpointTook);
-                self.under_way(node, life, |under_way| under_way.writer.add(jobs))
+                self.unless_short(node, number, added).map(drop)
             }
             Step::Order(CheckpointOrder::End) => {
-                self.under_way(node, life, |under_way| {
-                    under_way.complete = true;
-                    Ok(())
-                })?;
+                self.under_way(node, life, |under_way| under_way.complete = true);
                 self.finish_if_complete(node, life)
             }
             Step::Base(base) => {
-                self.under_way(node, life, |under_way| {
-                    under_way.base = Some(base);
-                    Ok(())
-                })?;
+                self.under_way(node, life, |under_way| under_way.take(base));
                 self.finish_if_complete(node, life)
             }
         }
@@ -215,13 +222,22 @@ impl World {
         Ok(())
     }
 
-    fn under_way(
+    /// What came of it, unless the checkpoint was given up because there was no space.
+    fn unless_short<T>(
         &mut self,
         node: NodeId,
         life: u64,
-        then: impl FnOnce(&mut UnderWay) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
-        self.life(node, life).and_then(|life| life.checkpointing.under_way.as_mut()).map_or(Ok(()), then)
+        done: Result<T, StorageError>,
+    ) -> Result<Option<T>, StorageError> {
+        match done {
+            Err(error) if error.is_shortage() => self.abandon_checkpoint(node, life).map(|()| None),
+            done => done.map(Some),
+        }
+    }
+
+    fn under_way(&mut self, node: NodeId, life: u64, then: impl FnMut(&mut UnderWay)) {
+        let found = self.life(node, life).and_then(|life| life.checkpointing.under_way.as_mut());
+        found.into_iter().for_each(then);
     }
 
     fn finish_if_complete(&mut self, node: NodeId, life: u64) -> Result<(), StorageError> {
@@ -231,7 +247,9 @@ impl World {
         else {
             return Ok(());
         };
-        let checkpoint = writer.finish(base)?;
+        let sealed = writer.seal(base);
+        let Some(sealed) = self.unless_short(node, life, sealed)? else { return Ok(()) };
+        let checkpoint = sealed.publish()?;
         let chunks = self.node(node).disk.chunks.clone();
         self.see(&Seen::Checkpointed { node, checkpoint: &checkpoint, chunks: &chunks });
         self.hand(node, Input::CheckpointDone(Box::new(checkpoint)));

@@ -99,6 +99,7 @@ impl Disk {
         read.map_err(NoStart::Refused)?;
         self.device = Device::InUse(Box::new(storage));
         self.rearm();
+        checkpoint::sweep(&self.chunks).map_err(|error| self.no_start(error))?;
         Ok(Found { restored, recovered, log })
     }
 

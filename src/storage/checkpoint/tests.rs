@@ -1,8 +1,13 @@
-//! What a start finds after a process ended in the middle of a checkpoint.
+//! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
 use super::*;
+use crate::engine::{Command, Entry, NewJob, TopicSelect};
 use crate::storage::Fault;
 use crate::storage::folder::FaultyFolder;
+use crate::types::{IfExists, Millis, SessionId, When};
+
+const CHUNK_BYTES: usize = 4 << 10;
+const DAY_MS: u64 = 86_400_000;
 
 fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
     CheckpointBegin {
@@ -12,18 +17,189 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         voters: vec![1],
         learners: Vec::new(),
         state_hash: engine.state_hash(),
-        jobs: 0,
+        jobs: engine.jobs(),
         image: engine.image().encode(),
         chunks: Vec::new(),
         rewrite: Vec::new(),
         next_chunk: 1,
+        chunk_bytes: CHUNK_BYTES,
         pin: false,
     }
 }
 
+fn base(number: u32) -> LogBase {
+    LogBase { index: number.into(), term: 1, crc: number }
+}
+
 fn write(folder: &FaultyFolder, number: u32) -> Result<Checkpoint, StorageError> {
-    let base = LogBase { index: number.into(), term: 1, crc: number };
-    CheckpointWriter::begin(folder.clone(), begin(number, &Engine::new(GroupId(0))))?.finish(base)
+    CheckpointWriter::begin(folder.clone(), begin(number, &Engine::new(GroupId(0))))?
+        .seal(base(number))?
+        .publish()
+}
+
+/// A queue and its checkpoints.
+struct Queue {
+    engine: Engine,
+    records: Records,
+    folder: FaultyFolder,
+    number: u32,
+    next_chunk: u32,
+}
+
+impl Queue {
+    fn new() -> Self {
+        let mut engine = Engine::new(GroupId(0));
+        let mut records = Records::default();
+        let genesis = Entry { stamp: Millis(1), commands: vec![Command::Genesis { key_secret: [1; 16] }] };
+        engine.apply(&genesis, &mut records).expect("applied");
+        Self { engine, records, folder: FaultyFolder::new(0), number: 0, next_chunk: 1 }
+    }
+
+    fn push(&mut self, jobs: usize, delay_ms: u64, body_bytes: usize) {
+        let body = vec![7; body_bytes];
+        let job = NewJob {
+            due: When::After(delay_ms),
+            priority: 0,
+            ttr_ms: 1000,
+            if_exists: IfExists::Reject,
+            key: None,
+            attributes: &[],
+            body: &body,
+        };
+        let topic = TopicSelect::Name("t");
+        let push = Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job; jobs] };
+        self.engine
+            .apply(&Entry { stamp: Millis(1), commands: vec![push] }, &mut self.records)
+            .expect("applied");
+    }
+
+    /// Takes a checkpoint that writes these chunks again, takes it over, and reads it back.
+    fn checkpoint(&mut self, rewrite: Vec<u32>) -> Checkpoint {
+        self.number += 1;
+        self.engine.begin_capture();
+        let chunks = self.records.begin_capture();
+        let next_chunk = self.next_chunk;
+        let begin = CheckpointBegin { chunks, rewrite, next_chunk, ..begin(self.number, &self.engine) };
+        let mut writer = CheckpointWriter::begin(self.folder.clone(), begin).expect("begun");
+        let mut captured = Vec::new();
+        while !self.engine.capture(100, &mut captured) {}
+        for job in captured {
+            let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
+            let record = self.records.in_memory(job.place);
+            let mut jobs = CheckpointJobs::default();
+            jobs.push(job, far, record);
+            writer.add(jobs).expect("added");
+        }
+        let checkpoint = writer.seal(base(self.number)).and_then(SealedCheckpoint::publish).expect("written");
+        self.records.end_capture();
+        self.next_chunk = checkpoint.next_chunk;
+        for chunk in &checkpoint.chunks {
+            self.records.add_chunk(Arc::clone(chunk)).expect("added");
+        }
+        for one in &checkpoint.written {
+            let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
+            self.records.rehomed(one.from, one.to, rehomed).expect("rehomed");
+        }
+        self.records.retain_chunks(|number| checkpoint.listed.contains(&number));
+        self.engine.verify(&mut self.records);
+        let mut restored = restore(&self.folder).expect("whole").expect("there is one");
+        assert_eq!(restored.engine.state_hash(), self.engine.state_hash());
+        restored.engine.verify(&mut restored.records);
+        checkpoint
+    }
+
+    fn numbers(&self) -> Vec<u32> {
+        self.records.chunks().map(|state| state.chunk.summary().number).collect()
+    }
+}
+
+/// Rewriting fills several chunks before it has seen all of those that stay.
+#[test]
+fn chunks_that_are_written_again_come_behind_those_that_stay() {
+    let mut queue = Queue::new();
+    for (delay_ms, _) in [(2 * DAY_MS, 1), (0, 2), (3 * DAY_MS, 3)] {
+        queue.push(100, delay_ms, 200);
+        queue.checkpoint(Vec::new());
+    }
+    let before = queue.numbers();
+    assert!(before.len() > 12, "{before:?}");
+    // Near and far ones, between those that stay.
+    let rewrite: Vec<u32> = before.iter().copied().filter(|number| number % 3 != 0).rev().collect();
+    queue.push(10, DAY_MS, 200);
+    let checkpoint = queue.checkpoint(rewrite.clone());
+    assert!(checkpoint.listed.is_sorted(), "{:?}", checkpoint.listed);
+    assert!(checkpoint.chunks.len() > 5, "{}", checkpoint.chunks.len());
+    assert!(rewrite.iter().all(|number| !checkpoint.listed.contains(number)));
+}
+
+#[test]
+fn what_is_gathered_is_bounded_in_rows_as_well() {
+    let mut queue = Queue::new();
+    queue.push(1000, 0, 0);
+    let checkpoint = queue.checkpoint(Vec::new());
+    let rows = checkpoint.chunks.iter().map(|chunk| chunk.rows()).max().expect("a chunk");
+    assert!(rows as usize <= rewritten_rows_max(CHUNK_BYTES), "{rows} rows in one chunk");
+    assert_eq!(checkpoint.chunks.iter().map(|chunk| chunk.rows()).sum::<u32>(), 1000);
+}
+
+#[test]
+fn without_a_near_job_there_is_no_page_file() {
+    let mut queue = Queue::new();
+    queue.push(20, 2 * DAY_MS, 10);
+    queue.checkpoint(Vec::new());
+    let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
+    assert_eq!(manifest.pages, None);
+    queue.push(1, 0, 10);
+    queue.checkpoint(Vec::new());
+    let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
+    assert_eq!(manifest.pages.map(|pages| (pages.number, pages.entries)), Some((2, 1)));
+}
+
+#[test]
+#[should_panic(expected = "stands for the entry at which it was captured")]
+fn the_entry_of_another_checkpoint_is_refused() {
+    let folder = FaultyFolder::new(0);
+    let writer = CheckpointWriter::begin(folder, begin(2, &Engine::new(GroupId(0)))).expect("begun");
+    let _ = writer.seal(base(1));
+}
+
+/// A full disk gives a checkpoint up as long as nothing counts on it, and ends the process from there on. A sync that
+/// fails always ends it.
+#[test]
+fn a_checkpoint_can_be_given_up_until_its_manifest_has_its_name() {
+    let mut given_up = 0;
+    for step in 0..100 {
+        let folder = FaultyFolder::new(0);
+        write(&folder, 1).expect("written");
+        let before = folder.steps();
+        folder.arm(step, Fault::Full);
+        let writer = CheckpointWriter::begin(folder.clone(), begin(2, &Engine::new(GroupId(0))));
+        let sealed = writer.and_then(|writer| writer.seal(base(2)));
+        let newest = || Manifest::read(&folder).expect("read").expect("there is one").checkpoint;
+        match sealed {
+            Err(error) => {
+                given_up += u32::from(error.is_shortage());
+                assert_eq!(newest(), 1, "nothing of it counts");
+            }
+            Ok(sealed) => {
+                if sealed.publish().is_ok() {
+                    assert_eq!(folder.steps() - before, step, "it has no further step");
+                    assert!(given_up > 1, "{given_up}");
+                    return;
+                }
+            }
+        }
+    }
+    unreachable!("a checkpoint of nothing has fewer steps");
+}
+
+#[test]
+fn a_sync_that_fails_is_no_shortage() {
+    let folder = FaultyFolder::new(0);
+    folder.arm(0, Fault::Full);
+    assert!(!folder.sync().expect_err("it fails").is_shortage());
+    folder.arm(0, Fault::Full);
+    assert!(folder.create("a").map(drop).expect_err("it is full").is_shortage());
 }
 
 /// A manifest that was renamed and not synced is what a start finds while the power stays. What it does not list may only
@@ -45,7 +221,7 @@ fn what_a_start_goes_by_is_durable_before_it_removes_anything() {
                 let folder = folder.kill();
                 folder.arm(power_cut, Fault::PowerCut);
                 // It may come to its end or not.
-                let _ = restore(&folder);
+                let _ = restore(&folder).and_then(|_| sweep(&folder));
                 let restored = restore(&folder.crash()).expect("whole").expect("one was durable");
                 assert!(restored.number == 1 || restored.number == 2);
             }

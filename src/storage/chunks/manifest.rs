@@ -93,13 +93,23 @@ impl Manifest {
     ///
     /// # Panics
     ///
-    /// If it makes no sense: chunks that are out of order, sets of rows of another chunk, a far row that is not live.
+    /// As [`Self::stage`].
     pub fn write<F: Folder>(&self, folder: &F) -> Result<(), StorageError> {
+        self.stage(folder)?.publish()
+    }
+
+    /// Writes it beside the one that is there, which stays the manifest.
+    ///
+    /// # Panics
+    ///
+    /// If it makes no sense: chunks that are out of order, sets of rows of another chunk, a far row that is not live,
+    /// numbers that leave no room for those that follow.
+    pub fn stage<F: Folder>(&self, folder: &F) -> Result<StagedManifest<F>, StorageError> {
         assert!(self.makes_sense(), "the manifest of checkpoint {} makes no sense", self.checkpoint);
         let mut output = Output::create(folder, MANIFEST.to_owned())?;
         output.put(&self.encode())?;
-        output.finish()?;
-        folder.sync()
+        output.seal()?;
+        Ok(StagedManifest { folder: folder.clone(), output })
     }
 
     /// Whether it lists the file with this name.
@@ -128,6 +138,20 @@ impl Manifest {
             && self.chunks.iter().all(|ManifestChunk { summary, live, far }| {
                 live.rows() == summary.rows && far.rows() == summary.rows && far.is_subset(live)
             })
+    }
+}
+
+/// A manifest that is durable and does not have its name yet.
+pub struct StagedManifest<F: Folder> {
+    folder: F,
+    output: Output<F>,
+}
+
+impl<F: Folder> StagedManifest<F> {
+    /// Makes it the manifest; durable when it returns. After a failure nobody knows which one is.
+    pub fn publish(self) -> Result<(), StorageError> {
+        self.output.finish()?;
+        self.folder.sync()
     }
 }
 

@@ -41,7 +41,7 @@ pub use cache::BlockCache;
 pub use chunk::Chunk;
 pub use index::{LINE_STAMP, LINE_WALL, RowHead};
 pub use layout::{ChunkSummary, TopicSummary};
-pub use manifest::{Manifest, ManifestChunk};
+pub use manifest::{Manifest, ManifestChunk, StagedManifest};
 pub use pages::{PageWriter, Pages, PagesSummary};
 pub use writer::ChunkWriter;
 
@@ -68,7 +68,8 @@ pub fn pages_name(number: u32) -> String {
 /// Removes the files of checkpoints that this manifest does not list, and those that were not finished; of a folder
 /// without a manifest, all. Files of others are left alone. Returns how many went.
 ///
-/// To be called at a start, and after a checkpoint: not while one is being written.
+/// To be called at a start that knows that the manifest is the newest, and after a checkpoint: not while one is being
+/// written.
 pub fn remove_unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<usize, StorageError> {
     let unlisted = unlisted(folder, manifest)?;
     for name in &unlisted {
@@ -78,6 +79,11 @@ pub fn remove_unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Re
         folder.sync()?;
     }
     Ok(unlisted.len())
+}
+
+/// Whether there is a chunk or a page file that was finished.
+pub fn holds_finished<F: Folder>(folder: &F) -> Result<bool, StorageError> {
+    Ok(folder.list()?.iter().any(|name| number(name).is_some()))
 }
 
 /// The names of those files.

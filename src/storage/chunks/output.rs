@@ -52,11 +52,14 @@ impl<F: Folder> Output<F> {
         self.hasher.digest128()
     }
 
+    /// Makes durable what was put. Nothing may be put after it.
+    pub(super) fn seal(&mut self) -> Result<(), StorageError> {
+        if self.buffer.is_empty() { Ok(()) } else { self.write_piece() }
+    }
+
     /// Makes the file durable and gives it its name, which is durable after a sync of the folder.
     pub(super) fn finish(mut self) -> Result<(), StorageError> {
-        if !self.buffer.is_empty() {
-            self.write_piece()?;
-        }
+        self.seal()?;
         self.folder.rename(&format!("{}{NEW}", self.name), &self.name)
     }
 

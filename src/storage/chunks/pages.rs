@@ -31,6 +31,8 @@ const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"ADJPAGES";
 const FOOTER_MAGIC: [u8; 8] = *b"ADJPGEND";
 const FOOTER_BYTES: u64 = 52;
+/// A job takes no less than this, in bytes.
+const ENTRY_BYTES_MIN: u64 = 16;
 /// Bytes of the footer that the hash covers.
 const HASH_AT: usize = 32;
 
@@ -145,6 +147,11 @@ impl Pages {
             return Err(damaged(FileDamage::Other));
         }
         Ok(Self { file: Box::new(file), folder: folder.path().to_owned(), summary, blocks })
+    }
+
+    /// How many entries there are, as far as its length allows for as many.
+    pub fn entries(&self) -> u64 {
+        self.summary.entries.min(self.summary.bytes / ENTRY_BYTES_MIN)
     }
 
     /// Hands each entry to `visit`, in order, after its block was checked; at the end checks the hash. An error of

@@ -14,6 +14,7 @@ use crate::storage::value::PAYLOAD_BYTES_MAX;
 use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
 
 pub(in crate::storage) mod beginning;
+mod manifest;
 
 fn options(path: &Path) -> OpenOptions {
     OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: true }

@@ -227,6 +227,9 @@ impl FaultyFolder {
             return Err(self.failure(action, name));
         }
         match armed {
+            Some((_, Fault::Full)) if action == "sync" => {
+                Err(StorageError::sync(&self.path.join(name), no_space()))
+            }
             Some((_, Fault::Full)) => Err(self.full(action, name)),
             _ => Ok(device),
         }
@@ -244,7 +247,7 @@ impl FaultyFolder {
     }
 
     fn full(&self, action: &'static str, name: &str) -> StorageError {
-        StorageError::io(action, &self.path.join(name), io::ErrorKind::StorageFull.into())
+        StorageError::io(action, &self.path.join(name), no_space())
     }
 
     fn not_there(&self, action: &'static str, name: &str) -> StorageError {
@@ -547,6 +550,10 @@ impl Content {
         }
         left
     }
+}
+
+fn no_space() -> io::Error {
+    io::ErrorKind::StorageFull.into()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,0 +1,78 @@
+//! The threads of a node, and how the end of one becomes known: the disk thread's, and any other's if it is a panic.
+//!
+//! A thread that panics drops what it has, its ends of the channels included. No thread holds a sender to itself, so the
+//! others come to their ends one after the other, whichever is first.
+
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::ServerError;
+
+/// The threads of one node.
+#[derive(Debug)]
+pub(super) struct Threads {
+    tell: Option<UnboundedSender<End>>,
+    ends: UnboundedReceiver<End>,
+    running: Vec<JoinHandle<()>>,
+}
+
+/// How the node ends, as one of its threads tells.
+type End = Result<(), ServerError>;
+
+/// Tells that a thread panicked, if it does.
+struct Guard {
+    name: &'static str,
+    tell: UnboundedSender<End>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Somebody who no longer listens knows that it ends.
+            let _ = self.tell.send(Err(ServerError::Panicked(self.name)));
+        }
+    }
+}
+
+impl Threads {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        let (tell, ends) = unbounded_channel();
+        Self { tell: Some(tell), ends, running: Vec::new() }
+    }
+
+    /// Starts one. With `Some`, what `run` returns is the end of the node.
+    pub(super) fn spawn(
+        &mut self,
+        name: &'static str,
+        run: impl FnOnce() -> Option<End> + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let Some(tell) = self.tell.clone() else { return Ok(()) };
+        let builder = thread::Builder::new().name(format!("adjourn-{name}"));
+        let spawned = builder.spawn(move || {
+            let guard = Guard { name, tell };
+            if let Some(end) = run() {
+                // As above.
+                let _ = guard.tell.send(end);
+            }
+        });
+        self.running.push(spawned.map_err(ServerError::Thread)?);
+        Ok(())
+    }
+
+    /// Waits until the node ends, or a thread panics; it is told once. May be dropped and called again.
+    pub(super) async fn first_end(&mut self) -> Option<End> {
+        // When the last of them is gone there is nobody left who could tell.
+        self.tell = None;
+        self.ends.recv().await
+    }
+
+    /// Waits for the end of all of them. Blocks.
+    pub(super) fn join(&mut self) {
+        for thread in self.running.drain(..) {
+            // That it panicked was told.
+            let _ = thread.join();
+        }
+    }
+}
