@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use super::clock::{self, Clock};
@@ -16,6 +17,7 @@ use crate::replica::{CheckpointOrder, Input};
 use crate::storage::chunks::{self, Manifest};
 use crate::storage::folder::Folder;
 use crate::storage::{BackupOrigin, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup, StorageError};
+use crate::types::Millis;
 
 /// What the checkpoint thread is told.
 #[derive(Debug)]
@@ -24,6 +26,11 @@ pub(super) enum ToCheckpoint {
     Order(CheckpointOrder),
     /// The log's entry that it stands for.
     Base(LogBase),
+    /// Hold the newest checkpoint open, for another node to pull.
+    Pin {
+        /// Who asks; gets nothing if there is no checkpoint, or it cannot be opened.
+        reply: oneshot::Sender<Option<Arc<PinnedBackup>>>,
+    },
     /// There will be nothing more. What is under way is left as it is.
     Finish,
 }
@@ -111,6 +118,11 @@ impl<F: Folder> CheckpointThread<F> {
                     self.under_way.iter_mut().for_each(|under_way| under_way.base = Some(base));
                     self.finish_if_complete()
                 }
+                ToCheckpoint::Pin { reply } => {
+                    // Whoever asked may have ended meanwhile.
+                    let _ = reply.send(self.pin_for_member());
+                    Ok(())
+                }
                 ToCheckpoint::Finish => return,
             };
             let outcome = match outcome {
@@ -140,7 +152,7 @@ impl<F: Folder> CheckpointThread<F> {
         };
         let mut checkpoint = writer.finish(base)?;
         if pin {
-            checkpoint.pinned = self.pin();
+            checkpoint.pinned = self.pin(clock::wall());
         }
         let took_ms =
             u64::try_from(self.clock.elapsed().saturating_sub(since).as_millis()).unwrap_or(u64::MAX);
@@ -150,10 +162,17 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
+    /// As [`Self::pin`]. Without a time: whoever pulls half of a checkpoint now and the other half later must get the same
+    /// bytes.
+    fn pin_for_member(&self) -> Option<Arc<PinnedBackup>> {
+        let exists = self.folder.open(chunks::MANIFEST).is_ok_and(|manifest| manifest.is_some());
+        if exists { self.pin(Millis::default()) } else { None }
+    }
+
     /// Holds the files of the checkpoint open that was written last. The node goes on if the system has none left to open.
-    fn pin(&self) -> Option<Arc<PinnedBackup>> {
+    fn pin(&self, created_at: Millis) -> Option<Arc<PinnedBackup>> {
         let Whose { cluster_id, node } = self.whose;
-        let origin = BackupOrigin { cluster_id, node, created_at: clock::wall() };
+        let origin = BackupOrigin { cluster_id, node, created_at };
         let pinned = PinnedBackup::open(&self.folder, origin);
         pinned.inspect_err(|error| warn!(%error, "no backup")).ok().map(Arc::new)
     }
