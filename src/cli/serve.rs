@@ -117,7 +117,12 @@ impl StopSignals {
 pub(super) fn failure(error: ServerError) -> Failure {
     let exit = match &error {
         ServerError::Listen { .. } => Exit::Unreachable,
-        ServerError::Thread(_) | ServerError::Entropy(_) | ServerError::Panicked(_) => Exit::Refused,
+        ServerError::NoAddress { .. }
+        | ServerError::JoinsUnreachably
+        | ServerError::Join(_)
+        | ServerError::Thread(_)
+        | ServerError::Entropy(_)
+        | ServerError::Panicked(_) => Exit::Refused,
         ServerError::Replay { source: ReplayError::Membership { .. }, .. } => Exit::DataUnusable,
         ServerError::Replay { .. } => Exit::DataDamaged,
         ServerError::Storage(error) => storage_exit(error),

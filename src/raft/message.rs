@@ -115,9 +115,10 @@ impl Message {
         self.0.from
     }
 
-    /// Whether it carries no entries: such messages hold a group together, and are never to wait behind large ones.
+    /// Whether it may overtake others: such messages hold a group together, and are never to wait behind large ones. An append
+    /// may not, with entries or without: it follows the one before, and is refused if that has not come.
     pub fn is_urgent(&self) -> bool {
-        self.0.entries.is_empty()
+        self.0.get_msg_type() != eraftpb::MessageType::MsgAppend
     }
 
     /// How much memory and bandwidth it takes, by and large, in bytes.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use super::clock::{self, Clock};
@@ -19,12 +20,18 @@ use crate::storage::{
     BackupOrigin, CheckpointBegin, CheckpointJobs, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup,
     StorageError,
 };
+use crate::types::Millis;
 
 /// What the checkpoint thread is told.
 #[derive(Debug)]
 pub(super) enum ToCheckpoint {
     /// A part of a checkpoint.
     Order(CheckpointOrder),
+    /// Hold the newest checkpoint open, for another node to pull.
+    Pin {
+        /// Who asks; gets nothing if there is no checkpoint, or it cannot be opened.
+        reply: oneshot::Sender<Option<Arc<PinnedBackup>>>,
+    },
     /// There will be nothing more. What is under way is left as it is.
     Finish,
 }
@@ -90,6 +97,11 @@ impl<F: Folder> CheckpointThread<F> {
                 ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => self.begin(*begin),
                 ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => self.add(jobs),
                 ToCheckpoint::Order(CheckpointOrder::End) => self.finish(),
+                ToCheckpoint::Pin { reply } => {
+                    // Whoever asked may have ended meanwhile.
+                    let _ = reply.send(self.pin_for_member());
+                    Ok(())
+                }
                 ToCheckpoint::Finish => return,
             };
             if let Err(error) = outcome {
@@ -129,7 +141,7 @@ impl<F: Folder> CheckpointThread<F> {
         // From here on it may be the newest one, whatever happens: it is not given up any more.
         let mut checkpoint = sealed.publish()?;
         if pin {
-            checkpoint.pinned = self.pin();
+            checkpoint.pinned = self.pin(clock::wall());
         }
         let took_ms =
             u64::try_from(self.clock.elapsed().saturating_sub(since).as_millis()).unwrap_or(u64::MAX);
@@ -156,10 +168,17 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
+    /// As [`Self::pin`]. Without a time: whoever pulls half of a checkpoint now and the other half later must get the same
+    /// bytes.
+    fn pin_for_member(&self) -> Option<Arc<PinnedBackup>> {
+        let exists = self.folder.open(chunks::MANIFEST).is_ok_and(|manifest| manifest.is_some());
+        if exists { self.pin(Millis::default()) } else { None }
+    }
+
     /// Holds the files of the checkpoint open that was written last. The node goes on if the system has none left to open.
-    fn pin(&self) -> Option<Arc<PinnedBackup>> {
+    fn pin(&self, created_at: Millis) -> Option<Arc<PinnedBackup>> {
         let Whose { cluster_id, node } = self.whose;
-        let origin = BackupOrigin { cluster_id, node, created_at: clock::wall() };
+        let origin = BackupOrigin { cluster_id, node, created_at };
         let pinned = PinnedBackup::open(&self.folder, origin);
         pinned.inspect_err(|error| warn!(%error, "no backup")).ok().map(Arc::new)
     }

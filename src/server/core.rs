@@ -15,8 +15,9 @@ use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::disk::ToDisk;
 use super::outbox::{Gone, Outbox, ToBackup};
+use super::peers::Peers;
 use crate::protocol::{RequestId, Response};
-use crate::replica::{ConnectionId, Input, Notice, Output, Replica};
+use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica};
 use crate::storage::StorageError;
 use crate::types::SessionSecret;
 
@@ -34,6 +35,13 @@ pub(super) enum ToCore {
     },
     /// Whatever else the replica is to know.
     Input(Input),
+    /// How the pull of this number ended. Only that of the last one counts: the files of an earlier one may be gone.
+    Pulled {
+        /// Its number.
+        number: u64,
+        /// What the replica is to know.
+        input: Input,
+    },
     /// End now. Nothing that is not durable yet will be.
     Abort,
     /// As before: this is why.
@@ -46,6 +54,10 @@ pub(super) struct Core {
     outboxes: BTreeMap<ConnectionId, Outbox>,
     disk: Sender<ToDisk>,
     checkpoint: Sender<ToCheckpoint>,
+    /// The way to other nodes, if there may be any.
+    peers: Option<Peers>,
+    /// Checkpoints that were to be pulled, so far.
+    pulls: u64,
     clock: Clock,
     /// Told once, when requests are taken.
     serving: Option<oneshot::Sender<()>>,
@@ -59,6 +71,15 @@ enum Next {
     Aborted,
 }
 
+/// What carrying out outputs led to.
+#[derive(Default)]
+struct Done {
+    stopped: bool,
+    failed: Option<StorageError>,
+    /// What the replica is to know of it.
+    inputs: Vec<Input>,
+}
+
 /// Inputs handled before outputs are asked for: a bound on how long the first of them waits.
 const INPUTS_PER_POLL_MAX: usize = 1024;
 
@@ -68,10 +89,12 @@ impl Core {
         replica: Replica,
         disk: Sender<ToDisk>,
         checkpoint: Sender<ToCheckpoint>,
+        peers: Option<Peers>,
         clock: Clock,
         serving: oneshot::Sender<()>,
     ) -> Self {
-        Self { replica, outboxes: BTreeMap::new(), disk, checkpoint, clock, serving: Some(serving) }
+        let (outboxes, serving) = (BTreeMap::new(), Some(serving));
+        Self { replica, outboxes, disk, checkpoint, peers, pulls: 0, clock, serving }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -124,7 +147,8 @@ impl Core {
                     if self.outboxes.remove(&connection).is_none() => {}
                 ToCore::Input(Input::Requests { connection, .. })
                     if !self.outboxes.contains_key(&connection) => {}
-                ToCore::Input(input) => self.replica.handle(now, input),
+                ToCore::Pulled { number, .. } if number != self.pulls => {}
+                ToCore::Input(input) | ToCore::Pulled { input, .. } => self.replica.handle(now, input),
             }
             left -= 1;
             next = if left == 0 { None } else { inputs.try_recv().ok() };
@@ -139,60 +163,83 @@ impl Core {
             if outputs.is_empty() {
                 return Next::GoOn;
             }
-            let mut stopped = false;
-            let mut failed = None;
-            let mut gone = Vec::new();
+            let mut done = Done::default();
             for output in outputs.drain(..) {
-                match output {
-                    Output::Send { connection, responses, answers } => {
-                        if self.send(connection, responses, answers).is_err() {
-                            gone.push(connection);
-                        }
-                    }
-                    Output::Persist(order) => {
-                        // As above: its failure reaches this thread as `Abort`.
-                        let _ = self.disk.send(ToDisk::Persist(order));
-                    }
-                    Output::Close { connection } => {
-                        if let Some(outbox) = self.outboxes.get(&connection) {
-                            outbox.close();
-                        }
-                    }
-                    Output::Checkpoint(order) => {
-                        // As above.
-                        let _ = self.checkpoint.send(ToCheckpoint::Order(order));
-                    }
-                    Output::Backup { connection, request, backup } => {
-                        if let Some(outbox) = self.outboxes.get(&connection) {
-                            outbox.backup(ToBackup::Ready(request, backup));
-                        }
-                    }
-                    Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
-                    Output::Fetch(wanted) => _ = self.disk.send(ToDisk::Fetch(wanted)),
-                    // A node alone has nobody to speak to.
-                    Output::Peer { .. }
-                    | Output::Members { .. }
-                    | Output::Probe { .. }
-                    | Output::FetchSnapshot { .. } => {}
-                    Output::Failed(error) => failed = Some(error),
-                    Output::Notice(notice) => self.notice(&notice),
-                    Output::Stopped => stopped = true,
-                }
+                self.carry_out(output, &mut done);
             }
+            let Done { stopped, failed, inputs } = done;
             if let Some(error) = failed {
                 return self.fail(error);
             }
             if stopped {
                 return Next::Stopped;
             }
-            if gone.is_empty() {
+            if inputs.is_empty() {
                 return Next::GoOn;
             }
             let now = self.clock.now();
-            for connection in gone {
-                self.outboxes.remove(&connection);
-                self.replica.handle(now, Input::Disconnected { connection });
+            for input in inputs {
+                self.replica.handle(now, input);
             }
+        }
+    }
+
+    fn carry_out(&mut self, output: Output, done: &mut Done) {
+        match output {
+            Output::Send { connection, responses, answers } => {
+                if self.send(connection, responses, answers).is_err() {
+                    self.outboxes.remove(&connection);
+                    done.inputs.push(Input::Disconnected { connection });
+                }
+            }
+            Output::Persist(order) => {
+                // As above: its failure reaches this thread as `Abort`.
+                let _ = self.disk.send(ToDisk::Persist(order));
+            }
+            Output::Close { connection } => {
+                if let Some(outbox) = self.outboxes.get(&connection) {
+                    outbox.close();
+                }
+            }
+            Output::Checkpoint(order) => {
+                // As above.
+                let _ = self.checkpoint.send(ToCheckpoint::Order(order));
+            }
+            Output::Backup { connection, request, backup } => {
+                if let Some(outbox) = self.outboxes.get(&connection) {
+                    outbox.backup(ToBackup::Ready(request, backup));
+                }
+            }
+            Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
+            Output::Fetch(wanted) => _ = self.disk.send(ToDisk::Fetch(wanted)),
+            Output::Peer { .. }
+            | Output::Members { .. }
+            | Output::Probe { .. }
+            | Output::FetchSnapshot { .. } => self.to_other_nodes(output, done),
+            Output::Failed(error) => done.failed = Some(error),
+            Output::Notice(notice) => self.notice(&notice),
+            Output::Stopped => done.stopped = true,
+        }
+    }
+
+    fn to_other_nodes(&mut self, output: Output, done: &mut Done) {
+        let Some(peers) = &self.peers else {
+            if let Output::Probe { address } = output {
+                let why = "this node has no peer_listen: other nodes could not reach it".to_owned();
+                let found = Err(ProbeError::Refused { address: address.clone(), why });
+                done.inputs.push(Input::Probed { address, found });
+            }
+            return;
+        };
+        match output {
+            Output::Peer { to, bundle } => peers.send(to, bundle),
+            Output::Members { members, removed } => peers.members(members, removed),
+            Output::Probe { address } => peers.probe(address),
+            Output::FetchSnapshot { from, index } => {
+                self.pulls += 1;
+                peers.pull(self.pulls, from, index);
+            }
+            _ => {}
         }
     }
 

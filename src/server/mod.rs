@@ -3,8 +3,8 @@
 //! ```text
 //!   clients <--> connection tasks (tokio) --requests--> core thread --orders--> disk thread
 //!                       ^                               owns Replica            owns Storage
-//!                       +---------- answers -------------+   ^                      |
-//!                                                            +------- durable ------+
+//!                       +---------- answers -------------+   ^  ^                   |
+//!   other nodes <--> peers' tasks (tokio) <--- bundles ------+  +----- durable -----+
 //! ```
 //!
 //! The core never waits for a connection, nor for a write or a sync, and no connection waits for another. For a job that
@@ -22,6 +22,7 @@ mod disk;
 mod entropy;
 mod listener;
 mod outbox;
+pub mod peers;
 mod start;
 mod threads;
 
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -47,7 +49,9 @@ use connection::Terms;
 use disk::{Disk, ToDisk};
 pub use entropy::NoEntropy;
 use listener::Reserved;
-use start::Recovered;
+pub use peers::JoinError;
+use peers::{Peers, Places, Timing};
+use start::{Addresses, Origin, Recovered};
 use threads::Threads;
 
 /// Why a server cannot start, or had to end.
@@ -61,6 +65,20 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
+    /// Nobody can connect to the address that others are told.
+    #[error("others would be told to connect to {address}, which is no address: set {key}")]
+    NoAddress {
+        /// The key of the configuration that is missing.
+        key: &'static str,
+        /// What is listened on.
+        address: SocketAddr,
+    },
+    /// A node without peers' port cannot be a member.
+    #[error("a node that joins a cluster must be reached by its members: set peer_listen")]
+    JoinsUnreachably,
+    /// The cluster does not want this node.
+    #[error(transparent)]
+    Join(#[from] JoinError),
     /// The system gives no thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
@@ -88,22 +106,85 @@ pub enum ServerError {
 pub struct Server;
 
 impl Server {
-    /// Opens the data directory and serves it. Returns when clients can connect. Needs a tokio runtime of several
-    /// threads.
+    /// Opens the data directory and serves it. A node that stays alone can be used when this returns; any other listens by
+    /// then, and says who leads. Needs a tokio runtime of several threads.
     pub async fn start(config: Config) -> Result<Running, ServerError> {
-        // The address comes first: a mistake there should not cost the time of a recovery.
-        let reserved = listener::reserve(&config.listen).await;
-        let listening = |source: io::Error| ServerError::Listen { address: config.listen.clone(), source };
-        let reserved = reserved.map_err(listening)?;
-        let address = reserved.address().map_err(listening)?;
+        // Addresses come first: a mistake there should not cost the time of a recovery.
+        let ports = Ports::reserve(&config).await?;
         let clock = Clock::start();
+        let origin = origin(&config).await?;
         let recovering = tokio::task::spawn_blocking({
-            let config = config.clone();
-            move || start::recover(&config, address, clock)
+            let (config, addresses) = (config.clone(), ports.addresses.clone());
+            move || start::recover(&config, &addresses, origin, clock)
         });
         let recovered = recovering.await.map_err(|_| ServerError::Panicked("recovery"))??;
-        launch(&config, reserved, recovered, clock).await
+        launch(&config, ports, recovered, clock).await
     }
+}
+
+/// The addresses of a node, taken but not listened on yet.
+struct Ports {
+    clients: Reserved,
+    /// `None` if the node stays alone.
+    peers: Option<Reserved>,
+    /// Where clients connect.
+    address: SocketAddr,
+    /// Where other nodes connect.
+    peer_address: Option<SocketAddr>,
+    /// What others are told.
+    addresses: Addresses,
+}
+
+impl Ports {
+    async fn reserve(config: &Config) -> Result<Self, ServerError> {
+        let (clients, address) = reserve(&config.listen).await?;
+        let client = config.client_address.clone().unwrap_or_else(|| address.to_string());
+        let Some(peer_listen) = &config.peer_listen else {
+            let addresses = Addresses { client, peer: String::new() };
+            return if config.join.is_empty() {
+                Ok(Self { clients, peers: None, address, peer_address: None, addresses })
+            } else {
+                Err(ServerError::JoinsUnreachably)
+            };
+        };
+        let (peers, peer_address) = reserve(peer_listen).await?;
+        let told = [
+            ("client_address", &config.client_address, address),
+            ("peer_address", &config.peer_address, peer_address),
+        ];
+        for (key, configured, address) in told {
+            if configured.is_none() && address.ip().is_unspecified() {
+                return Err(ServerError::NoAddress { key, address });
+            }
+        }
+        let peer = config.peer_address.clone().unwrap_or_else(|| peer_address.to_string());
+        let (peers, peer_address) = (Some(peers), Some(peer_address));
+        Ok(Self { clients, peers, address, peer_address, addresses: Addresses { client, peer } })
+    }
+}
+
+async fn reserve(address: &str) -> Result<(Reserved, SocketAddr), ServerError> {
+    let reserved = listener::reserve(address).await;
+    let reserved = reserved.and_then(|reserved| Ok((reserved.address()?, reserved)));
+    let (found, reserved) = reserved.map_err(|source| listening(address, source))?;
+    Ok((reserved, found))
+}
+
+fn listen(reserved: Reserved, address: &str) -> Result<TcpListener, ServerError> {
+    reserved.listen().map_err(|source| listening(address, source))
+}
+
+fn listening(address: &str, source: io::Error) -> ServerError {
+    ServerError::Listen { address: address.to_owned(), source }
+}
+
+/// What an empty data directory is to become: a node that joins asks those whom it was told to ask.
+async fn origin(config: &Config) -> Result<Origin, ServerError> {
+    if config.join.is_empty() || DiskStorage::is_founded(&config.data) {
+        return Ok(Origin::Founds);
+    }
+    let cluster = peers::find_cluster(&config.join, config.node, Timing::default()).await?;
+    Ok(Origin::Joins { cluster_id: cluster.cluster_id })
 }
 
 /// A node that serves clients. Dropping it ends it at once, as a crash would; [`Running::stop`] is the way to
@@ -112,7 +193,10 @@ impl Server {
 pub struct Running {
     address: SocketAddr,
     core: Sender<ToCore>,
+    peer_address: Option<SocketAddr>,
     stopping: CancellationToken,
+    /// Cancelled when there is nothing more to say to other nodes: what was accepted needs them until then.
+    talking: CancellationToken,
     room: Arc<Semaphore>,
     connections_max: u32,
     threads: Threads,
@@ -127,11 +211,17 @@ impl Running {
         self.address
     }
 
+    /// Where other nodes connect, if they can.
+    pub fn peer_address(&self) -> Option<SocketAddr> {
+        self.peer_address
+    }
+
     /// Waits until the server ends by itself: because the disk failed, or by an error in the program. Nothing
     /// that was not durable by then was acknowledged.
     pub async fn ended(&mut self) -> Result<(), ServerError> {
         let end = self.threads.first_end().await;
         self.stopping.cancel();
+        self.talking.cancel();
         // One that is at its end already needs no telling.
         let _ = self.core.send(ToCore::Abort);
         self.threads.join();
@@ -156,50 +246,91 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.stopping.cancel();
+        self.talking.cancel();
         // A core that has ended needs no telling.
         let _ = self.core.send(ToCore::Abort);
     }
 }
 
-/// Starts the threads over a state that was recovered, waits until it leads, then lets clients in.
+/// Starts the threads over a state that was recovered, then lets clients in: those of a node that stays alone when it
+/// leads.
 async fn launch(
     config: &Config,
-    reserved: Reserved,
+    ports: Ports,
     recovered: Recovered,
     clock: Clock,
 ) -> Result<Running, ServerError> {
-    let Recovered { storage, recovery } = recovered;
-    let listen_error = |source: io::Error| ServerError::Listen { address: config.listen.clone(), source };
-    let address = reserved.address().map_err(listen_error)?;
+    let Recovered { storage, recovery, own } = recovered;
+    let places = Places { file: config.data.join("incoming.pull"), incoming: storage.incoming() };
+    let channels = Channels::new();
+    let to_core = channels.to_core.clone();
     let (tell_serving, serving) = oneshot::channel();
-    let (threads, to_core) = start_threads(config, storage, clock, move |inputs, to_disk, to_checkpoint| {
-        Core::new(recovery.start(clock.now()), to_disk, to_checkpoint, clock, tell_serving).run(&inputs);
+    let talking = CancellationToken::new();
+    let alone = ports.peers.is_none();
+    let peers = ports.peers.zip(config.peer_listen.as_ref()).map(|(reserved, address)| {
+        let options = peers::Options {
+            cluster_id: storage.cluster_id(),
+            own,
+            places,
+            core: to_core.clone(),
+            checkpoint: channels.to_checkpoint.clone(),
+            clock,
+            timing: Timing::default(),
+            stopping: talking.clone(),
+        };
+        Ok::<_, ServerError>(Peers::start(options, listen(reserved, address)?))
+    });
+    let peers = peers.transpose()?;
+    let threads = start_threads(config, storage, clock, channels, move |inputs, to_disk, to_checkpoint| {
+        let replica = recovery.start(clock.now());
+        Core::new(replica, to_disk, to_checkpoint, peers, clock, tell_serving).run(&inputs);
     })?;
-    let connections_max = u32::try_from(config.connections_max).unwrap_or(u32::MAX);
     let mut running = Running {
-        address,
+        address: ports.address,
+        peer_address: ports.peer_address,
         core: to_core.clone(),
         stopping: CancellationToken::new(),
+        talking,
         room: Arc::new(Semaphore::new(config.connections_max)),
-        connections_max,
+        connections_max: u32::try_from(config.connections_max).unwrap_or(u32::MAX),
         threads,
     };
-    let serves = tokio::select! {
-        served = serving => served.is_ok(),
-        ended = running.ended() => {
-            ended?;
-            false
-        }
-    };
+    let serves = !alone
+        || tokio::select! {
+            served = serving => served.is_ok(),
+            ended = running.ended() => {
+                ended?;
+                false
+            }
+        };
     if !serves {
         running.ended().await?;
         return Err(ServerError::Panicked("core"));
     }
-    let listener = reserved.listen().map_err(listen_error)?;
     let terms = Arc::new(terms(config, to_core, running.stopping.clone()));
+    let listener = listen(ports.clients, &config.listen)?;
     tokio::spawn(listener::accept(listener, running.room.clone(), terms));
-    info!(%address, "listening");
+    info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
     Ok(running)
+}
+
+/// The ways between the threads.
+struct Channels {
+    to_core: Sender<ToCore>,
+    inputs: Receiver<ToCore>,
+    to_disk: Sender<ToDisk>,
+    orders: Receiver<ToDisk>,
+    to_checkpoint: Sender<ToCheckpoint>,
+    checkpoint_orders: Receiver<ToCheckpoint>,
+}
+
+impl Channels {
+    fn new() -> Self {
+        let (to_core, inputs) = mpsc::channel();
+        let (to_disk, orders) = mpsc::channel();
+        let (to_checkpoint, checkpoint_orders) = mpsc::channel();
+        Self { to_core, inputs, to_disk, orders, to_checkpoint, checkpoint_orders }
+    }
 }
 
 /// Starts the disk thread and the checkpoint thread, and one that runs `core`.
@@ -207,13 +338,12 @@ fn start_threads(
     config: &Config,
     storage: DiskStorage,
     clock: Clock,
+    channels: Channels,
     core: impl FnOnce(Receiver<ToCore>, Sender<ToDisk>, Sender<ToCheckpoint>) + Send + 'static,
-) -> Result<(Threads, Sender<ToCore>), ServerError> {
+) -> Result<Threads, ServerError> {
     let (chunks, lock) = (storage.chunks().clone(), storage.lock());
     let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
-    let (to_core, inputs) = mpsc::channel();
-    let (to_disk, orders) = mpsc::channel();
-    let (to_checkpoint, checkpoint_orders) = mpsc::channel();
+    let Channels { to_core, inputs, to_disk, orders, to_checkpoint, checkpoint_orders } = channels;
     let mut threads = Threads::new();
     let disk =
         Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes, config.memory_max_bytes > 0);
@@ -224,7 +354,7 @@ fn start_threads(
         let _ = abort.send(ToCore::Abort);
         Some(outcome.map_err(ServerError::from))
     })?;
-    let checkpoint = CheckpointThread::new(chunks, to_core.clone(), to_disk.clone(), clock, lock, whose);
+    let checkpoint = CheckpointThread::new(chunks, to_core, to_disk.clone(), clock, lock, whose);
     threads.spawn("checkpoint", move || {
         checkpoint.run(&checkpoint_orders);
         None
@@ -233,7 +363,7 @@ fn start_threads(
         core(inputs, to_disk, to_checkpoint);
         None
     })?;
-    Ok((threads, to_core))
+    Ok(threads)
 }
 
 fn terms(config: &Config, core: Sender<ToCore>, stopping: CancellationToken) -> Terms {
@@ -267,11 +397,15 @@ mod tests {
         let options = OpenOptions { path, node: 1, cluster_id: [1; 16], storage_id: [2; 16], founder: true };
         let storage = DiskStorage::open(&options).expect("founded");
         let config = Config::default();
-        let (threads, core) = start_threads(&config, storage, Clock::start(), core).expect("started");
+        let channels = Channels::new();
+        let to_core = channels.to_core.clone();
+        let threads = start_threads(&config, storage, Clock::start(), channels, core).expect("started");
         let mut running = Running {
             address: SocketAddr::from(([127, 0, 0, 1], 1)),
-            core,
+            core: to_core,
+            peer_address: None,
             stopping: CancellationToken::new(),
+            talking: CancellationToken::new(),
             room: Arc::new(Semaphore::new(1)),
             connections_max: 1,
             threads,

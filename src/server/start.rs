@@ -1,15 +1,13 @@
 //! From a data directory to a replica that can run: what the disk remembers, replayed.
 
-use std::net::SocketAddr;
-
 use tracing::info;
 
 use super::clock::Clock;
 use super::config::Config;
 use super::{ServerError, entropy};
-use crate::replica::{Recovery, Replica, ReplicaConfig};
+use crate::replica::{PeerInfo, Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
-use crate::types::FEATURE_LEVEL;
+use crate::types::Member;
 
 /// What was in a data directory.
 pub(super) struct Recovered {
@@ -17,22 +15,53 @@ pub(super) struct Recovered {
     pub(super) storage: DiskStorage,
     /// The state.
     pub(super) recovery: Recovery,
+    /// What the node says of itself to others.
+    pub(super) own: PeerInfo,
+}
+
+/// Where a node can be reached, as it says itself.
+#[derive(Clone, Debug)]
+pub(super) struct Addresses {
+    /// By clients.
+    pub(super) client: String,
+    /// By other nodes; empty if they cannot.
+    pub(super) peer: String,
+}
+
+/// What becomes of a data directory in which there is nothing yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin {
+    /// A cluster begins here.
+    Founds,
+    /// The node waits to be added to this one.
+    Joins {
+        /// Its id.
+        cluster_id: [u8; 16],
+    },
 }
 
 /// Opens the data directory, or founds it, takes the newest checkpoint and replays the log behind it. Blocks: for the
 /// disk, and in long queues for seconds.
-pub(super) fn recover(config: &Config, address: SocketAddr, clock: Clock) -> Result<Recovered, ServerError> {
+pub(super) fn recover(
+    config: &Config,
+    addresses: &Addresses,
+    origin: Origin,
+    clock: Clock,
+) -> Result<Recovered, ServerError> {
     let begun = clock.elapsed();
     let mut storage = DiskStorage::open(&OpenOptions {
         path: config.data.clone(),
         node: config.node,
         // Used only if there is nothing yet.
-        cluster_id: entropy::draw()?,
+        cluster_id: match origin {
+            Origin::Founds => entropy::draw()?,
+            Origin::Joins { cluster_id } => cluster_id,
+        },
         storage_id: entropy::draw()?,
-        founder: true,
+        founder: matches!(origin, Origin::Founds),
     })?;
     let recovered = storage.recovered();
-    let replica_config = replica_config(config, address, &storage)?;
+    let replica_config = replica_config(config, addresses, &storage)?;
     let mut recovery = Replica::recover(replica_config, recovered, storage.take_restored());
     let mut refused = None;
     storage.replay(recovery.first_index(), &mut |entry| {
@@ -53,12 +82,19 @@ pub(super) fn recover(config: &Config, address: SocketAddr, clock: Clock) -> Res
         took_ms,
         "recovered"
     );
-    Ok(Recovered { storage, recovery })
+    let member = Member {
+        node: config.node,
+        storage_id: storage.storage_id(),
+        peer_address: addresses.peer.clone(),
+        client_address: addresses.client.clone(),
+    };
+    let own = PeerInfo { member, feature_level_max: config.feature_level_max };
+    Ok(Recovered { storage, recovery, own })
 }
 
 fn replica_config(
     config: &Config,
-    address: SocketAddr,
+    addresses: &Addresses,
     storage: &DiskStorage,
 ) -> Result<ReplicaConfig, ServerError> {
     Ok(ReplicaConfig {
@@ -68,9 +104,9 @@ fn replica_config(
         founder: storage.is_founder(),
         entropy: entropy::draw()?,
         server_name: config.server_name.clone(),
-        client_address: config.client_address.clone().unwrap_or_else(|| address.to_string()),
-        peer_address: String::new(),
-        feature_level_max: FEATURE_LEVEL,
+        client_address: addresses.client.clone(),
+        peer_address: addresses.peer.clone(),
+        feature_level_max: config.feature_level_max,
         body_bytes_max: config.body_bytes_max,
         heartbeat_ms: config.heartbeat_ms,
         session_grace_ms: config.session_grace_ms,

@@ -99,6 +99,11 @@ impl Directory {
         Self::take_existing(path)
     }
 
+    /// Whether a founding was completed in a directory.
+    pub(super) fn is_founded(path: &Path) -> bool {
+        path.join(IDENTITY).exists()
+    }
+
     /// Locks a directory that must be there.
     pub(super) fn take_existing(path: &Path) -> Result<Self, StorageError> {
         match fs::metadata(path) {

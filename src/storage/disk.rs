@@ -27,7 +27,7 @@
 //! acknowledged or not: nobody can tell, and Raft takes both. What is left undetected is a disk that loses exactly
 //! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::checkpoint::{self, Restored};
@@ -102,6 +102,11 @@ impl DiskStorage {
         let chunks = directory.chunks()?;
         checkpoint::sweep(&chunks)?;
         Ok(Self { durable, chunks, restored, directory })
+    }
+
+    /// Whether a node has its data in this directory.
+    pub fn is_founded(path: &Path) -> bool {
+        Directory::is_founded(path)
     }
 
     /// The newest checkpoint, as it was found; `None` if there never was one, or it was taken before.

@@ -1,8 +1,9 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
 
 use adjourn::protocol::{
-    Applied, BackupReady, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member, NewJob, Push,
-    PushResult, Request, Reserve, Response, Resume, StatsReport, Subscribe, TopicReport, Totals, Welcome,
+    Applied, BackupReady, ClusterReport, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member,
+    MemberReport, NewJob, Push, PushResult, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe,
+    TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
     BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX,
@@ -129,6 +130,10 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         (any::<u64>(), 1..=BACKUP_READ_BYTES_MAX)
             .prop_map(|(offset, bytes)| Request::BackupRead { offset, bytes }),
         Just(Request::BackupEnd),
+        Just(Request::ClusterStatus),
+        "[ -~]{0,255}".prop_map(|address| Request::ClusterAdd { address }),
+        any::<u64>().prop_map(|node| Request::ClusterRemove { node }),
+        any::<u64>().prop_map(|node| Request::ClusterTransfer { node }),
     ]
 }
 
@@ -267,6 +272,42 @@ pub(super) fn stats() -> impl Strategy<Value = StatsReport> {
     })
 }
 
+pub(super) fn member_report() -> impl Strategy<Value = MemberReport> {
+    let role = prop_oneof![Just(Role::Learner), Just(Role::Voter), Just(Role::Leader)];
+    let known = any::<(u64, bool, u64, Option<u64>, Option<u64>, Option<i64>, Option<bool>)>();
+    (known, role, "[ -~]{0,255}", "[ -~]{0,40}").prop_map(|(known, role, peer_address, client_address)| {
+        let (node, is_connected, audited, matched, applied, ahead_ms, same_state) = known;
+        MemberReport {
+            node,
+            role,
+            peer_address,
+            client_address,
+            is_connected,
+            matched,
+            applied,
+            ahead_ms,
+            audited,
+            same_state,
+        }
+    })
+}
+
+pub(super) fn cluster_report() -> impl Strategy<Value = ClusterReport> {
+    let leader = proptest::option::of(1..=u64::MAX);
+    (any::<(u64, [u8; 16], u64, u64, u64, u32)>(), leader, vec(member_report(), 0..5)).prop_map(
+        |((node, cluster_id, term, last, commit, feature_level), leader, members)| ClusterReport {
+            node,
+            cluster_id,
+            leader,
+            term,
+            last,
+            commit,
+            feature_level,
+            members,
+        },
+    )
+}
+
 pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
     let applied = prop_oneof![Just(Applied::No), Just(Applied::Unknown)];
     (code(), applied, any::<u32>(), proptest::option::of("[ -~]{1,40}"), "[ -~]{0,100}").prop_map(
@@ -302,6 +343,7 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
             Response::BackupReady(BackupReady { index, jobs, state_hash, bytes })
         }),
         vec(any::<u8>(), 0..300).prop_map(|data| Response::BackupData(data.into())),
+        cluster_report().prop_map(|report| Response::Cluster(Box::new(report))),
         "[ -~]{0,100}".prop_map(|message| Response::GoingAway { message }),
         error_reply().prop_map(Response::Error),
     ]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::types::FEATURE_LEVEL;
 use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
 
 pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, Token, ValueError, Within};
@@ -26,6 +27,14 @@ pub struct Config {
     pub client_address: Option<String>,
     /// This node's number, from 1.
     pub node: u64,
+    /// Where other nodes connect: `HOST:PORT`; port 0 lets the system choose. `None` for a node that stays alone.
+    pub peer_listen: Option<String>,
+    /// Where other nodes are told to connect; `None` says the address that is listened on.
+    pub peer_address: Option<String>,
+    /// Members of the cluster that a node without data is to join; empty founds one.
+    pub join: Vec<String>,
+    /// The highest feature level that this node takes part in.
+    pub feature_level_max: u32,
     /// What the server calls itself towards clients.
     pub server_name: String,
     /// Largest body, in bytes.
@@ -77,6 +86,21 @@ pub struct Settings {
     /// Number of this node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
     pub node: Option<Within<1, 65_535>>,
+    /// Address that other nodes connect to; without it the node stays alone
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_LISTEN", value_name = "HOST:PORT"))]
+    pub peer_listen: Option<MaybeHostPort>,
+    /// Address that other nodes are told to connect to, when it is not the one listened on
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_ADDRESS", value_name = "HOST:PORT"))]
+    pub peer_address: Option<MaybeHostPort>,
+    /// Peer addresses of the cluster to join, while there is no data; several with commas between them
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, env = "ADJOURN_JOIN", value_name = "HOST:PORT", value_delimiter = ',')
+    )]
+    pub join: Option<Vec<HostPort>>,
+    /// Highest feature level that this node takes part in
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_FEATURE_LEVEL_MAX", value_name = "N"))]
+    pub feature_level_max: Option<Within<1, { FEATURE_LEVEL as u64 }>>,
     /// What the server calls itself towards clients
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SERVER_NAME", value_name = "NAME"))]
     pub server_name: Option<ServerName>,
@@ -168,6 +192,10 @@ impl Default for Config {
             listen: "127.0.0.1:7440".to_owned(),
             client_address: None,
             node: 1,
+            peer_listen: None,
+            peer_address: None,
+            join: Vec::new(),
+            feature_level_max: FEATURE_LEVEL,
             server_name: "adjourn".to_owned(),
             body_bytes_max: BODY_BYTES_MAX_DEFAULT,
             session_grace_ms: SESSION_GRACE_MS_DEFAULT,
@@ -206,6 +234,10 @@ impl Config {
         set(&mut self.listen, listen.map(|listen| listen.0));
         set(&mut self.client_address, client_address.map(|address| address.0));
         set(&mut self.node, node.map(Within::as_u64));
+        set(&mut self.peer_listen, settings.peer_listen.map(|listen| listen.0));
+        set(&mut self.peer_address, settings.peer_address.map(|address| address.0));
+        set(&mut self.join, settings.join.map(|join| join.into_iter().map(|member| member.0).collect()));
+        set(&mut self.feature_level_max, settings.feature_level_max.map(Within::as_u32));
         set(&mut self.server_name, server_name.map(|name| name.0));
         set(&mut self.body_bytes_max, settings.body_bytes_max.map(Within::as_usize));
         set(&mut self.session_grace_ms, settings.session_grace_ms.map(Within::as_u64));

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
-use crate::types::limits::TOKEN_BYTES_MAX;
+use crate::types::limits::{PEER_ADDRESS_BYTES_MAX, TOKEN_BYTES_MAX};
 
 /// Longest server name, in bytes.
 pub(super) const SERVER_NAME_BYTES_MAX: usize = 64;
@@ -158,6 +158,7 @@ impl FromStr for HostPort {
             let bracketed = host.starts_with('[') && host.ends_with(']');
             !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
         });
+        let good = good && text.len() <= PEER_ADDRESS_BYTES_MAX;
         if good { Ok(Self(text.to_owned())) } else { Err(ValueError::Address(text.to_owned())) }
     }
 }

@@ -18,6 +18,7 @@ mod folder;
 mod layout;
 mod pinned;
 mod restore;
+mod unpack;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

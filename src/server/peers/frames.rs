@@ -1,0 +1,497 @@
+//! Bytes between nodes, as frames: what one says to another, and how it is told from noise.
+//!
+//! ```text
+//!  0        4      5             length  length + 4
+//!  | length | kind | payload ... | crc   |
+//!  | u32    | u8   |             | u32   |
+//! ```
+//!
+//! Little-endian. `length` counts what comes after it; `crc` is the CRC32C of all before it, the length included. HELLO,
+//! WELCOME and JOIN begin with a magic and the versions that the sender speaks, where every later version keeps them, so
+//! that two versions that do not understand each other can say so. What follows the known fields of these is passed
+//! over. Of every other frame all is known, or it is refused.
+//!
+//! Pure: it knows no socket. It allocates for what has arrived, never by what a length says.
+
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+
+use crate::raft::{Message, MessageError};
+use crate::replica::{Bundle, PeerInfo};
+use crate::types::limits::{PEER_ADDRESS_BYTES_MAX, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME};
+use crate::types::{Member, Millis};
+
+/// The version that this code speaks with other nodes.
+pub const VERSION: u16 = 1;
+/// The oldest one that it understands.
+pub const VERSION_MIN: u16 = 1;
+
+const MAGIC: [u8; 8] = *b"ADJPEERS";
+/// Bytes of a length.
+const LENGTH_BYTES: usize = 4;
+/// Bytes of a kind.
+const KIND_BYTES: usize = 1;
+/// Bytes of a checksum.
+const CRC_BYTES: usize = 4;
+/// Longest text of a refusal, in bytes.
+const TEXT_BYTES_MAX: usize = 1024;
+
+/// What one node says to another.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PeerFrame {
+    /// The first word of the one who dialled.
+    Hello(Greeting),
+    /// It is welcome; this is who answers.
+    Welcome(Greeting),
+    /// It is not welcome, or the answer is not from whom it should be. The connection ends.
+    Refused(Refusal),
+    /// Instead of HELLO, from a node that has no cluster yet: which one is this? The number that it is to have.
+    Join(u64),
+    /// The answer to that.
+    Cluster(ClusterInfo),
+    /// Nothing, so that the other side knows that somebody is there. Follows WELCOME at once.
+    Ping,
+    /// From one replica to the other.
+    Bundle(Bundle),
+    /// Send a part of the newest checkpoint.
+    Fetch {
+        /// The last entry that it must contain.
+        index: u64,
+        /// Where in it the part begins.
+        offset: u64,
+    },
+    /// A part of a checkpoint.
+    Part {
+        /// The last entry that it contains.
+        index: u64,
+        /// Where the part begins.
+        offset: u64,
+        /// How long all of it is.
+        total: u64,
+        /// The part.
+        data: Bytes,
+    },
+    /// The newest checkpoint is not the one that was asked for.
+    Gone {
+        /// The one that was asked for.
+        index: u64,
+    },
+}
+
+/// What a connection between two nodes is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To stay, and to carry what replicas say.
+    Peer,
+    /// To see who is there.
+    Probe,
+}
+
+/// How two nodes make each other's acquaintance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// What for.
+    pub purpose: Purpose,
+    /// The cluster that the sender's data belongs to.
+    pub cluster_id: [u8; 16],
+    /// Who the sender is.
+    pub about: PeerInfo,
+}
+
+/// What a node that wants to join needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterInfo {
+    /// The cluster.
+    pub cluster_id: [u8; 16],
+    /// Its members, as far as the node knows that was asked.
+    pub members: Vec<Member>,
+}
+
+/// Why a node is turned away.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// In a word.
+    pub code: RefusalCode,
+    /// What is wrong and what to do about it, for people.
+    pub text: String,
+}
+
+/// Why a node is turned away, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
+pub enum RefusalCode {
+    /// For a reason that this version does not know.
+    Unknown = 0,
+    /// Its data belongs to another cluster.
+    OtherCluster = 1,
+    /// Its number is that of a member whose data is another copy: that copy is lost.
+    DataLost = 2,
+    /// It was a member, and was removed.
+    Removed = 3,
+    /// It has the number of the one who says so.
+    SameNumber = 4,
+    /// There is no version that both understand.
+    Version = 5,
+    /// What it said makes no sense.
+    Malformed = 6,
+    /// It is not the one who was dialled.
+    OtherNode = 7,
+    /// Too many are at the door.
+    Busy = 8,
+}
+
+/// Why bytes are no frame. The connection cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PeerFrameError {
+    /// Longer than a frame may be here.
+    #[error("a frame of {bytes} bytes; at most {bytes_max} are allowed here")]
+    TooLong {
+        /// What its length says.
+        bytes: u32,
+        /// What is allowed.
+        bytes_max: u32,
+    },
+    /// Shorter than any frame is.
+    #[error("a frame of {0} bytes, which is less than any has")]
+    TooShort(u32),
+    /// Not as it was sent.
+    #[error("the checksum of a frame is wrong: it changed on its way, or the sender is no node")]
+    Checksum,
+    /// No kind that is known.
+    #[error("a frame of the unknown kind {0}")]
+    Kind(u8),
+    /// Its payload makes no sense.
+    #[error("a frame of kind {0} makes no sense")]
+    Malformed(u8),
+    /// Its sender speaks other versions.
+    #[error(
+        "the other node speaks versions {min} to {max} of the nodes' protocol, this one {VERSION_MIN} to {VERSION}"
+    )]
+    Version {
+        /// The oldest that it speaks.
+        min: u16,
+        /// The newest.
+        max: u16,
+    },
+    /// What it carries for the replica makes no sense.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+}
+
+/// Cuts what arrives into frames.
+#[derive(Clone, Debug)]
+pub struct PeerDecoder {
+    bytes_max: u32,
+}
+
+/// Numbers of kinds.
+mod kind {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const WELCOME: u8 = 2;
+    pub(super) const REFUSED: u8 = 3;
+    pub(super) const JOIN: u8 = 4;
+    pub(super) const CLUSTER: u8 = 5;
+    pub(super) const PING: u8 = 6;
+    pub(super) const BUNDLE: u8 = 7;
+    pub(super) const FETCH: u8 = 8;
+    pub(super) const PART: u8 = 9;
+    pub(super) const GONE: u8 = 10;
+}
+
+impl PeerDecoder {
+    /// One for a connection of which nothing is known yet.
+    pub fn new() -> Self {
+        Self::with_bytes_max(PEER_FRAME_BYTES_MAX_BEFORE_WELCOME)
+    }
+
+    /// One that accepts frames of so many bytes.
+    pub fn with_bytes_max(bytes_max: usize) -> Self {
+        Self { bytes_max: u32::try_from(bytes_max).unwrap_or(u32::MAX) }
+    }
+
+    /// Takes the next frame from the beginning of `buffer`; `None` if it is not all there yet.
+    pub fn next(&self, buffer: &mut BytesMut) -> Result<Option<PeerFrame>, PeerFrameError> {
+        let Some(length) = buffer.first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length);
+        if length > self.bytes_max {
+            return Err(PeerFrameError::TooLong { bytes: length, bytes_max: self.bytes_max });
+        }
+        let bytes = LENGTH_BYTES + length as usize;
+        let Some(payload_bytes) = (length as usize).checked_sub(KIND_BYTES + CRC_BYTES) else {
+            return Err(PeerFrameError::TooShort(length));
+        };
+        if buffer.len() < bytes {
+            return Ok(None);
+        }
+        let mut frame = buffer.split_to(bytes);
+        let crc = frame.split_off(bytes - CRC_BYTES);
+        if *crc != crc32c::crc32c(&frame).to_le_bytes() {
+            return Err(PeerFrameError::Checksum);
+        }
+        frame.advance(LENGTH_BYTES);
+        let kind = frame.get_u8();
+        // What the replica keeps of a bundle must not hold what was read around it.
+        let payload = if kind == kind::BUNDLE { Bytes::copy_from_slice(&frame) } else { frame.freeze() };
+        debug_assert_eq!(payload.len(), payload_bytes, "a payload is what is between kind and checksum");
+        PeerFrame::decode(kind, payload).map(Some)
+    }
+}
+
+impl Default for PeerDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PeerFrame {
+    /// Adds its bytes to `out`.
+    pub fn encode(&self, out: &mut BytesMut) {
+        let begin = out.len();
+        out.put_u32_le(0);
+        out.put_u8(self.kind());
+        match self {
+            Self::Hello(greeting) | Self::Welcome(greeting) => greeting.encode(out),
+            Self::Refused(Refusal { code, text }) => {
+                out.put_u16_le(*code as u16);
+                put_text(out, text, TEXT_BYTES_MAX);
+            }
+            Self::Join(node) => {
+                put_versions(out);
+                out.put_u64_le(*node);
+            }
+            Self::Cluster(cluster) => cluster.encode(out),
+            Self::Ping => {}
+            Self::Bundle(bundle) => put_bundle(out, bundle),
+            Self::Fetch { index, offset } => {
+                out.put_u64_le(*index);
+                out.put_u64_le(*offset);
+            }
+            Self::Part { index, offset, total, data } => {
+                out.put_u64_le(*index);
+                out.put_u64_le(*offset);
+                out.put_u64_le(*total);
+                out.put_slice(data);
+            }
+            Self::Gone { index } => out.put_u64_le(*index),
+        }
+        let length = out.len() - begin - LENGTH_BYTES + CRC_BYTES;
+        let length = u32::try_from(length).unwrap_or_else(|_| unreachable!("a frame of {length} bytes"));
+        let frame = out.get_mut(begin..).unwrap_or_default();
+        frame.iter_mut().zip(length.to_le_bytes()).for_each(|(place, byte)| *place = byte);
+        let crc = crc32c::crc32c(frame);
+        out.put_u32_le(crc);
+    }
+
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Hello(_) => kind::HELLO,
+            Self::Welcome(_) => kind::WELCOME,
+            Self::Refused(_) => kind::REFUSED,
+            Self::Join(_) => kind::JOIN,
+            Self::Cluster(_) => kind::CLUSTER,
+            Self::Ping => kind::PING,
+            Self::Bundle(_) => kind::BUNDLE,
+            Self::Fetch { .. } => kind::FETCH,
+            Self::Part { .. } => kind::PART,
+            Self::Gone { .. } => kind::GONE,
+        }
+    }
+
+    fn decode(kind: u8, payload: Bytes) -> Result<Self, PeerFrameError> {
+        let mut fields = Fields(payload);
+        let mut grows = false;
+        let read = match kind {
+            kind::HELLO | kind::WELCOME => {
+                grows = true;
+                check_versions(&mut fields, kind)?;
+                let greeting = Greeting::decode(&mut fields);
+                greeting.map(if kind == kind::HELLO { Self::Hello } else { Self::Welcome })
+            }
+            kind::REFUSED => Refusal::decode(&mut fields).map(Self::Refused),
+            kind::JOIN => {
+                grows = true;
+                check_versions(&mut fields, kind)?;
+                fields.u64().map(Self::Join)
+            }
+            kind::CLUSTER => ClusterInfo::decode(&mut fields).map(Self::Cluster),
+            kind::PING => Some(Self::Ping),
+            kind::BUNDLE => read_bundle(&mut fields)?.map(Self::Bundle),
+            kind::FETCH => {
+                fields.u64().zip(fields.u64()).map(|(index, offset)| Self::Fetch { index, offset })
+            }
+            kind::PART => fields.part(),
+            kind::GONE => fields.u64().map(|index| Self::Gone { index }),
+            _ => return Err(PeerFrameError::Kind(kind)),
+        };
+        read.filter(|_| grows || fields.0.is_empty()).ok_or(PeerFrameError::Malformed(kind))
+    }
+}
+
+impl Greeting {
+    fn encode(&self, out: &mut BytesMut) {
+        put_versions(out);
+        out.put_u8(match self.purpose {
+            Purpose::Peer => 0,
+            Purpose::Probe => 1,
+        });
+        out.put_slice(&self.cluster_id);
+        put_member(out, &self.about.member);
+        out.put_u32_le(self.about.feature_level_max);
+    }
+
+    fn decode(fields: &mut Fields) -> Option<Self> {
+        let purpose = match fields.array()? {
+            [0] => Purpose::Peer,
+            [1] => Purpose::Probe,
+            _ => return None,
+        };
+        let cluster_id = fields.array()?;
+        let (member, feature_level_max) = (fields.member()?, u32::from_le_bytes(fields.array()?));
+        Some(Self { purpose, cluster_id, about: PeerInfo { member, feature_level_max } })
+    }
+}
+
+impl ClusterInfo {
+    fn encode(&self, out: &mut BytesMut) {
+        out.put_slice(&self.cluster_id);
+        self.members.iter().for_each(|member| put_member(out, member));
+    }
+
+    fn decode(fields: &mut Fields) -> Option<Self> {
+        let cluster_id = fields.array()?;
+        let mut members = Vec::new();
+        while !fields.0.is_empty() {
+            members.push(fields.member()?);
+        }
+        Some(Self { cluster_id, members })
+    }
+}
+
+impl Refusal {
+    /// A refusal for this reason.
+    pub fn new(code: RefusalCode, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    fn decode(fields: &mut Fields) -> Option<Self> {
+        use RefusalCode as Code;
+        let code = u16::from_le_bytes(fields.array()?);
+        let known = [
+            Code::OtherCluster,
+            Code::DataLost,
+            Code::Removed,
+            Code::SameNumber,
+            Code::Version,
+            Code::Malformed,
+            Code::OtherNode,
+            Code::Busy,
+        ];
+        let code = known.into_iter().find(|known| *known as u16 == code).unwrap_or(Code::Unknown);
+        Some(Self { code, text: fields.text(TEXT_BYTES_MAX)? })
+    }
+}
+
+/// What is left of a payload.
+struct Fields(Bytes);
+
+impl Fields {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let array = *self.0.first_chunk()?;
+        self.0.advance(N);
+        Some(array)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn bytes(&mut self, count: usize) -> Option<Bytes> {
+        (count <= self.0.len()).then(|| self.0.split_to(count))
+    }
+
+    fn text(&mut self, bytes_max: usize) -> Option<String> {
+        let count = usize::from(u16::from_le_bytes(self.array()?));
+        let bytes = self.bytes(count).filter(|_| count <= bytes_max)?;
+        String::from_utf8(bytes.into()).ok()
+    }
+
+    fn member(&mut self) -> Option<Member> {
+        let (node, storage_id) = (self.u64()?, self.array()?);
+        let (peer_address, client_address) =
+            (self.text(PEER_ADDRESS_BYTES_MAX)?, self.text(PEER_ADDRESS_BYTES_MAX)?);
+        (node > 0).then_some(Member { node, storage_id, peer_address, client_address })
+    }
+
+    fn part(&mut self) -> Option<PeerFrame> {
+        let (index, offset, total) = (self.u64()?, self.u64()?, self.u64()?);
+        let data = std::mem::take(&mut self.0);
+        let end = offset.checked_add(data.len() as u64)?;
+        (end <= total).then_some(PeerFrame::Part { index, offset, total, data })
+    }
+}
+
+fn put_versions(out: &mut BytesMut) {
+    out.put_slice(&MAGIC);
+    out.put_u16_le(VERSION_MIN);
+    out.put_u16_le(VERSION);
+}
+
+fn check_versions(fields: &mut Fields, kind: u8) -> Result<(), PeerFrameError> {
+    let mut read = || {
+        let (magic, min, max) = (fields.array()?, fields.array()?, fields.array()?);
+        (magic == MAGIC).then_some((u16::from_le_bytes(min), u16::from_le_bytes(max)))
+    };
+    match read() {
+        None => Err(PeerFrameError::Malformed(kind)),
+        Some((min, max)) if min > VERSION || max < VERSION_MIN => Err(PeerFrameError::Version { min, max }),
+        Some(_) => Ok(()),
+    }
+}
+
+fn put_member(out: &mut BytesMut, member: &Member) {
+    out.put_u64_le(member.node);
+    out.put_slice(&member.storage_id);
+    put_text(out, &member.peer_address, PEER_ADDRESS_BYTES_MAX);
+    put_text(out, &member.client_address, PEER_ADDRESS_BYTES_MAX);
+}
+
+/// A text behind its length, cut off where it gets too long.
+fn put_text(out: &mut BytesMut, text: &str, bytes_max: usize) {
+    let text = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
+    out.put_u16_le(u16::try_from(text.len()).unwrap_or(u16::MAX));
+    out.put_slice(text.as_bytes());
+}
+
+fn put_bundle(out: &mut BytesMut, bundle: &Bundle) {
+    let Bundle { wall, stamp_us, applied, audited, messages } = bundle;
+    out.put_u64_le(wall.0);
+    out.put_u64_le(*stamp_us);
+    out.put_u64_le(*applied);
+    out.put_u64_le(audited.0);
+    out.put_u128_le(audited.1);
+    for message in messages {
+        let bytes = message.encode();
+        let length =
+            u32::try_from(bytes.len()).unwrap_or_else(|_| unreachable!("it is smaller than a frame"));
+        out.put_u32_le(length);
+        out.put_slice(&bytes);
+    }
+}
+
+fn read_bundle(fields: &mut Fields) -> Result<Option<Bundle>, MessageError> {
+    let mut head = || {
+        let (wall, stamp_us, applied) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let audited = (fields.u64()?, u128::from_le_bytes(fields.array()?));
+        Some(Bundle { wall: Millis(wall), stamp_us, applied, audited, messages: Vec::new() })
+    };
+    let Some(mut bundle) = head() else { return Ok(None) };
+    while !fields.0.is_empty() {
+        let length = fields.array().map(u32::from_le_bytes);
+        let Some(message) = length.and_then(|length| fields.bytes(length as usize)) else { return Ok(None) };
+        bundle.messages.push(Message::decode(&message)?);
+    }
+    Ok(Some(bundle))
+}
+
+#[cfg(test)]
+mod tests;

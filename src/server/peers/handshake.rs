@@ -1,0 +1,239 @@
+//! How two nodes make each other's acquaintance.
+//!
+//! ```text
+//!  the one who dials            the one who listens
+//!   | HELLO -------------------->|  who I am, and of which cluster
+//!   |<------------------ WELCOME |  who I am; or REFUSED, and the end
+//!   | PING --------------------->|  we are connected; or REFUSED, and the end
+//! ```
+//!
+//! Both sides check the same: see [`Roster::check`]. Both hear why if one refuses. All of it has one deadline.
+//!
+//! A node that wants to be added has no cluster to speak of; it says JOIN instead, is told which cluster it is, and the
+//! connection ends.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::frames::{ClusterInfo, Greeting, PeerFrame, PeerFrameError, Purpose, Refusal, RefusalCode};
+use super::roster::Roster;
+use super::wire::{Wire, WireError};
+use crate::replica::PeerInfo;
+use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
+
+/// A connection to another node, when each knows who the other is.
+#[derive(Debug)]
+pub(super) struct Met {
+    /// The connection.
+    pub(super) wire: Wire,
+    /// Who is there.
+    pub(super) about: PeerInfo,
+    /// Whether this node dialled.
+    pub(super) dialled: bool,
+}
+
+/// Who came.
+#[derive(Debug)]
+pub(super) enum Guest {
+    /// A node that stays.
+    Peer(Met),
+    /// Somebody who wanted to know who is here, or which cluster this is, and knows now.
+    Answered,
+}
+
+/// Why two nodes did not come together.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MeetError {
+    /// Nobody listens there.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(#[source] io::Error),
+    /// The other side takes its time.
+    #[error("it does not say who it is within {} ms", .0.as_millis())]
+    Silent(Duration),
+    /// The connection ended.
+    #[error(transparent)]
+    Broken(WireError),
+    /// The other side does not want this node.
+    #[error("it refuses this node: {0}")]
+    Refused(Refusal),
+    /// This node does not want the other side.
+    #[error("it is refused: {0}")]
+    Refuses(Refusal),
+}
+
+/// Whoever is refused is listened to for so long after that, so that it reads why before its own sending fails.
+const LINGER: Duration = Duration::from_secs(1);
+/// A list of members has to fit, in bytes.
+const CLUSTER_BYTES_MAX: usize = 64 << 10;
+
+/// Dials a node that is to be `expected`, or anyone, and comes to stay or just to see.
+pub(super) async fn dial(
+    address: &str,
+    roster: &Mutex<Roster>,
+    purpose: Purpose,
+    expected: Option<u64>,
+    patience: Duration,
+) -> Result<Met, MeetError> {
+    let hello = PeerFrame::Hello(lock(roster).greeting(purpose));
+    let mut wire = connect(address, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME, patience).await?;
+    let met = timeout(patience, async {
+        wire.write(&hello).await?;
+        let Greeting { about, .. } = match wire.read().await? {
+            PeerFrame::Welcome(greeting) => {
+                lock(roster).check(&greeting, expected).map_err(MeetError::Refuses)?;
+                greeting
+            }
+            other => return Err(MeetError::unexpected(other)),
+        };
+        if purpose == Purpose::Peer {
+            wire.write(&PeerFrame::Ping).await?;
+        }
+        Ok(about)
+    });
+    let about = conclude(met.await, &mut wire, patience).await?;
+    Ok(Met { wire, about, dialled: true })
+}
+
+/// Hears who came, and answers.
+pub(super) async fn accept(
+    stream: TcpStream,
+    roster: &Mutex<Roster>,
+    patience: Duration,
+) -> Result<Guest, MeetError> {
+    let mut wire = Wire::new(stream, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME);
+    let met = timeout(patience, async {
+        match wire.read().await? {
+            PeerFrame::Hello(greeting) => {
+                let welcome = {
+                    let roster = lock(roster);
+                    roster.check(&greeting, None).map_err(MeetError::Refuses)?;
+                    PeerFrame::Welcome(roster.greeting(greeting.purpose))
+                };
+                wire.write(&welcome).await?;
+                if greeting.purpose == Purpose::Probe {
+                    return Ok(None);
+                }
+                match wire.read().await? {
+                    PeerFrame::Ping => Ok(Some(greeting.about)),
+                    other => Err(MeetError::unexpected(other)),
+                }
+            }
+            PeerFrame::Join(node) => {
+                let cluster = lock(roster).cluster(node).map_err(MeetError::Refuses)?;
+                wire.write(&PeerFrame::Cluster(cluster)).await?;
+                Ok(None)
+            }
+            other => Err(MeetError::unexpected(other)),
+        }
+    });
+    let about = conclude(met.await, &mut wire, patience).await?;
+    Ok(about.map_or(Guest::Answered, |about| Guest::Peer(Met { wire, about, dialled: false })))
+}
+
+/// Asks the node at `address` which cluster it belongs to, for a node that is to have this number.
+pub(super) async fn ask_cluster(
+    address: &str,
+    node: u64,
+    patience: Duration,
+) -> Result<ClusterInfo, MeetError> {
+    let mut wire = connect(address, CLUSTER_BYTES_MAX, patience).await?;
+    let asked = timeout(patience, async {
+        wire.write(&PeerFrame::Join(node)).await?;
+        match wire.read().await? {
+            PeerFrame::Cluster(cluster) => Ok(cluster),
+            other => Err(MeetError::unexpected(other)),
+        }
+    });
+    conclude(asked.await, &mut wire, patience).await
+}
+
+/// Tells one who is not listened to why.
+pub(super) async fn refuse(mut wire: Wire, refusal: Refusal) {
+    say_no(&mut wire, refusal).await;
+}
+
+/// Nobody panics while holding this lock; and if, what it guards is whole.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> Result<Wire, MeetError> {
+    let connecting = async {
+        let stream = TcpStream::connect(address).await?;
+        // What is sent was gathered before: waiting for more would only delay it.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    };
+    match timeout(patience, connecting).await {
+        Ok(Ok(stream)) => Ok(Wire::new(stream, frame_bytes_max)),
+        Ok(Err(error)) => Err(MeetError::Unreachable(error)),
+        Err(_) => Err(MeetError::Unreachable(io::ErrorKind::TimedOut.into())),
+    }
+}
+
+/// The other side hears why, if it is this one who says no.
+async fn conclude<T>(
+    met: Result<Result<T, MeetError>, tokio::time::error::Elapsed>,
+    wire: &mut Wire,
+    patience: Duration,
+) -> Result<T, MeetError> {
+    let met = met.unwrap_or(Err(MeetError::Silent(patience)));
+    let refusal = match &met {
+        Err(MeetError::Refuses(refusal)) => Some(refusal.clone()),
+        Err(MeetError::Silent(_)) => {
+            let text = format!("nothing was said for {} ms: is this a node?", patience.as_millis());
+            Some(Refusal::new(RefusalCode::Malformed, text))
+        }
+        _ => None,
+    };
+    if let Some(refusal) = refusal {
+        say_no(wire, refusal).await;
+    }
+    met
+}
+
+async fn say_no(wire: &mut Wire, refusal: Refusal) {
+    let farewell = async {
+        wire.write(&PeerFrame::Refused(refusal)).await?;
+        wire.stream.shutdown().await?;
+        // Closing a socket while input waits in it takes the last word back.
+        let mut scratch = [0; 4096];
+        while wire.stream.read(&mut scratch).await? > 0 {}
+        Ok::<(), WireError>(())
+    };
+    // Whether it hears that is its own affair.
+    let _ = timeout(LINGER, farewell).await;
+}
+
+impl MeetError {
+    /// A frame that should not come here.
+    fn unexpected(frame: PeerFrame) -> Self {
+        match frame {
+            PeerFrame::Refused(refusal) => Self::Refused(refusal),
+            _ => Self::Refuses(Refusal::new(
+                RefusalCode::Malformed,
+                "a frame came that has no place at the beginning of a connection between nodes",
+            )),
+        }
+    }
+}
+
+impl From<WireError> for MeetError {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::Frame(error) => {
+                let (code, advice) = match error {
+                    PeerFrameError::Version { .. } => (RefusalCode::Version, "upgrade the older of the two"),
+                    _ => (RefusalCode::Malformed, "only nodes may connect to peer_listen"),
+                };
+                Self::Refuses(Refusal::new(code, format!("{error}: {advice}")))
+            }
+            error => Self::Broken(error),
+        }
+    }
+}

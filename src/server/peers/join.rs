@@ -1,0 +1,48 @@
+//! How a node that has no data yet finds its cluster: it asks those whom it was told to ask, until one of them knows.
+
+use tracing::{info, warn};
+
+use super::Timing;
+use super::frames::ClusterInfo;
+use super::handshake::{self, MeetError};
+
+/// Why a node cannot join.
+#[derive(Debug, thiserror::Error)]
+#[error("the node at {address} does not let this one join: {reason}")]
+pub struct JoinError {
+    /// Who says so.
+    address: String,
+    /// Why.
+    reason: MeetError,
+}
+
+/// Asks for the cluster, again and again while nobody answers.
+///
+/// # Errors
+///
+/// A member answers, and does not want this node.
+pub(in crate::server) async fn find_cluster(
+    addresses: &[String],
+    node: u64,
+    timing: Timing,
+) -> Result<ClusterInfo, JoinError> {
+    let mut pause = timing.backoff_min;
+    loop {
+        for address in addresses {
+            match handshake::ask_cluster(address, node, timing.handshake).await {
+                Ok(cluster) => {
+                    let members = cluster.members.len();
+                    info!(address, cluster = %super::roster::short(&cluster.cluster_id), members, "found the cluster");
+                    return Ok(cluster);
+                }
+                Err(reason @ MeetError::Refused(_)) => {
+                    return Err(JoinError { address: address.clone(), reason });
+                }
+                Err(error) if pause >= timing.backoff_max => warn!(address, %error, "cannot join yet"),
+                Err(error) => info!(address, %error, "cannot join yet"),
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(timing.backoff_max);
+    }
+}

@@ -1,0 +1,106 @@
+use bytes::Bytes;
+
+use super::super::frames::PeerDecoder;
+use super::super::said::{append, bundle, heartbeat};
+use super::*;
+use crate::types::limits::PEER_FRAME_BYTES_MAX;
+
+const NOW: Duration = Duration::from_secs(9);
+
+/// What goes out, in its order.
+fn drain(lanes: &Lanes) -> Vec<PeerFrame> {
+    let mut out = BytesMut::new();
+    lanes.encode(&mut out, usize::MAX, NOW);
+    let mut frames = Vec::new();
+    while let Some(frame) = PeerDecoder::with_bytes_max(PEER_FRAME_BYTES_MAX).next(&mut out).expect("frames")
+    {
+        frames.push(frame);
+    }
+    frames
+}
+
+fn part(offset: u64) -> PeerFrame {
+    PeerFrame::Part { index: 1, offset, total: 9, data: Bytes::from_static(b"x") }
+}
+
+#[test]
+fn what_is_urgent_goes_first_and_parts_of_checkpoints_last() {
+    let lanes = Lanes::default();
+    lanes.push_part(part(0));
+    lanes.push(bundle(vec![append(1, 2, &[b"a"])]), NOW);
+    lanes.push(bundle(vec![append(1, 2, &[b"b"]), heartbeat(1, 2)]), NOW);
+    lanes.push(bundle(vec![]), NOW);
+    lanes.push_frame(PeerFrame::Fetch { index: 1, offset: 0 });
+    let expected = [
+        PeerFrame::Bundle(bundle(vec![heartbeat(1, 2)])),
+        PeerFrame::Bundle(bundle(vec![])),
+        PeerFrame::Fetch { index: 1, offset: 0 },
+        PeerFrame::Bundle(bundle(vec![append(1, 2, &[b"a"])])),
+        PeerFrame::Bundle(bundle(vec![append(1, 2, &[b"b"])])),
+        part(0),
+    ];
+    assert_eq!(drain(&lanes), expected);
+}
+
+/// It would be refused: it comes after entries that are still on their way.
+#[test]
+fn an_append_without_entries_overtakes_none() {
+    let lanes = Lanes::default();
+    lanes.push(bundle(vec![append(1, 2, &[b"a"])]), NOW);
+    lanes.push(bundle(vec![append(1, 2, &[])]), NOW);
+    let expected = [&[&b"a"[..]][..], &[]];
+    assert_eq!(drain(&lanes), expected.map(|entries| PeerFrame::Bundle(bundle(vec![append(1, 2, entries)]))));
+}
+
+#[test]
+fn large_bundles_are_cut_so_that_nothing_urgent_waits_for_long() {
+    let lanes = Lanes::default();
+    let data = vec![0; BUNDLE_BYTES_TARGET / 2 - 1000];
+    lanes.push(bundle((0..5).map(|_| append(1, 2, &[&data])).collect()), NOW);
+    let messages = drain(&lanes).into_iter().map(|frame| match frame {
+        PeerFrame::Bundle(bundle) => bundle.messages.len(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(messages.collect::<Vec<_>>(), [2, 2, 1]);
+}
+
+#[test]
+fn what_does_not_fit_is_dropped_and_counted_until_it_fits_again() {
+    let lanes = Lanes::default();
+    let data = vec![0; WAITING_BYTES_MAX / 4];
+    let large = || bundle(vec![append(1, 2, &[&data])]);
+    for _ in 0..3 {
+        assert_eq!(lanes.push(large(), NOW), None);
+    }
+    assert_eq!((lanes.push(large(), NOW), lanes.push(large(), NOW)), (Some(1), Some(2)));
+    assert_eq!(lanes.push(bundle(vec![heartbeat(1, 2)]), NOW), None, "what is urgent has a place of its own");
+    assert_eq!(drain(&lanes).len(), 4);
+    assert_eq!(lanes.push(large(), NOW), None);
+    lanes.clear();
+    assert_eq!(drain(&lanes), []);
+}
+
+#[test]
+fn what_is_urgent_is_bounded_too() {
+    let lanes = Lanes::default();
+    let asks = URGENT_BYTES_MAX / BUNDLE_BYTES + 9;
+    (0..asks).for_each(|_| lanes.push_frame(PeerFrame::Gone { index: 1 }));
+    assert_eq!(drain(&lanes).len(), URGENT_BYTES_MAX / BUNDLE_BYTES);
+    (0..3).for_each(|offset| lanes.push_part(part(offset)));
+    assert_eq!(drain(&lanes), [part(2)], "one part in hand");
+}
+
+#[test]
+fn clocks_go_on_while_a_bundle_waits() {
+    let lanes = Lanes::default();
+    lanes.push(bundle(vec![]), NOW - Duration::from_millis(1500));
+    let [PeerFrame::Bundle(sent)] = &drain(&lanes)[..] else { panic!("a bundle") };
+    assert_eq!((sent.wall, sent.stamp_us), (Millis(2500), 3_500_000));
+}
+
+#[tokio::test]
+async fn whoever_waits_is_woken() {
+    let lanes = Lanes::default();
+    let ((), ()) = tokio::join!(lanes.wait(), async { lanes.push_part(part(0)) });
+    assert_eq!(drain(&lanes), [part(0)]);
+}

@@ -1,0 +1,143 @@
+//! One connection to another node, while it lasts: what waits in the lanes goes out, what comes in goes where it belongs.
+//!
+//! Both sides say something at least once a second. One that is silent for longer than [`Timing::silence`] is taken for
+//! gone, and so is one that takes nothing.
+//!
+//! [`Timing::silence`]: super::Timing::silence
+
+use std::io;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::time::timeout;
+
+use super::frames::{PeerDecoder, PeerFrame, PeerFrameError, Refusal};
+use super::lanes::Lanes;
+use super::offers::Asked;
+use super::pull::Answer;
+use super::{Shared, wire::Wire};
+use crate::replica::Input;
+use crate::types::limits::PEER_FRAME_BYTES_MAX;
+
+/// What is read at once, in bytes.
+const READ_BYTES: usize = 64 << 10;
+/// What is written at once, in bytes; but one frame is never split.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LinkEnd {
+    /// The socket failed.
+    #[error("it broke: {0}")]
+    Io(#[from] io::Error),
+    /// The other side has ended it.
+    #[error("the other node has ended it")]
+    Closed,
+    /// Nothing came for too long.
+    #[error("nothing came for {} ms", .0.as_millis())]
+    Silent(Duration),
+    /// Nothing was taken for too long.
+    #[error("nothing was taken for {} ms", .0.as_millis())]
+    Stuck(Duration),
+    /// What came makes no sense.
+    #[error(transparent)]
+    Frame(#[from] PeerFrameError),
+    /// What came is addressed to somebody else, or has no place here.
+    #[error("what came has no place between two nodes that know each other")]
+    OutOfPlace,
+    /// The other side has changed its mind.
+    #[error("the other node refuses this one: {0}")]
+    Refused(Refusal),
+    /// This node ends.
+    #[error("this node stops")]
+    Stopped,
+}
+
+/// Serves a connection to `node` until it ends, and says why.
+pub(super) async fn serve(mut wire: Wire, node: u64, lanes: &Lanes, shared: &Shared) -> LinkEnd {
+    let (input, output) = wire.stream.split();
+    let reader = Reader { input, buffer: wire.buffer, node, shared };
+    tokio::select! {
+        Err(end) = reader.read() => end,
+        Err(end) = write(output, lanes, shared) => end,
+        else => LinkEnd::Closed,
+    }
+}
+
+struct Reader<'a> {
+    input: ReadHalf<'a>,
+    buffer: BytesMut,
+    node: u64,
+    shared: &'a Shared,
+}
+
+impl Reader<'_> {
+    async fn read(mut self) -> Result<std::convert::Infallible, LinkEnd> {
+        let decoder = PeerDecoder::with_bytes_max(PEER_FRAME_BYTES_MAX);
+        let silence = self.shared.timing.silence;
+        loop {
+            while let Some(frame) = decoder.next(&mut self.buffer)? {
+                self.take(frame)?;
+            }
+            self.buffer.reserve(READ_BYTES);
+            match timeout(silence, self.input.read_buf(&mut self.buffer)).await {
+                Ok(Ok(0)) => return Err(LinkEnd::Closed),
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_) => return Err(LinkEnd::Silent(silence)),
+            }
+        }
+    }
+
+    fn take(&self, frame: PeerFrame) -> Result<(), LinkEnd> {
+        let (node, shared) = (self.node, self.shared);
+        match frame {
+            PeerFrame::Ping => {}
+            PeerFrame::Bundle(bundle) => {
+                let own = shared.node;
+                if bundle.messages.iter().any(|message| (message.from(), message.to()) != (node, own)) {
+                    return Err(LinkEnd::OutOfPlace);
+                }
+                shared.tell(Input::Peer { from: node, bundle });
+            }
+            // Whoever asks or answers faster than it is served is not served for that: it asks again.
+            PeerFrame::Fetch { index, offset } => _ = shared.asked.try_send(Asked { node, index, offset }),
+            PeerFrame::Part { index, offset, total, data } => {
+                _ = shared.answers.try_send(Answer::Part { node, index, offset, total, data });
+            }
+            PeerFrame::Gone { index } => _ = shared.answers.try_send(Answer::Gone { node, index }),
+            PeerFrame::Refused(refusal) => return Err(LinkEnd::Refused(refusal)),
+            PeerFrame::Hello(_) | PeerFrame::Welcome(_) | PeerFrame::Join(_) | PeerFrame::Cluster(_) => {
+                return Err(LinkEnd::OutOfPlace);
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn write(
+    mut output: WriteHalf<'_>,
+    lanes: &Lanes,
+    shared: &Shared,
+) -> Result<std::convert::Infallible, LinkEnd> {
+    let mut buffer = BytesMut::new();
+    loop {
+        match timeout(shared.timing.ping, lanes.wait()).await {
+            Ok(()) => lanes.encode(&mut buffer, WRITE_BYTES, shared.clock.elapsed()),
+            Err(_) => PeerFrame::Ping.encode(&mut buffer),
+        }
+        while !buffer.is_empty() {
+            match timeout(shared.timing.silence, output.write_buf(&mut buffer)).await {
+                Ok(Ok(1..)) => {}
+                Ok(Ok(0)) => return Err(LinkEnd::Closed),
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_) => return Err(LinkEnd::Stuck(shared.timing.silence)),
+            }
+        }
+        if buffer.capacity() > 2 * WRITE_BYTES {
+            buffer = BytesMut::new();
+        }
+    }
+}

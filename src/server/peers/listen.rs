@@ -1,0 +1,92 @@
+//! Takes other nodes in, and turns away who is none.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use super::Shared;
+use super::frames::{Refusal, RefusalCode};
+use super::handshake::{self, Guest, MeetError, lock};
+
+/// Connections whose other side is not known yet.
+const AT_THE_DOOR_MAX: usize = 64;
+/// After an error that will not pass at once, such as no free file descriptor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Somebody who is turned away comes again soon. The log hears of it this often.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
+
+/// Accepts until the node stops.
+pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let door = Arc::new(Semaphore::new(AT_THE_DOOR_MAX));
+    let complaints = Arc::new(Complaints::default());
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shared.stopping.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, from)) => {
+                // Whoever finds no place at the door is closed without a word.
+                if let Ok(place) = Arc::clone(&door).try_acquire_owned() {
+                    let (shared, complaints) = (Arc::clone(&shared), Arc::clone(&complaints));
+                    tokio::spawn(receive(stream, from, place, shared, complaints));
+                }
+            }
+            Err(error) => {
+                warn!(%error, "cannot accept a connection of another node");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn receive(
+    stream: TcpStream,
+    from: SocketAddr,
+    place: OwnedSemaphorePermit,
+    shared: Arc<Shared>,
+    complaints: Arc<Complaints>,
+) {
+    // What is sent was gathered before: waiting for more would only delay it.
+    let met = match stream.set_nodelay(true) {
+        Ok(()) => handshake::accept(stream, &shared.roster, shared.timing.handshake).await,
+        Err(error) => Err(MeetError::Unreachable(error)),
+    };
+    drop(place);
+    match met {
+        Ok(Guest::Answered) => debug!(%from, "somebody asked who is here"),
+        Ok(Guest::Peer(met)) => {
+            if let Err(met) = shared.admit(met) {
+                let text = "too many nodes that are no members are connected here";
+                complaints.say(from, &text);
+                handshake::refuse(met.wire, Refusal::new(RefusalCode::Busy, text)).await;
+            }
+        }
+        Err(error @ (MeetError::Unreachable(_) | MeetError::Broken(_))) => {
+            debug!(%from, %error, "whoever dialled is gone");
+        }
+        Err(error) => complaints.say(from, &error),
+    }
+}
+
+/// What the log is told of those who are turned away: not each time.
+#[derive(Default)]
+struct Complaints(Mutex<Option<Instant>>);
+
+impl Complaints {
+    fn say(&self, from: SocketAddr, reason: &dyn std::fmt::Display) {
+        let mut last = lock(&self.0);
+        if last.is_some_and(|last| last.elapsed() < COMPLAIN_EVERY) {
+            debug!(%from, %reason, "somebody was turned away from peer_listen");
+        } else {
+            *last = Some(Instant::now());
+            warn!(%from, %reason, "somebody was turned away from peer_listen");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! One other node: dialled when there is something to say to it, taken when it dials, and held for as long as it lasts.
+//!
+//! There is one connection at a time. If both sides dial at once, both keep the one that was dialled by the node with the
+//! lower number. If a side dials though there is a connection, that is broken, and it has noticed first.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::Shared;
+use super::frames::{Purpose, RefusalCode};
+use super::handshake::{self, MeetError, Met, lock};
+use super::lanes::Lanes;
+use super::link::{self, LinkEnd};
+use crate::replica::Input;
+
+/// What everybody sees of another node.
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// Its number.
+    pub(super) node: u64,
+    /// What is to be sent to it.
+    pub(super) lanes: Lanes,
+    /// Where it listens.
+    pub(super) address: Mutex<String>,
+    /// Connections that it has dialled.
+    pub(super) arrivals: mpsc::Sender<Met>,
+    /// Cancelled when it is not to be talked to any more.
+    pub(super) ended: CancellationToken,
+}
+
+/// Connections that one node may have dialled and that are not looked at yet.
+const ARRIVALS_MAX: usize = 4;
+
+impl Peer {
+    /// A node that is not connected, and where its connections arrive.
+    pub(super) fn new(node: u64, address: String, ended: CancellationToken) -> (Self, mpsc::Receiver<Met>) {
+        let (arrivals, arriving) = mpsc::channel(ARRIVALS_MAX);
+        (Self { node, lanes: Lanes::default(), address: Mutex::new(address), arrivals, ended }, arriving)
+    }
+}
+
+/// Talks to a node until it is not to be talked to any more.
+pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Met>, shared: Arc<Shared>) {
+    let mut attempts = Attempts { pause: Duration::ZERO, complaint: None };
+    loop {
+        let met = tokio::select! {
+            biased;
+            () = peer.ended.cancelled() => return,
+            Some(met) = arriving.recv() => met,
+            met = dial(&peer, &shared, &mut attempts) => met,
+        };
+        let since = shared.clock.elapsed();
+        let mut next = Some(met);
+        while let Some(met) = next {
+            next = hold(met, &peer, &mut arriving, &shared).await;
+        }
+        if shared.clock.elapsed().saturating_sub(since) >= shared.timing.backoff_max {
+            attempts = Attempts { pause: Duration::ZERO, complaint: None };
+        }
+    }
+}
+
+/// What was tried to reach a node, since it was last connected for a while.
+struct Attempts {
+    /// Before the next one.
+    pause: Duration,
+    /// What the log was told last.
+    complaint: Option<Complaint>,
+}
+
+/// Holds a connection while it lasts. Returns the one that takes its place, if one does.
+async fn hold(met: Met, peer: &Peer, arriving: &mut mpsc::Receiver<Met>, shared: &Shared) -> Option<Met> {
+    let Met { wire, about, dialled } = met;
+    let node = peer.node;
+    info!(node, address = %about.member.peer_address, dialled, "connected to a node");
+    *lock(&peer.address) = about.member.peer_address.clone();
+    shared.tell(Input::PeerConnected { about });
+    let mut linked = pin!(link::serve(wire, node, &peer.lanes, shared));
+    let (end, next) = loop {
+        tokio::select! {
+            biased;
+            () = peer.ended.cancelled() => break (LinkEnd::Stopped, None),
+            Some(another) = arriving.recv() => {
+                if takes_over(dialled, shared.node < node) {
+                    break (LinkEnd::Closed, Some(another));
+                }
+                debug!(node, "another connection to a node is closed: one is enough");
+            }
+            end = &mut linked => break (end, None),
+        }
+    };
+    // What was being sent is lost; what waits may be of use to nobody any more. Raft says it again.
+    peer.lanes.clear();
+    match &end {
+        LinkEnd::Stopped => {}
+        _ if next.is_some() => debug!(node, "a connection to a node takes the place of another"),
+        end => warn!(node, reason = %end, "the connection to a node is lost"),
+    }
+    shared.tell(Input::PeerLost { node });
+    next
+}
+
+/// Whether a connection that the other node has dialled takes the place of the one that there is.
+fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
+    // Of two that were dialled by the same side the later one counts.
+    !(dialled && own_is_lower)
+}
+
+/// Dials when there is something to say, until somebody answers.
+async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Met {
+    let (roster, patience) = (&shared.roster, shared.timing.handshake);
+    loop {
+        peer.lanes.wait().await;
+        tokio::time::sleep(attempts.pause).await;
+        attempts.pause = (attempts.pause * 2).clamp(shared.timing.backoff_min, shared.timing.backoff_max);
+        let address = lock(&peer.address).clone();
+        match handshake::dial(&address, roster, Purpose::Peer, Some(peer.node), patience).await {
+            Ok(met) => return met,
+            Err(error) => Complaint::of(&error).say(&mut attempts.complaint, peer.node, &address, &error),
+        }
+        peer.lanes.clear();
+    }
+}
+
+/// What is wrong with a node, in a word: said once, and not each time it is dialled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Complaint {
+    Unreachable,
+    Silent,
+    Refused(RefusalCode),
+    Refuses(RefusalCode),
+}
+
+impl Complaint {
+    fn of(error: &MeetError) -> Self {
+        match error {
+            MeetError::Unreachable(_) | MeetError::Broken(_) => Self::Unreachable,
+            MeetError::Silent(_) => Self::Silent,
+            MeetError::Refused(refusal) => Self::Refused(refusal.code),
+            MeetError::Refuses(refusal) => Self::Refuses(refusal.code),
+        }
+    }
+
+    fn say(self, last: &mut Option<Self>, node: u64, address: &str, error: &MeetError) {
+        if last.replace(self) == Some(self) {
+            debug!(node, address, %error, "a node is not connected");
+        } else {
+            warn!(node, address, %error, "a node is not connected: it is dialled again and again");
+        }
+    }
+}

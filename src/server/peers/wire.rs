@@ -1,0 +1,61 @@
+//! A socket to another node, in frames: one at a time, for as long as the two make each other's acquaintance.
+
+use std::io;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::frames::{PeerDecoder, PeerFrame, PeerFrameError};
+
+/// What is read at once, in bytes, before the other side is known.
+const READ_BYTES: usize = 4 << 10;
+
+/// A socket, and what was read from it and is not used yet.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) stream: TcpStream,
+    pub(super) buffer: BytesMut,
+    decoder: PeerDecoder,
+}
+
+/// Why there is no next frame.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WireError {
+    /// The socket failed.
+    #[error("the connection broke: {0}")]
+    Io(#[from] io::Error),
+    /// The other side has ended the connection.
+    #[error("the other side has ended the connection")]
+    Closed,
+    /// What came is no frame.
+    #[error(transparent)]
+    Frame(#[from] PeerFrameError),
+}
+
+impl Wire {
+    /// A socket from which frames of at most `frame_bytes_max` are read.
+    pub(super) fn new(stream: TcpStream, frame_bytes_max: usize) -> Self {
+        Self { stream, buffer: BytesMut::new(), decoder: PeerDecoder::with_bytes_max(frame_bytes_max) }
+    }
+
+    /// Waits for the next frame.
+    pub(super) async fn read(&mut self) -> Result<PeerFrame, WireError> {
+        loop {
+            if let Some(frame) = self.decoder.next(&mut self.buffer)? {
+                return Ok(frame);
+            }
+            self.buffer.reserve(READ_BYTES);
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(WireError::Closed);
+            }
+        }
+    }
+
+    /// Sends a frame.
+    pub(super) async fn write(&mut self, frame: &PeerFrame) -> Result<(), WireError> {
+        let mut bytes = BytesMut::new();
+        frame.encode(&mut bytes);
+        Ok(self.stream.write_all(&bytes).await?)
+    }
+}

@@ -1,0 +1,21 @@
+//! From a backup to the files that it was made of.
+
+use super::Backup;
+use crate::storage::StorageError;
+use crate::storage::chunks::MANIFEST;
+use crate::storage::chunks::output;
+use crate::storage::folder::Folder;
+
+impl Backup {
+    /// Writes the files of the checkpoint into a folder, as they were where the backup was taken; durable when it returns.
+    /// The manifest comes last: without it there is no checkpoint. Nothing is verified: see [`verify`](Self::verify).
+    pub fn unpack<F: Folder>(&self, folder: &F) -> Result<(), StorageError> {
+        for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {
+            if let Some(source) = self.folder.open(&file.name)? {
+                output::copy(folder, &file.name, &source, |_| {})?;
+            }
+        }
+        folder.sync()?;
+        self.manifest.write(folder)
+    }
+}
