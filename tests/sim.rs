@@ -17,12 +17,14 @@
 mod checkpoint;
 mod chunks;
 mod clients;
+mod cluster;
 mod disk;
 mod faults;
 mod invariants;
 mod mutants;
 mod network;
 mod node;
+mod peers;
 mod plan;
 mod random;
 mod seen;
@@ -50,6 +52,8 @@ use world::{Broken, World};
 const SEEDS: u64 = 300;
 /// Seeds of those that play for hours, with checkpoints and far jobs.
 const SLOW_SEEDS: u64 = 24;
+/// Seeds of those with several nodes.
+const CLUSTER_SEEDS: u64 = 10;
 /// A start takes about so many steps in the folder: what is not listed is removed.
 const STEPS_OF_START: u64 = 4;
 /// A mutant must be caught by one of the first so many seeds.
@@ -93,7 +97,11 @@ fn must_hold(plan: &Plan) -> Result<Tally, String> {
     let again = run(Plan { traced: true, ..plan.clone() });
     let seed = plan.seed;
     let pace = plan.pace;
-    let variable = if pace == Pace::Slow { "ADJOURN_SIM_SLOW_SEED" } else { "ADJOURN_SIM_SEED" };
+    let variable = match (pace, &plan.cluster) {
+        (_, Some(_)) => "ADJOURN_SIM_CLUSTER_SEED",
+        (Pace::Slow, None) => "ADJOURN_SIM_SLOW_SEED",
+        (Pace::Usual, None) => "ADJOURN_SIM_SEED",
+    };
     let strikes = &plan.strikes;
     let end = again.trace.end();
     Err(format!(
@@ -145,6 +153,17 @@ fn every_invariant_holds() {
         return;
     }
     all_hold(number("ADJOURN_SIM_SEEDS").unwrap_or(SEEDS), Plan::drawn);
+}
+
+#[test]
+fn every_invariant_holds_in_a_cluster() {
+    if let Some(seed) = number("ADJOURN_SIM_CLUSTER_SEED") {
+        let one = run(Plan { traced: true, ..Plan::of_nodes(seed) });
+        println!("{}", one.trace.text());
+        assert_eq!(one.broken, None);
+        return;
+    }
+    all_hold(number("ADJOURN_SIM_CLUSTER_SEEDS").unwrap_or(CLUSTER_SEEDS), Plan::of_nodes);
 }
 
 #[test]

@@ -165,6 +165,11 @@ impl Disk {
         self.do_or_die(|storage| storage.cut(through))
     }
 
+    /// As [`Storage::read`].
+    pub(super) fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, End> {
+        self.do_or_die(|storage| storage.read(first, last, bytes_max))
+    }
+
     /// How a process ends that could not go on writing there.
     pub(super) fn why(&self, part: Part) -> End {
         match self.faults(part).armed {

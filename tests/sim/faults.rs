@@ -6,13 +6,16 @@ use adjourn::engine::{Command, Entry};
 use adjourn::replica::{ConnectionId, Input, Replica};
 use adjourn::storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, faulty};
 
+use super::clients::Wish;
+use super::cluster::ClusterPlan;
 use super::disk::{Found, NoStart, Part};
+use super::invariants::has_commands;
 use super::mutants::Mutant;
 use super::node::Life;
-use super::plan::{EveryUs, Pace};
+use super::plan::Pace;
 use super::seen::{End, NodeId, Seen};
 use super::time::{HOUR, MS, SECOND, Us};
-use super::world::{Event, NODE, World};
+use super::world::{Event, World};
 
 /// A fault that may come again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,35 +26,52 @@ pub(super) enum Fault {
     /// Of the folder of checkpoints.
     FolderFailure,
     DiskLow,
-    DiskHasSpace,
+    DiskHasSpace(NodeId),
     Cut,
     Step,
+    Partition,
+    PeerLost,
+    Slow,
+    Transfer,
+    Replace,
 }
 
 impl World {
     /// The first of each fault that is planned.
     pub(super) fn plan_faults(&mut self) {
-        use Fault::{Crash, Cut, DiskFailure, DiskLow, FolderFailure, Step, Stop};
+        use Fault::{
+            Crash, Cut, DiskFailure, DiskLow, FolderFailure, Partition, PeerLost, Replace, Slow, Step, Stop,
+            Transfer,
+        };
+        let begins = self.plan.cluster.as_ref().map_or(0, ClusterPlan::begins);
         for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step] {
-            self.plan_next(fault);
+            self.plan_next(fault, begins);
+        }
+        for fault in [Partition, PeerLost, Slow, Transfer, Replace] {
+            self.plan_next(fault, begins);
         }
     }
 
-    fn plan_next(&mut self, fault: Fault) {
-        let EveryUs { crash, stop, disk_failure, folder_failure, disk_low, cut, step } = self.plan.every_us;
+    fn plan_next(&mut self, fault: Fault, begins: Us) {
+        let every_us = self.plan.every_us;
         let pause = match fault {
-            Fault::Crash => crash,
-            Fault::Stop => stop,
-            Fault::DiskFailure => disk_failure,
-            Fault::FolderFailure => folder_failure,
-            Fault::DiskLow => disk_low,
-            Fault::DiskHasSpace => 0,
-            Fault::Cut => cut,
-            Fault::Step => step,
+            Fault::Crash => every_us.crash,
+            Fault::Stop => every_us.stop,
+            Fault::DiskFailure => every_us.disk_failure,
+            Fault::FolderFailure => every_us.folder_failure,
+            Fault::DiskLow => every_us.disk_low,
+            Fault::DiskHasSpace(_) => 0,
+            Fault::Cut => every_us.cut,
+            Fault::Step => every_us.step,
+            Fault::Partition => every_us.partition,
+            Fault::PeerLost => every_us.peer_lost,
+            Fault::Slow => every_us.slow,
+            Fault::Transfer => every_us.transfer,
+            Fault::Replace => every_us.replace,
         };
         if pause > 0 {
             let pause = self.random.within((pause / 3, pause * 2));
-            self.after(pause, Event::Goes(fault));
+            self.after(begins + pause, Event::Goes(fault));
         }
     }
 
@@ -59,12 +79,13 @@ impl World {
         if self.part.is_some() {
             return;
         }
-        self.plan_next(fault);
+        self.plan_next(fault, 0);
+        let node = self.any_node();
         match fault {
-            Fault::Crash => self.crash(NODE),
-            Fault::Stop => self.stop(NODE),
+            Fault::Crash => self.crash(node),
+            Fault::Stop => self.stop(node),
             Fault::DiskFailure => {
-                let disk = &mut self.node(NODE).disk;
+                let disk = &mut self.node(node).disk;
                 disk.arm(Part::Log, disk.steps(Part::Log), faulty::Fault::Failure);
             }
             Fault::FolderFailure => {
@@ -74,7 +95,7 @@ impl World {
                     faulty::Fault::Full,
                     faulty::Fault::PowerCut,
                 ]);
-                let disk = &mut self.node(NODE).disk;
+                let disk = &mut self.node(node).disk;
                 if reads {
                     disk.arm_read(steps);
                 } else {
@@ -82,11 +103,11 @@ impl World {
                 }
             }
             Fault::DiskLow => {
-                self.hand(NODE, Input::DiskLow(true));
+                self.hand(node, Input::DiskLow(true));
                 let pause = self.random.within((100 * MS, 2 * SECOND));
-                self.after(pause, Event::Goes(Fault::DiskHasSpace));
+                self.after(pause, Event::Goes(Fault::DiskHasSpace(node)));
             }
-            Fault::DiskHasSpace => self.hand(NODE, Input::DiskLow(false)),
+            Fault::DiskHasSpace(node) => self.hand(node, Input::DiskLow(false)),
             Fault::Cut => {
                 let open: Vec<ConnectionId> = self
                     .links
@@ -99,17 +120,20 @@ impl World {
                     self.break_link(link);
                 }
             }
-            Fault::Step => self.step(NODE),
+            Fault::Step if self.plan.cluster.is_some() => self.step_one_of_many(),
+            Fault::Step => self.step(node),
+            Fault::Partition => self.partition(),
+            Fault::PeerLost => self.lose_peer(),
+            Fault::Slow => self.slow_down(),
+            Fault::Transfer => self.board.wishes.push(Wish::Transfer),
+            Fault::Replace => self.replace(),
         }
     }
 
     /// Nothing goes wrong any more.
     pub(super) fn heal(&mut self) {
         self.plan.heal();
-        if self.plan.strikes.is_empty() {
-            self.node(NODE).disk.disarm();
-        }
-        self.hand(NODE, Input::DiskLow(false));
+        self.heal_cluster();
     }
 
     fn step(&mut self, node: NodeId) {
@@ -152,14 +176,16 @@ impl World {
 
     /// A node is gone; it comes back after a while.
     pub(super) fn end(&mut self, node: NodeId, why: End) {
-        self.see(&Seen::Ended { node, why });
+        let of_node = self.links.iter().filter(|(_, link)| link.node_open && link.node == node);
+        let open: Vec<ConnectionId> = of_node.map(|(id, _)| *id).collect();
+        self.see(&Seen::Ended { node, why, connections: &open });
         self.node(node).life = None;
         self.node(node).disk.close(why);
-        self.asked.clear();
-        self.sessions.clear();
-        let open: Vec<ConnectionId> =
-            self.links.iter().filter(|(_, link)| link.node_open).map(|(id, _)| *id).collect();
+        self.leading = self.leading.filter(|leader| *leader != node);
+        self.leave_peers(node, why);
+        self.asked.retain(|(connection, _), _| !open.contains(connection));
         for id in open {
+            self.sessions.remove(&id);
             let lost = why == End::PowerCut && self.random.percent(50);
             let link = self.link(id);
             link.node_open = false;
@@ -179,6 +205,9 @@ impl World {
     pub(super) fn start(&mut self, id: NodeId) {
         let (now, mutant, plan) = (self.now, self.plan.mutant, self.plan.clone());
         let node = self.node(id);
+        if node.life.is_some() || (node.is_gone && !node.is_wiped) {
+            return;
+        }
         let Found { restored, mut recovered, mut log } = match node.disk.open() {
             Ok(found) => found,
             Err(NoStart::Ends(why)) => return self.end(id, why),
@@ -254,7 +283,7 @@ fn spoil(
 }
 
 fn commands(entry: &LogEntry) -> Vec<Command<'_>> {
-    if entry.data.is_empty() {
+    if !has_commands(entry) {
         return Vec::new();
     }
     Entry::decode(&entry.data).expect("what was written can be read").commands
@@ -263,7 +292,7 @@ fn commands(entry: &LogEntry) -> Vec<Command<'_>> {
 /// How far the stamp may jump ahead of true time at a start: nobody watched the wall clock since the last entry, which
 /// was proposed `passed_us` ago. A checkpoint gives stamp and offset at which the log begins.
 fn jumped((mut stamp_ms, mut offset_ms): (u64, i64), log: &[LogEntry], wall_ms: u64, passed_us: Us) -> Us {
-    for entry in log.iter().filter(|entry| !entry.data.is_empty()) {
+    for entry in log.iter().filter(|entry| has_commands(entry)) {
         let decoded = Entry::decode(&entry.data).expect("what was written can be read");
         stamp_ms = decoded.stamp.0.max(stamp_ms);
         for command in decoded.commands {

@@ -48,13 +48,17 @@ pub(super) enum Mutant {
     NothingSwept,
     /// Jobs that were captured do not get into the checkpoint.
     JobsNotCaptured,
+    /// Who was a member once is listened to again.
+    RemovedComesBack,
+    /// A node that has lost its disk says that it has it still.
+    WipedIsKnown,
 }
 
 impl Mutant {
     /// Every one of them, and the invariants of which one must catch it.
     pub(super) const ALL: [(Self, &'static [&'static str]); 15] = [
-        (Self::SyncsLie, &["starts", "acknowledged", "same log"]),
-        (Self::PersistedTooSoon, &["acknowledged", "same log"]),
+        (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
+        (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
         (Self::EntryTwice, &["same log"]),
         (Self::VoteForgotten, &["same log"]),

@@ -8,7 +8,7 @@ use super::mutants::Mutant;
 use super::node::Node;
 use super::seen::{NodeId, Seen};
 use super::time::{MS, Us};
-use super::world::{Event, NODE, World, true_wall};
+use super::world::{Event, World, true_wall};
 
 /// One connection.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ pub(super) struct Link {
 }
 
 impl World {
-    pub(super) fn connect(&mut self, client: usize) {
+    pub(super) fn connect(&mut self, client: usize, node: NodeId) {
         self.next_link += 1;
         let id = ConnectionId(self.next_link);
-        let link = Link { client, node: NODE, node_open: false, broken: false, up: self.now, down: self.now };
+        let link = Link { client, node, node_open: false, broken: false, up: self.now, down: self.now };
         self.links.insert(id, link);
         self.ends[client].0 = Some(id);
         let latency = self.latency();
@@ -38,7 +38,7 @@ impl World {
     pub(super) fn opens(&mut self, id: ConnectionId) {
         let Some(link) = self.links.get(&id) else { return };
         let (client, node, broken) = (link.client, link.node, link.broken);
-        let listens = self.nodes[&node].listens();
+        let listens = self.nodes.get(&node).is_some_and(|node| node.listens(self.plan.cluster.is_some()));
         if broken || !listens {
             let latency = self.latency();
             return self.after(latency, Event::ClientSeesEnd { link: id });
@@ -72,7 +72,7 @@ impl World {
         let session = self.sessions.get(&id).copied();
         let mut handed = Vec::new();
         for (request_id, request) in requests {
-            self.see(&Seen::Asked { connection: id, session, id: request_id, request: &request });
+            self.see(&Seen::Asked { node, connection: id, session, id: request_id, request: &request });
             self.asked.insert((id, request_id), request.clone());
             handed.extend(self.on_its_way(request).map(|request| (request_id, request)));
         }
@@ -118,7 +118,7 @@ impl World {
         link.node_open = false;
         let node = link.node;
         let session = self.sessions.remove(&id);
-        self.see(&Seen::Gone { connection: id, session });
+        self.see(&Seen::Gone { node, connection: id, session });
         if self.plan.mutant != Mutant::DisconnectSwallowed || self.random.percent(50) {
             self.hand(node, Input::Disconnected { connection: id });
         }
@@ -169,8 +169,8 @@ impl World {
 }
 
 impl Node {
-    /// Whether clients can connect.
-    pub(super) fn listens(&self) -> bool {
-        self.life.as_ref().is_some_and(|life| life.serving && !life.stopping)
+    /// Whether clients can connect. Among several nodes each listens from the start, and says who leads.
+    pub(super) fn listens(&self, among_others: bool) -> bool {
+        self.life.as_ref().is_some_and(|life| (life.serving || among_others) && !life.stopping)
     }
 }

@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{PushResult, RequestId, Response};
 use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
+use adjourn::storage::StorageError;
 use adjourn::types::{FEATURE_LEVEL, Millis};
 
 use super::checkpoint::Checkpointing;
 use super::disk::{Disk, Part};
 use super::mutants::Mutant;
+use super::peers::{Told, client_address, peer_address};
 use super::plan::Plan;
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
 use super::time::{MS, SECOND, Us, WallClock};
-use super::world::{Event, World};
+use super::world::{Event, NODE, World};
 
 /// The watermark is written so long after what it tells of.
 const WATERMARK_PAUSE: Us = 100 * MS;
@@ -34,6 +36,16 @@ pub(super) struct Node {
     pub(super) lives: u64,
     /// When each entry was proposed.
     pub(super) proposed: BTreeMap<u64, Us>,
+    /// Which copy of the data it has.
+    pub(super) storage_id: [u8; 16],
+    /// Whether the cluster began here.
+    pub(super) founder: bool,
+    /// It is not to be a member any more, and nobody harms it.
+    pub(super) is_gone: bool,
+    /// It has lost its disk, and does not know.
+    pub(super) is_wiped: bool,
+    /// Its wall clock was set wrong by so much.
+    pub(super) set_wrong_ms: i64,
 }
 
 /// From a start to an end.
@@ -46,6 +58,8 @@ pub(super) struct Life {
     pub(super) orders: VecDeque<PersistOrder>,
     pub(super) serving: bool,
     pub(super) stopping: bool,
+    /// Whom it is to talk to.
+    pub(super) told: Told,
     pub(super) checkpointing: Checkpointing,
     turn_at: Option<Us>,
     watermark_lags: bool,
@@ -62,21 +76,37 @@ impl Node {
         for (part, step, fault) in &plan.strikes {
             disk.arm_later(*part, *step, *fault);
         }
-        let wall = WallClock::new(ahead_ms, drift_ppm);
-        Self { id, disk, wall, random, life: None, lives: 0, proposed: BTreeMap::new() }
+        let wall = match plan.cluster {
+            None => WallClock::new(ahead_ms, drift_ppm),
+            Some(_) => Self::wall_among_others(plan, &mut random),
+        };
+        Self {
+            id,
+            disk,
+            wall,
+            storage_id: random.bytes(),
+            random,
+            life: None,
+            lives: 0,
+            proposed: BTreeMap::new(),
+            founder: id == NODE,
+            is_gone: false,
+            is_wiped: false,
+            set_wrong_ms: 0,
+        }
     }
 
     pub(super) fn config(&mut self, plan: &Plan) -> ReplicaConfig {
         ReplicaConfig {
             node: self.id,
             cluster_id: [7; 16],
-            storage_id: [3; 16],
-            founder: true,
-            peer_address: String::new(),
+            storage_id: self.storage_id,
+            founder: self.founder,
+            peer_address: peer_address(self.id),
             feature_level_max: FEATURE_LEVEL,
             entropy: self.random.bytes(),
             server_name: "simulated".to_owned(),
-            client_address: "node:7440".to_owned(),
+            client_address: client_address(self.id),
             body_bytes_max: 1 << 20,
             heartbeat_ms: 10_000,
             session_grace_ms: GRACE_MS,
@@ -99,6 +129,7 @@ impl Life {
             orders: VecDeque::new(),
             serving: false,
             stopping: false,
+            told: Told::default(),
             checkpointing: Checkpointing::default(),
             turn_at: None,
             watermark_lags: false,
@@ -174,24 +205,27 @@ impl World {
 
     fn output(&mut self, node: NodeId, life: u64, output: Output) {
         match output {
-            Output::Send { connection, responses, .. } => self.said(connection, responses),
+            Output::Send { connection, responses, .. } => self.said(node, connection, responses),
             Output::Close { connection } => self.close_link(connection),
             Output::Persist(order) => self.ordered(node, life, order),
             Output::Notice(notice) => {
                 self.see(&Seen::Noticed { node, notice: &notice });
-                if let (Notice::Leading { .. }, Some(life)) = (&notice, self.life(node, life)) {
-                    life.serving = true;
-                }
+                self.noticed(node, life, &notice);
             }
             Output::Checkpoint(order) => self.checkpoint_ordered(node, life, order),
             Output::Cut { through } => self.cut_ordered(node, life, through),
-            Output::Members { .. } => {}
-            Output::Peer { .. }
-            | Output::Probe { .. }
-            | Output::Fetch(_)
-            | Output::FetchSnapshot { .. }
-            | Output::Backup { .. } => {
-                unreachable!("there is one node, and nobody asks for a backup")
+            Output::Backup { .. } => unreachable!("nobody asks for a backup"),
+            Output::Peer { to, bundle } => self.say_to_peer(node, to, bundle),
+            Output::Members { members, removed } => {
+                if let Some(life) = self.life(node, life) {
+                    life.told = Told { members, removed };
+                }
+            }
+            Output::Probe { address } => self.probe(node, life, address),
+            Output::Fetch(wanted) => self.fetch(node, life, wanted),
+            Output::FetchSnapshot { .. } => unreachable!("no log is cut where there are others"),
+            Output::Failed(error @ StorageError::LostAcknowledged { .. }) => {
+                self.breaks("acknowledged", format!("node {node} ends: {error}"));
             }
             Output::Failed(_) => {
                 let why = self.node(node).disk.why(Part::Chunks);
@@ -204,7 +238,20 @@ impl World {
         }
     }
 
-    fn said(&mut self, connection: ConnectionId, mut responses: Vec<(RequestId, Response)>) {
+    fn noticed(&mut self, node: NodeId, life: u64, notice: &Notice) {
+        match notice {
+            Notice::Leading { .. } => {
+                self.leading = Some(node);
+                if let Some(life) = self.life(node, life) {
+                    life.serving = true;
+                }
+            }
+            Notice::Following { .. } if self.leading == Some(node) => self.leading = None,
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, node: NodeId, connection: ConnectionId, mut responses: Vec<(RequestId, Response)>) {
         if self.plan.mutant == Mutant::OrderReversed {
             for (_, response) in &mut responses {
                 if let Response::Reserved(jobs) | Response::Deliver(jobs) = response {
@@ -213,15 +260,15 @@ impl World {
             }
         }
         for (id, response) in &responses {
-            self.say(connection, *id, response);
+            self.say(node, connection, *id, response);
         }
         if self.plan.mutant == Mutant::DeliveredTwice {
-            self.say_to_another(connection, &responses);
+            self.say_to_another(node, connection, &responses);
         }
         self.send_down(connection, responses);
     }
 
-    fn say(&mut self, connection: ConnectionId, id: RequestId, response: &Response) {
+    fn say(&mut self, node: NodeId, connection: ConnectionId, id: RequestId, response: &Response) {
         match response {
             Response::Welcome(welcome) => {
                 self.sessions.retain(|_, session| *session != welcome.session);
@@ -243,13 +290,18 @@ impl World {
         let session = self.sessions.get(&connection).copied();
         let stays = matches!(response, Response::Deliver(_) | Response::Subscribed);
         let request = self.asked.remove(&(connection, id));
-        self.see(&Seen::Said { connection, session, id, request: request.as_ref(), response });
+        self.see(&Seen::Said { node, connection, session, id, request: request.as_ref(), response });
         if let Some(request) = request.filter(|_| stays) {
             self.asked.insert((connection, id), request);
         }
     }
 
-    fn say_to_another(&mut self, connection: ConnectionId, responses: &[(RequestId, Response)]) {
+    fn say_to_another(
+        &mut self,
+        node: NodeId,
+        connection: ConnectionId,
+        responses: &[(RequestId, Response)],
+    ) {
         let other = self.sessions.keys().copied().find(|other| *other != connection);
         let delivers = |response: &Response| match response {
             Response::Reserved(jobs) | Response::Deliver(jobs) => !jobs.is_empty(),
@@ -257,7 +309,7 @@ impl World {
         };
         for (id, response) in responses.iter().filter(|(_, response)| delivers(response)) {
             if let Some(other) = other {
-                self.say(other, *id, response);
+                self.say(node, other, *id, response);
             }
         }
     }

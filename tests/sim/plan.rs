@@ -2,6 +2,7 @@
 
 use adjourn::storage::Fault;
 
+use super::cluster::ClusterPlan;
 use super::disk::Part;
 use super::mutants::Mutant;
 use super::random::Random;
@@ -35,6 +36,8 @@ pub(super) struct Plan {
     pub(super) checkpoint_log_bytes: u64,
     /// Time that the checkpoint thread takes for one step.
     pub(super) checkpoint_us: (Us, Us),
+    /// There are several nodes, like this.
+    pub(super) cluster: Option<ClusterPlan>,
     /// Keep every line of the trace.
     pub(super) traced: bool,
 }
@@ -75,6 +78,16 @@ pub(super) struct EveryUs {
     pub(super) cut: Us,
     /// The wall clock is set.
     pub(super) step: Us,
+    /// Nodes are cut off from each other, in one direction or in both.
+    pub(super) partition: Us,
+    /// The connection between two nodes breaks.
+    pub(super) peer_lost: Us,
+    /// What one node says to another takes long.
+    pub(super) slow: Us,
+    /// Somebody moves leadership.
+    pub(super) transfer: Us,
+    /// A node is lost for good, and another one takes its place.
+    pub(super) replace: Us,
 }
 
 impl Plan {
@@ -154,9 +167,12 @@ impl Plan {
         self.network_us = (20, 300);
         self.disk_us = (50, 3 * MS);
         self.every_us = EveryUs::default();
+        if let Some(cluster) = &mut self.cluster {
+            cluster.heal();
+        }
     }
 
-    fn calm(seed: u64, random: &mut Random) -> Self {
+    pub(super) fn calm(seed: u64, random: &mut Random) -> Self {
         Self {
             seed,
             mutant: Mutant::None,
@@ -174,11 +190,12 @@ impl Plan {
             pace: Pace::Usual,
             checkpoint_log_bytes: *random.pick(&[64 << 20, 64 << 10, 8 << 10]),
             checkpoint_us: (50, 30 * MS),
+            cluster: None,
             traced: false,
         }
     }
 
-    fn rough(seed: u64, random: &mut Random) -> Self {
+    pub(super) fn rough(seed: u64, random: &mut Random) -> Self {
         let mut sometimes = |percent, range| if random.percent(percent) { random.within(range) } else { 0 };
         let every_us = EveryUs {
             crash: sometimes(70, (SECOND, 15 * SECOND)),
@@ -188,6 +205,7 @@ impl Plan {
             disk_low: sometimes(30, (3 * SECOND, 10 * SECOND)),
             cut: sometimes(80, (SECOND / 4, 5 * SECOND)),
             step: sometimes(60, (SECOND, 8 * SECOND)),
+            ..EveryUs::default()
         };
         let (network_max, disk_max) =
             (*random.pick(&[300, 3 * MS, 40 * MS]), *random.pick(&[MS, 15 * MS, 200 * MS]));

@@ -5,8 +5,9 @@ use std::fmt;
 
 use adjourn::engine::Entry;
 use adjourn::protocol::{Request, RequestId, Response};
-use adjourn::replica::{ConnectionId, Notice, PersistOrder};
-use adjourn::storage::{Checkpoint, CheckpointBegin, LogEntry, Recovered, Restored};
+use adjourn::raft::MembershipChange;
+use adjourn::replica::{Bundle, ConnectionId, Notice, PersistOrder};
+use adjourn::storage::{Checkpoint, CheckpointBegin, EntryKind, LogEntry, Recovered, Restored};
 use adjourn::types::{Millis, SessionId};
 
 use super::chunks::Chunks;
@@ -30,7 +31,7 @@ pub(super) enum Seen<'a> {
         jumped_us: Us,
     },
     /// A node is gone, or ends in good order.
-    Ended { node: NodeId, why: End },
+    Ended { node: NodeId, why: End, connections: &'a [ConnectionId] },
     /// A node says something to its operator.
     Noticed { node: NodeId, notice: &'a Notice },
     /// A node wants something made durable.
@@ -48,9 +49,16 @@ pub(super) enum Seen<'a> {
     /// All of a node's state was compared with itself: the hash of the state, and the last entry in it.
     Audited { node: NodeId, index: u64, state_hash: u128 },
     /// A request reaches a node.
-    Asked { connection: ConnectionId, session: Option<SessionId>, id: RequestId, request: &'a Request },
+    Asked {
+        node: NodeId,
+        connection: ConnectionId,
+        session: Option<SessionId>,
+        id: RequestId,
+        request: &'a Request,
+    },
     /// A node answers; nothing is acknowledged before.
     Said {
+        node: NodeId,
         connection: ConnectionId,
         session: Option<SessionId>,
         id: RequestId,
@@ -60,11 +68,21 @@ pub(super) enum Seen<'a> {
     /// A connection is there. Its client connects for the first time, or again.
     Connected { client: usize, connection: ConnectionId },
     /// A connection is gone, and the node can know by now.
-    Gone { connection: ConnectionId, session: Option<SessionId> },
+    Gone { node: NodeId, connection: ConnectionId, session: Option<SessionId> },
     /// A node's wall clock is set.
     Set { node: NodeId, by_ms: i64 },
     /// A node's core has looked at what happened; it looks again after this pause at the latest.
     Turned { node: NodeId, pause: Us },
+    /// A node hears that it is connected to another one.
+    PeerConnected { node: NodeId, peer: NodeId },
+    /// A node hears that it is not any more.
+    PeerLost { node: NodeId, peer: NodeId },
+    /// A node says something to another one.
+    Speaks { from: NodeId, to: NodeId, bundle: &'a Bundle },
+    /// These nodes, and no others, are cut off from all others.
+    Islands { islands: &'a [NodeId] },
+    /// A node has lost all that was on its disk.
+    Wiped { node: NodeId },
     /// Nothing goes wrong any more.
     Healed,
     /// What was begun is over; whoever looks finds everything in its place.
@@ -118,7 +136,7 @@ impl fmt::Display for Seen<'_> {
             Self::Audited { node, index, state_hash } => {
                 write!(f, "node {node} is at {index} with {state_hash:032x}")
             }
-            Self::Ended { node, why } => write!(f, "node {node} ends: {why:?}"),
+            Self::Ended { node, why, .. } => write!(f, "node {node} ends: {why:?}"),
             Self::Noticed { node, notice } => write!(f, "node {node} notes {notice:?}"),
             Self::Ordered { node, order } => {
                 write!(
@@ -129,18 +147,27 @@ impl fmt::Display for Seen<'_> {
                 order.batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
             }
             Self::Persisted { node, number } => write!(f, "node {node} has written {number}"),
-            Self::Asked { connection, session, id, request } => {
+            Self::Asked { node, connection, session, id, request } => {
                 let session = session.map_or(0, |session| session.0);
-                write!(f, "{:>4}.{:<4} s{session} -> {request:?}", connection.0, id.0)
+                write!(f, "{node}: {:>4}.{:<4} s{session} -> {request:?}", connection.0, id.0)
             }
-            Self::Said { connection, session, id, response, .. } => {
+            Self::Said { node, connection, session, id, response, .. } => {
                 let session = session.map_or(0, |session| session.0);
-                write!(f, "{:>4}.{:<4} s{session} <- {response:?}", connection.0, id.0)
+                write!(f, "{node}: {:>4}.{:<4} s{session} <- {response:?}", connection.0, id.0)
             }
             Self::Connected { client, connection } => write!(f, "{:>4} is client {client}", connection.0),
-            Self::Gone { connection, session } => write!(f, "{:>4} is gone, {session:?}", connection.0),
+            Self::Gone { connection, session, .. } => write!(f, "{:>4} is gone, {session:?}", connection.0),
             Self::Set { node, by_ms } => write!(f, "the clock of node {node} is set by {by_ms} ms"),
             Self::Turned { node, pause } => write!(f, "node {node} sleeps for {pause} us"),
+            Self::PeerConnected { node, peer } => write!(f, "node {node} is connected to {peer}"),
+            Self::PeerLost { node, peer } => write!(f, "node {node} is connected to {peer} no more"),
+            Self::Speaks { from, to, bundle } => {
+                let Bundle { wall, stamp_us, applied, messages, .. } = bundle;
+                write!(f, "node {from} to {to}: applied {applied}, stamp {stamp_us}, wall {wall}")?;
+                messages.iter().try_for_each(|message| write!(f, "; {message:?}"))
+            }
+            Self::Islands { islands } => write!(f, "nodes {islands:?} are cut off"),
+            Self::Wiped { node } => write!(f, "node {node} has lost its disk"),
             Self::Healed => write!(f, "all is healed"),
             Self::Inspected => write!(f, "all is inspected"),
             Self::Deserted => write!(f, "all are gone"),
@@ -150,6 +177,9 @@ impl fmt::Display for Seen<'_> {
 
 fn write_entry(f: &mut fmt::Formatter<'_>, entry: &LogEntry) -> fmt::Result {
     write!(f, "; entry {} of term {}", entry.index, entry.term)?;
+    if entry.kind == EntryKind::ConfChange {
+        return write!(f, ": {:?}", MembershipChange::decode(&entry.data));
+    }
     match Entry::decode(&entry.data) {
         Ok(decoded) => write!(f, " at {}: {:?}", decoded.stamp, decoded.commands),
         Err(_) => write!(f, ", empty"),

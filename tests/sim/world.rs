@@ -8,15 +8,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use adjourn::protocol::{Request, RequestId, Response};
+use adjourn::raft::Wanted;
 use adjourn::replica::ConnectionId;
 use adjourn::types::{JobId, Lease, SessionId};
 
 use super::clients::{Act, Board, Client};
+use super::cluster::{ClusterPlan, Cuts};
 use super::disk;
 use super::faults::Fault;
 use super::invariants::{self, Invariant};
 use super::network::Link;
 use super::node::Node;
+use super::peers::{Parcel, Wires};
 use super::plan::Plan;
 use super::random::Random;
 use super::seen::{NodeId, Seen, When};
@@ -102,6 +105,37 @@ pub(super) enum Event {
     Starts {
         node: NodeId,
     },
+    /// Nodes look for each other.
+    Dials,
+    /// What a node said reaches another one.
+    PeerSays {
+        from: NodeId,
+        to: NodeId,
+        life: u64,
+        parcel: Parcel,
+    },
+    /// A node notices that it is connected to another one no more.
+    PeerEnds {
+        node: NodeId,
+        life: u64,
+        peer: NodeId,
+    },
+    /// A leader has found out who is at an address.
+    Probed {
+        node: NodeId,
+        life: u64,
+        address: String,
+    },
+    /// The disk thread reads entries for a member who lags.
+    Fetches {
+        node: NodeId,
+        life: u64,
+        wanted: Wanted,
+    },
+    /// Messages get through again in these directions.
+    Mends {
+        cuts: Cuts,
+    },
     Goes(Fault),
     Comes(Part),
 }
@@ -134,6 +168,9 @@ pub(super) struct World {
     pub(super) ends: Vec<(Option<ConnectionId>, Us)>,
     pub(super) board: Board,
     pub(super) links: BTreeMap<ConnectionId, Link>,
+    pub(super) wires: Wires,
+    /// Who said last that it leads, and has not said since that it does not.
+    pub(super) leading: Option<NodeId>,
     pub(super) sessions: BTreeMap<ConnectionId, SessionId>,
     pub(super) asked: BTreeMap<(ConnectionId, RequestId), Request>,
     /// The newest lease of each job.
@@ -163,6 +200,8 @@ impl World {
             clients,
             board: Board::default(),
             links: BTreeMap::new(),
+            wires: Wires::default(),
+            leading: None,
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
             newest: BTreeMap::new(),
@@ -181,9 +220,12 @@ impl World {
         };
         world.at(0, Event::Starts { node: NODE });
         for client in 0..world.clients.len() {
-            let wake = world.random.below(50 * MS);
+            let looks_after = world.clients[client].looks_after_cluster();
+            let begins = world.plan.cluster.as_ref().filter(|_| !looks_after).map_or(0, ClusterPlan::begins);
+            let wake = begins + world.random.below(50 * MS);
             world.wake_client(client, wake);
         }
+        world.begin_cluster();
         world.at(world.plan.turmoil_us, Event::Comes(Part::Healing));
         world.plan_faults();
         world
@@ -230,7 +272,7 @@ impl World {
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         self.trace.line(self.now, || seen.to_string());
         self.teller.see(seen);
-        let wall = self.nodes[&NODE].wall.show(self.now);
+        let wall = self.most_walls();
         let when = When { at: self.now, wall };
         for invariant in &mut self.invariants {
             if let Err(what) = invariant.see(when, seen) {
@@ -279,6 +321,12 @@ impl World {
                     self.audit(node);
                 }
             }
+            Event::Dials => self.dial(),
+            Event::PeerSays { from, to, life, parcel } => self.hear_peer(from, to, life, parcel),
+            Event::PeerEnds { node, life, peer } => self.peer_ends(node, life, peer),
+            Event::Probed { node, life, address } => self.probed(node, life, address),
+            Event::Fetches { node, life, wanted } => self.fetch(node, life, wanted),
+            Event::Mends { cuts } => self.mend(&cuts),
             Event::Starts { node } => self.start(node),
             Event::Goes(fault) => self.go(fault),
             Event::Comes(part) => self.come(part),
@@ -307,7 +355,9 @@ impl World {
                 if !self.clients[0].is_done() {
                     return self.breaks("progress", "the inspector still waits for an answer".to_owned());
                 }
-                self.audit(NODE);
+                for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+                    self.audit(node);
+                }
                 self.see(&Seen::Inspected);
                 self.nodes.values_mut().for_each(|node| node.disk.disarm());
                 for client in 0..self.clients.len() {
@@ -328,10 +378,11 @@ impl World {
 
     /// Does what a client wants done.
     pub(super) fn carry_out(&mut self, client: usize, acts: Vec<Act>) {
+        self.board.wishes_done = self.board.wishes_done.max(self.clients[client].wishes_done());
         let mut acts = VecDeque::from(acts);
         while let Some(act) = acts.pop_front() {
             match act {
-                Act::Connect => self.connect(client),
+                Act::Connect(node) => self.connect(client, node),
                 Act::Send(requests) => self.send_up(client, requests),
                 Act::WakeAt(at) => self.wake_client(client, at),
                 Act::HangUp => {

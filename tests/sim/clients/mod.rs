@@ -6,19 +6,24 @@ mod consumer;
 mod inspector;
 mod operator;
 mod producer;
+mod steward;
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{Hello, Request, RequestId, Response, Resume, VERSION, VERSION_MIN};
+use adjourn::protocol::{Hello, Request, RequestId, Response, Resume, VERSION, VERSION_MIN, Welcome};
 use adjourn::types::{JobId, Millis, TopicName};
 
+use super::peers::node_at;
 use super::plan::Plan;
 use super::random::Random;
+use super::seen::NodeId;
 use super::time::{MS, SECOND, Us};
 use consumer::Consumer;
 use inspector::Inspector;
 use operator::Operator;
 use producer::Producer;
+use steward::Steward;
+pub(super) use steward::Wish;
 
 /// Every topic. The leases of `brief` may outlive their session, so its jobs have a short time to run.
 pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
@@ -33,6 +38,10 @@ const PATIENCE: u32 = 30;
 pub(super) struct Board {
     /// Jobs whose push was acknowledged.
     pub(super) jobs: Vec<JobId>,
+    /// What is wanted of the cluster, in this order.
+    pub(super) wishes: Vec<Wish>,
+    /// So many of these have come true.
+    pub(super) wishes_done: usize,
 }
 
 /// What a kind of client does.
@@ -52,6 +61,14 @@ pub(super) trait Role {
     /// Whether it has come to its end, for whoever has one.
     fn is_done(&self) -> bool {
         true
+    }
+    /// Whether it is there for the cluster, and not for jobs.
+    fn looks_after_cluster(&self) -> bool {
+        false
+    }
+    /// Wishes for the cluster that have come true, for whoever looks after it.
+    fn wishes_done(&self) -> usize {
+        0
     }
 }
 
@@ -79,7 +96,8 @@ pub(super) struct Line {
 /// What a client wants done.
 #[derive(Debug)]
 pub(super) enum Act {
-    Connect,
+    /// Connect to this node.
+    Connect(NodeId),
     Send(Vec<(RequestId, Request)>),
     HangUp,
     WakeAt(Us),
@@ -94,6 +112,10 @@ pub(super) struct Client {
     leases_outlive: bool,
     /// Connections that were lost before they were any good.
     failures: u32,
+    /// Nodes that it knows.
+    nodes: Vec<NodeId>,
+    /// The one that is said to lead, to be tried next.
+    hint: Option<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,17 +169,21 @@ impl Client {
                 false,
             ));
         }
+        if plan.cluster.is_some() {
+            roles.push((Box::new(Steward::default()), false));
+        }
         for _ in 0..plan.operators {
             roles.push((Box::new(Operator::new(plan)), false));
         }
         let random = Random::new(plan.seed);
         (0..)
             .zip(roles)
-            .map(|(label, (role, outlive))| Self::new(role, outlive, random.fork(label)))
+            .map(|(label, (role, outlive))| Self::new(role, outlive, random.fork(label), plan))
             .collect()
     }
 
-    fn new(role: Box<dyn Role + Send>, leases_outlive: bool, random: Random) -> Self {
+    fn new(role: Box<dyn Role + Send>, leases_outlive: bool, random: Random, plan: &Plan) -> Self {
+        let nodes = (1..=plan.cluster.as_ref().map_or(1, |cluster| cluster.nodes)).collect();
         let line = Line {
             now: 0,
             wall: Millis(0),
@@ -167,12 +193,22 @@ impl Client {
             outbox: Vec::new(),
             hang_up: false,
         };
-        Self { role, line, state: State::Down { until: 0 }, resume: None, leases_outlive, failures: 0 }
+        let state = State::Down { until: 0 };
+        Self { role, line, state, resume: None, leases_outlive, failures: 0, nodes, hint: None }
     }
 
     /// Whether nothing that this client began is without its end.
     pub(super) fn is_done(&self) -> bool {
         self.role.is_done()
+    }
+
+    /// Whether it is there for the cluster, and not for jobs.
+    pub(super) fn looks_after_cluster(&self) -> bool {
+        self.role.looks_after_cluster()
+    }
+
+    pub(super) fn wishes_done(&self) -> usize {
+        self.role.wishes_done()
     }
 
     pub(super) fn drain(&mut self) {
@@ -189,7 +225,12 @@ impl Client {
         match self.state {
             State::Down { until } if now >= until => {
                 self.state = State::Connecting;
-                vec![Act::Connect]
+                let node = match self.hint.take() {
+                    Some(node) => node,
+                    None if self.nodes.len() == 1 => self.nodes[0],
+                    None => *self.line.random.pick(&self.nodes),
+                };
+                vec![Act::Connect(node)]
             }
             State::Down { until } => vec![Act::WakeAt(until)],
             State::Connecting | State::Greeting => Vec::new(),
@@ -225,7 +266,8 @@ impl Client {
         self.line.hang_up = false;
         // Mostly soon enough for its session's grace.
         let pause = if self.line.random.percent(85) { (MS, 300 * MS) } else { (SECOND, 6 * SECOND) };
-        self.failures += 1;
+        let pause = if self.hint.is_some() { (MS, 20 * MS) } else { pause };
+        self.failures += u32::from(self.hint.is_none());
         // The node may be down for hours.
         let pause = if self.failures > PATIENCE { (9 * SECOND, 10 * SECOND) } else { pause };
         let until = now + self.line.random.within(pause);
@@ -265,9 +307,14 @@ impl Client {
                     (true, true) => Kept::Leases,
                 };
                 self.resume = Some(resume);
+                self.learn(welcome);
                 self.state = State::Up;
                 self.failures = 0;
                 self.role.up(&mut self.line, kept);
+            }
+            (Request::Hello(_), Response::Error(error)) => {
+                self.hint = error.leader.as_deref().and_then(node_at);
+                self.line.hang_up();
             }
             (Request::Hello(_), _) => self.line.hang_up(),
             (Request::Goodbye, _) => {
@@ -275,6 +322,15 @@ impl Client {
                 self.line.hang_up();
             }
             _ => self.role.answered(&mut self.line, id, &request, response),
+        }
+    }
+
+    /// Learns where the members are.
+    fn learn(&mut self, welcome: &Welcome) {
+        for node in welcome.members.iter().filter_map(|member| node_at(&member.address)) {
+            if !self.nodes.contains(&node) {
+                self.nodes.push(node);
+            }
         }
     }
 

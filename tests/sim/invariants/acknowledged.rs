@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response, StatsReport, Totals};
+use adjourn::protocol::{
+    Applied, ErrorCode, JobRef, NewJob, PushResult, Request, Response, StatsReport, Totals,
+};
 use adjourn::types::{Attributes, IfExists, JobId, Key, TopicName};
 use bytes::Bytes;
 
@@ -76,7 +78,7 @@ impl Acknowledged {
                 }
             }
             (Request::Get(JobRef::Id(job)), response) => self.found(*job, response)?,
-            (request, Response::Error(_)) => self.asked(request, -1),
+            (request, Response::Error(error)) if error.applied == Applied::No => self.asked(request, -1),
             (_, Response::Stats(stats)) => counts(stats)?,
             _ => {}
         }

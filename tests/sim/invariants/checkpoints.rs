@@ -2,20 +2,20 @@
 //! else lies beside it, and what was reported durable is what the next start finds.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::storage::chunks::{Chunk, MANIFEST, Manifest, Pages, chunk_name, pages_name};
 use adjourn::storage::folder::Folder as _;
 use adjourn::storage::{CheckpointBegin, ChunkState, Restored, StorageError};
 
 use super::super::chunks::Chunks;
-use super::super::seen::{Seen, When};
+use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;
 
 #[derive(Debug, Default)]
 pub(super) struct Checkpoints {
-    /// Index of the last one that was reported durable.
-    durable: u64,
+    /// Of each node, the index of the last one that was reported durable.
+    durable: BTreeMap<NodeId, u64>,
     /// Checkpoints since every client is gone.
     in_silence: Option<u64>,
 }
@@ -24,17 +24,23 @@ pub(super) struct Checkpoints {
 const IN_SILENCE_MAX: u64 = 2;
 
 impl Checkpoints {
-    fn started(&self, restored: Option<&RefCell<Restored>>, chunks: &Chunks) -> Result<(), String> {
+    fn started(
+        &self,
+        node: NodeId,
+        restored: Option<&RefCell<Restored>>,
+        chunks: &Chunks,
+    ) -> Result<(), String> {
+        let durable = self.durable.get(&node).copied().unwrap_or(0);
         let Some(restored) = restored else {
-            return match self.durable {
+            return match durable {
                 0 => is_swept(chunks, None),
                 durable => Err(format!("the checkpoint at {durable} is gone")),
             };
         };
         let restored = &mut *restored.borrow_mut();
         let index = restored.base.index;
-        if index < self.durable {
-            return Err(format!("the checkpoint at {} is gone, that at {index} is back", self.durable));
+        if index < durable {
+            return Err(format!("the checkpoint at {durable} is gone, that at {index} is back"));
         }
         let Some(manifest) = unless_broken(Manifest::read(chunks))? else { return Ok(()) };
         let manifest = manifest.ok_or("a checkpoint was restored without a manifest")?;
@@ -55,11 +61,17 @@ impl Checkpoints {
         Ok(())
     }
 
-    fn checkpointed(&mut self, index: u64, listed: &[u32], chunks: &Chunks) -> Result<(), String> {
-        if index < self.durable {
-            return Err(format!("the checkpoint at {index} follows that at {}", self.durable));
+    fn checkpointed(
+        &mut self,
+        node: NodeId,
+        index: u64,
+        listed: &[u32],
+        chunks: &Chunks,
+    ) -> Result<(), String> {
+        let before = self.durable.insert(node, index).unwrap_or(0);
+        if index < before {
+            return Err(format!("the checkpoint at {index} follows that at {before}"));
         }
-        self.durable = index;
         let Some(manifest) = unless_broken(Manifest::read(chunks))? else { return Ok(()) };
         let manifest = manifest.ok_or("a checkpoint without a manifest")?;
         if manifest.index != index {
@@ -133,10 +145,10 @@ impl Invariant for Checkpoints {
 
     fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
         match seen {
-            Seen::Started { restored, chunks, .. } => self.started(*restored, chunks),
+            Seen::Started { node, restored, chunks, .. } => self.started(*node, *restored, chunks),
             Seen::CheckpointBegins { begin, .. } => takes_little(begin),
-            Seen::Checkpointed { checkpoint, chunks, .. } => {
-                self.checkpointed(checkpoint.index, &checkpoint.listed, chunks)
+            Seen::Checkpointed { node, checkpoint, chunks } => {
+                self.checkpointed(*node, checkpoint.index, &checkpoint.listed, chunks)
             }
             Seen::Deserted => {
                 self.in_silence = Some(0);

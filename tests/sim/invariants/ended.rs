@@ -1,18 +1,23 @@
 //! What has ended stays ended: after an acknowledged finish or delete a job is never seen again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{JobRef, Request, Response};
+use adjourn::protocol::{JobRef, Request, RequestId, Response};
+use adjourn::replica::ConnectionId;
 use adjourn::types::JobId;
 
 use super::super::seen::{Seen, When};
-use super::{Invariant, delivered};
+use super::super::time::Us;
+use super::{Invariant, Leading, delivered};
 
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    ended: BTreeSet<JobId>,
+    ended: BTreeMap<JobId, Us>,
     /// Ended by what is being said in this turn, in which answers stand in no order.
-    just_now: Vec<JobId>,
+    just_now: BTreeSet<JobId>,
+    /// When each look at a job was asked for: it may show what was true then.
+    looks: BTreeMap<(ConnectionId, RequestId), Us>,
+    leading: Leading,
 }
 
 impl Invariant for Ended {
@@ -20,15 +25,23 @@ impl Invariant for Ended {
         "ended"
     }
 
-    fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        self.leading.see(seen);
         match seen {
-            Seen::Said { request, response, .. } => {
+            Seen::Asked { connection, id, request: Request::Get(_) | Request::Peek { .. }, .. } => {
+                self.looks.insert((*connection, *id), when.at);
+            }
+            Seen::Said { node, connection, id, request, response, .. } => {
+                let asked = self.looks.remove(&(*connection, *id)).unwrap_or(when.at);
+                let has_ended = |job: &JobId| self.ended.get(job).is_some_and(|ended| *ended <= asked);
+                // Somebody else may have ended it meanwhile; whoever is given it cannot do anything with it any more.
+                let is_late = self.leading.was_followed(*node);
+                let mut given = delivered(response).iter().map(|job| job.lease.job).filter(|_| !is_late);
                 let shown = match response {
                     Response::Job(report) => Some(report.id),
                     _ => None,
                 };
-                let mut jobs = delivered(response).iter().map(|job| job.lease.job).chain(shown);
-                if let Some(job) = jobs.find(|job| self.ended.contains(job)) {
+                if let Some(job) = given.find(has_ended).or(shown.filter(has_ended)) {
                     return Err(format!("job {job} was seen after its end was acknowledged"));
                 }
                 match (request, response) {
@@ -40,12 +53,15 @@ impl Invariant for Ended {
                         Some(Request::Delete(JobRef::Id(_) | JobRef::Key { .. })),
                         Response::Changed { job, .. },
                     ) => {
-                        self.just_now.push(*job);
+                        self.just_now.insert(*job);
                     }
                     _ => {}
                 }
             }
-            Seen::Turned { .. } => self.ended.extend(self.just_now.drain(..)),
+            Seen::Turned { .. } => {
+                let just_now = std::mem::take(&mut self.just_now);
+                self.ended.extend(just_now.into_iter().map(|job| (job, when.at)));
+            }
             _ => {}
         }
         Ok(())

@@ -10,7 +10,7 @@ use adjourn::types::SessionId;
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, SECOND, Us};
-use super::Invariant;
+use super::{Invariant, Leading, has_commands};
 
 /// The disk may be slow, twice in a row.
 const SLACK: Us = 4 * SECOND;
@@ -20,7 +20,7 @@ pub(super) struct Lapse {
     attached: BTreeSet<SessionId>,
     /// Sessions that nobody speaks for, and when they must have lapsed.
     alone: BTreeMap<SessionId, Us>,
-    leads: bool,
+    leading: Leading,
 }
 
 impl Invariant for Lapse {
@@ -30,25 +30,31 @@ impl Invariant for Lapse {
 
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         let deadline = when.at + GRACE_MS * MS + SLACK;
+        let leader = self.leading.node;
+        self.leading.see(seen);
         match seen {
             Seen::Said { response: Response::Welcome(welcome), .. } => {
                 self.alone.remove(&welcome.session);
                 self.attached.insert(welcome.session);
             }
-            Seen::Gone { session: Some(session), .. } if self.attached.remove(session) => {
+            Seen::Gone { node, session: Some(session), .. }
+                if leader == Some(*node) && self.attached.remove(session) =>
+            {
                 self.alone.insert(*session, deadline);
             }
-            Seen::Ended { .. } => {
-                self.leads = false;
+            Seen::Ended { node, .. } | Seen::Noticed { node, notice: Notice::Following { .. } }
+                if leader == Some(*node) =>
+            {
                 let attached = std::mem::take(&mut self.attached);
                 self.alone.extend(attached.into_iter().map(|session| (session, Us::MAX)));
             }
             Seen::Noticed { notice: Notice::Leading { .. }, .. } => {
-                self.leads = true;
+                let attached = std::mem::take(&mut self.attached);
+                self.alone.extend(attached.into_iter().map(|session| (session, deadline)));
                 self.alone.values_mut().for_each(|at| *at = deadline);
             }
             Seen::Ordered { order, .. } => {
-                for entry in order.batch.entries.iter().filter(|entry| !entry.data.is_empty()) {
+                for entry in order.batch.entries.iter().filter(|entry| has_commands(entry)) {
                     let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
                     for command in decoded.commands {
                         if let Command::SessionLapse { session } | Command::SessionClose { session } = command
@@ -59,7 +65,7 @@ impl Invariant for Lapse {
                     }
                 }
             }
-            Seen::Turned { .. } if self.leads => {
+            Seen::Turned { node, .. } if leader == Some(*node) => {
                 if let Some((session, _)) = self.alone.iter().find(|(_, at)| **at < when.at) {
                     return Err(format!("nobody speaks for session {}, and it has not lapsed", session.0));
                 }

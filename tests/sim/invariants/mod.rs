@@ -4,23 +4,32 @@
 //! test what is right.
 
 mod acknowledged;
+mod books;
 mod checkpoints;
+mod cut_off;
 mod ended;
+mod fresh_reads;
 mod hardly_late;
 mod lapse;
+mod members;
 mod never_early;
+mod one_leader;
 mod one_lease;
 mod order;
 mod progress;
 mod pushed_once;
 mod same_log;
+mod same_state;
 mod settled_once;
 mod silence;
 
 use adjourn::protocol::{Delivered, Response};
+use adjourn::replica::Notice;
+
+use adjourn::storage::{EntryKind, LogEntry};
 
 use super::plan::Plan;
-use super::seen::{Seen, When};
+use super::seen::{NodeId, Seen, When};
 use super::time::Us;
 
 /// Something that must hold.
@@ -36,16 +45,21 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
     let mut all: Vec<Box<dyn Invariant + Send>> = vec![
         Box::new(acknowledged::Acknowledged::default()),
         Box::new(checkpoints::Checkpoints::default()),
+        Box::new(cut_off::CutOff::default()),
         Box::new(ended::Ended::default()),
+        Box::new(fresh_reads::FreshReads::default()),
         Box::new(lapse::Lapse::default()),
-        Box::new(never_early::NeverEarly::default()),
+        Box::new(members::Members::default()),
+        Box::new(never_early::NeverEarly::new(plan.cluster.is_some())),
+        Box::new(one_leader::OneLeader::default()),
         Box::new(one_lease::OneLease::default()),
         Box::new(order::Order::new(plan.every_us.step == 0)),
-        Box::new(progress::Progress::default()),
+        Box::new(progress::Progress::new(plan.cluster.is_some())),
         Box::new(pushed_once::PushedOnce::default()),
         Box::new(same_log::SameLog::default()),
+        Box::new(same_state::SameState::default()),
         Box::new(settled_once::SettledOnce::default()),
-        Box::new(silence::Silence::default()),
+        Box::new(silence::Silence::new(plan.cluster.is_some())),
     ];
     if plan.calm {
         all.push(Box::new(hardly_late::HardlyLate::new(plan.checkpoint_log_bytes)));
@@ -53,11 +67,44 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
     all
 }
 
+/// Whether an entry is for the engine: not the empty one of a new leader, nor a change of membership.
+pub(super) fn has_commands(entry: &LogEntry) -> bool {
+    entry.kind == EntryKind::Normal && !entry.data.is_empty()
+}
+
 /// The jobs that an answer delivers.
 fn delivered(response: &Response) -> &[Delivered] {
     match response {
         Response::Reserved(jobs) | Response::Deliver(jobs) => jobs,
         _ => &[],
+    }
+}
+
+/// Who leads, as far as can be seen: the last one to say so in the newest term.
+#[derive(Debug, Default)]
+struct Leading {
+    term: u64,
+    node: Option<NodeId>,
+}
+
+impl Leading {
+    fn see(&mut self, seen: &Seen<'_>) {
+        match seen {
+            Seen::Noticed { node, notice: Notice::Leading { term } } if *term > self.term => {
+                (self.term, self.node) = (*term, Some(*node));
+            }
+            Seen::Noticed { node, notice: Notice::Following { .. } } | Seen::Ended { node, .. }
+                if self.node == Some(*node) =>
+            {
+                self.node = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether somebody else took over from this node, which may not know yet.
+    fn was_followed(&self, node: NodeId) -> bool {
+        self.node.is_some_and(|leader| leader != node)
     }
 }
 

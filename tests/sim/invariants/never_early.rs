@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{JobRef, Request, RequestId, Response};
+use adjourn::protocol::{Applied, JobRef, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
 use adjourn::types::{self, JobId, Key, Millis, TopicName};
 use bytes::Bytes;
@@ -20,6 +20,9 @@ use super::{Invariant, Jumps, delivered};
 
 /// What the wall clock may be off without being set: its difference to the stamp is slewed away.
 const WALL_SLACK_MS: u64 = 1_001;
+
+/// Clocks that differ by no more agree.
+const AGREED_MS: u64 = 500;
 
 #[derive(Debug, Default)]
 pub(super) struct NeverEarly {
@@ -33,6 +36,7 @@ pub(super) struct NeverEarly {
     /// What the wall clock showed before it was set, and when that was.
     walls: Vec<(Us, Millis)>,
     jumps: Jumps,
+    among_others: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +54,10 @@ struct Due {
 }
 
 impl NeverEarly {
+    pub(super) fn new(among_others: bool) -> Self {
+        Self { among_others, ..Self::default() }
+    }
+
     fn asked(&mut self, at: Us, key: (ConnectionId, RequestId), request: &Request) {
         let due = |when| Due { when, asked: at, said: None };
         let now = types::When::After(0);
@@ -76,6 +84,7 @@ impl NeverEarly {
     fn said(&mut self, at: Us, key: (ConnectionId, RequestId), response: &Response) {
         let Some(open) = self.open.remove(&key) else { return };
         match response {
+            Response::Error(error) if error.applied == Applied::Unknown => self.lost.extend(open),
             Response::Changed { job, .. } => {
                 for (_, due) in open {
                     self.acknowledge(at, *job, due);
@@ -124,7 +133,10 @@ impl NeverEarly {
             }
             types::When::At(at) => {
                 let since = self.walls.iter().filter(|(set, _)| *set >= due.asked).map(|(_, wall)| *wall);
-                since.chain([now.wall]).any(|wall| wall.after(WALL_SLACK_MS) >= at)
+                // Among several nodes, one that starts believes its own clock until it hears of the others'.
+                let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };
+                let slack_ms = WALL_SLACK_MS + if self.among_others { AGREED_MS + jumped } else { 0 };
+                since.chain([now.wall]).any(|wall| wall.after(slack_ms) >= at)
             }
         }
     }
@@ -153,7 +165,11 @@ impl Invariant for NeverEarly {
                 }
             }
             Seen::Set { .. } => self.walls.push((when.at, when.wall)),
-            Seen::Ended { .. } => self.lost.extend(std::mem::take(&mut self.open).into_values().flatten()),
+            Seen::Ended { connections, .. } => {
+                let gone = |connection: &ConnectionId| connections.contains(connection);
+                let lost = self.open.extract_if(.., |(connection, _), _| gone(connection));
+                self.lost.extend(lost.flat_map(|(_, open)| open));
+            }
             _ => {}
         }
         Ok(())

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use adjourn::protocol::{Delivered, JobRef, Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
+use adjourn::replica::{ConnectionId, Notice};
 use adjourn::types::{JobId, Key, Lease, SessionId, TopicName};
 
 use super::super::node::GRACE_MS;
-use super::super::seen::{Seen, When};
+use super::super::seen::{NodeId, Seen, When};
 use super::super::time::{MS, Us};
-use super::{Invariant, Jumps, delivered};
+use super::{Invariant, Jumps, Leading, delivered};
 
 #[derive(Debug, Default)]
 pub(super) struct OneLease {
@@ -20,6 +20,7 @@ pub(super) struct OneLease {
     outliving: BTreeMap<SessionId, bool>,
     touches: BTreeMap<(ConnectionId, RequestId), Us>,
     jumps: Jumps,
+    leading: Leading,
 }
 
 #[derive(Debug)]
@@ -35,10 +36,20 @@ struct Held {
 }
 
 impl OneLease {
-    fn deliver(&mut self, at: Us, session: Option<SessionId>, job: &Delivered) -> Result<(), String> {
+    fn deliver(
+        &mut self,
+        at: Us,
+        node: NodeId,
+        session: Option<SessionId>,
+        job: &Delivered,
+    ) -> Result<(), String> {
         let lease = job.lease;
         if let Some(held) = self.held.get(&lease.job) {
             if lease.fence <= held.lease.fence {
+                if self.leading.was_followed(node) && held.session != session {
+                    // Granted in its time, and said too late: it is no good any more.
+                    return Ok(());
+                }
                 return Err(format!("lease {lease} was given after lease {}", held.lease));
             }
             if self.is_live(at, held) {
@@ -151,14 +162,15 @@ impl Invariant for OneLease {
 
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         self.jumps.see(when, seen);
+        self.leading.see(seen);
         match seen {
-            Seen::Asked { connection, id, session, request } => {
+            Seen::Asked { connection, id, session, request, .. } => {
                 self.asked(when.at, *connection, *id, *session, request);
             }
-            Seen::Said { connection, id, session, request, response } => {
+            Seen::Said { node, connection, id, session, request, response } => {
                 self.said(when.at, (*connection, *id), *request, response);
                 for job in delivered(response) {
-                    self.deliver(when.at, *session, job)?;
+                    self.deliver(when.at, *node, *session, job)?;
                 }
             }
             Seen::Gone { session: Some(session), .. } => _ = self.alone.insert(*session, when.at),
@@ -171,7 +183,8 @@ impl Invariant for OneLease {
                     self.session_over(Some(session));
                 }
             }
-            Seen::Started { .. } => {
+            // With whoever leads from here on it begins anew.
+            Seen::Noticed { notice: Notice::Leading { .. }, .. } => {
                 self.alone = self.outliving.keys().map(|session| (*session, when.at)).collect();
             }
             _ => {}

@@ -9,7 +9,7 @@ use adjourn::types::JobState;
 
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, SECOND, Us};
-use super::Invariant;
+use super::{Invariant, Leading};
 
 /// An answer takes no longer, beyond what was asked to wait: the slowest disk, some times in a row.
 const ANSWER_MAX: Us = 10 * SECOND;
@@ -18,14 +18,47 @@ const OVER_AFTER: Us = 70 * SECOND;
 /// A job that came due so shortly before it is looked at may still be on its way.
 const ON_ITS_WAY_MS: u64 = 5_000;
 
+/// When everything has healed, nobody leads for so long at most: a node may be down for 8 s, and needs some elections.
+const LEADER_AFTER: Us = 16 * SECOND;
+
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     open: BTreeMap<(ConnectionId, RequestId), Us>,
     deadlines: BTreeSet<(Us, ConnectionId, RequestId)>,
     healed: Option<Us>,
+    among_others: bool,
+    leading: Leading,
+    /// Since when nobody leads.
+    leaderless: Us,
 }
 
 impl Progress {
+    pub(super) fn new(among_others: bool) -> Self {
+        Self { among_others, ..Self::default() }
+    }
+
+    /// With a majority up and connected, somebody leads soon.
+    fn leads(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        self.leading.see(seen);
+        if self.leading.node.is_some() || !self.among_others {
+            self.leaderless = when.at;
+        }
+        let Some(healed) = self.healed.filter(|_| matches!(seen, Seen::Turned { .. })) else { return Ok(()) };
+        let since = healed.max(self.leaderless);
+        if when.at > since + LEADER_AFTER {
+            return Err(format!("nobody leads for {} us", when.at - since));
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, connection: ConnectionId) {
+        let range = (connection, RequestId(0))..=(connection, RequestId(u32::MAX));
+        let gone: Vec<RequestId> = self.open.range(range).map(|((_, id), _)| *id).collect();
+        for id in gone {
+            self.answered(connection, id);
+        }
+    }
+
     fn answered(&mut self, connection: ConnectionId, id: RequestId) {
         if let Some(deadline) = self.open.remove(&(connection, id)) {
             self.deadlines.remove(&(deadline, connection, id));
@@ -39,6 +72,7 @@ impl Invariant for Progress {
     }
 
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        self.leads(when, seen)?;
         match seen {
             Seen::Asked { connection, id, request, .. } => {
                 let wait_ms = if let Request::Reserve(reserve) = request { reserve.wait_ms } else { 0 };
@@ -57,16 +91,9 @@ impl Invariant for Progress {
                     return Err(format!("job {id} was due at {due} and is {state:?} at {}", when.wall));
                 }
             }
-            Seen::Gone { connection, .. } => {
-                let range = (*connection, RequestId(0))..=(*connection, RequestId(u32::MAX));
-                let gone: Vec<RequestId> = self.open.range(range).map(|((_, id), _)| *id).collect();
-                for id in gone {
-                    self.answered(*connection, id);
-                }
-            }
-            Seen::Ended { .. } => {
-                self.open.clear();
-                self.deadlines.clear();
+            Seen::Gone { connection, .. } => self.gone(*connection),
+            Seen::Ended { connections, .. } => {
+                connections.iter().for_each(|connection| self.gone(*connection))
             }
             Seen::Turned { .. } => {
                 if let Some((deadline, connection, id)) =

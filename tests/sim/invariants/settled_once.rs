@@ -72,7 +72,10 @@ impl Invariant for SettledOnce {
                 self.stale.extend(leases.iter().filter(is_stale).map(|lease| (*connection, *id, *lease)));
             }
             Seen::Said { connection, id, request, response, .. } => {
-                self.newest.extend(delivered(response).iter().map(|job| (job.lease.job, job.lease)));
+                for lease in delivered(response).iter().map(|job| job.lease) {
+                    let newest = self.newest.entry(lease.job).or_insert(lease);
+                    *newest = if newest.fence < lease.fence { lease } else { *newest };
+                }
                 if let (Some(Request::Finish { leases }), Response::Settled(results)) = (request, response) {
                     for (lease, result) in leases.iter().zip(results) {
                         let is_stale = self.stale.remove(&(*connection, *id, *lease));

@@ -1,0 +1,319 @@
+//! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
+
+use adjourn::replica::Input;
+
+use super::clients::Wish;
+use super::mutants::Mutant;
+use super::node::Node;
+use super::plan::{EveryUs, Plan};
+use super::random::Random;
+use super::seen::{End, NodeId, Seen};
+use super::time::{MS, SECOND, Us, WallClock};
+use super::world::{Event, NODE, World};
+
+/// Where growth is calm, everything else begins when it is over.
+const GROWTH: Us = 4 * SECOND;
+/// Nodes that may be lost for good in one run.
+const REPLACED_MAX: usize = 2;
+/// Wall clocks of a cluster differ by so much at most, unless somebody sets one: well below what counts as different.
+const SKEW_MS: u64 = 150;
+
+/// What a plan says of several nodes.
+#[derive(Clone, Debug)]
+pub(super) struct ClusterPlan {
+    /// How many there are when the cluster has grown.
+    pub(super) nodes: u64,
+    /// Nothing goes wrong while it grows.
+    pub(super) calm_growth: bool,
+    /// Time that a bundle takes.
+    pub(super) peer_us: (Us, Us),
+    /// Of a hundred bundles so many are lost.
+    pub(super) lost_percent: u64,
+    /// So many come twice.
+    pub(super) twice_percent: u64,
+    /// So many are sent message by message, which overtake each other.
+    pub(super) split_percent: u64,
+}
+
+/// Directions that nothing gets through, for a while.
+pub(super) type Cuts = Vec<(NodeId, NodeId)>;
+
+impl ClusterPlan {
+    fn calm(nodes: u64) -> Self {
+        let (lost_percent, twice_percent, split_percent) = (0, 0, 0);
+        Self { nodes, calm_growth: true, peer_us: (20, 300), lost_percent, twice_percent, split_percent }
+    }
+
+    /// From now on nothing is lost, and nothing is slow.
+    pub(super) fn heal(&mut self) {
+        *self = Self::calm(self.nodes);
+    }
+
+    /// When clients begin to work, and things to go wrong.
+    pub(super) fn begins(&self) -> Us {
+        if self.calm_growth { GROWTH } else { 0 }
+    }
+}
+
+impl Plan {
+    /// A world with some nodes; one in five is calm.
+    pub(super) fn of_nodes(seed: u64) -> Self {
+        let mut random = Random::new(seed).fork(0x434c_5553);
+        let nodes = if random.percent(85) { 3 } else { 5 };
+        let calm = random.percent(20);
+        let plan = if calm { Self::calm(seed, &mut random) } else { Self::rough(seed, &mut random) };
+        let (every_us, cluster) = if calm {
+            (EveryUs::default(), ClusterPlan::calm(nodes))
+        } else {
+            (faults_of_nodes(&mut random), rough_wires(nodes, &mut random))
+        };
+        Self {
+            turmoil_us: cluster.begins() + random.within((5, 25)) * SECOND,
+            operators: random.within((0, 1)),
+            // No log is cut: nobody needs a checkpoint.
+            checkpoint_log_bytes: 1 << 40,
+            calm: false,
+            every_us,
+            cluster: Some(cluster),
+            ..plan
+        }
+    }
+}
+
+fn faults_of_nodes(random: &mut Random) -> EveryUs {
+    let mut sometimes = |percent, range| if random.percent(percent) { random.within(range) } else { 0 };
+    EveryUs {
+        crash: sometimes(70, (SECOND, 10 * SECOND)),
+        stop: sometimes(40, (3 * SECOND, 15 * SECOND)),
+        disk_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
+        folder_failure: 0,
+        disk_low: sometimes(20, (3 * SECOND, 10 * SECOND)),
+        cut: sometimes(70, (SECOND / 4, 5 * SECOND)),
+        step: sometimes(30, (2 * SECOND, 8 * SECOND)),
+        partition: sometimes(70, (SECOND, 8 * SECOND)),
+        peer_lost: sometimes(60, (SECOND / 2, 5 * SECOND)),
+        slow: sometimes(30, (2 * SECOND, 8 * SECOND)),
+        transfer: sometimes(30, (2 * SECOND, 8 * SECOND)),
+        replace: sometimes(30, (4 * SECOND, 12 * SECOND)),
+    }
+}
+
+fn rough_wires(nodes: u64, random: &mut Random) -> ClusterPlan {
+    ClusterPlan {
+        nodes,
+        calm_growth: random.percent(75),
+        peer_us: (20, *random.pick(&[300, 3 * MS, 60 * MS])),
+        lost_percent: *random.pick(&[0, 0, 2, 15]),
+        twice_percent: *random.pick(&[0, 2, 15]),
+        split_percent: *random.pick(&[0, 10, 60]),
+    }
+}
+
+impl Node {
+    /// The wall clock of a node of several.
+    pub(super) fn wall_among_others(plan: &Plan, random: &mut Random) -> WallClock {
+        if plan.every_us.step == 0 && plan.every_us.partition == 0 {
+            return WallClock::new(0, 0);
+        }
+        let ahead_ms = random.below(2 * SKEW_MS).cast_signed() - SKEW_MS.cast_signed();
+        WallClock::new(ahead_ms, random.below(400).cast_signed() - 200)
+    }
+}
+
+impl World {
+    /// The other nodes come to be, and somebody wants them to be a cluster.
+    pub(super) fn begin_cluster(&mut self) {
+        let Some(plan) = self.plan.cluster.clone() else { return };
+        for id in 2..=plan.nodes {
+            self.new_node(id);
+            self.board.wishes.push(Wish::Member(id));
+        }
+        self.after(0, Event::Dials);
+    }
+
+    fn new_node(&mut self, id: NodeId) {
+        let random = self.random.fork(id);
+        let node = Node::new(id, &self.plan, random);
+        self.nodes.insert(id, node);
+        let pause = self.random.below(100 * MS);
+        self.after(pause, Event::Starts { node: id });
+    }
+
+    /// A node that can be harmed.
+    pub(super) fn any_node(&mut self) -> NodeId {
+        if self.plan.cluster.is_none() {
+            return NODE;
+        }
+        let there: Vec<NodeId> =
+            self.nodes.values().filter(|node| !node.is_gone).map(|node| node.id).collect();
+        match self.leading.filter(|node| there.contains(node)) {
+            Some(leader) if self.random.percent(40) => leader,
+            _ => *self.random.pick(&there),
+        }
+    }
+
+    fn others(&self, node: NodeId) -> Vec<NodeId> {
+        self.nodes.keys().copied().filter(|other| *other != node).collect()
+    }
+
+    /// Nodes do not reach each other for a while.
+    pub(super) fn partition(&mut self) {
+        let node = self.any_node();
+        let others = self.others(node);
+        let one = *self.random.pick(&others);
+        let to = |others: &[NodeId]| others.iter().map(|other| (node, *other)).collect::<Cuts>();
+        let from = |others: &[NodeId]| others.iter().map(|other| (*other, node)).collect::<Cuts>();
+        let cuts = match self.random.below(8) {
+            0 => to(&others),
+            1 => from(&others),
+            2 => vec![(node, one)],
+            3 => vec![(node, one), (one, node)],
+            _ => [to(&others), from(&others)].concat(),
+        };
+        for (from, to) in &cuts {
+            self.wires.cut(*from, *to);
+        }
+        self.see_islands();
+        let short = self.random.percent(50);
+        let lasts = self.random.within(if short { (100 * MS, SECOND) } else { (SECOND, 9 * SECOND) });
+        if self.random.percent(60) {
+            for (from, to) in &cuts {
+                let notices = self.random.below(3 * SECOND);
+                self.peer_ends_after(notices, *to, *from);
+            }
+        }
+        self.after(lasts, Event::Mends { cuts });
+    }
+
+    pub(super) fn mend(&mut self, cuts: &Cuts) {
+        for (from, to) in cuts {
+            self.wires.mend(*from, *to);
+        }
+        self.see_islands();
+    }
+
+    /// Says who reaches nobody.
+    pub(super) fn see_islands(&mut self) {
+        let alone =
+            |node: &NodeId| self.others(*node).iter().all(|other| !self.wires.are_joined(*node, *other));
+        let islands: Vec<NodeId> = self.nodes.keys().copied().filter(alone).collect();
+        if self.plan.cluster.is_some() {
+            self.see(&Seen::Islands { islands: &islands });
+        }
+    }
+
+    pub(super) fn lose_peer(&mut self) {
+        let node = self.any_node();
+        let others = self.others(node);
+        let other = *self.random.pick(&others);
+        self.disconnect_nodes(node, other);
+    }
+
+    pub(super) fn slow_down(&mut self) {
+        let node = self.any_node();
+        let others = self.others(node);
+        let other = *self.random.pick(&others);
+        let way = if self.random.percent(50) { (node, other) } else { (other, node) };
+        if !self.wires.slow.insert(way) {
+            self.wires.slow.clear();
+        }
+    }
+
+    /// A node is lost, and another one takes its place: the node is dead for good, or still runs, or comes back with an
+    /// empty disk under its old number.
+    pub(super) fn replace(&mut self) {
+        let settled = self.board.wishes_done == self.board.wishes.len();
+        let gone = self.nodes.values().filter(|node| node.is_gone).count();
+        if !settled || gone >= REPLACED_MAX {
+            return;
+        }
+        let old = self.any_node();
+        let new = self.nodes.keys().next_back().copied().unwrap_or(NODE) + 1;
+        let how = self.random.below(3);
+        if how < 2 {
+            self.end(old, End::PowerCut);
+        }
+        self.node(old).is_gone = true;
+        if how == 1 {
+            self.wipe(old);
+            self.board.wishes.push(Wish::Refused(old));
+        }
+        self.new_node(new);
+        let mut wishes = vec![Wish::Member(new), Wish::Gone(old)];
+        if self.random.percent(50) {
+            wishes.reverse();
+        }
+        self.board.wishes.append(&mut wishes);
+        if how != 0 {
+            self.board.wishes.push(Wish::Refused(old));
+        }
+    }
+
+    /// A node lost its disk, and is started again as if nothing had happened.
+    fn wipe(&mut self, id: NodeId) {
+        let fresh = Node::new(id, &self.plan, self.random.fork(id ^ 0x5749_5045));
+        let node = self.node(id);
+        let (lives, storage_id) = (node.lives, node.storage_id);
+        *node = Node { lives, is_gone: true, is_wiped: true, founder: false, ..fresh };
+        node.storage_id = storage_id.map(|byte| byte ^ 0xff);
+        if self.plan.mutant == Mutant::WipedIsKnown {
+            self.node(id).storage_id = storage_id;
+        }
+        self.see(&Seen::Wiped { node: id });
+        self.after(SECOND, Event::Starts { node: id });
+    }
+
+    /// Somebody sets a wall clock of one node, or sets it right again; or all of them are set alike.
+    pub(super) fn step_one_of_many(&mut self) {
+        let wrong = self.nodes.values().find(|node| node.set_wrong_ms != 0).map(|node| node.id);
+        if let Some(node) = wrong {
+            return self.set_right(node);
+        }
+        let size_ms = *self.random.pick(&[5, 200, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]);
+        let by_ms = if self.random.percent(50) { size_ms } else { -size_ms };
+        if self.random.percent(25) {
+            for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+                self.set_clock(node, by_ms);
+            }
+            return;
+        }
+        let node = self.any_node();
+        self.set_clock(node, by_ms);
+        self.node(node).set_wrong_ms = by_ms;
+    }
+
+    pub(super) fn set_right(&mut self, node: NodeId) {
+        let by_ms = -std::mem::take(&mut self.node(node).set_wrong_ms);
+        if by_ms != 0 {
+            self.set_clock(node, by_ms);
+        }
+    }
+
+    fn set_clock(&mut self, node: NodeId, by_ms: i64) {
+        self.see(&Seen::Set { node, by_ms });
+        let now = self.now;
+        self.node(node).wall.step(now, by_ms);
+    }
+
+    /// What the clocks of most nodes show, or more.
+    pub(super) fn most_walls(&self) -> adjourn::types::Millis {
+        let among = self.nodes.values().filter(|node| !node.is_gone || self.plan.cluster.is_none());
+        let mut walls: Vec<_> = among.map(|node| node.wall.show(self.now)).collect();
+        walls.sort_unstable();
+        walls.reverse();
+        walls.get(walls.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// Everything that is wrong with the cluster is put right.
+    pub(super) fn heal_cluster(&mut self) {
+        self.heal_wires();
+        self.see_islands();
+        for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+            self.set_right(node);
+            if self.plan.strikes.is_empty() {
+                self.node(node).disk.disarm();
+            }
+            self.hand(node, Input::DiskLow(false));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! There is one history: what any node applies is durable on a majority and the same on all, it is never taken back, and
+//! the state at an entry is the same on every node, before and after a restart.
+//!
+//! The book is an engine of its own, with bodies of its own, which applies what is committed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use adjourn::engine::{Engine, Entry};
+use adjourn::protocol::Response;
+use adjourn::raft::{Membership, MembershipChange};
+use adjourn::storage::{EntryKind, LogEntry, Restored};
+use adjourn::types::GroupId;
+
+use super::super::seen::{NodeId, Seen, When};
+use super::Invariant;
+use super::books::{Book, place};
+use crate::kept_bodies::KeptBodies;
+
+#[derive(Debug)]
+pub(super) struct SameState {
+    books: BTreeMap<NodeId, Book>,
+    /// What is committed, from index 1.
+    history: Vec<LogEntry>,
+    /// The state hash after each of these.
+    hashes: Vec<u128>,
+    engine: Engine,
+    bodies: KeptBodies,
+    members: Membership,
+    /// Up to where each node has shown that it applied.
+    applied: BTreeMap<NodeId, u64>,
+}
+
+impl Default for SameState {
+    fn default() -> Self {
+        Self {
+            books: BTreeMap::new(),
+            history: Vec::new(),
+            hashes: Vec::new(),
+            engine: Engine::new(GroupId(0)),
+            bodies: KeptBodies::default(),
+            members: Membership::alone(1),
+            applied: BTreeMap::new(),
+        }
+    }
+}
+
+impl SameState {
+    fn persisted(&mut self, node: NodeId, number: u64) -> Result<(), String> {
+        let changed = self.books.entry(node).or_default().persisted(number);
+        let applied = self.applied.get(&node).copied().unwrap_or(0);
+        if let Some(first) = changed.filter(|first| *first <= applied) {
+            return Err(format!("node {node} writes entry {first} again, after it has applied {applied}"));
+        }
+        if self.members.voters == [node] {
+            // Nobody else has a say.
+            let durable = self.books[&node].durable.len() as u64;
+            self.commit(node, durable)?;
+        }
+        Ok(())
+    }
+
+    /// A node shows that it has applied everything up to an entry.
+    fn shows(&mut self, node: NodeId, index: u64) -> Result<(), String> {
+        let before = self.applied.get(&node).copied().unwrap_or(0);
+        if index <= before {
+            return Ok(());
+        }
+        self.commit(node, index)?;
+        let durable = &self.books.entry(node).or_default().durable;
+        for entry in &durable[place(before)..place(index)] {
+            if self.history[place(entry.index) - 1] != *entry {
+                return Err(format!("node {node} has applied another entry {} than others", entry.index));
+            }
+        }
+        self.applied.insert(node, index);
+        Ok(())
+    }
+
+    /// What a node has up to an entry is committed, as it says.
+    fn commit(&mut self, node: NodeId, index: u64) -> Result<(), String> {
+        let durable = self.books.entry(node).or_default().durable.len() as u64;
+        if index > durable {
+            return Err(format!("node {node} has applied entry {index}, its log ends at {durable}"));
+        }
+        while (self.history.len() as u64) < index {
+            let entry = self.books[&node].durable[self.history.len()].clone();
+            let has = |voter: &&u64| {
+                let log = self.books.get(voter).map_or(&[][..], |book| &book.durable);
+                log.get(self.history.len()) == Some(&entry)
+            };
+            let holders = self.members.voters.iter().filter(has).count();
+            if holders < self.members.majority() {
+                let voters = &self.members.voters;
+                return Err(format!(
+                    "entry {} is applied by node {node}, and durable on {holders} of {voters:?}",
+                    entry.index
+                ));
+            }
+            self.apply(entry)?;
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entry: LogEntry) -> Result<(), String> {
+        match entry.kind {
+            EntryKind::Normal if entry.data.is_empty() => {}
+            EntryKind::Normal => {
+                let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
+                let Ok(_) = self.engine.apply(&decoded, &mut self.bodies);
+            }
+            EntryKind::ConfChange => {
+                let change = MembershipChange::decode(&entry.data).ok_or("a change that is none")?;
+                if let Some(after) = self.members.after(change) {
+                    for gone in self.members.all().filter(|node| !after.contains(*node)) {
+                        self.engine.remove_member(gone);
+                    }
+                    self.members = after;
+                }
+            }
+        }
+        self.hashes.push(self.engine.state_hash());
+        self.history.push(entry);
+        Ok(())
+    }
+
+    fn is_state_at(&self, node: NodeId, index: u64, state_hash: u128) -> Result<(), String> {
+        let expected = match index {
+            0 => Some(Engine::new(GroupId(0)).state_hash()),
+            _ => self.hashes.get(place(index) - 1).copied(),
+        };
+        if expected == Some(state_hash) {
+            return Ok(());
+        }
+        Err(format!("at entry {index} the state of node {node} is not what the log says"))
+    }
+
+    fn shows_state(&mut self, node: NodeId, index: u64, state_hash: u128) -> Result<(), String> {
+        self.shows(node, index)?;
+        self.is_state_at(node, index, state_hash)
+    }
+
+    fn started(
+        &mut self,
+        node: NodeId,
+        vote: adjourn::storage::Vote,
+        restored: Option<&Restored>,
+        log: &[LogEntry],
+    ) -> Result<(), String> {
+        let base = restored.map_or(0, |restored| restored.base.index);
+        self.books.entry(node).or_default().started(base, log, vote)?;
+        if self.members.voters == [node] {
+            let durable = self.books[&node].durable.len() as u64;
+            self.commit(node, durable)?;
+        }
+        if let Some(restored) = restored {
+            self.is_state_at(node, base, restored.engine.state_hash())?;
+        }
+        self.engine.verify(&mut self.bodies);
+        Ok(())
+    }
+}
+
+impl Invariant for SameState {
+    fn name(&self) -> &'static str {
+        "same state"
+    }
+
+    fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Ordered { node, order } => self.books.entry(*node).or_default().ordered(order)?,
+            Seen::Persisted { node, number } => self.persisted(*node, *number)?,
+            Seen::Started { node, recovered, restored, log, .. } => {
+                self.started(*node, recovered.vote, restored.map(RefCell::borrow).as_deref(), log)?;
+            }
+            Seen::Wiped { node } => {
+                self.books.remove(node);
+                self.applied.remove(node);
+            }
+            Seen::CheckpointBegins { node, begin } => {
+                self.shows_state(*node, begin.index, begin.state_hash)?;
+            }
+            Seen::Audited { node, index, state_hash } => self.shows_state(*node, *index, *state_hash)?,
+            Seen::Speaks { from, bundle, .. } => {
+                self.shows(*from, bundle.applied)?;
+                let (index, state_hash) = bundle.audited;
+                if index > 0 {
+                    self.is_state_at(*from, index, state_hash)?;
+                }
+            }
+            Seen::Said { node, response: Response::Stats(stats), .. } => {
+                self.shows_state(*node, stats.applied_index, stats.state_hash)?;
+            }
+            Seen::Inspected => self.engine.verify(&mut self.bodies),
+            _ => {}
+        }
+        Ok(())
+    }
+}
