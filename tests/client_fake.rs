@@ -1,7 +1,10 @@
 //! A server made by hand: real sockets and the real codec, and a test that decides each answer.
 
 use adjourn::client::{Client, ClientConfig};
-use adjourn::protocol::{Delivered, FrameDecoder, Hello, PushResult, Request, RequestId, Response, Welcome};
+use adjourn::protocol::{
+    Applied, Delivered, ErrorCode, ErrorReply, FrameDecoder, Hello, PushResult, Request, RequestId, Response,
+    Welcome,
+};
 use adjourn::types::{Attributes, Fence, JobId, Lease, Millis, SessionId, SessionSecret};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -54,6 +57,14 @@ impl FakeServer {
         let mut peer = self.accept().await;
         let hello = peer.welcome(welcome).await;
         (hello, peer)
+    }
+
+    /// Lets the next connection come and refuses its HELLO; the connection stays open.
+    pub(crate) async fn refuse(&self, reply: ErrorReply) -> Peer {
+        let mut peer = self.accept().await;
+        let Some((id, Request::Hello(_))) = peer.next().await else { panic!("HELLO comes first") };
+        peer.send(id, Response::Error(reply)).await;
+        peer
     }
 
     pub(crate) fn config(&self) -> ClientConfig {
@@ -135,6 +146,17 @@ pub(crate) fn welcome() -> Welcome {
 /// The same session, with its leases.
 pub(crate) fn resumed() -> Welcome {
     Welcome { resumed: true, leases_kept: true, ..welcome() }
+}
+
+/// What a node says that does not lead and knows who does.
+pub(crate) fn not_leader(leader: &str, applied: Applied) -> ErrorReply {
+    let reply = ErrorReply::new(ErrorCode::NotLeader, "another node leads");
+    ErrorReply { leader: Some(leader.to_owned()), applied, ..reply }
+}
+
+/// What a node says while nobody leads.
+pub(crate) fn no_leader() -> ErrorReply {
+    ErrorReply { retry_after_ms: 1, ..ErrorReply::new(ErrorCode::NoLeader, "nobody leads yet") }
 }
 
 /// Results of so many pushed jobs, with ids from `first` on.

@@ -53,7 +53,7 @@ const SEEDS: u64 = 300;
 /// Seeds of those that play for hours, with checkpoints and far jobs.
 const SLOW_SEEDS: u64 = 24;
 /// Seeds of those with several nodes.
-const CLUSTER_SEEDS: u64 = 10;
+const CLUSTER_SEEDS: u64 = 60;
 /// A start takes about so many steps in the folder: what is not listed is removed.
 const STEPS_OF_START: u64 = 4;
 /// A mutant must be caught by one of the first so many seeds.

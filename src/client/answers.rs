@@ -1,10 +1,14 @@
 //! What an answer does to the client's state.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use super::error::{ClientError, ProtocolFault};
-use super::requests::{Answers, Elsewhere, OWN_ID, Requests};
-use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply, Request, RequestId, Response};
+use super::requests::{Answers, MEMBERS_ID, OWN_ID, Requests};
+use crate::protocol::{
+    Applied, ClusterReport, DecodeError, ErrorCode, ErrorReply, Member, Request, RequestId, Response, Role,
+};
 
 impl Requests {
     /// Takes one frame of the server in.
@@ -17,6 +21,9 @@ impl Requests {
     ) {
         if id == OWN_ID || id == RequestId(0) {
             return self.unasked(response);
+        }
+        if id == MEMBERS_ID {
+            return self.members_told(response);
         }
         let Some(open) = self.slots.get_mut(id).filter(|open| open.on_wire) else {
             tracing::debug!(id = id.0, "an answer to what was not asked");
@@ -92,15 +99,30 @@ impl Requests {
             Request::Unsubscribe { .. } => return self.fulfilled(id, Response::Done, answers),
             _ => {}
         }
-        if not_here(reply.code) && (not_applied || open.repeatable()) {
-            self.send_elsewhere(id);
+        let (may_repeat, is_doubtful) = (not_applied || open.repeatable(), open.doubtful_push());
+        if not_here(reply.code) {
             self.drain();
-            self.elsewhere = Elsewhere { leader: reply.leader, retry_after_ms: reply.retry_after_ms };
-            return;
+            self.elsewhere.heed(&reply);
+            if may_repeat {
+                return self.send_elsewhere(id);
+            }
         }
-        let error =
-            if open.doubtful_push() { ClientError::OutcomeUnknown } else { ClientError::Refused(reply) };
+        let error = if is_doubtful { ClientError::OutcomeUnknown } else { ClientError::Refused(reply) };
         self.finish(id, Err(error), answers);
+    }
+
+    /// Where the members are, for the day on which this connection is lost.
+    fn members_told(&mut self, response: Result<Response, DecodeError>) {
+        match response {
+            Ok(Response::Cluster(report)) => {
+                let members = addresses(*report);
+                if !members.is_empty() {
+                    Arc::make_mut(&mut self.welcome).members = members;
+                }
+            }
+            Ok(Response::Error(reply)) if reply.code.retryable() => {}
+            _ => self.pulse.stop_asking(),
+        }
     }
 
     fn unasked(&mut self, response: Result<Response, DecodeError>) {
@@ -121,6 +143,16 @@ pub(super) fn not_here(code: ErrorCode) -> bool {
         code,
         ErrorCode::NotLeader | ErrorCode::NoLeader | ErrorCode::Stopping | ErrorCode::SessionUnknown
     )
+}
+
+fn addresses(report: ClusterReport) -> Vec<Member> {
+    let known = report.members.into_iter().filter(|member| !member.client_address.is_empty());
+    let member = known.map(|member| Member {
+        node: member.node,
+        address: member.client_address,
+        leader: member.role == Role::Leader,
+    });
+    member.collect()
 }
 
 fn unexpected(response: &Response) -> ClientError {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// The bound of the first wait, in milliseconds.
 const FIRST_MS_MAX: u64 = 50;
+/// The bound of every wait while a server answers and no leader is elected: that takes a second or two.
+const HEARD_MS_MAX: u64 = 250;
 
 /// The waits of one row of attempts.
 #[derive(Debug)]
@@ -21,10 +23,11 @@ impl Reconnects {
         Self { bound_ms: FIRST_MS_MAX.min(wait_ms_max), bound_ms_max: wait_ms_max }
     }
 
-    /// The next wait; `dice` is any random number.
-    pub(super) fn wait(&mut self, dice: u64) -> Duration {
-        let wait_ms = dice % (self.bound_ms + 1);
-        self.bound_ms = self.bound_ms.saturating_mul(2).min(self.bound_ms_max);
+    /// The next wait; `dice` is any random number. It stays short when a server `was_heard`.
+    pub(super) fn wait(&mut self, dice: u64, was_heard: bool) -> Duration {
+        let bound_ms_max = if was_heard { self.bound_ms_max.min(HEARD_MS_MAX) } else { self.bound_ms_max };
+        let wait_ms = dice % (self.bound_ms.min(bound_ms_max) + 1);
+        self.bound_ms = self.bound_ms.saturating_mul(2).min(bound_ms_max);
         Duration::from_millis(wait_ms)
     }
 
@@ -48,12 +51,23 @@ mod tests {
         let mut reconnects = Reconnects::new(120);
         let longest = |reconnects: &mut Reconnects| {
             let bound_ms = reconnects.bound_ms;
-            reconnects.wait(bound_ms).as_millis()
+            reconnects.wait(bound_ms, false).as_millis()
         };
         let waits: Vec<_> = (0..4).map(|_| longest(&mut reconnects)).collect();
         assert_eq!(waits, [50, 100, 120, 120]);
         reconnects.reset();
         assert_eq!(longest(&mut reconnects), 50);
-        assert_eq!(Reconnects::new(0).wait(7), Duration::ZERO);
+        assert_eq!(Reconnects::new(0).wait(7, false), Duration::ZERO);
+    }
+
+    #[test]
+    fn while_somebody_answers_the_waits_stay_short() {
+        let mut reconnects = Reconnects::new(1_000);
+        for _ in 0..8 {
+            reconnects.wait(0, false);
+        }
+        assert_eq!(reconnects.bound_ms, 1_000);
+        assert_eq!(reconnects.wait(250, true), Duration::from_millis(250));
+        assert_eq!(reconnects.wait(251, true), Duration::ZERO, "drawn between nothing and the bound");
     }
 }

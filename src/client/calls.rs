@@ -300,7 +300,7 @@ impl Client {
         answer?.await
     }
 
-    async fn done(&self, request: Request) -> Result<(), ClientError> {
+    pub(super) async fn done(&self, request: Request) -> Result<(), ClientError> {
         self.submit(request, done_or_other)?.await
     }
 

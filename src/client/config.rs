@@ -5,7 +5,8 @@ use bytes::Bytes;
 /// How to reach a server, and how patient to be. [`ClientConfig::new`] fills in everything but the address.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Where the server listens, as `host:port`; several addresses are separated by commas and tried in turn.
+    /// Where the server listens, as `host:port`; of a cluster, any member. Several addresses are separated by commas and tried
+    /// in turn.
     pub server: String,
     /// What the client calls itself, for the server's logs; at most 64 bytes.
     pub name: String,
@@ -14,8 +15,9 @@ pub struct ClientConfig {
     /// Leases run to their deadline whatever becomes of this client, [`close`](super::Client::close) included. For
     /// programs that reserve in one process and finish in another.
     pub leases_outlive: bool,
-    /// How long one attempt to connect may take, HELLO included, in milliseconds. [`connect`](super::Client::connect)
-    /// fails after this time; a client that lost its connection goes on trying.
+    /// How long one attempt to connect may take, HELLO included, in milliseconds; at first less while there are other
+    /// addresses to try. [`connect`](super::Client::connect) fails after this time; a client that lost its connection goes on
+    /// trying.
     pub connect_timeout_ms: u64,
     /// How long a call may wait for its answer, in milliseconds, all reconnects included; 0 for no bound. The
     /// wait of a [`reserve`](super::Client::reserve) is added to it.

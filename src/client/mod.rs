@@ -32,7 +32,8 @@
 //!   pushed a second time under new numbers.
 //! - **Reads**, `finish`, `release`, `touch`, `bury`, `delete`, `pause` and `resume` are sent again: doing them twice does what once does. But the
 //!   second answer may tell of the first: `STALE_LEASE` or `NOT_FOUND` after a reconnect can mean that it was done.
-//! - **`reschedule`, `run_now` and `kick`** that were sent end with [`ClientError::OutcomeUnknown`]: look with `get`.
+//! - **`reschedule`, `run_now` and `kick`**, and changes of the cluster, that were sent end with [`ClientError::OutcomeUnknown`]:
+//!   look with `get` and `cluster_status`.
 //! - **`reserve`** is sent again for the rest of its wait. Jobs of a lost answer stay leased until their ttr is over (or the session's grace,
 //!   if it was not resumed), and are then delivered again.
 //! - **Subscriptions** are made anew. Jobs that wait in a subscription's memory are dropped from it when the session's leases
@@ -40,6 +41,13 @@
 //!
 //! A call that is not answered within [`ClientConfig::request_timeout_ms`] ends with [`ClientError::Timeout`], a push that was sent
 //! with [`ClientError::OutcomeUnknown`].
+//!
+//! # Which server it talks to
+//!
+//! Requests go to the node that leads. One address of any member is enough: a node that does not lead says who does, and the
+//! leader names all members, for the day on which it is gone. [`ClientConfig::server`] takes several addresses, for a client that
+//! starts while some nodes are down. When leadership moves, the client goes after it with its session, and all that was said
+//! above holds: what the old leader had not begun is asked again, and so is what may be done twice. While nobody leads, calls wait.
 //!
 //! # Dropping a call
 //!
@@ -54,8 +62,10 @@ mod answers;
 mod backoff;
 mod backup;
 mod calls;
+mod cluster;
 mod config;
 mod connection;
+mod dial;
 mod error;
 mod feed;
 mod producer;
@@ -63,6 +73,7 @@ mod pulse;
 mod reader;
 mod repeat;
 mod requests;
+mod search;
 mod shared;
 mod slots;
 mod subscription;

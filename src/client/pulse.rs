@@ -1,11 +1,14 @@
-//! When to send a heartbeat, and when to believe that the other side is gone.
+//! When to send a heartbeat, when to believe that the other side is gone, and when to ask who else is there.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::requests::{OWN_ID, Requests};
+use super::requests::{Connection, MEMBERS_ID, OWN_ID, Requests};
 use crate::protocol::Request;
+
+/// WELCOME names the members once. So often the client asks for the newest, to know where to go when its server dies.
+const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
 /// What was heard and said on the present connection.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Pulse {
     spoken: Instant,
     /// When a heartbeat was sent last.
     pinged: Instant,
+    /// When to ask for the members; `None` if the server does not know the question.
+    members_due: Option<Instant>,
 }
 
 /// What the clock asks for.
@@ -35,7 +40,7 @@ impl Pulse {
     /// A connection that was welcomed just now.
     pub(super) fn new(now: Instant, heartbeat_ms: u32) -> Self {
         let every = (heartbeat_ms > 0).then(|| Duration::from_millis(heartbeat_ms.into()));
-        Self { every, heard: now, spoken: now, pinged: now }
+        Self { every, heard: now, spoken: now, pinged: now, members_due: Some(now + MEMBERS_EVERY) }
     }
 
     /// Bytes came.
@@ -47,14 +52,40 @@ impl Pulse {
     pub(super) fn spoken(&mut self, now: Instant) {
         self.spoken = now;
     }
+
+    /// The server does not say who the members are.
+    pub(super) fn stop_asking(&mut self) {
+        self.members_due = None;
+    }
 }
 
 impl Requests {
+    /// Sends what is due by the clock: a heartbeat, or the question who the members are.
+    pub(super) fn beat(&mut self, now: Instant) -> Beat {
+        let next = self.ask_members(now);
+        match (self.heartbeat(now), next) {
+            (Beat::Quiet(until), Some(next)) => Beat::Quiet(until.min(next)),
+            (Beat::Never, Some(next)) => Beat::Quiet(next),
+            (beat, _) => beat,
+        }
+    }
+
+    fn ask_members(&mut self, now: Instant) -> Option<Instant> {
+        let due = self.pulse.members_due.as_mut()?;
+        if *due <= now {
+            *due = now + MEMBERS_EVERY;
+            if self.connection == Connection::Up {
+                Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
+            }
+        }
+        Some(*due)
+    }
+
     /// Sends a heartbeat if it is time.
     ///
     /// Either side must see a frame in each interval. A client that only sends (a long poll) has to ask for an answer; one
     /// that only receives (a subscription) has to say something. PING does both.
-    pub(super) fn beat(&mut self, now: Instant) -> Beat {
+    fn heartbeat(&mut self, now: Instant) -> Beat {
         let Some(every) = self.pulse.every else { return Beat::Never };
         let lost = self.pulse.heard + every * 2;
         if now >= lost {

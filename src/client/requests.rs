@@ -24,6 +24,7 @@ use super::error::{ClientError, Excess, ProtocolFault};
 use super::feed::{End, Feed};
 use super::pulse::Pulse;
 use super::repeat::Numbers;
+use super::search::Elsewhere;
 use super::slots::{Open, Slots};
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
@@ -32,6 +33,10 @@ use crate::types::limits::PRODUCER_WINDOW_MAX;
 
 /// The id of what the connection itself asks: HELLO and heartbeats. No slot has it.
 pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
+/// The id under which it asks who is in the cluster.
+pub(super) const MEMBERS_ID: RequestId = RequestId(u32::MAX - 1);
+/// Requests that these two may add to those in flight.
+const OWN_REQUESTS: usize = 2;
 /// Nothing more is encoded while so many bytes wait to be written.
 const OUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a frame that its length field does not count.
@@ -51,7 +56,7 @@ pub(super) struct Limits {
     pub(super) leases_max: usize,
     /// Most jobs in a reserve.
     pub(super) reserve_jobs_max: u32,
-    /// Most requests on the wire. One place is kept for the heartbeat.
+    /// Most requests on the wire. Places are kept for what the connection asks itself.
     in_flight_max: usize,
 }
 
@@ -95,15 +100,6 @@ pub(super) enum Connection {
     Up,
     /// It is about to be closed: answers still come, nothing more is sent.
     Draining,
-}
-
-/// What a server that cannot help said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Elsewhere {
-    /// Who leads.
-    pub(super) leader: Option<String>,
-    /// Not before so many milliseconds.
-    pub(super) retry_after_ms: u32,
 }
 
 /// What is to be told to whom, once the state is not locked any more.
@@ -446,7 +442,7 @@ impl Limits {
             push_jobs_max: size(welcome.push_jobs_max).clamp(1, PRODUCER_WINDOW_MAX),
             leases_max: size(welcome.leases_max).max(1),
             reserve_jobs_max: welcome.reserve_jobs_max,
-            in_flight_max: size(welcome.in_flight_max).saturating_sub(1).max(1),
+            in_flight_max: size(welcome.in_flight_max).saturating_sub(OWN_REQUESTS).max(1),
         }
     }
 

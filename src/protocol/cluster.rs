@@ -77,8 +77,8 @@ pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<ClusterReport, De
     let leader = Some(reader.u64("leader")?).filter(|leader| *leader != 0);
     let (term, last, commit) = (reader.u64("term")?, reader.u64("last")?, reader.u64("commit")?);
     let feature_level = reader.u32("feature_level")?;
-    let list = reader.list::<MEMBER_FIXED_BYTES>("members", usize::MAX)?;
-    let members = reader.items(list, |reader, mut fields| {
+    let listed = reader.list::<MEMBER_FIXED_BYTES>("members", usize::MAX)?;
+    let members = reader.items(listed, |reader, mut fields| {
         let node = fields.u64("node")?;
         let role = fields.u8("role")?;
         let marks = fields.u8("marks")?;

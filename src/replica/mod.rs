@@ -50,7 +50,7 @@ use clock::LeaderClock;
 use cluster::Cluster;
 use connections::Connections;
 use memory::Memory;
-use peers::{Peers, Verdict};
+use peers::{CLOCKS_AGREE_MS, Peers, Verdict};
 use proposals::{Proposals, Reply};
 use reads::Reads;
 use snapshots::Incoming;
@@ -291,6 +291,11 @@ impl Replica {
 
     /// What is handed in after the wall clock was set comes after that in the log, too.
     fn look_at_clocks(&mut self, now: Now) {
+        let passed_ms = now.elapsed_us.saturating_sub(self.now_us) / 1000;
+        if now.wall.0.abs_diff(self.wall.0.saturating_add(passed_ms)) > CLOCKS_AGREE_MS {
+            // It was set since the others showed theirs.
+            self.peers.forget_clocks();
+        }
         self.now_us = self.now_us.max(now.elapsed_us);
         self.wall = now.wall;
         let Some(by_ms) = self.clock.advance(now) else { return };

@@ -11,7 +11,7 @@ const AUDIT_EVERY: u64 = 64;
 /// So many of them are kept.
 const AUDITS_KEPT: usize = 256;
 /// Clocks that differ by no more agree, in milliseconds.
-const CLOCKS_AGREE_MS: u64 = 500;
+pub(super) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
 
@@ -98,6 +98,11 @@ impl Peers {
         let (index, hash) = peer.audited;
         let own = self.audits.iter().find(|(own, _)| *own == index);
         (index, own.map(|(_, own)| *own == hash))
+    }
+
+    /// This node's clock was set: how far the others' are ahead has to be seen anew.
+    pub(super) fn forget_clocks(&mut self) {
+        self.connected.values_mut().for_each(|peer| peer.ahead = None);
     }
 
     /// How far a node's clock is ahead of this one's, in milliseconds, if it was seen a short time ago.
@@ -187,6 +192,13 @@ mod tests {
         let peers = peers(&[(2, 0), (3, 0)]);
         assert_eq!(peers.verdict(1, &three(), 5 + CLOCK_SAMPLE_US_MAX), Verdict::Agreed);
         assert_eq!(peers.verdict(1, &three(), 6 + CLOCK_SAMPLE_US_MAX), Verdict::Open);
+    }
+
+    #[test]
+    fn what_clocks_showed_before_this_one_was_set_says_nothing() {
+        let mut peers = peers(&[(2, 0), (3, 0)]);
+        peers.forget_clocks();
+        assert_eq!(peers.verdict(1, &three(), 5), Verdict::Open);
     }
 
     #[test]

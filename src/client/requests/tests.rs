@@ -4,7 +4,10 @@
 
 use super::*;
 use crate::client::pulse::Beat;
-use crate::protocol::{ErrorCode, ErrorReply, FrameDecoder, JobRef, NewJob, Push, PushResult, Reserve};
+use crate::protocol::{
+    Applied, ClusterReport, ErrorCode, ErrorReply, FrameDecoder, JobRef, MemberReport, NewJob, Push,
+    PushResult, Reserve, Role,
+};
 use crate::types::{Fence, JobId, SessionId};
 
 const TIMEOUT_MS: u64 = 30_000;
@@ -163,7 +166,7 @@ fn what_has_no_answer_is_sent_again_in_order_under_the_same_numbers() {
 fn a_lost_session_leaves_sent_pushes_unknown_and_pushes_the_rest_under_new_numbers() {
     let mut client = Client::new(Welcome { in_flight_max: 2, ..welcome() });
     let (sent, waiting) = (client.push(5), client.push(2));
-    assert_eq!(client.sequences(), [1], "one place is kept for heartbeats");
+    assert_eq!(client.sequences(), [1], "places are kept for what the connection asks itself");
     client.reconnect(Welcome { session: SessionId(2), in_flight_max: 2, ..welcome() });
     assert_eq!(outcome(sent), Err("OutcomeUnknown".to_owned()));
     assert_eq!(client.sequences(), [1]);
@@ -225,7 +228,7 @@ fn another_cluster_is_another_queue() {
 
 #[test]
 fn the_server_limits_what_is_in_flight() {
-    let mut client = Client::new(Welcome { in_flight_max: 3, ..welcome() });
+    let mut client = Client::new(Welcome { in_flight_max: 4, ..welcome() });
     let _calls: Vec<_> = (0..4).map(|_| client.call(Request::Stats)).collect();
     assert_eq!(client.sent().len(), 2);
     assert_eq!(client.sent().len(), 0);
@@ -369,6 +372,163 @@ fn a_subscription_keeps_its_id_and_forgets_jobs_of_lost_leases() {
     assert_eq!(client.answers.stray.iter().map(|lease| lease.job.0).collect::<Vec<_>>(), [4]);
     client.answer(2, Response::Done);
     assert_eq!(client.requests.slots.iter_mut().count(), 0);
+}
+
+/// The answer of a leader that is none any more.
+fn moved(applied: Applied) -> Response {
+    let leader = Some("there:1".to_owned());
+    Response::Error(ErrorReply { applied, leader, ..ErrorReply::new(ErrorCode::NotLeader, "moved") })
+}
+
+fn finish() -> Request {
+    Request::Finish { leases: vec![Lease { job: JobId(1), fence: Fence(1) }] }
+}
+
+#[test]
+fn pushes_follow_the_leader_under_their_numbers_and_in_their_order() {
+    let mut client = Client::new(welcome());
+    let _calls = [client.push(1), client.push(2), client.push(1), client.push(1)];
+    client.sent();
+    // Those that were proposed are in doubt, and answered behind those that were not.
+    for id in [3, 4] {
+        client.answer(id, moved(Applied::No));
+    }
+    for id in [1, 2] {
+        client.answer(id, moved(Applied::Unknown));
+    }
+    let _later = client.push(1);
+    assert_eq!(client.sent(), [], "nothing more is sent there");
+    assert!(client.requests.drained());
+    client.reconnect(resumed());
+    assert_eq!(client.sequences(), [1, 2, 4, 5, 6]);
+}
+
+#[test]
+fn without_its_session_what_was_proposed_is_unknown_and_what_was_not_is_pushed_anew() {
+    let mut client = Client::new(welcome());
+    let (proposed, waiting) = (client.push(2), client.push(1));
+    client.sent();
+    client.answer(1, moved(Applied::Unknown));
+    client.answer(2, moved(Applied::No));
+    client.reconnect(Welcome { session: SessionId(2), ..welcome() });
+    assert_eq!(outcome(proposed), Err("OutcomeUnknown".to_owned()));
+    assert_eq!(client.sequences(), [1], "under a new number: no copy of it was taken");
+    client.answer(2, pushed(1));
+    assert_eq!(outcome(waiting), Ok(pushed(1)));
+}
+
+#[test]
+fn what_may_be_repeated_follows_the_leader_whatever_became_of_it() {
+    for applied in [Applied::No, Applied::Unknown] {
+        let mut client = Client::new(welcome());
+        let (poll, done) = (client.call(reserve(10_000)), client.call(finish()));
+        client.sent();
+        client.now += Duration::from_secs(1);
+        client.answer(1, moved(applied));
+        client.answer(2, moved(applied));
+        assert!(client.requests.drained());
+        client.reconnect(resumed());
+        assert_eq!(client.sent(), [(RequestId(1), reserve(9_000)), (RequestId(2), finish())]);
+        client.answer(2, Response::Settled(vec![Ok(())]));
+        assert_eq!(outcome(done), Ok(Response::Settled(vec![Ok(())])));
+        drop(poll);
+    }
+}
+
+#[test]
+fn what_may_not_be_repeated_says_so_and_the_leader_is_followed_all_the_same() {
+    let mut client = Client::new(welcome());
+    let kicks = [(); 2].map(|()| client.call(Request::Kick(JobRef::Id(JobId(1)))));
+    let add = client.call(Request::ClusterAdd { address: "new:2".to_owned() });
+    client.sent();
+    client.answer(1, moved(Applied::Unknown));
+    client.answer(3, moved(Applied::Unknown));
+    assert!(!client.requests.drained(), "an answer is outstanding");
+    client.refuse(2, ErrorCode::NoLeader);
+    let [unknown, not_applied] = kicks;
+    assert_eq!(outcome(unknown), Err("NOT_LEADER".to_owned()));
+    assert_eq!(outcome(add), Err("NOT_LEADER".to_owned()));
+    assert!(client.requests.drained());
+    assert_eq!(client.requests.elsewhere.leader.as_deref(), Some("there:1"), "the hint stands");
+    client.reconnect(resumed());
+    assert!(matches!(client.sent().as_slice(), [(RequestId(2), Request::Kick(_))]), "not applied: again");
+    drop(not_applied);
+}
+
+#[test]
+fn a_subscription_follows_the_leader_under_its_id() {
+    let mut client = Client::new(welcome());
+    let feed = Arc::new(Feed::new(8));
+    let subscribe = Subscribe { topics: vec!["t".parse().unwrap()], credit_jobs: 8, credit_bytes: 1_000 };
+    let (id, _call) = client.requests.subscribe(client.now, subscribe, Arc::clone(&feed)).unwrap();
+    client.requests.pump(client.now, &mut client.answers);
+    client.sent();
+    client.answer(id.0, Response::Subscribed);
+    client.answer(id.0, Response::Deliver(vec![delivered(1)]));
+    client.answer(id.0, moved(Applied::No));
+    assert!(client.requests.drained(), "it does not hold the connection");
+    let done = client.call(finish());
+    client.reconnect(resumed());
+    let sent = client.sent();
+    assert!(
+        matches!(sent.as_slice(), [(again, Request::Subscribe(_)), (_, Request::Finish { .. })] if *again == id)
+    );
+    client.answer(id.0, Response::Subscribed);
+    client.answer(id.0, Response::Deliver(vec![delivered(2)]));
+    let jobs: Vec<u64> = feed.leave().iter().map(|job| job.lease.job.0).collect();
+    assert_eq!(jobs, [1, 2], "the session went on, and its leases with it");
+    drop(done);
+}
+
+#[test]
+fn the_members_are_asked_for_now_and_then() {
+    let mut client = Client::new(Welcome { heartbeat_ms: 0, ..welcome() });
+    let later = |client: &mut Client| {
+        client.now += Duration::from_secs(5);
+        let _next = client.requests.beat(client.now);
+        client.sent()
+    };
+    let member = |node: u64, client_address: &str, role| MemberReport {
+        node,
+        role,
+        peer_address: String::new(),
+        client_address: client_address.to_owned(),
+        is_connected: true,
+        matched: None,
+        applied: None,
+        ahead_ms: None,
+        audited: 0,
+        same_state: None,
+    };
+    let report = |members| {
+        Response::Cluster(Box::new(ClusterReport {
+            node: 1,
+            cluster_id: [1; 16],
+            leader: Some(2),
+            term: 1,
+            last: 1,
+            commit: 1,
+            feature_level: 1,
+            members,
+        }))
+    };
+    assert_eq!(client.requests.beat(client.now), Beat::Quiet(client.now + Duration::from_secs(5)));
+    assert_eq!(later(&mut client), [(MEMBERS_ID, Request::ClusterStatus)]);
+    let members =
+        vec![member(1, "a:1", Role::Voter), member(2, "b:1", Role::Leader), member(3, "", Role::Learner)];
+    client.answer(MEMBERS_ID.0, report(members));
+    let known = |client: &Client| {
+        let members = client.requests.welcome.members.iter();
+        members.map(|member| (member.node, member.address.clone(), member.leader)).collect::<Vec<_>>()
+    };
+    let expected = [(1, "a:1".to_owned(), false), (2, "b:1".to_owned(), true)];
+    assert_eq!(known(&client), expected);
+    client.answer(MEMBERS_ID.0, report(Vec::new()));
+    assert_eq!(known(&client), expected, "a node that knows none tells nothing");
+    client.refuse(MEMBERS_ID.0, ErrorCode::Stopping);
+    assert_eq!(later(&mut client).len(), 1);
+    client.refuse(MEMBERS_ID.0, ErrorCode::Unsupported);
+    assert_eq!(later(&mut client), [], "a server that does not know the question is left alone");
 }
 
 fn delivered(job: u64) -> crate::protocol::Delivered {

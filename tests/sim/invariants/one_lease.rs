@@ -127,6 +127,13 @@ impl OneLease {
         self.held.values_mut().filter(|held| held.session == session).for_each(|held| held.over = true);
     }
 
+    fn graces_over(&mut self, at: Us) {
+        let over = self.alone.iter().filter(|(_, since)| **since + GRACE_MS * MS <= at);
+        for session in over.map(|(session, _)| *session).collect::<Vec<_>>() {
+            self.session_over(Some(session));
+        }
+    }
+
     fn said(
         &mut self,
         at: Us,
@@ -162,6 +169,7 @@ impl Invariant for OneLease {
 
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         self.jumps.see(when, seen);
+        let leader = self.leading.node;
         self.leading.see(seen);
         match seen {
             Seen::Asked { connection, id, session, request, .. } => {
@@ -174,17 +182,15 @@ impl Invariant for OneLease {
                 }
             }
             Seen::Gone { session: Some(session), .. } => _ = self.alone.insert(*session, when.at),
-            // Those whose grace was over have lapsed, perhaps; of all others the grace begins anew.
-            Seen::Ended { .. } => {
-                let over = |since: Us| since + GRACE_MS * MS <= when.at;
-                let lapsed =
-                    self.alone.iter().filter(|(_, since)| over(**since)).map(|(session, _)| *session);
-                for session in lapsed.collect::<Vec<_>>() {
-                    self.session_over(Some(session));
-                }
+            // Those whose grace was over have lapsed, perhaps.
+            Seen::Ended { node, .. } | Seen::Noticed { node, notice: Notice::Following { .. } }
+                if leader == Some(*node) =>
+            {
+                self.graces_over(when.at);
             }
-            // With whoever leads from here on it begins anew.
+            // With whoever leads from here on, of all others the grace begins anew.
             Seen::Noticed { notice: Notice::Leading { .. }, .. } => {
+                self.graces_over(when.at);
                 self.alone = self.outliving.keys().map(|session| (*session, when.at)).collect();
             }
             _ => {}

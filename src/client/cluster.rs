@@ -1,0 +1,137 @@
+//! The members of the cluster: looking at them, and changing who they are.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
+
+use super::calls::Client;
+use super::config::ClientConfig;
+use super::connection::Loss;
+use super::dial::{Attempt, Link, cut_off, decoder, greet, hello, unreachable};
+use super::error::{ClientError, ProtocolFault};
+use super::reader::Reader;
+use super::search::Search;
+use crate::protocol::{ClusterReport, ErrorCode, Request, RequestId, Response};
+
+const STATUS_ID: RequestId = RequestId(1);
+const GOODBYE_ID: RequestId = RequestId(2);
+/// A session that was opened only to ask a question ends within this time, or by itself.
+const GOODBYE_MAX: Duration = Duration::from_millis(200);
+/// A node that lays leadership down closes its connections, and can be asked at once over a new one.
+const ROUNDS_MAX: usize = 2;
+
+impl Client {
+    /// The cluster as its leader sees it: the members and how far each is.
+    pub async fn cluster_status(&self) -> Result<ClusterReport, ClientError> {
+        let answer = self.submit(Request::ClusterStatus, |response| match response {
+            Response::Cluster(report) => Ok(*report),
+            other => Err(other),
+        });
+        answer?.await
+    }
+
+    /// The cluster as the first node of [`ClientConfig::server`] sees it that answers, whether or not it leads or anybody
+    /// does. It is asked over a connection of its own, which ends with this call.
+    ///
+    /// [`ClientError::CannotConnect`] if none answers within [`ClientConfig::connect_timeout_ms`].
+    pub async fn cluster_status_of(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
+        let limit = Duration::from_millis(config.connect_timeout_ms);
+        let mut search = Search::new(&config.server);
+        let mut failure = unreachable(&config.server, io::ErrorKind::AddrNotAvailable.into());
+        for _ in 0..ROUNDS_MAX {
+            search.begin(None, &[]);
+            let mut was_cut_off = false;
+            while let Some(address) = search.next() {
+                match timeout(search.patience(limit), report_of(&address, config)).await {
+                    Ok(Ok(report)) => return Ok(report),
+                    Ok(Err(error)) => failure = error,
+                    Err(_) => failure = unreachable(&address, io::ErrorKind::TimedOut.into()),
+                }
+                was_cut_off |= is_cut_off(&failure);
+            }
+            if !was_cut_off {
+                break;
+            }
+        }
+        Err(failure)
+    }
+
+    /// Adds the node whose address for other members is `address` (`HOST:PORT`). It was started to join this cluster and
+    /// votes as soon as it has caught up, which [`cluster_status`](Self::cluster_status) shows.
+    ///
+    /// [`ErrorCode::Invalid`] if it cannot be added, and why; [`ErrorCode::Busy`] while another change is under way.
+    pub async fn cluster_add(&self, address: &str) -> Result<(), ClientError> {
+        self.done(Request::ClusterAdd { address: address.to_owned() }).await
+    }
+
+    /// Removes a member. Its number cannot come back. [`ErrorCode::Invalid`] if it leads, is none, or the others could not go
+    /// on without it.
+    pub async fn cluster_remove(&self, node: u64) -> Result<(), ClientError> {
+        self.done(Request::ClusterRemove { node }).await
+    }
+
+    /// Hands leadership to a member; `None` leaves it to the leader to whom. [`ErrorCode::Busy`] if the member did not take
+    /// over: then the leader leads on.
+    pub async fn cluster_transfer(&self, node: Option<u64>) -> Result<(), ClientError> {
+        self.done(Request::ClusterTransfer { node: node.unwrap_or(0) }).await
+    }
+}
+
+/// Asks one node.
+async fn report_of(address: &str, config: &ClientConfig) -> Result<ClusterReport, ClientError> {
+    let (link, answer) = greet(address, hello(config, None)).await.map_err(Attempt::error)?;
+    let has_session = match answer {
+        Response::Welcome(_) => true,
+        Response::Error(reply) if matches!(reply.code, ErrorCode::NotLeader | ErrorCode::NoLeader) => false,
+        Response::Error(reply) => return Err(ClientError::Refused(reply)),
+        Response::GoingAway { .. } => return Err(cut_off(address)),
+        other => return Err(unexpected(&other)),
+    };
+    let Link { mut stream, buffer } = link;
+    let mut out = BytesMut::new();
+    Request::ClusterStatus.encode(STATUS_ID, &mut out);
+    if has_session {
+        Request::Goodbye.encode(GOODBYE_ID, &mut out);
+    }
+    stream.write_all(&out).await.map_err(|_| cut_off(address))?;
+    let mut reader = Reader::new(&mut stream, decoder(), buffer);
+    let report = answer_to(&mut reader, STATUS_ID, address).await.and_then(|response| match response {
+        Response::Cluster(report) => Ok(*report),
+        Response::Error(reply) => Err(ClientError::Refused(reply)),
+        other => Err(unexpected(&other)),
+    })?;
+    if has_session {
+        // The report is here. A node that cannot end the session now forgets it later.
+        let _ = timeout(GOODBYE_MAX, answer_to(&mut reader, GOODBYE_ID, address)).await;
+    }
+    Ok(report)
+}
+
+/// The answer to one request; what belongs to others is passed over.
+async fn answer_to<R: tokio::io::AsyncRead + Unpin>(
+    reader: &mut Reader<R>,
+    id: RequestId,
+    address: &str,
+) -> Result<Response, ClientError> {
+    loop {
+        match reader.frame().await {
+            Ok(Some((answered, response))) if answered == id => {
+                return response.map_err(|error| ClientError::Protocol(error.into()));
+            }
+            Ok(Some(_)) => {}
+            Err(Loss::Fault(fault)) => return Err(ClientError::Protocol(fault)),
+            Ok(None) | Err(_) => return Err(cut_off(address)),
+        }
+    }
+}
+
+fn is_cut_off(error: &ClientError) -> bool {
+    matches!(error, ClientError::CannotConnect { source, .. } if source.kind() == io::ErrorKind::ConnectionReset)
+}
+
+fn unexpected(response: &Response) -> ClientError {
+    ClientError::Protocol(ProtocolFault::Unexpected(response.opcode()))
+}

@@ -1,0 +1,113 @@
+//! One attempt to reach a server: connect, say HELLO, hear the answer.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use super::answers::not_here;
+use super::config::ClientConfig;
+use super::connection::Loss;
+use super::error::{ClientError, ProtocolFault};
+use super::reader::Reader;
+use super::requests::OWN_ID;
+use crate::protocol::{
+    ErrorCode, FrameDecoder, Hello, Request, Response, Resume, VERSION, VERSION_MIN, Welcome,
+};
+use crate::types::limits::RESPONSE_BYTES_MAX;
+
+/// A connection whose HELLO was answered.
+pub(super) struct Link {
+    pub(super) stream: TcpStream,
+    /// What came behind the answer.
+    pub(super) buffer: BytesMut,
+}
+
+/// Why an attempt to connect failed.
+pub(super) enum Attempt {
+    /// It will fail for ever.
+    Hopeless(ClientError),
+    /// Another attempt may succeed, here or elsewhere.
+    Again(ClientError),
+}
+
+impl Attempt {
+    /// What went wrong.
+    pub(super) fn error(self) -> ClientError {
+        let (Self::Hopeless(error) | Self::Again(error)) = self;
+        error
+    }
+}
+
+/// What this client says of itself.
+pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
+    Hello {
+        version_min: VERSION_MIN,
+        version_max: VERSION,
+        client_name: config.name.clone(),
+        token: config.token.clone(),
+        heartbeat_ms: config.heartbeat_ms,
+        resume,
+        leases_outlive: config.leases_outlive,
+    }
+}
+
+/// Connects, and is welcomed.
+pub(super) async fn dial(address: &str, hello: Hello) -> Result<(Link, Welcome), Attempt> {
+    let (link, answer) = greet(address, hello).await?;
+    match answer {
+        Response::Welcome(welcome) => Ok((link, *welcome)),
+        Response::Error(reply) => {
+            let again = not_here(reply.code) || matches!(reply.code, ErrorCode::Busy | ErrorCode::Quota);
+            let error = ClientError::Refused(reply);
+            Err(if again { Attempt::Again(error) } else { Attempt::Hopeless(error) })
+        }
+        Response::GoingAway { .. } => Err(Attempt::Again(cut_off(address))),
+        other => Err(hopeless(ProtocolFault::Unexpected(other.opcode()))),
+    }
+}
+
+/// Connects, says HELLO and hears the answer, whatever it is.
+pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response), Attempt> {
+    let failed = |error| Attempt::Again(unreachable(address, error));
+    let mut stream = TcpStream::connect(address).await.map_err(failed)?;
+    stream.set_nodelay(true).map_err(failed)?;
+    if stream.local_addr().map_err(failed)? == stream.peer_addr().map_err(failed)? {
+        // Where nobody listens on a port of the dynamic range, TCP can connect a socket to itself.
+        return Err(failed(io::ErrorKind::ConnectionRefused.into()));
+    }
+    let mut out = BytesMut::new();
+    Request::Hello(hello).encode(OWN_ID, &mut out);
+    stream.write_all(&out).await.map_err(failed)?;
+    let mut reader = Reader::new(&mut stream, decoder(), BytesMut::new());
+    let answer = reader.frame().await;
+    let buffer = reader.into_buffer();
+    match answer {
+        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer }, response)),
+        Ok(Some((_, Err(error)))) => Err(hopeless(error.into())),
+        Ok(None) | Err(Loss::Closed | Loss::Silent | Loss::Drained) => Err(Attempt::Again(cut_off(address))),
+        Err(Loss::Fault(fault)) => Err(hopeless(fault)),
+        Err(Loss::Failed(error)) => Err(failed(error)),
+    }
+}
+
+/// Finds the frames of a server.
+pub(super) fn decoder() -> FrameDecoder {
+    FrameDecoder::new(u32::try_from(RESPONSE_BYTES_MAX).unwrap_or(u32::MAX))
+}
+
+/// No connection to this address.
+pub(super) fn unreachable(address: &str, error: io::Error) -> ClientError {
+    ClientError::CannotConnect { server: address.to_owned(), source: Arc::new(error) }
+}
+
+/// The server closed the connection before it had answered.
+pub(super) fn cut_off(address: &str) -> ClientError {
+    unreachable(address, io::ErrorKind::ConnectionReset.into())
+}
+
+fn hopeless(fault: ProtocolFault) -> Attempt {
+    Attempt::Hopeless(ClientError::Protocol(fault))
+}

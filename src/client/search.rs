@@ -1,0 +1,211 @@
+//! Where to look for the leader: which address comes next, and how long to wait for its answer.
+//!
+//! Whoever looks goes round by round. In a round each address is tried once: where the last server pointed to, what was
+//! configured, what the cluster said of its members. A server that does not lead and knows who does puts that address in front;
+//! one that did not answer is tried behind all others the next time.
+//!
+//! Pure: it knows no socket and no clock.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::protocol::{ErrorReply, Member};
+
+/// What a server that cannot help said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Elsewhere {
+    /// Who leads.
+    pub(super) leader: Option<String>,
+    /// Not before so many milliseconds.
+    pub(super) retry_after_ms: u32,
+}
+
+/// The addresses of one client.
+#[derive(Debug)]
+pub(super) struct Search {
+    configured: Vec<String>,
+    /// Not tried yet in this round, in order.
+    ahead: VecDeque<String>,
+    /// Tried in this round.
+    tried: Vec<String>,
+    /// Did not answer when they were tried last.
+    silent: Vec<String>,
+    rounds: u32,
+}
+
+impl Elsewhere {
+    /// Adds what another server said. The newest word on the leader counts.
+    pub(super) fn heed(&mut self, reply: &ErrorReply) {
+        if reply.leader.is_some() {
+            self.leader.clone_from(&reply.leader);
+        }
+        self.retry_after_ms = self.retry_after_ms.max(reply.retry_after_ms);
+    }
+}
+
+impl Search {
+    /// Looks at these addresses, with commas between them, and at what servers say of others.
+    pub(super) fn new(configured: &str) -> Self {
+        let configured = configured.split(',').map(str::trim).filter(|address| !address.is_empty());
+        Self {
+            configured: configured.map(str::to_owned).collect(),
+            ahead: VecDeque::new(),
+            tried: Vec::new(),
+            silent: Vec::new(),
+            rounds: 0,
+        }
+    }
+
+    /// Begins a round.
+    pub(super) fn begin(&mut self, hint: Option<&str>, members: &[Member]) {
+        self.rounds = self.rounds.saturating_add(1);
+        self.tried.clear();
+        self.ahead.clear();
+        let hint = hint.into_iter().filter(|address| is_somewhere(address));
+        let configured = self.configured.iter().map(String::as_str);
+        let members = members.iter().map(|member| member.address.as_str());
+        let members = members.filter(|address| is_somewhere(address));
+        for address in hint.chain(configured).chain(members) {
+            if !self.ahead.iter().any(|known| known == address) {
+                self.ahead.push_back(address.to_owned());
+            }
+        }
+        self.ahead.make_contiguous().sort_by_key(|address| self.silent.contains(address));
+    }
+
+    /// The next address of this round.
+    pub(super) fn next(&mut self) -> Option<String> {
+        let address = self.ahead.pop_front()?;
+        self.tried.push(address.clone());
+        Some(address)
+    }
+
+    /// How long to wait for the answer of the address that came last, if there is time for `limit` in all. While others
+    /// are left to be tried, not all of it: a server that is stuck must not hide one that leads.
+    pub(super) fn patience(&self, limit: Duration) -> Duration {
+        let share = match self.rounds {
+            _ if self.tried.len() + self.ahead.len() == 1 => 1,
+            1 => 4,
+            2 => 2,
+            _ => 1,
+        };
+        limit / share
+    }
+
+    /// A server said who leads: tries that next, unless it was tried in this round or did not answer lately.
+    pub(super) fn redirect(&mut self, leader: &str) {
+        if !is_somewhere(leader) || self.tried.iter().any(|address| address == leader) {
+            return;
+        }
+        self.ahead.retain(|address| address != leader);
+        if self.silent.iter().any(|address| address == leader) {
+            self.ahead.push_back(leader.to_owned());
+        } else {
+            self.ahead.push_front(leader.to_owned());
+        }
+    }
+
+    /// Something was heard from this address, if only that nobody listens there.
+    pub(super) fn answered(&mut self, address: &str) {
+        self.silent.retain(|silent| silent != address);
+    }
+
+    /// Nothing came from this address in time.
+    pub(super) fn silent(&mut self, address: String) {
+        if !self.silent.contains(&address) {
+            self.silent.push(address);
+        }
+    }
+
+    /// The leader is found.
+    pub(super) fn found(&mut self) {
+        self.rounds = 0;
+    }
+}
+
+/// Whether what a server says of a member is an address to connect to. 0.0.0.0 would be this machine.
+fn is_somewhere(address: &str) -> bool {
+    !address.is_empty() && !address.parse().is_ok_and(|at: SocketAddr| at.ip().is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ErrorCode;
+
+    fn members<const N: usize>(addresses: [&str; N]) -> [Member; N] {
+        addresses.map(|address| Member { node: 1, address: address.to_owned(), leader: false })
+    }
+
+    fn rest(search: &mut Search) -> Vec<String> {
+        std::iter::from_fn(|| search.next()).collect()
+    }
+
+    #[test]
+    fn hints_come_first_and_no_address_twice() {
+        let mut search = Search::new("a:1, b:1,");
+        search.begin(Some("b:1"), &members(["10.0.0.2:1", "0.0.0.0:1", "b:1", "[::]:1", ""]));
+        assert_eq!(rest(&mut search), ["b:1", "a:1", "10.0.0.2:1"]);
+        search.begin(Some("0.0.0.0:1"), &[]);
+        assert_eq!(rest(&mut search), ["a:1", "b:1"]);
+    }
+
+    #[test]
+    fn the_leader_that_a_server_names_is_next_and_once_a_round() {
+        let mut search = Search::new("a:1,b:1,c:1");
+        search.begin(None, &[]);
+        assert_eq!(search.next().as_deref(), Some("a:1"));
+        search.redirect("c:1");
+        search.redirect("a:1");
+        assert_eq!(search.next().as_deref(), Some("c:1"));
+        search.redirect("d:1");
+        search.redirect("0.0.0.0:1");
+        assert_eq!(rest(&mut search), ["d:1", "b:1"]);
+        search.redirect("c:1");
+        assert_eq!(rest(&mut search), [""; 0], "two that point at each other end the round");
+    }
+
+    #[test]
+    fn who_was_silent_is_tried_last_until_it_answers() {
+        let mut search = Search::new("a:1,b:1");
+        search.begin(None, &[]);
+        search.silent("a:1".to_owned());
+        search.begin(Some("a:1"), &members(["c:1"]));
+        assert_eq!(search.next().as_deref(), Some("b:1"));
+        search.redirect("a:1");
+        assert_eq!(rest(&mut search), ["c:1", "a:1"], "a stale hint does not bring it forward");
+        search.answered("a:1");
+        search.begin(Some("a:1"), &[]);
+        assert_eq!(rest(&mut search), ["a:1", "b:1"]);
+    }
+
+    #[test]
+    fn patience_grows_from_round_to_round_and_one_address_gets_all_of_it() {
+        let limit = Duration::from_secs(4);
+        let mut search = Search::new("a:1,b:1");
+        let patience = |search: &mut Search| {
+            search.begin(None, &[]);
+            search.next();
+            search.patience(limit).as_secs()
+        };
+        assert_eq!([(); 4].map(|()| patience(&mut search)), [1, 2, 4, 4]);
+        search.found();
+        assert_eq!(patience(&mut search), 1);
+        assert_eq!(patience(&mut Search::new("a:1")), 4);
+    }
+
+    #[test]
+    fn the_newest_word_on_the_leader_counts_and_the_longest_wait() {
+        let mut elsewhere = Elsewhere::default();
+        let reply = |leader: Option<&str>, retry_after_ms| ErrorReply {
+            leader: leader.map(str::to_owned),
+            retry_after_ms,
+            ..ErrorReply::new(ErrorCode::NotLeader, "")
+        };
+        for (leader, retry_after_ms) in [(Some("a:1"), 0), (Some("b:1"), 100), (None, 50)] {
+            elsewhere.heed(&reply(leader, retry_after_ms));
+        }
+        assert_eq!(elsewhere, Elsewhere { leader: Some("b:1".to_owned()), retry_after_ms: 100 });
+    }
+}
