@@ -12,6 +12,7 @@ mod client_connection;
 mod client_fake;
 mod client_server;
 mod client_worker;
+mod cluster;
 mod engine_golden;
 mod engine_model;
 mod formats;

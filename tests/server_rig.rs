@@ -168,6 +168,12 @@ impl Raw {
         Self { stream, decoder: FrameDecoder::new(u32::MAX), buffer: BytesMut::new(), next_id: 1 }
     }
 
+    /// As [`Self::connect`], if somebody listens there.
+    pub(crate) fn try_connect(address: SocketAddr) -> Option<Self> {
+        TcpStream::connect(address).ok()?;
+        Some(Self::connect(address))
+    }
+
     /// Connects and greets.
     pub(crate) fn greeted(address: SocketAddr) -> Self {
         let mut raw = Self::connect(address);

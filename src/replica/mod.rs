@@ -311,7 +311,7 @@ impl Replica {
 
     /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
     pub fn next_wake_us(&mut self) -> u64 {
-        if self.checkpoints.is_busy() {
+        if self.checkpoints.is_busy() || (self.stop == Stop::Asked && self.proposals.is_idle()) {
             return self.now_us;
         }
         let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
@@ -540,20 +540,25 @@ impl Replica {
     /// At a stop, hands leadership to another member when everything that was accepted is done: nobody has to wait for an
     /// election.
     fn hand_leadership_over(&mut self) {
-        if self.stop != Stop::Asked || !self.proposals.is_idle() || !self.group.is_leader() {
+        if self.stop != Stop::Asked || !self.proposals.is_idle() {
             return;
         }
-        if let Some(to) = self.successor() {
+        if let Some(to) = self.heir() {
             self.group.transfer_to(to);
             self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
         }
+    }
+
+    /// To whom leadership can be handed, if this node has it.
+    fn heir(&self) -> Option<u64> {
+        self.successor().filter(|_| self.group.is_leader())
     }
 
     /// Whether everything that was accepted is done, and another member leads if there is one that can.
     fn may_stop(&self) -> bool {
         self.orders_out.is_empty()
             && match self.stop {
-                Stop::Asked => self.proposals.is_idle(),
+                Stop::Asked => self.proposals.is_idle() && self.heir().is_none(),
                 Stop::HandsOver { until_us } => {
                     let moved = !self.group.is_leader() && self.group.leader().is_some();
                     moved || self.now_us >= until_us
