@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::exit::{Exit, Failure};
 use super::serve::storage_exit;
+use crate::server::wall;
 use crate::storage::{Salvage, StorageError};
 
 const EXAMPLES: &str = "\
@@ -42,7 +43,7 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
         let advice = format!("nothing was changed. `adjourn recover --data {data} --yes` does it");
         return Err(Failure::new(Exit::DataDamaged, advice));
     }
-    salvage.accept(draw_id()?).map_err(|error| failure(&error))?;
+    salvage.accept(draw_id()?, wall()).map_err(|error| failure(&error))?;
     println!("Done: `adjourn serve --data {}` starts again.", args.data.display());
     Ok(())
 }

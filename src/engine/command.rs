@@ -132,9 +132,13 @@ pub enum Command<'a> {
         /// Stops it.
         paused: bool,
     },
-    /// Entries before this one may have been lost. The ids, fences and sessions that they gave out must not come again:
-    /// each count goes on [`IDS_SKIPPED`](super::IDS_SKIPPED) further.
-    SkipIds,
+    /// Entries before this one may have been lost, or live on in another queue. The ids, fences and sessions that they gave
+    /// out must not come again: each count goes on at `floor`, or [`IDS_SKIPPED`](super::IDS_SKIPPED) further if it is
+    /// there already.
+    SkipIds {
+        /// See [`ids_floor`](super::ids_floor).
+        floor: u64,
+    },
 }
 
 /// Names a topic: by number when the proposer knew it, which is shorter.

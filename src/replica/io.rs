@@ -182,6 +182,11 @@ pub enum Notice {
         /// The Raft term.
         term: u64,
     },
+    /// Something that a client wanted to see cannot be read from the disk.
+    Unreadable {
+        /// Where, why, and what to do.
+        what: String,
+    },
     /// The wall clock was set. Delays and leases take no notice; absolute times follow it.
     ClockStepped {
         /// By how much; negative is back.

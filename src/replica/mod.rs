@@ -144,7 +144,8 @@ impl Replica {
             Input::DiskLow(low) => self.disk_low = low,
             Input::Memory { resident_bytes } => {
                 let estimated_bytes = self.memory_bytes();
-                self.memory.measured(resident_bytes, estimated_bytes);
+                let checkpoint_bytes = self.checkpoint_memory_bytes();
+                self.memory.measured(resident_bytes, estimated_bytes, checkpoint_bytes);
             }
             Input::CheckpointTook => self.checkpoints.taken(),
             Input::CheckpointAbandoned => self.checkpoint_abandoned(),

@@ -1,7 +1,7 @@
 //! Answers from the state that is applied: get, peek, topics and stats.
 
 use super::Replica;
-use super::io::ConnectionId;
+use super::io::{ConnectionId, Notice};
 use super::requests::select_job;
 use crate::engine::{JobView, TopicView};
 use crate::protocol::{
@@ -35,6 +35,14 @@ impl Replica {
         };
         self.connections.send(connection, id, response);
         Ok(())
+    }
+
+    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so the node goes on.
+    pub(super) fn unreadable(&mut self, connection: ConnectionId, id: RequestId, error: &StorageError) {
+        let what = error.to_string();
+        let text = format!("what was asked for cannot be read: {what}");
+        self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unreadable, text));
+        self.notices.push(Notice::Unreadable { what });
     }
 
     /// A topic's name; every topic that the state names has one.

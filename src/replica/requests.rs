@@ -60,8 +60,9 @@ impl Replica {
                 self.connections.hold(connection, id, request);
             }
             Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
-                let done = self.read(connection, id, &request);
-                self.note_failure(done);
+                if let Err(error) = self.read(connection, id, &request) {
+                    self.unreadable(connection, id, &error);
+                }
             }
             Request::Finish { .. }
             | Request::Release { .. }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
@@ -47,6 +47,8 @@ pub(super) struct Core {
     disk: Sender<ToDisk>,
     checkpoint: Sender<ToCheckpoint>,
     clock: Clock,
+    /// What cannot be read is not logged before: clients may ask for it as often as they like.
+    next_unreadable: Duration,
     /// Told once, when requests are taken.
     serving: Option<oneshot::Sender<()>>,
 }
@@ -62,6 +64,9 @@ enum Next {
 /// Inputs handled before outputs are asked for: a bound on how long the first of them waits.
 const INPUTS_PER_POLL_MAX: usize = 1024;
 
+/// What cannot be read is logged so often at most.
+const UNREADABLE_LINE_EVERY: Duration = Duration::from_secs(10);
+
 impl Core {
     /// A core over a replica that was started.
     pub(super) fn new(
@@ -71,7 +76,8 @@ impl Core {
         clock: Clock,
         serving: oneshot::Sender<()>,
     ) -> Self {
-        Self { replica, outboxes: BTreeMap::new(), disk, checkpoint, clock, serving: Some(serving) }
+        let (outboxes, next_unreadable) = (BTreeMap::new(), Duration::ZERO);
+        Self { replica, outboxes, disk, checkpoint, clock, next_unreadable, serving: Some(serving) }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -216,6 +222,13 @@ impl Core {
                 }
             }
             Notice::Following { term } => info!(term, "no longer leading"),
+            Notice::Unreadable { what } => {
+                let now = self.clock.elapsed();
+                if now >= self.next_unreadable {
+                    error!("a client was told UNREADABLE: {what}");
+                    self.next_unreadable = now + UNREADABLE_LINE_EVERY;
+                }
+            }
             Notice::ClockStepped { by_ms } => {
                 warn!(
                     by_ms,

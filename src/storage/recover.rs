@@ -24,7 +24,7 @@ use super::identity::Identity;
 use super::log::Log;
 use super::slots::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
-use crate::engine::{Command, EntryBuilder};
+use crate::engine::{Command, EntryBuilder, ids_floor};
 use crate::types::Millis;
 
 /// So much is copied between two syncs.
@@ -95,12 +95,13 @@ impl Salvage {
     }
 
     /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
-    pub fn accept(self, storage_id: [u8; 16]) -> Result<(), StorageError> {
+    /// `now` is the wall clock.
+    pub fn accept(self, storage_id: [u8; 16], now: Millis) -> Result<(), StorageError> {
         if !self.is_needed() {
             return Ok(());
         }
         if !self.unfinished {
-            self.copy()?;
+            self.copy(now)?;
             self.directory.begin_recovering()?;
         }
         self.directory.swap_logs()?;
@@ -164,7 +165,7 @@ impl Salvage {
     }
 
     /// Step 1.
-    fn copy(&self) -> Result<(), StorageError> {
+    fn copy(&self, now: Millis) -> Result<(), StorageError> {
         let mut copy =
             Copy { log: self.directory.create_new_log(self.base)?, gathered: Vec::new(), bytes: 0 };
         let mut failed = None;
@@ -180,15 +181,16 @@ impl Salvage {
         copy.write()?;
         let end = copy.log.end();
         let term = self.directory.vote()?.map_or(0, |slots| slots.values()[0]).max(end.term).max(1);
-        copy.take(skip_ids(end.index + 1, term))?;
+        copy.take(skip_ids(end.index + 1, term, now))?;
         copy.write()
     }
 }
 
-/// The entry after which no id, fence or session comes again that an entry may have given out which is not there.
-pub(super) fn skip_ids(index: u64, term: u64) -> LogEntry {
+/// The entry after which no id, fence or session comes again that an entry may have given out which is not there. `now`
+/// is the wall clock.
+pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     let mut entry = EntryBuilder::default();
-    entry.push(&Command::SkipIds);
+    entry.push(&Command::SkipIds { floor: ids_floor(now) });
     // The state's clock takes no notice of a stamp that is behind it.
     let data = entry.finish(Millis(0)).into();
     LogEntry { index, term, kind: EntryKind::Normal, data }

@@ -121,7 +121,7 @@ impl Known {
     fn command(&self, action: &Action) -> Command<'_> {
         match action {
             Action::Genesis => Command::Genesis { key_secret: [7; 16] },
-            Action::SkipIds => Command::SkipIds,
+            Action::SkipIds => Command::SkipIds { floor: 0 },
             Action::ClockStep(by_ms) => Command::ClockOffset { offset_ms: self.offset + by_ms },
             Action::Resume(session, right) => Command::SessionResume {
                 session: SessionId(*session),
