@@ -283,3 +283,35 @@ fn a_backup_belongs_to_its_connection() {
     }
     node.stop();
 }
+
+#[test]
+fn two_backups_are_held_at_a_time_and_the_next_waits() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let node = Node::start(&folder.path().join("data"), |_| {});
+    let mut holders = [(); 2].map(|()| {
+        let mut client = Raw::greeted(node.address);
+        let Response::BackupReady(_) = client.ask(Request::BackupBegin) else { panic!("no backup") };
+        client
+    });
+    let mut waiting = [(); 2].map(|()| {
+        let mut client = Raw::greeted(node.address);
+        let asked = client.send(&[Request::BackupBegin]).expect("a server");
+        (client, asked)
+    });
+    // Nothing comes of it for as long as a checkpoint would have taken many times.
+    for (client, _) in &mut waiting {
+        assert!((0..500).all(|_| client.is_alive()));
+    }
+    assert_eq!(holders[0].ask(Request::BackupEnd), Response::Done);
+    for (client, asked) in &mut waiting {
+        let Some((id, Response::BackupReady(_))) = client.receive() else { panic!("no backup") };
+        assert_eq!(id, *asked, "both share the next one");
+    }
+    // A connection lets go of its own when it asks for another.
+    let [_, other] = &mut holders;
+    let asked = other.send(&[Request::BackupBegin]).expect("a server");
+    let Some((id, Response::BackupReady(_))) = other.receive() else { panic!("no backup") };
+    assert_eq!(id, asked);
+    drop((holders, waiting));
+    node.stop();
+}

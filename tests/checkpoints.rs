@@ -175,11 +175,12 @@ fn a_start_names_the_chunk_that_is_missing_or_short_and_what_was_in_it() {
 }
 
 #[test]
-fn a_row_that_is_damaged_ends_the_process_when_it_is_read() {
+fn a_row_that_is_damaged_is_told_who_asks_for_it_and_ends_the_process_that_needs_it() {
     let data = tempfile::tempdir().expect("a directory");
     let server = Process::start(data.path(), &SMALL);
     fill(&server, data.path());
     assert_eq!(server.terminate().code(), Some(0));
+    let mut spoilt = Vec::new();
     for chunk in chunks(data.path()) {
         // Not in the first block: the first far job is looked at when the server starts.
         let file = fs::File::options().read(true).write(true).open(&chunk).expect("opened");
@@ -187,15 +188,29 @@ fn a_row_that_is_damaged_ends_the_process_when_it_is_read() {
         if file.metadata().expect("its length").len() > 60_000 {
             file.read_exact_at(&mut byte, 40_000).expect("read");
             file.write_all_at(&[byte[0] ^ 1], 40_000).expect("written");
+            let name = chunk.file_name().and_then(|name| name.to_str()).expect("a name");
+            spoilt.push(name.to_owned());
         }
     }
     let server = Process::start(data.path(), &[]);
     let mut client = Raw::connect(server.address);
     client.greet(hello());
-    let requests: Vec<Request> = (0..JOBS).map(|number| Request::Get(by_key(number))).collect();
-    for requests in requests.chunks(500) {
-        client.send(requests);
+    let mut unreadable = Vec::new();
+    for number in 0..JOBS {
+        match get(&mut client, by_key(number)) {
+            Ok(report) => assert_eq!(report.body.to_vec(), body(number)),
+            Err(error) => {
+                assert_eq!((error.code, error.code.retryable()), (ErrorCode::Unreadable, false));
+                let named = spoilt.iter().any(|name| error.message.contains(name));
+                assert!(named && error.message.contains("from a backup"), "{error}");
+                unreadable.push(number);
+            }
+        }
     }
+    assert!(unreadable.len() > 10 && unreadable.len() < JOBS as usize / 2, "{}", unreadable.len());
+    // What needs such a job to go on cannot.
+    let needed = unreadable.pop().expect("some are");
+    client.send(&[Request::RunNow(by_key(needed))]);
     while client.receive().is_some() {}
     assert_eq!(server.wait().code(), Some(7));
 }
@@ -211,7 +226,7 @@ fn with_no_memory_left_pushes_are_refused_and_nothing_else() {
     assert_eq!(server.wait().code(), Some(0));
 
     // So little that what a checkpoint would take does not fit.
-    let server = Process::start(data.path(), &["--memory-max-bytes", "67108864"]);
+    let server = Process::start(data.path(), &["--memory-max-bytes", "50331648"]);
     let mut client = Raw::greeted(server.address);
     let push = Push { topic: topic("orders"), sequence: 0, jobs: vec![job(1)] };
     let Response::Error(error) = client.ask(Request::Push(push)) else { panic!("it was taken") };

@@ -57,7 +57,7 @@ impl Written {
         match self.verb.as_str() {
             "genesis" => Command::Genesis { key_secret: [1; 16] },
             "offset" => Command::ClockOffset { offset_ms: self.word(0).parse().expect("milliseconds") },
-            "skip" => Command::SkipIds,
+            "skip" => Command::SkipIds { floor: self.number("floor").unwrap_or(0) },
             "open" => Command::SessionOpen {
                 secret: SessionSecret([5; 16]),
                 leases_outlive: self.words.first().is_some_and(|word| word == "outlive"),

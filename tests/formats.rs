@@ -204,7 +204,7 @@ fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
         Command::RunNow { job: by_key },
         Command::Kick { job: JobSelect::Id(job) },
         Command::TopicPause { topic, paused: true },
-        Command::SkipIds,
+        Command::SkipIds { floor: 3_476_000_000_000_000 },
         Command::MemberSet {
             node: 3,
             storage_id: [0x5a; 16],
@@ -235,7 +235,7 @@ fn kind(command: &Command<'_>) -> usize {
         Command::RunNow { .. } => 14,
         Command::Kick { .. } => 15,
         Command::TopicPause { .. } => 16,
-        Command::SkipIds => 17,
+        Command::SkipIds { .. } => 17,
         Command::MemberSet { .. } => 18,
         Command::FeatureLevel { .. } => 19,
     }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use adjourn::engine::{
     BodyRef, CapturedJob, Engine, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob,
 };
-use adjourn::types::JobId;
+use adjourn::types::{JobId, TopicId};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]
@@ -72,6 +72,12 @@ impl KeptBodies {
         rehomed == Rehomed::Far
     }
 
+    /// The far jobs of a timeline, in order.
+    fn far_of(&self, line: Line) -> impl Iterator<Item = FarTimer> + '_ {
+        let of_line = self.far.iter().filter(move |((of, ..), _)| *of == line);
+        of_line.map(|((_, at, job), place)| FarTimer { at: *at, job: *job, place: *place })
+    }
+
     fn next_place(&mut self) -> Place {
         self.count += 1;
         Place(if self.falling { u64::MAX - self.count } else { self.count })
@@ -117,23 +123,12 @@ impl JobStore for KeptBodies {
         Ok(self.saved[&place].0.clone())
     }
 
-    fn visit_far(&mut self, line: Line, visit: &mut dyn FnMut(FarTimer) -> bool) -> Result<(), Infallible> {
-        let of_line = self.far.iter().filter(|((of, ..), _)| *of == line);
-        for ((_, at, job), place) in of_line {
-            if !visit(FarTimer { at: *at, job: *job, place: *place }) {
-                break;
-            }
-        }
-        Ok(())
+    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, Infallible> {
+        Ok(self.far_of(line).find(|timer| self.saved[&timer.place].0.topic() == topic))
     }
 
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Infallible> {
-        let mut first = None;
-        self.visit_far(line, &mut |timer| {
-            first = Some(timer);
-            false
-        })?;
-        Ok(first)
+        Ok(self.far_of(line).next())
     }
 
     fn no_longer_far(&mut self, place: Place) {

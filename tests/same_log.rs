@@ -58,7 +58,9 @@ impl Checkpoint {
             let (saved, _) = adjourn::engine::SavedJob::decode(&bytes).expect("it was just encoded");
             restoring.near(saved, job.place).expect("it fits");
         }
-        self.far.far_jobs().for_each(|(id, identity, place)| restoring.far(id, identity, place));
+        for (id, identity, place) in self.far.far_jobs() {
+            restoring.far(id, identity, place).expect("it was given out");
+        }
         let restored = restoring.finish().expect("all jobs are there");
         assert_eq!(restored.state_hash(), self.hash, "the state of that moment");
         restored.verify(&mut self.far);
@@ -75,7 +77,7 @@ fn checkpoint(
     budget: usize,
 ) -> usize {
     let mut under_way = checkpoint.take().unwrap_or_else(|| Checkpoint::begin(engine, store));
-    if engine.capture(budget, &mut under_way.captured) {
+    if engine.capture(budget, u64::MAX, &mut under_way.captured) {
         return under_way.end(engine, store);
     }
     *checkpoint = Some(under_way);

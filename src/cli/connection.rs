@@ -147,6 +147,9 @@ fn advice(code: ErrorCode) -> &'static str {
         ErrorCode::Busy => "too much is under way: try again in a moment",
         ErrorCode::DiskFull => "the server's disk is nearly full: free space there, or finish jobs",
         ErrorCode::Stopping => "the server is stopping: try again when it is back",
+        ErrorCode::Unreadable => {
+            "the server cannot read it from its disk: its operator has to look after that"
+        }
         ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` ends that",
         ErrorCode::Quota => "too many topics or sessions: use fewer",
         ErrorCode::StaleLease => "no longer held: its time to run is over, or it was settled before",

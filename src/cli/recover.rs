@@ -6,6 +6,7 @@ use super::exit::{Exit, Failure};
 use super::members;
 use super::serve::storage_exit;
 use crate::raft::{Membership, MembershipChange};
+use crate::server::wall;
 use crate::storage::chunks::Manifest;
 use crate::storage::{Alone, Salvage, StorageError};
 
@@ -71,9 +72,9 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     let left = args.alone && salvage.is_unfinished() && !salvage.is_going_on_alone();
     let done = if args.alone {
         let change = MembershipChange::Alone(salvage.node()).encode();
-        salvage.go_on_alone(Alone { cluster_id: draw_id()?, storage_id: draw_id()?, change })
+        salvage.go_on_alone(Alone { cluster_id: draw_id()?, storage_id: draw_id()?, change }, wall())
     } else {
-        salvage.accept(draw_id()?)
+        salvage.accept(draw_id()?, wall())
     };
     done.map_err(|error| failure(&error))?;
     if left {

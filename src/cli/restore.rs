@@ -9,6 +9,7 @@ use super::contents::jobs_text;
 use super::exit::Failure;
 use super::output::print;
 use super::recover::draw_id;
+use crate::server::wall;
 use crate::storage::{Backup, RestoreOptions};
 
 const EXAMPLE: &str = "\
@@ -43,6 +44,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<(), Failure> {
         node: args.node,
         cluster_id: draw_id()?,
         storage_id: draw_id()?,
+        now: wall(),
     };
     let header = *backup.header();
     let bar = progress("restoring", 3 * header.bytes);

@@ -145,11 +145,12 @@ pub(super) fn storage_exit(error: &StorageError) -> Exit {
     }
 }
 
-/// Raises the limit of open files towards what `connections_max` connections need. Returns the limit when it
+/// Raises the limit of open files towards what `connections_max` connections and the files of the data need. Returns the limit when it
 /// stays below that.
 fn allow_descriptors(connections_max: usize) -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    const OTHER_FILES: u64 = 64;
+    /// Chunks, a few hundred of them as a rule, and as many again for each of two backups; the log; the rest.
+    const OTHER_FILES: u64 = 2048;
     let wanted = u64::try_from(connections_max).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
     let limit = getrlimit(Resource::Nofile);
     let allowed = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));

@@ -56,9 +56,16 @@ pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
 
 /// Connects, and is welcomed.
 pub(super) async fn dial(address: &str, hello: Hello) -> Result<(Link, Welcome), Attempt> {
+    let wish_ms = hello.heartbeat_ms;
     let (link, answer) = greet(address, hello).await?;
     match answer {
-        Response::Welcome(welcome) => Ok((link, *welcome)),
+        Response::Welcome(mut welcome) => {
+            // Whoever wants to notice sooner that a server is gone asks it more often.
+            if wish_ms > 0 {
+                welcome.heartbeat_ms = welcome.heartbeat_ms.min(wish_ms);
+            }
+            Ok((link, *welcome))
+        }
         Response::Error(reply) => {
             let again = not_here(reply.code) || matches!(reply.code, ErrorCode::Busy | ErrorCode::Quota);
             let error = ClientError::Refused(reply);

@@ -57,16 +57,19 @@ impl Engine {
         self.jobs.end_capture();
     }
 
-    /// Adds up to `budget` of the near jobs, as they were when the capture began, to `captured`. Whether these
-    /// were the last.
-    pub fn capture(&mut self, budget: usize, captured: &mut Vec<CapturedJob>) -> bool {
+    /// Adds up to `budget` of the near jobs, as they were when the capture began, to `captured`, and none after one with
+    /// which their bodies come to `bytes_max`. Whether these were the last.
+    pub fn capture(&mut self, budget: usize, bytes_max: u64, captured: &mut Vec<CapturedJob>) -> bool {
+        let mut bytes = 0;
         self.jobs.captured(budget, |job| {
+            bytes += u64::from(job.body.body_bytes);
             captured.push(CapturedJob {
                 saved: SavedJob::new(job),
                 place: job.body.place,
                 delayed_until: if job.state == JobState::Delayed { job.timer() } else { None },
                 hash: hash::of_job(job),
             });
+            bytes < bytes_max
         })
     }
 }
@@ -90,19 +93,18 @@ impl Capture {
         }
     }
 
-    /// Visits up to `budget` jobs. Whether these were the last.
+    /// Visits up to `budget` jobs, until `visit` returns false. Whether these were the last.
     pub(super) fn step(
         &mut self,
         slots: &Paged<Option<Job>>,
         budget: usize,
-        mut visit: impl FnMut(&Job),
+        mut visit: impl FnMut(&Job) -> bool,
     ) -> bool {
         let mut left = budget;
         while left > 0
             && let Some(job) = self.saved.pop_front()
         {
-            visit(&job);
-            left -= 1;
+            left = if visit(&job) { left - 1 } else { 0 };
         }
         // Up to the end of the page: the next step goes on with the next one.
         let page = slots.page_from(self.next).iter().take(self.end - self.next);
@@ -114,8 +116,7 @@ impl Capture {
                 self.changed.get(self.next / 64).is_some_and(|word| word >> (self.next % 64) & 1 == 1);
             self.next += 1;
             if let Some(job) = job.as_ref().filter(|_| !changed) {
-                visit(job);
-                left -= 1;
+                left = if visit(job) { left - 1 } else { 0 };
             }
         }
         self.next >= self.end && self.saved.is_empty()

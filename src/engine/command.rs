@@ -132,10 +132,13 @@ pub enum Command<'a> {
         /// Stops it.
         paused: bool,
     },
-    /// Entries before this one may have been lost. The ids, fences and sessions that they gave out must not come again:
-    /// each count goes on [`IDS_SKIPPED`](super::IDS_SKIPPED) further. Whoever goes on does so alone: the members are
-    /// forgotten.
-    SkipIds,
+    /// Entries before this one may have been lost, or live on in another queue. The ids, fences and sessions that they gave
+    /// out must not come again: each count goes on at `floor`, or [`IDS_SKIPPED`](super::IDS_SKIPPED) further if it is
+    /// there already. Whoever goes on does so alone: the members are forgotten.
+    SkipIds {
+        /// See [`ids_floor`](super::ids_floor).
+        floor: u64,
+    },
     /// A member of the cluster is there, or has moved. One that was removed, or has another copy of the data, is refused.
     MemberSet {
         /// Its number.

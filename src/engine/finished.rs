@@ -28,6 +28,14 @@ pub(super) struct SavedFinished {
     ring: Vec<(Millis, Lease)>,
 }
 
+impl SavedFinished {
+    /// Whether numbers up to these may be in it: `first` is the greatest for its own count.
+    pub(super) fn is_within(&self, first: u64, last_job: u64, last_fence: u64) -> bool {
+        let given_out = |lease: &Lease| lease.job.sequence() <= last_job && lease.fence.0 <= last_fence;
+        self.first <= first && self.ring.iter().all(|(_, lease)| given_out(lease))
+    }
+}
+
 impl Finished {
     /// All that it remembers.
     pub(super) fn save(&self) -> SavedFinished {

@@ -10,7 +10,7 @@ use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
 use super::store::Place;
 use super::topics::SavedTopic;
-use super::{Engine, hash};
+use super::{COUNT_MAX, Engine, LAST_JOB_MAX, hash};
 use crate::types::{GroupId, JobId, Millis, TopicName};
 
 /// Everything in the state but the jobs.
@@ -45,7 +45,10 @@ pub enum ImageError {
     /// A topic's name is none.
     #[error("the name of topic {0} is none")]
     TopicName(u32),
-    /// A job that is there twice, or whose topic is not.
+    /// Numbers that leave no room for those that follow, or of which a later one was given out already.
+    #[error("the image of the state counts what it cannot have given out")]
+    Counts,
+    /// A job that is there twice, whose topic is not, or whose id or fence was not given out yet.
     #[error("job {0:?} does not fit into the state")]
     Job(JobId),
     /// The jobs are not those that the image counts.
@@ -110,6 +113,12 @@ impl Engine {
     }
 }
 
+impl Engine {
+    fn has_given_out(&self, id: JobId) -> bool {
+        id.group() == self.group && (1..=self.last_job).contains(&id.sequence())
+    }
+}
+
 impl Image {
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
@@ -124,8 +133,18 @@ impl Image {
             bincode::DefaultOptions::new().deserialize(bytes).map_err(|_| ImageError::Malformed)?;
         match (0..).zip(&image.topics).find(|(_, topic)| topic.name().is_none()) {
             Some((topic, _)) => Err(ImageError::TopicName(topic)),
-            None => Ok(image),
+            None if image.counts() => Ok(image),
+            None => Err(ImageError::Counts),
         }
+    }
+
+    /// Whether all numbers were given out, and leave room for more.
+    fn counts(&self) -> bool {
+        self.last_job <= LAST_JOB_MAX
+            && self.last_fence <= COUNT_MAX
+            && self.last_session <= COUNT_MAX
+            && self.sessions.iter().all(|session| session.id().0 <= self.last_session)
+            && self.finished.is_within(COUNT_MAX, self.last_job, self.last_fence)
     }
 
     /// How many jobs the state has.
@@ -173,7 +192,8 @@ impl Restoring {
         let (id, identity) = (saved.id(), saved.identity());
         let twice = engine.jobs.find(id).is_some()
             || identity.is_some_and(|identity| engine.jobs.find_identity(identity).is_some());
-        if twice || engine.topics.find(saved.topic()).is_none() {
+        let given_out = engine.has_given_out(id) && saved.fence().0 <= engine.last_fence;
+        if twice || !given_out || engine.topics.find(saved.topic()).is_none() {
             return Err(ImageError::Job(id));
         }
         let slot = engine.jobs.insert(saved.into_job(place));
@@ -182,8 +202,12 @@ impl Restoring {
     }
 
     /// Takes a far job back, which is at `place`.
-    pub fn far(&mut self, id: JobId, identity: Option<u128>, place: Place) {
+    pub fn far(&mut self, id: JobId, identity: Option<u128>, place: Place) -> Result<(), ImageError> {
+        if !self.engine.has_given_out(id) {
+            return Err(ImageError::Job(id));
+        }
         self.engine.jobs.insert_far(id, identity, place);
+        Ok(())
     }
 
     /// Ends it, when all jobs are back.

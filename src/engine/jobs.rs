@@ -229,8 +229,9 @@ impl Jobs {
         self.capture = None;
     }
 
-    /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`. Whether that was the last.
-    pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(&Job)) -> bool {
+    /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`, until it returns false. Whether
+    /// that was the last.
+    pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(&Job) -> bool) -> bool {
         let Some(capture) = &mut self.capture else { return true };
         let done = capture.step(&self.slots, budget, visit);
         if done {

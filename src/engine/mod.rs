@@ -90,11 +90,26 @@ pub use saved::{SavedJob, SavedJobError};
 pub use store::{BodyRef, FarTimer, JobStore, Place, Record};
 
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{GroupId, Lease, Member, SessionId, TopicId};
+use crate::types::{GroupId, Lease, Member, Millis, SessionId, TopicId};
 
-/// How far [`Command::SkipIds`] moves the counts: further than any log that was lost can have moved them. A job's
-/// sequence has 56 bits, so there is room for 65,536 losses.
+/// How far [`Command::SkipIds`] moves the counts that are beyond its floor: further than any log that was lost can have
+/// moved them.
 pub const IDS_SKIPPED: u64 = 1 << 40;
+
+/// The job sequence that is given out last: it has 56 bits, and some room is left for those that count on.
+pub const LAST_JOB_MAX: u64 = (1 << 56) - (1 << 48);
+
+/// The greatest of all other numbers that count up.
+pub const COUNT_MAX: u64 = 1 << 62;
+
+/// Where the counts go on after a loss that is accepted, or a backup that is restored, at this time. Whatever was given
+/// out before, by this queue or by one that was made of the same backup, is below, as long as the wall clock is right and
+/// nobody gives out more than 16,384 in each millisecond since 2020. That is enough until the year 2155.
+pub fn ids_floor(wall: Millis) -> u64 {
+    const YEAR_2020_MS: u64 = 1_577_836_800_000;
+    const PER_MS_SHIFT: u32 = 14;
+    (wall.0.saturating_sub(YEAR_2020_MS)).min(LAST_JOB_MAX >> PER_MS_SHIFT) << PER_MS_SHIFT
+}
 
 /// How far ahead of its stamp an entry collects what comes due, so that no later one has all of it to do.
 const PREPARE_AHEAD_MS: u64 = 5000;
@@ -228,10 +243,11 @@ impl Engine {
                 let topic = self.intern(*topic)?;
                 self.topics.pause(topic, *paused);
             }
-            Command::SkipIds => {
-                self.last_job += IDS_SKIPPED;
-                self.last_fence += IDS_SKIPPED;
-                self.sessions.skip(IDS_SKIPPED);
+            Command::SkipIds { floor } => {
+                let skipped = |last: u64| if last < *floor { *floor } else { last + IDS_SKIPPED };
+                self.last_job = skipped(self.last_job).min(LAST_JOB_MAX);
+                self.last_fence = skipped(self.last_fence);
+                self.sessions.skip(skipped);
                 self.members.clear(&mut self.sum);
             }
             Command::MemberSet { node, storage_id, peer_address, client_address } => {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::clock::{Line, Moment};
+use super::clock::Line;
 use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
@@ -16,9 +16,6 @@ use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 /// Timers that a peek looks at on each timeline.
 const PEEK_SCAN_MAX: usize = 65_536;
-
-/// Timers of far jobs that a peek looks at on each timeline: each of these is read.
-const PEEK_FAR_MAX: usize = 4096;
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -107,7 +104,7 @@ impl Engine {
     }
 
     /// The first ready job of a topic in reserving order; else the delayed one that is due first, if it is found among
-    /// the next 65,536 timers, of which 4,096 may be far jobs' on each timeline.
+    /// the next 65,536 timers of near jobs, and by what the store finds of far ones.
     pub fn peek<S: JobStore>(&mut self, topic: TopicId, store: &mut S) -> Result<Option<JobView>, S::Error> {
         let Some(found) = self.topics.find(topic) else { return Ok(None) };
         if let Some((.., slot)) = found.ready.first() {
@@ -119,24 +116,11 @@ impl Engine {
         let jobs = &self.jobs;
         let wanted = |slot: Slot| jobs[slot].topic == topic && jobs[slot].state == JobState::Delayed;
         let near = self.timers.find(self.clock, PEEK_SCAN_MAX, wanted);
-        let near = near.map(|slot| self.view(&self.jobs[slot]));
-        let mut first = near;
+        let mut first = near.map(|slot| self.view(&self.jobs[slot]));
         for line in Line::ALL {
-            let mut timers = Vec::new();
-            store.visit_far(line, &mut |timer| {
-                timers.push(timer);
-                timers.len() < PEEK_FAR_MAX
-            })?;
-            for timer in timers {
-                let due = self.clock.as_wall(Moment { line, at: timer.at });
-                if first.is_some_and(|first| (first.due, first.id) < (due, timer.job)) {
-                    break;
-                }
-                let view = self.far_view(timer.place, store)?;
-                if view.topic == topic {
-                    first = Some(view);
-                    break;
-                }
+            if let Some(timer) = store.first_far_of(line, topic)? {
+                let far = self.far_view(timer.place, store)?;
+                first = first.into_iter().chain([far]).min_by_key(|view| (view.due, view.id));
             }
         }
         Ok(first)

@@ -36,7 +36,7 @@ pub enum Rehomed {
 }
 
 impl Engine {
-    /// The far jobs that wait for so long that they need not be near: see [`HORIZON_MS`].
+    /// Whether a job that waits until then need not be near: see [`HORIZON_MS`].
     pub fn is_beyond_horizon(&self, until: Moment) -> bool {
         until.at > self.clock.now(until.line).saturating_add(HORIZON_MS)
     }

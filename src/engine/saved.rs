@@ -82,6 +82,11 @@ impl SavedJob {
         self.id
     }
 
+    /// The fence of its newest lease; 0 if it never had one.
+    pub fn fence(&self) -> Fence {
+        self.fence
+    }
+
     /// Its topic.
     pub fn topic(&self) -> TopicId {
         self.topic

@@ -46,6 +46,12 @@ pub(super) struct Sessions {
     changed: Vec<SessionId>,
 }
 
+impl SavedSession {
+    pub(super) fn id(&self) -> SessionId {
+        self.id
+    }
+}
+
 impl Sessions {
     /// A new session. When there are too many, the one that lapsed first makes room.
     pub(super) fn open(
@@ -105,9 +111,9 @@ impl Sessions {
         }
     }
 
-    /// The next so many ids are not given out.
-    pub(super) fn skip(&mut self, ids: u64) {
-        self.last += ids;
+    /// The ids between the last one and what is made of it are not given out.
+    pub(super) fn skip(&mut self, skipped: impl FnOnce(u64) -> u64) {
+        self.last = skipped(self.last);
     }
 
     /// A session comes back.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Line;
 use super::saved::SavedJob;
-use crate::types::JobId;
+use crate::types::{JobId, TopicId};
 
 /// What a store was given for one job and gives back by reference: everything that the engine itself
 /// never needs to decide anything.
@@ -65,10 +65,11 @@ pub trait JobStore {
     /// A far job.
     fn far_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
 
-    /// Calls `visit` with the far jobs of a timeline in the order (time, id), until it returns false.
-    fn visit_far(&mut self, line: Line, visit: &mut dyn FnMut(FarTimer) -> bool) -> Result<(), Self::Error>;
+    /// The first far job of a topic on a timeline in the order (time, id), as far as it is found with a bounded amount of
+    /// work: it may be one that comes later, or none although there is one.
+    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, Self::Error>;
 
-    /// The first of them.
+    /// The first far job of a timeline in the order (time, id).
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Self::Error>;
 
     /// A far job is in memory from now on. Its record stays where it is.

@@ -27,7 +27,8 @@ impl Engine {
         }
         for (id, identity, place) in self.jobs.far().iter() {
             let saved = store.far_job(place)?;
-            if (saved.id(), saved.identity(), saved.state()) != (id, identity, JobState::Delayed) {
+            let same = (saved.id(), saved.identity(), saved.state()) == (id, identity, JobState::Delayed);
+            if !same || saved.fence().0 > self.last_fence {
                 return Ok(Err(ImageError::Job(id)));
             }
             count(saved.topic(), JobState::Delayed);

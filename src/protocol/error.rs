@@ -26,6 +26,8 @@ pub enum ErrorCode {
     DiskFull = 19,
     /// The server is stopping.
     Stopping = 20,
+    /// Something on the server's disk cannot be read: it is damaged, or the disk fails.
+    Unreadable = 21,
     /// The topic is paused.
     Paused = 32,
     /// A quota is used up: too many topics or sessions.
@@ -52,7 +54,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code that is sent, for tables and tests.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Malformed,
         Self::Unsupported,
         Self::TooLarge,
@@ -63,6 +65,7 @@ impl ErrorCode {
         Self::Busy,
         Self::DiskFull,
         Self::Stopping,
+        Self::Unreadable,
         Self::Paused,
         Self::Quota,
         Self::StaleLease,
@@ -101,6 +104,7 @@ impl ErrorCode {
             Self::Busy => "BUSY",
             Self::DiskFull => "DISK_FULL",
             Self::Stopping => "STOPPING",
+            Self::Unreadable => "UNREADABLE",
             Self::Paused => "PAUSED",
             Self::Quota => "QUOTA",
             Self::StaleLease => "STALE_LEASE",

@@ -11,22 +11,31 @@
 //! None of this is in the log, and none of it is state: each node does it when it sees fit.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::io::{CheckpointOrder, ConnectionId, Output};
 use super::{Replica, Stop};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId};
 use crate::raft::Offer;
-use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, StorageError};
+use crate::storage::checkpoint::memory_bytes_max;
+use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, PinnedBackup, StorageError, Written};
+use crate::types::limits::BODY_BYTES_CEILING;
 
 /// Jobs that are captured, or taken out of memory, at once.
 const JOBS_PER_STEP: usize = 256;
 /// The same when the log has grown so much meanwhile that the next checkpoint is due.
 const JOBS_PER_STEP_LATE: usize = 2048;
+/// A batch is closed when the bodies in it come to so many bytes.
+const BATCH_BYTES: u64 = 256 << 10;
 /// Batches that are on their way to whoever writes them.
 const BATCHES_MAX: usize = 32;
+/// What they may come to before another is sent, in bytes.
+const ON_THE_WAY_BYTES: usize = 16 << 20;
 /// With little memory left a checkpoint is due when the log has grown by so many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
+/// So many checkpoints are held open for backups at most: whoever asks for one more waits until one is let go of. Those
+/// who wait share the next.
+const PINS_MAX: usize = 2;
 /// When there was no space for a checkpoint, the next one begins so much later.
 const NO_SPACE_PAUSE_US: u64 = 10_000_000;
 /// A checkpoint lags when the log has grown by so many quarters of what makes the next one due.
@@ -37,7 +46,7 @@ const LAGGING_PAUSE_US: u64 = 1_000;
 const LAGGING_SHIFT_MAX: u64 = 6;
 /// Checkpoints behind which the log is kept for members that lag, at most.
 const KEPT_MAX: usize = 16;
-/// Chunks are so large, in bytes, or as large as what a checkpoint is due for.
+/// Chunks are so large, in bytes, or as large as what a checkpoint is due for. With very many rows they are larger.
 const CHUNK_BYTES: usize = 32 << 20;
 /// The log may grow to so many bytes for each near job: all of these are written each time.
 const LOG_BYTES_PER_JOB: u64 = 32;
@@ -47,8 +56,8 @@ const LOG_BYTES_PER_JOB: u64 = 32;
 pub(super) enum Stage {
     #[default]
     Idle,
-    /// Jobs are handed over; so many batches are not taken yet.
-    Capturing { batches: usize },
+    /// Jobs are handed over; batches of so many bytes are not taken yet.
+    Capturing { on_the_way: VecDeque<usize> },
     /// All are handed over.
     Writing,
     /// It is durable. What was written from this number on is still in memory.
@@ -77,15 +86,17 @@ pub(super) struct Checkpoints {
     pub(super) offer: Option<Offer>,
     /// The entries at which those stand that are durable and whose log is still there, oldest first.
     pub(super) kept: VecDeque<u64>,
+    /// Checkpoints that were held open for backups.
+    pub(super) pins: Vec<Weak<PinnedBackup>>,
 }
 
 impl Checkpoints {
     /// Whether there is something to do at once.
     pub(super) fn is_busy(&self) -> bool {
-        match self.stage {
-            Stage::Capturing { batches } => batches < BATCHES_MAX,
+        match &self.stage {
+            Stage::Capturing { on_the_way } => may_send(on_the_way),
             Stage::Adopting { .. } => true,
-            Stage::Idle => !self.backups_wanted.is_empty(),
+            Stage::Idle => self.may_begin_backup(),
             Stage::Writing => false,
         }
     }
@@ -95,6 +106,12 @@ impl Checkpoints {
         matches!(self.stage, Stage::Idle)
     }
 
+    /// Whether a backup is wanted, and may be held open beside those that are.
+    fn may_begin_backup(&self) -> bool {
+        let held = self.pins.iter().filter(|pin| pin.strong_count() > 0);
+        !self.backups_wanted.is_empty() && held.count() < PINS_MAX
+    }
+
     /// Backups that can be read by now.
     pub(super) fn take_backups(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.backups)
@@ -102,8 +119,8 @@ impl Checkpoints {
 
     /// A batch of jobs was taken.
     pub(super) fn taken(&mut self) {
-        if let Stage::Capturing { batches } = &mut self.stage {
-            *batches = batches.saturating_sub(1);
+        if let Stage::Capturing { on_the_way } = &mut self.stage {
+            on_the_way.pop_front();
         }
     }
 }
@@ -135,14 +152,23 @@ impl Replica {
 
     /// New chunks are so large, in bytes.
     fn chunk_bytes(&self) -> usize {
-        usize::try_from(self.config.checkpoint_log_bytes).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES)
+        let most = self.memory.chunk_bytes_max();
+        let due = usize::try_from(self.config.checkpoint_log_bytes).unwrap_or(usize::MAX);
+        self.records.chunk_bytes(due.min(CHUNK_BYTES).min(most), most)
+    }
+
+    /// What the next checkpoint takes of memory at most, in bytes.
+    pub(super) fn checkpoint_memory_bytes(&self) -> u64 {
+        let written = self.records.in_memory_count() * size_of::<Written>();
+        let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
+        (memory_bytes_max(self.chunk_bytes()) + written + handed_over) as u64
     }
 
     /// One step of the checkpoint that is under way, or the first one of the next.
     pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Idle => self.begin_checkpoint_if_due(outputs),
-            Stage::Capturing { batches } if batches < BATCHES_MAX => self.hand_over(batches, outputs),
+            Stage::Capturing { on_the_way } if may_send(&on_the_way) => self.hand_over(on_the_way, outputs),
             Stage::Adopting { checkpoint, next } => return self.adopt(checkpoint, next),
             stage => self.checkpoints.stage = stage,
         }
@@ -153,7 +179,8 @@ impl Replica {
     pub(super) fn checkpoint_abandoned(&mut self) {
         self.engine.end_capture();
         self.records.end_capture();
-        let full = "there is no space for the checkpoint that a backup is: make some and begin again";
+        let full = "there is no space for the checkpoint that a backup is, or too many files are open: make some and begin \
+                    again";
         let full = ErrorReply::new(ErrorCode::DiskFull, full);
         for (connection, request) in std::mem::take(&mut self.checkpoints.backups_begun) {
             self.connections.refuse(connection, request, full.clone());
@@ -179,6 +206,8 @@ impl Replica {
     /// A checkpoint is durable.
     pub(super) fn checkpoint_done(&mut self, mut checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
         let pinned = checkpoint.pinned.take();
+        self.checkpoints.pins.retain(|pin| pin.strong_count() > 0);
+        self.checkpoints.pins.extend(pinned.as_ref().map(Arc::downgrade));
         for (connection, request) in std::mem::take(&mut self.checkpoints.backups_begun) {
             if let Some(backup) = pinned.clone() {
                 self.checkpoints.backups.push(Output::Backup { connection, request, backup });
@@ -225,7 +254,9 @@ impl Replica {
         if self.incoming.is_close() {
             return;
         }
-        let pin = !self.checkpoints.backups_wanted.is_empty();
+        let connections = &mut self.connections;
+        self.checkpoints.backups_wanted.retain(|(connection, _)| connections.one(*connection).is_some());
+        let pin = self.checkpoints.may_begin_backup();
         let wanted = pin || self.group.is_offer_wanted();
         if self.stop != Stop::No || (self.now_us < self.checkpoints.not_before_us && !wanted) {
             return;
@@ -238,11 +269,14 @@ impl Replica {
         if !due && !wanted {
             return;
         }
-        self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
+        if wanted {
+            self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
+        }
         self.checkpoints.number += 1;
         self.checkpoints.log_bytes = 0;
         self.engine.begin_capture();
-        let rewrite = self.records.to_rewrite();
+        let chunk_bytes = self.chunk_bytes();
+        let rewrite = self.records.to_rewrite(chunk_bytes);
         let members = self.group.members().clone();
         let begin = CheckpointBegin {
             number: self.checkpoints.number,
@@ -256,26 +290,26 @@ impl Replica {
             chunks: self.records.begin_capture(),
             rewrite,
             next_chunk: self.checkpoints.next_chunk,
-            chunk_bytes: self.chunk_bytes(),
+            chunk_bytes,
             pin,
         };
         self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });
         outputs.push(Output::Checkpoint(CheckpointOrder::Begin(Box::new(begin))));
-        self.checkpoints.stage = Stage::Capturing { batches: 0 };
+        self.checkpoints.stage = Stage::Capturing { on_the_way: VecDeque::new() };
     }
 
-    fn hand_over(&mut self, batches: usize, outputs: &mut Vec<Output>) {
+    fn hand_over(&mut self, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {
         let jobs_max = self.jobs_per_step();
         let mut captured = Vec::with_capacity(jobs_max);
-        let done = self.engine.capture(jobs_max, &mut captured);
+        let done = self.engine.capture(jobs_max, BATCH_BYTES, &mut captured);
         let mut jobs = CheckpointJobs::default();
         for job in captured {
             let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
             let record = self.records.in_memory(job.place);
             jobs.push(job, far, record);
         }
-        let batches = batches + usize::from(!jobs.is_empty());
         if !jobs.is_empty() {
+            on_the_way.push_back(jobs.memory_bytes());
             outputs.push(Output::Checkpoint(CheckpointOrder::Jobs(jobs)));
         }
         self.checkpoints.stage = if done {
@@ -283,7 +317,7 @@ impl Replica {
             outputs.push(Output::Checkpoint(CheckpointOrder::End));
             Stage::Writing
         } else {
-            Stage::Capturing { batches }
+            Stage::Capturing { on_the_way }
         };
     }
 
@@ -298,10 +332,16 @@ impl Replica {
         if written.len() > jobs_max {
             self.checkpoints.stage = Stage::Adopting { checkpoint, next: next + jobs_max };
         } else {
-            self.records.retain_chunks(|number| checkpoint.listed.contains(&number));
+            let listed = checkpoint.numbers();
+            self.records.retain_chunks(|number| listed.binary_search(&number).is_ok());
             self.records.shrink();
             self.engine.shrink();
         }
         Ok(())
     }
+}
+
+/// Whether whoever writes can be given another batch.
+fn may_send(on_the_way: &VecDeque<usize>) -> bool {
+    on_the_way.len() < BATCHES_MAX && on_the_way.iter().sum::<usize>() < ON_THE_WAY_BYTES
 }

@@ -339,6 +339,11 @@ pub enum Notice {
         /// How far it is ahead of the others; negative is behind.
         by_ms: i64,
     },
+    /// Something that a client wanted to see cannot be read from the disk.
+    Unreadable {
+        /// Where, why, and what to do.
+        what: String,
+    },
     /// The wall clock was set. Delays and leases take no notice; absolute times follow it.
     ClockStepped {
         /// By how much; negative is back.

@@ -12,10 +12,17 @@ pub(super) struct Memory {
     resident: u64,
     /// What the state was estimated to take then.
     estimated: u64,
+    /// What a checkpoint would have taken at most then.
+    checkpoint: u64,
 }
 
-/// What one checkpoint takes while it is written, and requests that are under way: kept free for them, in bytes.
-const RESERVE_BYTES: u64 = 96 << 20;
+/// Kept free for requests that are under way, in bytes.
+const REQUESTS_BYTES: u64 = 24 << 20;
+/// New chunks take no more than this part of the limit: a checkpoint takes some five times as much.
+const CHUNK_PART: u64 = 64;
+/// And they are never larger than this, in bytes, nor kept smaller.
+const CHUNK_BYTES_MAX: u64 = 256 << 20;
+const CHUNK_BYTES_MAX_LEAST: u64 = 1 << 20;
 
 impl Memory {
     /// No more than this; 0 for no limit.
@@ -28,15 +35,23 @@ impl Memory {
         self.max > 0
     }
 
-    /// The process takes so much, and the state is estimated to take so much of it.
-    pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64) {
+    /// The process takes so much, the state is estimated to take so much of it, and a checkpoint takes no more than this
+    /// in addition.
+    pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
         (self.resident, self.estimated) = (resident_bytes, estimated_bytes);
+        self.checkpoint = checkpoint_bytes;
+    }
+
+    /// New chunks may be so large, in bytes.
+    pub(super) fn chunk_bytes_max(&self) -> usize {
+        let part = if self.is_limited() { self.max / CHUNK_PART } else { CHUNK_BYTES_MAX };
+        usize::try_from(part.clamp(CHUNK_BYTES_MAX_LEAST, CHUNK_BYTES_MAX)).unwrap_or(usize::MAX)
     }
 
     /// Whether nothing more may be added to a state that is estimated to take so much now.
     pub(super) fn is_short(&self, estimated_bytes: u64) -> bool {
         let added = estimated_bytes.saturating_sub(self.estimated);
-        self.max > 0 && self.resident + added + RESERVE_BYTES > self.max
+        self.max > 0 && self.resident + added + self.checkpoint + REQUESTS_BYTES > self.max
     }
 }
 
@@ -46,15 +61,28 @@ mod tests {
 
     #[test]
     fn what_was_added_since_the_measurement_counts() {
+        const CHECKPOINT: u64 = 72 << 20;
         let mut memory = Memory::new(1 << 30);
-        memory.measured(500 << 20, 100 << 20);
+        memory.measured(500 << 20, 100 << 20, CHECKPOINT);
         assert!(!memory.is_short(100 << 20));
         assert!(!memory.is_short(500 << 20));
         assert!(memory.is_short(530 << 20));
-        memory.measured(940 << 20, 530 << 20);
+        memory.measured(500 << 20, 100 << 20, 2 * CHECKPOINT);
+        assert!(memory.is_short(500 << 20), "what a checkpoint takes is kept free");
+        memory.measured(940 << 20, 530 << 20, CHECKPOINT);
         assert!(memory.is_short(530 << 20), "the process takes more than the state");
-        memory.measured(600 << 20, 530 << 20);
+        memory.measured(600 << 20, 530 << 20, CHECKPOINT);
         assert!(!memory.is_short(530 << 20), "it has become less");
         assert!(!Memory::new(0).is_short(u64::MAX / 2), "no limit");
+    }
+
+    #[test]
+    fn with_little_memory_a_checkpoint_takes_little() {
+        for max in [256 << 20, 1 << 30, 1 << 34] {
+            let chunk_bytes = Memory::new(max).chunk_bytes_max();
+            let taken = crate::storage::checkpoint::memory_bytes_max(chunk_bytes) as u64;
+            assert!(taken < max / 8, "{taken} of {max}");
+        }
+        assert_eq!(Memory::new(0).chunk_bytes_max(), 256 << 20, "no limit");
     }
 }

@@ -190,7 +190,8 @@ impl Replica {
             Input::DiskLow(low) => self.disk_low = low,
             Input::Memory { resident_bytes } => {
                 let estimated_bytes = self.memory_bytes();
-                self.memory.measured(resident_bytes, estimated_bytes);
+                let checkpoint_bytes = self.checkpoint_memory_bytes();
+                self.memory.measured(resident_bytes, estimated_bytes, checkpoint_bytes);
             }
             Input::CheckpointTook => self.checkpoints.taken(),
             Input::CheckpointAbandoned => self.checkpoint_abandoned(),
@@ -262,7 +263,7 @@ impl Replica {
                 break;
             }
         }
-        self.answer_reads()?;
+        self.answer_reads();
         if let Some(wanted) = self.group.wanted().filter(|_| !self.fetching) {
             self.fetching = true;
             outputs.push(Output::Fetch(wanted));

@@ -1,7 +1,7 @@
 //! Answers from the state that is applied: get, peek, topics and stats.
 
 use super::Replica;
-use super::io::ConnectionId;
+use super::io::{ConnectionId, Notice};
 use super::requests::select_job;
 use crate::engine::{JobView, TopicView};
 use crate::protocol::{
@@ -12,7 +12,7 @@ use crate::types::{Attributes, Key, TopicId, TopicName};
 
 impl Replica {
     /// Answers the reads for which the state is new enough.
-    pub(super) fn answer_reads(&mut self) -> Result<(), StorageError> {
+    pub(super) fn answer_reads(&mut self) {
         let ready = if self.group.is_alone() && self.is_serving() {
             // Nobody else can lead: the state that is applied is the newest.
             self.reads.take_all()
@@ -22,11 +22,10 @@ impl Replica {
         for (connection, id, request) in ready {
             if self.connections.room_bytes(connection) == 0 {
                 self.connections.hold(connection, id, request);
-            } else {
-                self.read(connection, id, &request)?;
+            } else if let Err(error) = self.read(connection, id, &request) {
+                self.unreadable(connection, id, &error);
             }
         }
-        Ok(())
     }
 
     /// # Errors
@@ -53,6 +52,14 @@ impl Replica {
         };
         self.connections.send(connection, id, response);
         Ok(())
+    }
+
+    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so the node goes on.
+    pub(super) fn unreadable(&mut self, connection: ConnectionId, id: RequestId, error: &StorageError) {
+        let what = error.to_string();
+        let text = format!("what was asked for cannot be read: {what}");
+        self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unreadable, text));
+        self.notices.push(Notice::Unreadable { what });
     }
 
     /// A topic's name; every topic that the state names has one.

@@ -14,7 +14,7 @@ use super::clock::{self, Clock};
 use super::core::ToCore;
 use super::disk::ToDisk;
 use crate::replica::{CheckpointOrder, Input};
-use crate::storage::chunks::{self, Manifest};
+use crate::storage::chunks::{self, Chunk, Manifest};
 use crate::storage::folder::Folder;
 use crate::storage::{
     BackupOrigin, CheckpointBegin, CheckpointJobs, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup,
@@ -141,7 +141,7 @@ impl<F: Folder> CheckpointThread<F> {
         // From here on it may be the newest one, whatever happens: it is not given up any more.
         let mut checkpoint = sealed.publish()?;
         if pin {
-            checkpoint.pinned = self.pin(clock::wall());
+            checkpoint.pinned = self.pin(clock::wall(), &checkpoint.listed);
         }
         let took_ms =
             u64::try_from(self.clock.elapsed().saturating_sub(since).as_millis()).unwrap_or(u64::MAX);
@@ -172,14 +172,14 @@ impl<F: Folder> CheckpointThread<F> {
     /// bytes.
     fn pin_for_member(&self) -> Option<Arc<PinnedBackup>> {
         let exists = self.folder.open(chunks::MANIFEST).is_ok_and(|manifest| manifest.is_some());
-        if exists { self.pin(Millis::default()) } else { None }
+        if exists { self.pin(Millis::default(), &[]) } else { None }
     }
 
     /// Holds the files of the checkpoint open that was written last. The node goes on if the system has none left to open.
-    fn pin(&self, created_at: Millis) -> Option<Arc<PinnedBackup>> {
+    fn pin(&self, created_at: Millis, held: &[Arc<Chunk>]) -> Option<Arc<PinnedBackup>> {
         let Whose { cluster_id, node } = self.whose;
         let origin = BackupOrigin { cluster_id, node, created_at };
-        let pinned = PinnedBackup::open(&self.folder, origin);
+        let pinned = PinnedBackup::open(&self.folder, origin, held);
         pinned.inspect_err(|error| warn!(%error, "no backup")).ok().map(Arc::new)
     }
 

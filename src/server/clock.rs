@@ -31,7 +31,7 @@ impl Clock {
 
 /// The wall clock.
 #[expect(clippy::disallowed_methods, reason = "the server's edge: time enters here")]
-pub(super) fn wall() -> Millis {
+pub(crate) fn wall() -> Millis {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
 }

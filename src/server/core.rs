@@ -59,6 +59,8 @@ pub(super) struct Core {
     /// Checkpoints that were to be pulled, so far.
     pulls: u64,
     clock: Clock,
+    /// What cannot be read is not logged before: clients may ask for it as often as they like.
+    next_unreadable: Duration,
     /// Told once, when requests are taken.
     serving: Option<oneshot::Sender<()>>,
 }
@@ -83,6 +85,9 @@ struct Done {
 /// Inputs handled before outputs are asked for: a bound on how long the first of them waits.
 const INPUTS_PER_POLL_MAX: usize = 1024;
 
+/// What cannot be read is logged so often at most.
+const UNREADABLE_LINE_EVERY: Duration = Duration::from_secs(10);
+
 impl Core {
     /// A core over a replica that was started.
     pub(super) fn new(
@@ -93,8 +98,8 @@ impl Core {
         clock: Clock,
         serving: oneshot::Sender<()>,
     ) -> Self {
-        let (outboxes, serving) = (BTreeMap::new(), Some(serving));
-        Self { replica, outboxes, disk, checkpoint, peers, pulls: 0, clock, serving }
+        let (outboxes, next_unreadable, serving) = (BTreeMap::new(), Duration::ZERO, Some(serving));
+        Self { replica, outboxes, disk, checkpoint, peers, pulls: 0, clock, next_unreadable, serving }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -286,6 +291,13 @@ impl Core {
                     by_ms,
                     "the wall clock differs from those of most members: set it; this node does not lead meanwhile"
                 );
+            }
+            Notice::Unreadable { what } => {
+                let now = self.clock.elapsed();
+                if now >= self.next_unreadable {
+                    error!("a client was told UNREADABLE: {what}");
+                    self.next_unreadable = now + UNREADABLE_LINE_EVERY;
+                }
             }
             Notice::ClockStepped { by_ms } => {
                 warn!(

@@ -41,9 +41,11 @@ use tracing::info;
 
 use self::core::{Core, ToCore};
 use crate::replica::{Input, ReplayError};
+use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
+pub(crate) use clock::wall;
 use config::Config;
 use connection::Terms;
 use disk::{Disk, ToDisk};
@@ -354,6 +356,8 @@ fn start_threads(
         let _ = abort.send(ToCore::Abort);
         Some(outcome.map_err(ServerError::from))
     })?;
+    // A checkpoint takes a part of what is kept free for those who take jobs out of the queue, and leaves the rest.
+    let chunks = SpareFolder::new(chunks, config.disk_free_min_bytes / 2);
     let checkpoint = CheckpointThread::new(chunks, to_core, to_disk.clone(), clock, lock, whose);
     threads.spawn("checkpoint", move || {
         checkpoint.run(&checkpoint_orders);

@@ -43,6 +43,8 @@ pub(super) enum ToBackup {
     },
     /// `BACKUP_END`.
     End(RequestId),
+    /// `BACKUP_BEGIN`: the one before is not wanted any more.
+    Replaced,
 }
 
 /// What a connection empties.

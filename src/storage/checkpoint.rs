@@ -145,12 +145,19 @@ pub struct Checkpoint {
     pub chunks: Vec<Arc<Chunk>>,
     /// What is in them, in the order of their rows.
     pub written: Vec<Written>,
-    /// The numbers of all its chunks.
-    pub listed: Vec<u32>,
+    /// All its chunks, those of earlier checkpoints too, by rising number.
+    pub listed: Vec<Arc<Chunk>>,
     /// The first number for the next new chunk.
     pub next_chunk: u32,
     /// Its files, if they were to be held open and could be.
     pub pinned: Option<Arc<PinnedBackup>>,
+}
+
+impl Checkpoint {
+    /// The numbers of all its chunks.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.listed.iter().map(|chunk| chunk.summary().number).collect()
+    }
 }
 
 /// A checkpoint that is being written.
@@ -282,7 +289,8 @@ impl<F: Folder> CheckpointWriter<F> {
         self.folder.sync()?;
         let CheckpointBegin { number, index, term, voters, learners, state_hash, jobs, image, .. } =
             self.begin;
-        let kept = self.kept.into_iter().map(|(_, kept)| kept);
+        let (mut listed, kept): (Vec<_>, Vec<_>) = self.kept.into_iter().unzip();
+        listed.extend(self.chunks.iter().cloned());
         let manifest = Manifest {
             group: GroupId(0).0,
             checkpoint: number.into(),
@@ -295,11 +303,10 @@ impl<F: Folder> CheckpointWriter<F> {
             state_hash,
             jobs,
             image,
-            chunks: kept.chain(self.added).collect(),
+            chunks: kept.into_iter().chain(self.added).collect(),
             pages,
         };
         let staged = manifest.stage(&self.folder)?;
-        let listed = manifest.chunks.iter().map(|listed| listed.summary.number).collect();
         let (chunks, written, next_chunk) = (self.chunks, self.written, self.next_chunk);
         let checkpoint = Checkpoint { index, chunks, written, listed, next_chunk, pinned: None };
         Ok(SealedCheckpoint { folder: self.folder, manifest, staged, checkpoint })
@@ -475,11 +482,13 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     let mut records = Records::default();
     for ManifestChunk { summary, live, far } in manifest.chunks {
         let chunk = Chunk::open(folder, &summary)?;
+        let mut taken = Ok(());
         chunk.for_each_index(|row, head| {
-            if far.get(row) {
-                restoring.far(JobId(head.id), head.identity, row_place(summary.number, row));
+            if far.get(row) && taken.is_ok() {
+                taken = restoring.far(JobId(head.id), head.identity, row_place(summary.number, row));
             }
         })?;
+        taken.map_err(bad)?;
         let (chunk, live, far) = (Arc::new(chunk), Arc::new(live), Arc::new(far));
         records.restore_chunk(ChunkState { chunk, live, far })?;
     }

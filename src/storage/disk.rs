@@ -33,7 +33,7 @@ use std::sync::Arc;
 use super::checkpoint::{self, Restored};
 use super::directory::{Contents, Directory};
 use super::durable::{self, Durable, Media, SmallFile, Visit};
-use super::folder::DiskFolder;
+use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
 use super::install;
 use super::slots::Values;
@@ -182,10 +182,7 @@ impl Storage for DiskStorage {
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {
-        let path = self.directory.path();
-        let free =
-            rustix::fs::statvfs(path).map_err(|error| StorageError::io("look at", path, error.into()))?;
-        Ok(free.f_bavail.saturating_mul(free.f_frsize))
+        free_bytes(self.directory.path())
     }
 }
 

@@ -1,7 +1,8 @@
 //! A folder of files that are written once: the only way in which code about checkpoints touches files.
 //!
 //! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`FaultyFolder`], its twin in memory, which
-//! forgets what was not synced, tears, flips bits, fails and fills up. Neither knows what is in the files.
+//! forgets what was not synced, tears, flips bits, fails and fills up. Neither knows what is in the files. [`SpareFolder`]
+//! stands in front of one of them, and leaves some of its space alone.
 //!
 //! # What is promised
 //!
@@ -18,9 +19,12 @@ use super::{StorageError, sync};
 
 mod disk;
 mod faulty;
+mod spare;
 
+pub(super) use disk::free_bytes;
 pub use disk::{DiskFile, DiskFolder, DiskWriter};
 pub use faulty::{FaultyFile, FaultyFolder, FaultyWriter};
+pub use spare::{SpareFolder, SpareWriter};
 
 /// A folder. Clones are the same folder.
 pub trait Folder: Clone + Send + Sync + 'static {
@@ -48,6 +52,9 @@ pub trait Folder: Clone + Send + Sync + 'static {
     /// Opens a file for reading; `None` if there is none of this name.
     fn open(&self, name: &str) -> Result<Option<Self::File>, StorageError>;
 
+    /// Free space on its device, in bytes.
+    fn free_bytes(&self) -> Result<u64, StorageError>;
+
     /// The names in it, sorted. Names that are no text are left out.
     fn list(&self) -> Result<Vec<String>, StorageError>;
 }
@@ -60,9 +67,6 @@ pub trait FolderFile: std::fmt::Debug + Send + Sync + 'static {
 
     /// Its length in bytes.
     fn bytes(&self) -> Result<u64, StorageError>;
-
-    /// Says that this part will be read soon, so that the system may fetch it. Nothing follows if it does not.
-    fn advise(&self, offset: u64, bytes: u64);
 }
 
 /// A file that is being written.

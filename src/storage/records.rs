@@ -20,9 +20,10 @@ use bytes::Bytes;
 
 use super::StorageError;
 use super::bodies::{MemoryBodies, StoredRecord};
+use super::checkpoint::rewritten_rows_max;
 use super::chunks::{Bits, BlockCache, Chunk};
 use crate::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob};
-use crate::types::JobId;
+use crate::types::{JobId, TopicId};
 
 /// Blocks that are kept after they were read: jobs come due block by block in each chunk.
 const CACHE_BLOCKS: usize = 128;
@@ -31,10 +32,13 @@ const CACHE_BLOCKS: usize = 128;
 const COPIED_BYTES_MAX: usize = 8 << 10;
 
 /// With more chunks than this, small ones are made one.
-const CHUNKS_MAX: usize = 128;
+const CHUNKS_MAX: usize = 256;
 
-/// One checkpoint writes so many bytes again at most, of rows that were written before.
-const REWRITE_BYTES_MAX: u64 = 128 << 20;
+/// One checkpoint writes again what fits into so many chunks at most.
+const REWRITTEN_CHUNKS_MAX: u64 = 4;
+
+/// Looking for one topic's first far job takes so many parts of chunks' indexes at most: a thousand rows each.
+const SEARCH_PARTS_MAX: usize = 16;
 
 /// Set in the place of a row of a chunk; without it a place is one in memory.
 const ROW_BIT: u64 = 1 << 63;
@@ -201,23 +205,34 @@ impl Records {
         all - live > live.max(least_bytes)
     }
 
+    /// How large new chunks are to be, in bytes, between these two: so that all rows fit into [`CHUNKS_MAX`].
+    pub fn chunk_bytes(&self, least: usize, most: usize) -> usize {
+        let live: u64 = self.chunks.values().map(|held| held.bytes().0).sum();
+        usize::try_from(live / CHUNKS_MAX as u64).unwrap_or(usize::MAX).clamp(least, most)
+    }
+
     /// The chunks whose live rows are worth writing again, so that the rest of them can go: those that are less than
-    /// half live, and if there are very many, the smallest. Bounded in bytes.
-    pub fn to_rewrite(&self) -> Vec<u32> {
-        let live = self.chunks.iter().map(|(number, held)| (held.bytes(), *number));
-        let mut worth: Vec<((u64, u64), u32)> = live.filter(|((live, _), _)| *live > 0).collect();
+    /// half live, and if there are very many, those of which less than half of a new chunk lives, the smallest first.
+    /// Bounded in bytes and rows; one at least, if there is any.
+    pub fn to_rewrite(&self, chunk_bytes: usize) -> Vec<u32> {
+        let live = self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number));
+        let mut worth: Vec<_> = live.filter(|(_, rows, _)| *rows > 0).collect();
         worth.sort_unstable();
         let mut surplus = worth.len().saturating_sub(CHUNKS_MAX);
-        let mut bytes_left = REWRITE_BYTES_MAX;
-        worth.retain(|((live, all), _)| {
-            let chosen = (2 * live < *all || surplus > 0) && *live <= bytes_left;
-            if chosen {
-                bytes_left -= live;
+        let chunk = chunk_bytes as u64;
+        let (mut bytes, mut rows) = (REWRITTEN_CHUNKS_MAX * chunk, rewritten_rows_max(chunk_bytes) as u64);
+        let mut chosen = Vec::new();
+        for ((live, all), live_rows, number) in worth {
+            let wanted = 2 * live < all || (surplus > 0 && 2 * live < chunk);
+            let fits = live <= bytes && u64::from(live_rows) <= rows;
+            if wanted && (fits || chosen.is_empty()) {
+                bytes = bytes.saturating_sub(live);
+                rows = rows.saturating_sub(live_rows.into());
                 surplus = surplus.saturating_sub(1);
+                chosen.push(number);
             }
-            chosen
-        });
-        worth.into_iter().map(|(_, number)| number).collect()
+        }
+        chosen
     }
 
     /// The chunks as they are.
@@ -298,6 +313,34 @@ impl Held {
         if row < self.split { Line::Stamp } else { Line::Wall }
     }
 
+    /// Its first far job of a topic, if it is found in so many parts of the index.
+    fn first_far_of(
+        &self,
+        number: u32,
+        line: Line,
+        topic: TopicId,
+        parts_left: &mut usize,
+    ) -> Result<Option<FarTimer>, StorageError> {
+        let end = self.end(line);
+        let mut row = self.cursors[line as usize];
+        let mut heads = Vec::new();
+        while let Some(next) = self.far.next_set(row).filter(|next| *next < end && *parts_left > 0) {
+            *parts_left -= 1;
+            self.chunk.read_heads(next, &mut heads)?;
+            let found =
+                (next..end).zip(&heads).find(|(row, head)| head.topic == topic.0 && self.far.get(*row));
+            if let Some((row, head)) = found {
+                let (job, place) = (JobId(head.id), row_place(number, row));
+                return Ok(Some(FarTimer { at: head.at, job, place }));
+            }
+            row = next.saturating_add(u32::try_from(heads.len()).unwrap_or(u32::MAX));
+            if heads.is_empty() {
+                return Err(self.chunk.bad_row(next));
+            }
+        }
+        Ok(None)
+    }
+
     /// The row behind the last one of a timeline.
     fn end(&self, line: Line) -> u32 {
         match line {
@@ -327,27 +370,25 @@ impl JobStore for Records {
         Ok(self.saved(chunk, row, &bytes)?.0)
     }
 
-    fn visit_far(&mut self, line: Line, visit: &mut dyn FnMut(FarTimer) -> bool) -> Result<(), StorageError> {
-        // The same walk as that of the first ones, and then back to where they were.
-        let cursors: Vec<(u32, u32)> =
-            self.chunks.iter().map(|(number, held)| (*number, held.cursors[line as usize])).collect();
-        let front = self.fronts[line as usize].clone();
-        while let Some(first) = self.first_far(line)? {
-            if !visit(first) {
+    /// Reads indexes, and of those only of chunks that have jobs of this topic. Nothing is moved on: whatever fails here,
+    /// all is as it was.
+    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, StorageError> {
+        let mut chunks: Vec<(u64, u32, &Held)> = Vec::new();
+        for (number, held) in &self.chunks {
+            let topics = &held.chunk.summary().topics;
+            let summary = topics.iter().find(|summary| summary.topic == topic.0);
+            chunks.extend(summary.map(|summary| (summary.first_at, *number, held)));
+        }
+        chunks.sort_unstable_by_key(|(first_at, number, _)| (*first_at, *number));
+        let (mut first, mut parts_left): (Option<FarTimer>, _) = (None, SEARCH_PARTS_MAX);
+        for (first_at, number, held) in chunks {
+            if first.is_some_and(|first| first.at < first_at) {
                 break;
             }
-            if let Some((chunk, _)) = row(first.place) {
-                self.fronts[line as usize].pop();
-                self.advance(chunk, line)?;
-            }
+            let found = held.first_far_of(number, line, topic, &mut parts_left)?;
+            first = first.into_iter().chain(found).min_by_key(|timer| (timer.at, timer.job));
         }
-        self.fronts[line as usize] = front;
-        for (number, cursor) in cursors {
-            if let Some(held) = self.chunks.get_mut(&number) {
-                held.cursors[line as usize] = cursor;
-            }
-        }
-        Ok(())
+        Ok(first)
     }
 
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, StorageError> {

@@ -37,7 +37,7 @@ use super::install;
 use super::log::Log;
 use super::slots::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
-use crate::engine::{Command, EntryBuilder};
+use crate::engine::{Command, EntryBuilder, ids_floor};
 use crate::types::Millis;
 
 /// So much is copied between two syncs.
@@ -175,27 +175,28 @@ impl Salvage {
     }
 
     /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
-    pub fn accept(self, storage_id: [u8; 16]) -> Result<(), StorageError> {
+    /// `now` is the wall clock.
+    pub fn accept(self, storage_id: [u8; 16], now: Millis) -> Result<(), StorageError> {
         if !self.is_needed() {
             return Ok(());
         }
         let identity = Identity { storage_id, ..self.identity };
-        self.carry_out(identity, None)
+        self.carry_out(identity, None, now)
     }
 
     /// The same, whether there is a loss or not, and makes the node the only member of a new cluster. Only for when a
     /// majority of the members is lost for good. If an earlier acceptance was cut short, that is finished, and no more.
-    pub fn go_on_alone(self, alone: Alone) -> Result<(), StorageError> {
+    pub fn go_on_alone(self, alone: Alone, now: Millis) -> Result<(), StorageError> {
         let Alone { cluster_id, storage_id, change } = alone;
         let identity = Identity { cluster_id, storage_id, founder: true, ..self.identity };
-        self.carry_out(identity, Some(change))
+        self.carry_out(identity, Some(change), now)
     }
 
-    fn carry_out(self, identity: Identity, change: Option<Vec<u8>>) -> Result<(), StorageError> {
+    fn carry_out(self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
         let identity = match self.unfinished {
             Some(identity) => identity,
             None => {
-                self.copy(base_after(self.checkpoint.as_ref(), identity), change)?;
+                self.copy(base_after(self.checkpoint.as_ref(), identity), change, now)?;
                 self.directory.begin_recovering(identity)?;
                 identity
             }
@@ -267,7 +268,7 @@ impl Salvage {
     }
 
     /// Step 1.
-    fn copy(&self, base: LogBase, change: Option<Vec<u8>>) -> Result<(), StorageError> {
+    fn copy(&self, base: LogBase, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
         let mut copy = Copy { log: self.directory.create_new_log(base)?, gathered: Vec::new(), bytes: 0 };
         let mut failed = None;
         self.salvage(&mut |entry| {
@@ -282,7 +283,7 @@ impl Salvage {
         copy.write()?;
         let end = copy.log.end();
         let term = self.directory.vote()?.map_or(0, |slots| slots.values()[0]).max(end.term).max(1);
-        copy.take(skip_ids(end.index + 1, term))?;
+        copy.take(skip_ids(end.index + 1, term, now))?;
         if let Some(change) = change {
             let (index, data) = (end.index + 2, change.into());
             copy.take(LogEntry { index, term, kind: EntryKind::ConfChange, data })?;
@@ -299,10 +300,11 @@ fn base_after(checkpoint: Option<&Manifest>, identity: Identity) -> LogBase {
     })
 }
 
-/// The entry after which no id, fence or session comes again that an entry may have given out which is not there.
-pub(super) fn skip_ids(index: u64, term: u64) -> LogEntry {
+/// The entry after which no id, fence or session comes again that an entry may have given out which is not there. `now`
+/// is the wall clock.
+pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     let mut entry = EntryBuilder::default();
-    entry.push(&Command::SkipIds);
+    entry.push(&Command::SkipIds { floor: ids_floor(now) });
     // The state's clock takes no notice of a stamp that is behind it.
     let data = entry.finish(Millis(0)).into();
     LogEntry { index, term, kind: EntryKind::Normal, data }

@@ -10,7 +10,7 @@ use adjourn::protocol::{JobRef, NewJob, Request, Response};
 use adjourn::storage::checkpoint;
 use adjourn::storage::folder::DiskFolder;
 use adjourn::storage::{Backup, DiskStorage, OpenOptions, RestoreOptions, StorageError, sync};
-use adjourn::types::{JobId, JobState};
+use adjourn::types::{JobId, JobState, Millis};
 use bytes::Bytes;
 
 use super::super::server_rig::{Node, Process, Raw};
@@ -154,6 +154,20 @@ fn no_id_and_no_fence_comes_again() {
     assert!(new_fence > later_fences, "fences");
     // A lease that was there when the backup was taken is still one.
     finish(&mut client, old.into_iter().map(|(lease, _)| lease).collect());
+    drop(client);
+    node.stop();
+
+    // Nor does what another restoring of the same backup gave out.
+    let again = folder.path().join("again");
+    restore(&file, &again);
+    let node = Node::start(&again, |_| {});
+    let mut client = Raw::connect(node.address);
+    let welcome_again = client.greet(super::super::server_rig::hello());
+    assert!(welcome_again.session > welcome.session, "sessions");
+    let ids_again = push_all(&mut client, "new", [NewJob::new("new")]);
+    assert!(ids_again.iter().min() > new_ids.iter().max(), "ids");
+    let fence_again = reserve(&mut client, "new", 1).first().map(|(lease, _)| lease.fence);
+    assert!(fence_again > new_fence, "fences");
     node.stop();
 }
 
@@ -221,7 +235,9 @@ fn ended_at_any_sync_it_is_refused_and_can_be_done_again() {
     loop {
         let path = sample.file.with_file_name(format!("restored-{steps}"));
         let ids = ([7; 16], [8; 16]);
-        let options = RestoreOptions { path: path.clone(), node: 1, cluster_id: ids.0, storage_id: ids.1 };
+        let now = Millis(1_790_000_000_000);
+        let options =
+            RestoreOptions { path: path.clone(), node: 1, cluster_id: ids.0, storage_id: ids.1, now };
         let ended_early = interrupted(&backup, &options, steps);
         let open = || {
             let (cluster_id, storage_id) = ids;

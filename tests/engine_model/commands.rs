@@ -59,10 +59,10 @@ impl Model {
                 let topic = self.topic(*topic, true)?;
                 self.topics[topic].paused = *paused;
             }
-            Command::SkipIds => {
-                self.last_job += 1 << 40;
-                self.last_fence += 1 << 40;
-                self.last_session += 1 << 40;
+            Command::SkipIds { floor } => {
+                for last in [&mut self.last_job, &mut self.last_fence, &mut self.last_session] {
+                    *last = if *last < *floor { *floor } else { *last + (1 << 40) };
+                }
                 self.members.clear();
             }
             Command::MemberSet { node, storage_id, .. } => {

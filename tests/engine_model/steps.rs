@@ -135,7 +135,7 @@ impl Known {
     fn command(&self, action: &Action) -> Command<'_> {
         match action {
             Action::Genesis => Command::Genesis { key_secret: [7; 16] },
-            Action::SkipIds => Command::SkipIds,
+            Action::SkipIds => Command::SkipIds { floor: 0 },
             Action::Member(node, other) => Command::MemberSet {
                 node: *node,
                 storage_id: [u8::from(*other); 16],

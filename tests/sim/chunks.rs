@@ -73,6 +73,10 @@ impl Folder for Chunks {
         self.twin.open(name)
     }
 
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        self.twin.free_bytes()
+    }
+
     fn list(&self) -> Result<Vec<String>, StorageError> {
         self.twin.list()
     }

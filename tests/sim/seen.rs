@@ -124,7 +124,7 @@ impl fmt::Display for Seen<'_> {
                 write!(f, "{} chunks, {rewrite:?} anew", chunks.len())
             }
             Self::Checkpointed { node, checkpoint, .. } => {
-                let Checkpoint { index, written, listed, .. } = checkpoint;
+                let (Checkpoint { index, written, .. }, listed) = (checkpoint, checkpoint.numbers());
                 write!(
                     f,
                     "node {node} has a checkpoint at {index}: {} rows, chunks {listed:?}",

@@ -23,6 +23,10 @@ pub(super) async fn serve(mut asked: UnboundedReceiver<ToBackup>, outbox: &Outbo
     let mut pinned: Option<Arc<PinnedBackup>> = None;
     while let Some(what) = asked.recv().await {
         let (id, answer) = match what {
+            ToBackup::Replaced => {
+                pinned = None;
+                continue;
+            }
             ToBackup::Ready(id, backup) => {
                 let answer = Response::BackupReady(ready(&backup));
                 pinned = Some(backup);

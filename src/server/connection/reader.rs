@@ -171,7 +171,12 @@ impl<'a> Reader<'a> {
                 self.outbox.backup(ToBackup::Read { id, offset, bytes });
             }
             Ok(Request::BackupEnd) => self.outbox.backup(ToBackup::End(id)),
-            Ok(request) => batch.requests.push((id, request)),
+            Ok(request) => {
+                if request == Request::BackupBegin {
+                    self.outbox.backup(ToBackup::Replaced);
+                }
+                batch.requests.push((id, request));
+            }
             Err(error) => batch.answers.push((id, Response::Error(error.into()))),
         }
     }

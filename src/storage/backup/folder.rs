@@ -79,6 +79,10 @@ impl Folder for BackupFolder {
         }))
     }
 
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        Ok(0)
+    }
+
     fn list(&self) -> Result<Vec<String>, StorageError> {
         let mut names: Vec<String> = self.files.iter().map(|file| file.name.clone()).collect();
         names.sort_unstable();
@@ -95,10 +99,6 @@ impl FolderFile for BackupPartFile {
 
     fn bytes(&self) -> Result<u64, StorageError> {
         Ok(self.bytes)
-    }
-
-    fn advise(&self, offset: u64, bytes: u64) {
-        self.file.advise(self.at + offset, bytes.min(self.bytes.saturating_sub(offset)));
     }
 }
 

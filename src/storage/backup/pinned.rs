@@ -4,10 +4,12 @@
 //! it was. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied: header and table
 //! are made here, the rest is read where it lies. The footer is for whoever puts the bytes together.
 
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::layout::{BackupFile, BackupHeader, FOOTER_BYTES};
-use crate::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
+use crate::storage::chunks::{Chunk, MANIFEST, Manifest, chunk_name, pages_name};
 use crate::storage::folder::{Folder, FolderFile};
 use crate::storage::{Damage, FileDamage, StorageError};
 use crate::types::{GroupId, Millis};
@@ -29,22 +31,28 @@ pub struct PinnedBackup {
     header: BackupHeader,
     /// Header and table.
     head: Vec<u8>,
-    files: Vec<(BackupFile, Box<dyn FolderFile>)>,
+    files: Vec<(BackupFile, Arc<dyn FolderFile>)>,
 }
 
 impl PinnedBackup {
-    /// Opens every file of the newest checkpoint. Nobody may write one meanwhile.
-    pub fn open<F: Folder>(folder: &F, origin: BackupOrigin) -> Result<Self, StorageError> {
+    /// Opens every file of the newest checkpoint, but for the chunks that are open already. Nobody may write one
+    /// meanwhile.
+    pub fn open<F: Folder>(
+        folder: &F,
+        origin: BackupOrigin,
+        held: &[Arc<Chunk>],
+    ) -> Result<Self, StorageError> {
+        let held = |number| held.iter().find(|chunk| chunk.summary().number == number);
         let missing = |damage| StorageError::Damaged { path: folder.path().to_owned(), damage };
-        let opened = |name: &str, damage| folder.open(name)?.ok_or_else(|| missing(damage));
+        let opened = |name: &str, damage| folder.open(name)?.ok_or_else(|| missing(damage)).map(Arc::new);
         let file = opened(MANIFEST, Damage::Manifest(FileDamage::Missing))?;
         let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(0)];
         let read = file.read_at(0, &mut bytes)?;
         bytes.truncate(read);
         let manifest = Manifest::decode(&bytes, folder.path())?;
-        let mut files: Vec<(BackupFile, Box<dyn FolderFile>)> = Vec::new();
+        let mut files: Vec<(BackupFile, Arc<dyn FolderFile>)> = Vec::new();
         let mut add = |name: String, bytes, hash, file| {
-            files.push((BackupFile { name, at: 0, bytes, hash }, Box::new(file)));
+            files.push((BackupFile { name, at: 0, bytes, hash }, file));
         };
         add(MANIFEST.to_owned(), bytes.len() as u64, xxh3_128(&bytes), file);
         if let Some(pages) = &manifest.pages {
@@ -57,8 +65,11 @@ impl PinnedBackup {
             let summary = &listed.summary;
             let name = chunk_name(summary.number);
             let missing = FileDamage::Missing;
-            let damage = Damage::Chunk { summary: Box::new(summary.clone()), damage: missing };
-            let file = opened(&name, damage)?;
+            let damage = || Damage::Chunk { summary: Box::new(summary.clone()), damage: missing };
+            let file: Arc<dyn FolderFile> = match held(summary.number) {
+                Some(chunk) => chunk.file(),
+                None => opened(&name, damage())?,
+            };
             add(name, summary.bytes, summary.hash, file);
         }
         Ok(Self::compose(&manifest, origin, files))
@@ -67,7 +78,7 @@ impl PinnedBackup {
     fn compose(
         manifest: &Manifest,
         origin: BackupOrigin,
-        mut files: Vec<(BackupFile, Box<dyn FolderFile>)>,
+        mut files: Vec<(BackupFile, Arc<dyn FolderFile>)>,
     ) -> Self {
         let BackupOrigin { cluster_id, node, created_at } = origin;
         let mut header = BackupHeader {

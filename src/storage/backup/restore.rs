@@ -5,7 +5,8 @@
 //! 3. Chunks and page file are written as they are, then a manifest with the new node as the one that votes, in front
 //!    of the log of a new cluster.
 //! 4. The log begins behind the checkpoint. Its first entry says that there was a loss: ids, fences and sessions that
-//!    were given out after the backup must not come again ([`Command::SkipIds`](crate::engine::Command::SkipIds)).
+//!    were given out after the backup must not come again ([`Command::SkipIds`](crate::engine::Command::SkipIds)), and
+//!    neither must those that come out of another restoring of the same backup.
 //!    Vote and watermark follow.
 //! 5. `restoring` becomes `identity`.
 //!
@@ -22,6 +23,7 @@ use crate::storage::folder::Folder as _;
 use crate::storage::identity::Identity;
 use crate::storage::recover::skip_ids;
 use crate::storage::{LogBase, StorageError};
+use crate::types::Millis;
 
 /// What a backup becomes.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct RestoreOptions {
     pub cluster_id: [u8; 16],
     /// The id of this copy of the data.
     pub storage_id: [u8; 16],
+    /// The wall clock: what the new queue gives out depends on it.
+    pub now: Millis,
 }
 
 impl Backup {
@@ -47,7 +51,7 @@ impl Backup {
         Directory::refuse_filled(&options.path)?;
         self.verify(&mut progress)?;
         let directory = Directory::take_empty(&options.path)?;
-        let RestoreOptions { node, cluster_id, storage_id, .. } = *options;
+        let RestoreOptions { node, cluster_id, storage_id, now, .. } = *options;
         directory.begin_restoring(Identity { node, cluster_id, storage_id, founder: true })?;
         let chunks = directory.chunks()?;
         let mut done = 2 * self.header.bytes;
@@ -65,6 +69,6 @@ impl Backup {
             Manifest { voters: vec![node], learners: Vec::new(), log_crc: crc, ..self.manifest.clone() };
         manifest.write(&chunks)?;
         let base = LogBase { index: manifest.index, term: manifest.term, crc };
-        directory.finish_restoring(base, skip_ids(base.index + 1, base.term.max(1)))
+        directory.finish_restoring(base, skip_ids(base.index + 1, base.term.max(1), now))
     }
 }

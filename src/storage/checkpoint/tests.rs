@@ -1,7 +1,7 @@
 //! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
 use super::*;
-use crate::engine::{Command, Entry, NewJob, TopicSelect};
+use crate::engine::{COUNT_MAX, Command, Entry, ImageError, JobStore as _, NewJob, TopicSelect};
 use crate::storage::Fault;
 use crate::storage::folder::FaultyFolder;
 use crate::types::{IfExists, Millis, SessionId, When};
@@ -44,6 +44,7 @@ struct Queue {
     folder: FaultyFolder,
     number: u32,
     next_chunk: u32,
+    chunk_bytes: usize,
 }
 
 impl Queue {
@@ -52,10 +53,21 @@ impl Queue {
         let mut records = Records::default();
         let genesis = Entry { stamp: Millis(1), commands: vec![Command::Genesis { key_secret: [1; 16] }] };
         engine.apply(&genesis, &mut records).expect("applied");
-        Self { engine, records, folder: FaultyFolder::new(0), number: 0, next_chunk: 1 }
+        Self {
+            engine,
+            records,
+            folder: FaultyFolder::new(0),
+            number: 0,
+            next_chunk: 1,
+            chunk_bytes: CHUNK_BYTES,
+        }
     }
 
     fn push(&mut self, jobs: usize, delay_ms: u64, body_bytes: usize) {
+        self.push_to("t", jobs, delay_ms, body_bytes);
+    }
+
+    fn push_to(&mut self, topic: &str, jobs: usize, delay_ms: u64, body_bytes: usize) {
         let body = vec![7; body_bytes];
         let job = NewJob {
             due: When::After(delay_ms),
@@ -66,7 +78,7 @@ impl Queue {
             attributes: &[],
             body: &body,
         };
-        let topic = TopicSelect::Name("t");
+        let topic = TopicSelect::Name(topic);
         let push = Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job; jobs] };
         self.engine
             .apply(&Entry { stamp: Millis(1), commands: vec![push] }, &mut self.records)
@@ -78,11 +90,12 @@ impl Queue {
         self.number += 1;
         self.engine.begin_capture();
         let chunks = self.records.begin_capture();
-        let next_chunk = self.next_chunk;
-        let begin = CheckpointBegin { chunks, rewrite, next_chunk, ..begin(self.number, &self.engine) };
+        let Self { number, next_chunk, chunk_bytes, .. } = *self;
+        let begin =
+            CheckpointBegin { chunks, rewrite, next_chunk, chunk_bytes, ..begin(number, &self.engine) };
         let mut writer = CheckpointWriter::begin(self.folder.clone(), begin).expect("begun");
         let mut captured = Vec::new();
-        while !self.engine.capture(100, &mut captured) {}
+        while !self.engine.capture(100, u64::MAX, &mut captured) {}
         for job in captured {
             let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
             let record = self.records.in_memory(job.place);
@@ -100,7 +113,8 @@ impl Queue {
             let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
             self.records.rehomed(one.from, one.to, rehomed).expect("rehomed");
         }
-        self.records.retain_chunks(|number| checkpoint.listed.contains(&number));
+        let listed = checkpoint.numbers();
+        self.records.retain_chunks(|number| listed.contains(&number));
         self.engine.verify(&mut self.records);
         let mut restored = restore(&self.folder).expect("whole").expect("there is one");
         assert_eq!(restored.engine.state_hash(), self.engine.state_hash());
@@ -127,9 +141,10 @@ fn chunks_that_are_written_again_come_behind_those_that_stay() {
     let rewrite: Vec<u32> = before.iter().copied().filter(|number| number % 3 != 0).rev().collect();
     queue.push(10, DAY_MS, 200);
     let checkpoint = queue.checkpoint(rewrite.clone());
-    assert!(checkpoint.listed.is_sorted(), "{:?}", checkpoint.listed);
+    let listed = checkpoint.numbers();
+    assert!(listed.is_sorted(), "{listed:?}");
     assert!(checkpoint.chunks.len() > 5, "{}", checkpoint.chunks.len());
-    assert!(rewrite.iter().all(|number| !checkpoint.listed.contains(number)));
+    assert!(rewrite.iter().all(|number| !listed.contains(number)));
 }
 
 #[test]
@@ -227,4 +242,82 @@ fn what_a_start_goes_by_is_durable_before_it_removes_anything() {
             }
         }
     }
+}
+
+#[test]
+fn a_job_that_was_not_given_out_yet_is_refused() {
+    for delay_ms in [0, 2 * DAY_MS] {
+        let mut queue = Queue::new();
+        queue.push(1, delay_ms, 10);
+        let early = queue.engine.image().encode();
+        queue.push(1, delay_ms, 10);
+        queue.checkpoint(Vec::new());
+        let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
+        let refused = read(&queue.folder, Manifest { image: early, ..manifest }).expect_err("refused");
+        let job = |damage: &Damage| matches!(damage, Damage::State(ImageError::Job(JobId(2))));
+        assert!(matches!(&refused, StorageError::Damaged { damage, .. } if job(damage)), "{refused}");
+    }
+}
+
+#[test]
+fn counts_that_leave_no_room_are_refused() {
+    let mut queue = Queue::new();
+    let skip = Command::SkipIds { floor: COUNT_MAX + 1 };
+    let entry = Entry { stamp: Millis(1), commands: vec![skip] };
+    assert!(Image::decode(&queue.engine.image().encode()).is_ok());
+    queue.engine.apply(&entry, &mut queue.records).expect("applied");
+    assert_eq!(Image::decode(&queue.engine.image().encode()), Err(ImageError::Counts));
+}
+
+#[test]
+fn chunks_are_not_written_again_for_their_number_alone() {
+    let mut queue = Queue::new();
+    queue.push(6000, 2 * DAY_MS, 200);
+    queue.checkpoint(Vec::new());
+    assert!(queue.numbers().len() > 280, "{} chunks", queue.numbers().len());
+    // But for the last one they are full.
+    assert!(queue.records.to_rewrite(CHUNK_BYTES).len() <= 1);
+    let larger = queue.records.to_rewrite(4 * CHUNK_BYTES);
+    assert!((1..=16).contains(&larger.len()), "so small ones are made one, some at a time: {}", larger.len());
+    let bytes: usize = queue.records.chunk_bytes(1, usize::MAX);
+    assert!(bytes * 256 > 6000 * 200, "{bytes}");
+    assert_eq!(queue.records.chunk_bytes(1 << 20, 1 << 21), 1 << 20);
+}
+
+#[test]
+fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
+    for (chunk_bytes, others) in [(CHUNK_BYTES, 300), (1 << 20, 3000)] {
+        let mut queue = Queue { chunk_bytes, ..Queue::new() };
+        queue.push_to("others", others, 2 * DAY_MS, 10);
+        for delay_ms in [5 * DAY_MS, 3 * DAY_MS, 4 * DAY_MS] {
+            queue.push_to("wanted", 1, delay_ms, 10);
+        }
+        queue.checkpoint(Vec::new());
+        assert_eq!(queue.engine.far_jobs(), others as u64 + 3);
+        let wanted = queue.engine.topic_id("wanted").expect("there is one");
+        let first = queue.engine.peek(wanted, &mut queue.records).expect("read").expect("there is one");
+        assert_eq!(first.due, Millis(1 + 3 * DAY_MS));
+        let none = queue.records.first_far_of(crate::engine::Line::Wall, wanted).expect("read");
+        assert_eq!(none, None, "the other timeline");
+    }
+}
+
+/// Whatever fails while something is shown, the far jobs come in order afterwards.
+#[test]
+fn a_read_that_fails_moves_nothing_on() {
+    let mut queue = Queue::new();
+    queue.push(300, 2 * DAY_MS, 200);
+    queue.checkpoint(Vec::new());
+    let topic = queue.engine.topic_id("t").expect("there is one");
+    let mut failed = 0;
+    for read in 0..6 {
+        queue.folder.arm_read(read);
+        failed += u32::from(queue.engine.peek(topic, &mut queue.records).is_err());
+        queue.folder.arm_read(u64::MAX >> 1);
+        queue.engine.verify(&mut queue.records);
+    }
+    assert!(failed > 0);
+    let stamp = Millis(3 * DAY_MS);
+    while !queue.engine.load_ahead(&mut queue.records, stamp, 100).expect("read") {}
+    assert_eq!(queue.engine.far_jobs(), 0);
 }

@@ -1,7 +1,7 @@
 //! Reads a chunk. Holds its directory in memory (some 33 bytes for each 16 KiB of rows), and nothing else of it.
 
-use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use xxhash_rust::xxh3::Xxh3;
@@ -21,7 +21,7 @@ const READ_BYTES: usize = 256 << 10;
 /// A chunk that is open for reading. It stays readable when its file is removed.
 #[derive(Debug)]
 pub struct Chunk {
-    file: Box<dyn FolderFile>,
+    file: Arc<dyn FolderFile>,
     folder: PathBuf,
     summary: ChunkSummary,
     footer: Footer,
@@ -72,12 +72,17 @@ impl Chunk {
             return Err(damaged(FileDamage::Other));
         }
         let folder = folder.path().to_owned();
-        Ok(Self { file: Box::new(file), folder, summary: expected.clone(), footer, blocks, pieces })
+        Ok(Self { file: Arc::new(file), folder, summary: expected.clone(), footer, blocks, pieces })
     }
 
     /// What it is.
     pub fn summary(&self) -> &ChunkSummary {
         &self.summary
+    }
+
+    /// Its file, which is open for as long as somebody has it.
+    pub(in crate::storage) fn file(&self) -> Arc<dyn FolderFile> {
+        Arc::clone(&self.file)
     }
 
     /// How many rows it has.
@@ -167,16 +172,6 @@ impl Chunk {
     /// A row that was read is not what should be there.
     pub fn bad_row(&self, row: u32) -> StorageError {
         self.damaged(FileDamage::Row { row: row.into() })
-    }
-
-    /// Says that these rows will be read soon.
-    pub fn advise(&self, rows: Range<u32>) {
-        let Some(last) = rows.end.checked_sub(1).filter(|last| rows.start <= *last) else { return };
-        let (first, last) =
-            (self.blocks.get(self.block_of(rows.start)), self.blocks.get(self.block_of(last)));
-        if let (Some(first), Some(last)) = (first, last) {
-            self.file.advise(first.at, last.at + u64::from(last.bytes) - first.at);
-        }
     }
 
     /// Reads the whole file; checks each checksum and the hash. Tells `progress` after each block how many bytes it

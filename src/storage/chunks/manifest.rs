@@ -22,6 +22,7 @@ use super::layout::ChunkSummary;
 use super::output::Output;
 use super::pages::PagesSummary;
 use super::{MANIFEST, Numbered};
+use crate::engine::COUNT_MAX;
 
 /// The version of manifests that this code writes, and the newest that it reads.
 const VERSION: u32 = 1;
@@ -29,6 +30,8 @@ const HEADER: Header = Header { magic: *b"ADJMANIF", version: VERSION, number: 0
 /// Bytes before the payload: header, length and their checksum.
 const FRAME_BYTES: usize = HEADER_BYTES + 12;
 const CRC_BYTES: usize = 4;
+/// The place of a row has 31 bits for the number of its chunk.
+const NEXT_CHUNK_MAX: u32 = 1 << 30;
 
 /// A checkpoint: the state as it was after the entry at `index`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +136,12 @@ impl Manifest {
     }
 
     fn makes_sense(&self) -> bool {
-        self.chunks.is_sorted_by(|one, next| one.summary.number < next.summary.number)
+        let leaves_room = self.checkpoint <= u64::from(u32::MAX / 2)
+            && self.next_chunk <= NEXT_CHUNK_MAX
+            && self.index <= COUNT_MAX
+            && self.term <= COUNT_MAX;
+        leaves_room
+            && self.chunks.is_sorted_by(|one, next| one.summary.number < next.summary.number)
             && self.chunks.last().is_none_or(|last| last.summary.number < self.next_chunk)
             && self.chunks.iter().all(|ManifestChunk { summary, live, far }| {
                 live.rows() == summary.rows && far.rows() == summary.rows && far.is_subset(live)

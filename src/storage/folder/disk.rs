@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt as _;
 
 use super::super::directory::create_durably;
@@ -52,6 +51,12 @@ impl DiskFile {
     }
 }
 
+/// Free space on the device of a folder, in bytes.
+pub(in crate::storage) fn free_bytes(path: &Path) -> Result<u64, StorageError> {
+    let free = rustix::fs::statvfs(path).map_err(|error| StorageError::io("look at", path, error.into()))?;
+    Ok(free.f_bavail.saturating_mul(free.f_frsize))
+}
+
 impl Folder for DiskFolder {
     type File = DiskFile;
     type Writer = DiskWriter;
@@ -93,6 +98,10 @@ impl Folder for DiskFolder {
         DiskFile::open(&self.path.join(name))
     }
 
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        free_bytes(&self.path)
+    }
+
     fn list(&self) -> Result<Vec<String>, StorageError> {
         let fail = |error| StorageError::io("read", &self.path, error);
         let mut names = Vec::new();
@@ -124,16 +133,6 @@ impl FolderFile for DiskFile {
     fn bytes(&self) -> Result<u64, StorageError> {
         let metadata = self.file.metadata().map_err(|error| StorageError::io("read", &self.path, error))?;
         Ok(metadata.len())
-    }
-
-    fn advise(&self, offset: u64, bytes: u64) {
-        #[cfg(target_os = "linux")]
-        if let Some(bytes) = NonZeroU64::new(bytes) {
-            // A hint: whoever reads learns of an error.
-            _ = rustix::fs::fadvise(&self.file, offset, Some(bytes), rustix::fs::Advice::WillNeed);
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = (offset, NonZeroU64::new(bytes));
     }
 }
 

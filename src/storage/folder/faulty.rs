@@ -96,7 +96,7 @@ impl FaultyFolder {
         device.armed = Some((device.steps + steps, fault));
     }
 
-    /// The read that is `reads` from now fails, and everything after it: 0 is the next one.
+    /// The read that is `reads` from now fails, and none after it: 0 is the next one.
     pub fn arm_read(&self, reads: u64) {
         let mut device = self.device();
         device.armed_read = Some(device.reads + reads);
@@ -237,9 +237,9 @@ impl FaultyFolder {
 
     fn read(&self, name: &str) -> Result<(), StorageError> {
         let mut device = self.device();
-        device.failed |= device.armed_read == Some(device.reads);
+        let fails = device.armed_read == Some(device.reads);
         device.reads += 1;
-        if device.failed { Err(self.failure("read", name)) } else { Ok(()) }
+        if device.failed || fails { Err(self.failure("read", name)) } else { Ok(()) }
     }
 
     fn failure(&self, action: &'static str, name: &str) -> StorageError {
@@ -299,6 +299,10 @@ impl Folder for FaultyFolder {
             content,
             name: name.to_owned(),
         }))
+    }
+
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        Ok(self.device().free_bytes())
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
@@ -378,8 +382,6 @@ impl FolderFile for FaultyFile {
         self.folder.read(&self.name)?;
         Ok(locked(&self.content).bytes.len() as u64)
     }
-
-    fn advise(&self, _: u64, _: u64) {}
 }
 
 impl FolderWriter for FaultyWriter {

@@ -20,6 +20,7 @@ mod alone;
 const ENTRIES: u64 = 30;
 const LOST_ID: [u8; 16] = [8; 16];
 const NEW_ID: [u8; 16] = [9; 16];
+const NOW: Millis = Millis(1_790_000_000_000);
 
 fn open(path: &Path) -> Result<DiskStorage, StorageError> {
     let path = path.to_owned();
@@ -62,7 +63,7 @@ fn flip(db: &sled::Db, index: u64) {
 }
 
 fn accept(directory: &Path) {
-    Salvage::examine(directory).expect("a directory").accept(NEW_ID).expect("accepted");
+    Salvage::examine(directory).expect("a directory").accept(NEW_ID, NOW).expect("accepted");
 }
 
 /// A node opens the directory, and finds the first `kept` entries and the skip.
@@ -81,7 +82,10 @@ fn assert_recovered(directory: &Path, kept: u64) {
     let skip = found.pop().expect("the skip");
     assert_eq!(found, (1..=kept).map(entry).collect::<Vec<_>>());
     assert_eq!((skip.index, skip.term), (kept + 1, 4));
-    assert_eq!(Entry::decode(&skip.data).expect("an entry").commands, [Command::SkipIds]);
+    assert_eq!(
+        Entry::decode(&skip.data).expect("an entry").commands,
+        [Command::SkipIds { floor: ids_floor(NOW) }]
+    );
     let entries = vec![LogEntry { index: kept + 2, ..entry(1) }];
     storage.persist(&PersistBatch { vote: None, install: None, entries, commit: kept }).expect("it goes on");
 }
@@ -92,7 +96,7 @@ fn a_whole_log_is_left_alone() {
     let salvage = Salvage::examine(directory.path()).expect("a directory");
     assert!(!salvage.is_needed());
     assert_eq!((salvage.kept(), salvage.durable()), (ENTRIES, Some(ENTRIES)));
-    salvage.accept(NEW_ID).expect("nothing to do");
+    salvage.accept(NEW_ID, NOW).expect("nothing to do");
     assert_eq!(open(directory.path()).expect("it opens").storage_id(), LOST_ID);
 }
 
@@ -143,7 +147,7 @@ fn a_hole_ends_the_log_wherever_it_is() {
             "{:?}",
             found.obstacle()
         );
-        found.accept(NEW_ID).expect("accepted");
+        found.accept(NEW_ID, NOW).expect("accepted");
         assert_recovered(directory.path(), hole - 1);
     }
 }
@@ -167,7 +171,7 @@ fn entries_that_were_replaced_are_not_the_log_again() {
     assert!(open(directory.path()).is_err_and(|error| replaced(&error)));
     let salvage = Salvage::examine(directory.path()).expect("a directory");
     assert!(salvage.is_needed() && salvage.obstacle().is_some_and(replaced));
-    salvage.accept(NEW_ID).expect("accepted");
+    salvage.accept(NEW_ID, NOW).expect("accepted");
     assert_recovered(directory.path(), ENTRIES);
 }
 

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjourn::storage::checkpoint::rewritten_rows_max;
 use adjourn::storage::chunks::{Chunk, MANIFEST, Manifest, Pages, chunk_name, pages_name};
 use adjourn::storage::folder::Folder as _;
 use adjourn::storage::{CheckpointBegin, ChunkState, Restored, StorageError};
@@ -97,12 +98,22 @@ impl Checkpoints {
     }
 }
 
-/// Of what a checkpoint goes on with, most is needed.
+/// Of what a checkpoint goes on with, most is needed, or as much is written again as may be.
 fn takes_little(begin: &CheckpointBegin) -> Result<(), String> {
-    for ChunkState { chunk, live, .. } in &begin.chunks {
-        let number = chunk.summary().number;
-        if 2 * live.count() < chunk.rows() && !begin.rewrite.contains(&number) {
-            return Err(format!("{} of {} rows of chunk {number} live", live.count(), chunk.rows()));
+    let size = |state: &ChunkState| {
+        let (rows, all) = (u64::from(state.live.count()), u64::from(state.chunk.rows()));
+        (rows, state.chunk.summary().bytes * rows / all)
+    };
+    let is_rewritten = |state: &&ChunkState| begin.rewrite.contains(&state.chunk.summary().number);
+    let rewritten = begin.chunks.iter().filter(is_rewritten).map(size);
+    let (rows, bytes) = rewritten.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    for state in begin.chunks.iter().filter(|state| !is_rewritten(state)) {
+        let (live, live_bytes) = size(state);
+        let enough = rows + live > rewritten_rows_max(begin.chunk_bytes) as u64
+            || bytes + live_bytes > 4 * begin.chunk_bytes as u64;
+        if 2 * live < state.chunk.rows().into() && !enough {
+            let number = state.chunk.summary().number;
+            return Err(format!("{live} of {} rows of chunk {number} live", state.chunk.rows()));
         }
     }
     Ok(())
@@ -148,7 +159,7 @@ impl Invariant for Checkpoints {
             Seen::Started { node, restored, chunks, .. } => self.started(*node, *restored, chunks),
             Seen::CheckpointBegins { begin, .. } => takes_little(begin),
             Seen::Checkpointed { node, checkpoint, chunks } => {
-                self.checkpointed(*node, checkpoint.index, &checkpoint.listed, chunks)
+                self.checkpointed(*node, checkpoint.index, &checkpoint.numbers(), chunks)
             }
             Seen::Deserted => {
                 self.in_silence = Some(0);

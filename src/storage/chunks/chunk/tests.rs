@@ -237,8 +237,6 @@ fn a_row_that_is_not_there_is_an_error() {
     let mut heads = Vec::new();
     chunk.read_heads(1030, &mut heads).expect("nothing");
     assert!(heads.is_empty());
-    chunk.advise(0..1030);
-    chunk.advise(5..5);
     check(&folder, &summary, &rows, &mut cache);
 }
 

@@ -116,9 +116,13 @@ fn sealed_payload(length: u64, payload: &[u8]) -> Result<Manifest, StorageError>
 
 #[test]
 fn nonsense_under_a_right_checksum_is_refused() {
-    let spoilt: [fn(&mut Manifest); 6] = [
+    let spoilt: [fn(&mut Manifest); 10] = [
         |manifest| manifest.chunks.reverse(),
         |manifest| manifest.next_chunk = 11,
+        |manifest| manifest.next_chunk = NEXT_CHUNK_MAX + 1,
+        |manifest| manifest.index = COUNT_MAX + 1,
+        |manifest| manifest.term = COUNT_MAX + 1,
+        |manifest| manifest.checkpoint = u64::from(u32::MAX),
         |manifest| manifest.chunks[0].live = Bits::new(99),
         |manifest| manifest.chunks[0].far = Bits::new(101),
         |manifest| manifest.chunks[0].far = Bits::full(100),

@@ -47,7 +47,7 @@ fn assert_alone(directory: &Path, base: Option<LogBase>) {
     let last = found.pop().expect("the change");
     assert_eq!((last.kind, last.term, &last.data[..]), (EntryKind::ConfChange, 4, CHANGE));
     let skip = found.pop().expect("the skip");
-    assert_eq!(Entry::decode(&skip.data).expect("an entry").commands, [Command::SkipIds]);
+    assert_eq!(Entry::decode(&skip.data).expect("an entry").commands, [Command::SkipIds { floor: ids_floor(NOW) }]);
     let kept = (first..=ENTRIES).map(entry).chain([change(ENTRIES + 1), change(ENTRIES + 2)]);
     assert_eq!(found, kept.collect::<Vec<_>>());
 }
@@ -60,7 +60,7 @@ fn all_of_the_log_counts_and_the_members_are_new() {
     assert_eq!((salvage.kept(), salvage.kept_term(), salvage.node()), (ENTRIES + 2, 4, 1));
     assert_eq!(salvage.changes(), [change(ENTRIES + 1), change(ENTRIES + 2)]);
     assert!(salvage.committed() < Some(ENTRIES));
-    salvage.go_on_alone(alone()).expect("it goes on");
+    salvage.go_on_alone(alone(), NOW).expect("it goes on");
     assert_alone(directory.path(), None);
 }
 
@@ -68,7 +68,7 @@ fn all_of_the_log_counts_and_the_members_are_new() {
 fn a_damaged_end_goes_on_the_way() {
     let directory = survivor();
     tamper(directory.path(), |db| flip(db, 12));
-    Salvage::examine(directory.path()).expect("a directory").go_on_alone(alone()).expect("it goes on");
+    Salvage::examine(directory.path()).expect("a directory").go_on_alone(alone(), NOW).expect("it goes on");
     let storage = open(directory.path()).expect("it opens");
     assert_eq!((storage.cluster_id(), storage.recovered().last_index), (CLUSTER_ID, 13));
 }
@@ -88,7 +88,7 @@ fn it_can_be_cut_short_anywhere_and_is_finished_by_either_command() {
             base
         });
         let examined = || Salvage::examine(directory.path()).expect("a directory");
-        let images = images_of(directory.path(), || examined().go_on_alone(alone()).expect("it goes on"));
+        let images = images_of(directory.path(), || examined().go_on_alone(alone(), NOW).expect("it goes on"));
         assert!(images.len() > 10, "{} syncs", images.len());
         let mut unfinished = 0;
         for image in &images {
@@ -97,14 +97,14 @@ fn it_can_be_cut_short_anywhere_and_is_finished_by_either_command() {
                 unfinished += 1;
                 assert!(cut_short.is_unfinished());
                 if unfinished % 2 == 0 {
-                    cut_short.accept([1; 16]).expect("finished");
+                    cut_short.accept([1; 16], NOW).expect("finished");
                 } else {
                     let other = Alone { cluster_id: [1; 16], storage_id: [1; 16], change: Vec::new() };
-                    cut_short.go_on_alone(other).expect("finished");
+                    cut_short.go_on_alone(other, NOW).expect("finished");
                 }
             } else if cut_short.cluster_id() != CLUSTER_ID {
                 assert!(!cut_short.is_unfinished());
-                cut_short.go_on_alone(alone()).expect("begun again");
+                cut_short.go_on_alone(alone(), NOW).expect("begun again");
             } else {
                 drop(cut_short);
             }
