@@ -41,10 +41,12 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
         chunks: vec![],
         rewrite: vec![],
         next_chunk: 1,
+        chunk_bytes: 1 << 20,
         pin: false,
     };
     let base = LogBase { index: INDEX, term: 1, crc: 1 };
-    CheckpointWriter::begin(folder.clone(), begin).and_then(|writer| writer.finish(base)).expect("written");
+    let sealed = CheckpointWriter::begin(folder.clone(), begin).and_then(|writer| writer.seal(base));
+    sealed.and_then(|sealed| sealed.publish()).expect("written");
     let origin = BackupOrigin { cluster_id: CLUSTER, node: 2, created_at: Millis(0) };
     let pinned = PinnedBackup::open(&folder, origin).expect("pinned");
     assert!(pinned.header().bytes > 4 * PART_BYTES as u64, "{:?}", pinned.header());
