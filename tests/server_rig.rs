@@ -49,6 +49,11 @@ impl Node {
         Ok(Self { runtime, address: running.address(), running: Some(running) })
     }
 
+    /// Where other nodes connect.
+    pub(crate) fn peer_address(&self) -> SocketAddr {
+        self.running.as_ref().and_then(Running::peer_address).expect("it has a port for them")
+    }
+
     /// Stops it in order.
     pub(crate) fn stop(mut self) {
         let running = self.running.take().expect("it runs");

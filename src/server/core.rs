@@ -220,14 +220,14 @@ impl Core {
             Output::Peer { .. }
             | Output::Members { .. }
             | Output::Probe { .. }
-            | Output::FetchSnapshot { .. } => self.to_other_nodes(output, done),
+            | Output::FetchSnapshot { .. } => self.reach_out(output, done),
             Output::Failed(error) => done.failed = Some(error),
             Output::Notice(notice) => self.notice(&notice),
             Output::Stopped => done.stopped = true,
         }
     }
 
-    fn to_other_nodes(&mut self, output: Output, done: &mut Done) {
+    fn reach_out(&mut self, output: Output, done: &mut Done) {
         let Some(peers) = &self.peers else {
             if let Output::Probe { address } = output {
                 let why = "this node has no peer_listen: other nodes could not reach it".to_owned();

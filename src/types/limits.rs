@@ -76,8 +76,8 @@ pub const CLIENT_NAME_BYTES_MAX: usize = 64;
 pub const TOKEN_BYTES_MAX: usize = 256;
 /// Most intervals in a backoff list.
 pub const BACKOFF_LIST_MAX: usize = 32;
-/// Longest address of a node, in bytes: a host name of 255, and a port.
-pub const PEER_ADDRESS_BYTES_MAX: usize = 262;
+/// Longest address of a node, in bytes.
+pub const PEER_ADDRESS_BYTES_MAX: usize = 255;
 /// Largest frame between nodes, in bytes: one largest entry and what surrounds it.
 pub const PEER_FRAME_BYTES_MAX: usize = ENTRY_BYTES_MAX + (1 << 20);
 /// Largest frame between nodes before they know each other, in bytes.

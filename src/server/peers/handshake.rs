@@ -95,7 +95,8 @@ pub(super) async fn dial(
         }
         Ok(about)
     });
-    let about = conclude(met.await, &mut wire, patience).await?;
+    let met = met.await;
+    let (about, wire) = conclude(met, wire, patience)?;
     Ok(Met { wire, about, dialled: true })
 }
 
@@ -131,7 +132,8 @@ pub(super) async fn accept(
             other => Err(MeetError::unexpected(other)),
         }
     });
-    let about = conclude(met.await, &mut wire, patience).await?;
+    let met = met.await;
+    let (about, wire) = conclude(met, wire, patience)?;
     Ok(about.map_or(Guest::Answered, |about| Guest::Peer(Met { wire, about, dialled: false })))
 }
 
@@ -149,12 +151,8 @@ pub(super) async fn ask_cluster(
             other => Err(MeetError::unexpected(other)),
         }
     });
-    conclude(asked.await, &mut wire, patience).await
-}
-
-/// Tells one who is not listened to why.
-pub(super) async fn refuse(mut wire: Wire, refusal: Refusal) {
-    say_no(&mut wire, refusal).await;
+    let asked = asked.await;
+    conclude(asked, wire, patience).map(|(cluster, _)| cluster)
 }
 
 /// Nobody panics while holding this lock; and if, what it guards is whole.
@@ -176,28 +174,32 @@ async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> R
     }
 }
 
-/// The other side hears why, if it is this one who says no.
-async fn conclude<T>(
+/// The other side hears why, if it is this one who says no; nobody waits until it has.
+fn conclude<T>(
     met: Result<Result<T, MeetError>, tokio::time::error::Elapsed>,
-    wire: &mut Wire,
+    wire: Wire,
     patience: Duration,
-) -> Result<T, MeetError> {
-    let met = met.unwrap_or(Err(MeetError::Silent(patience)));
-    let refusal = match &met {
-        Err(MeetError::Refuses(refusal)) => Some(refusal.clone()),
-        Err(MeetError::Silent(_)) => {
+) -> Result<(T, Wire), MeetError> {
+    let error = match met.unwrap_or(Err(MeetError::Silent(patience))) {
+        Ok(met) => return Ok((met, wire)),
+        Err(error) => error,
+    };
+    let refusal = match &error {
+        MeetError::Refuses(refusal) => Some(refusal.clone()),
+        MeetError::Silent(_) => {
             let text = format!("nothing was said for {} ms: is this a node?", patience.as_millis());
             Some(Refusal::new(RefusalCode::Malformed, text))
         }
         _ => None,
     };
     if let Some(refusal) = refusal {
-        say_no(wire, refusal).await;
+        tokio::spawn(refuse(wire, refusal));
     }
-    met
+    Err(error)
 }
 
-async fn say_no(wire: &mut Wire, refusal: Refusal) {
+/// Tells one who is not listened to why, and ends the connection.
+pub(super) async fn refuse(mut wire: Wire, refusal: Refusal) {
     let farewell = async {
         wire.write(&PeerFrame::Refused(refusal)).await?;
         wire.stream.shutdown().await?;

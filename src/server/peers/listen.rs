@@ -62,7 +62,7 @@ async fn receive(
     match met {
         Ok(Guest::Answered) => debug!(%from, "somebody asked who is here"),
         Ok(Guest::Peer(met)) => {
-            if let Err(met) = shared.admit(met) {
+            if let Some(met) = shared.admit(met) {
                 let text = "too many nodes that are no members are connected here";
                 complaints.say(from, &text);
                 handshake::refuse(met.wire, Refusal::new(RefusalCode::Busy, text)).await;

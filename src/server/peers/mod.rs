@@ -31,6 +31,7 @@ mod said;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -91,7 +92,7 @@ impl Default for Timing {
             backoff_min: Duration::from_millis(50),
             backoff_max: Duration::from_secs(1),
             part: Duration::from_secs(1),
-            pull_silence: Duration::from_secs(60),
+            pull_silence: Duration::from_mins(1),
             pull_again: Duration::from_secs(1),
             pulled_every: Duration::from_secs(1),
             pin_idle: Duration::from_secs(30),
@@ -196,10 +197,9 @@ impl Peers {
             roster.others().cloned().collect()
         };
         for Member { node, peer_address, .. } in others {
-            match shared.peer(node) {
-                Some(peer) => *lock(&peer.address) = peer_address,
-                None => _ = shared.meet(node, peer_address, &self.runtime),
-            }
+            let peer = shared.meet(node, &peer_address, &self.runtime);
+            *lock(&peer.address) = peer_address;
+            peer.is_member.store(true, Ordering::Relaxed);
         }
         let roster = lock(&shared.roster);
         lock(&shared.peers).retain(|node, peer| {
@@ -248,34 +248,35 @@ impl Shared {
         lock(&self.peers).get(&node).cloned()
     }
 
-    /// Begins to talk to a node.
-    fn meet(self: &Arc<Self>, node: u64, address: String, runtime: &Handle) -> Arc<Peer> {
+    /// The same; if it is not talked to, it is from here on.
+    fn meet(self: &Arc<Self>, node: u64, address: &str, runtime: &Handle) -> Arc<Peer> {
         let mut peers = lock(&self.peers);
         if let Some(peer) = peers.get(&node) {
             return Arc::clone(peer);
         }
-        let (peer, arriving) = Peer::new(node, address, self.stopping.child_token());
+        let (peer, arriving) = Peer::new(node, address.to_owned(), self.stopping.child_token());
         let peer = Arc::new(peer);
         peers.insert(node, Arc::clone(&peer));
         runtime.spawn(peer::talk(Arc::clone(&peer), arriving, Arc::clone(self)));
         peer
     }
 
-    /// Takes a connection in that another node has dialled, unless too many are connected that nobody knows.
-    fn admit(self: &Arc<Self>, met: Met) -> Result<(), Met> {
+    /// Takes a connection in that another node has dialled, unless too many are connected that nobody knows: then
+    /// it is given back.
+    fn admit(self: &Arc<Self>, met: Met) -> Option<Met> {
         let Member { node, peer_address, .. } = &met.about.member;
         let known = self.peer(*node);
         if known.is_none() {
             let roster = lock(&self.roster);
             let strangers = lock(&self.peers).keys().filter(|node| !roster.has(**node)).count();
             if strangers >= STRANGERS_MAX {
-                return Err(met);
+                return Some(met);
             }
         }
-        let peer = known.unwrap_or_else(|| self.meet(*node, peer_address.clone(), &Handle::current()));
+        let peer = known.unwrap_or_else(|| self.meet(*node, peer_address, &Handle::current()));
         // One that sends more than are looked at has enough of them.
         let _ = peer.arrivals.try_send(met);
-        Ok(())
+        None
     }
 
     fn tell(&self, input: Input) {
@@ -287,3 +288,6 @@ impl Shared {
         let _ = self.core.send(message);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,12 @@
-//! One other node: dialled when there is something to say to it, taken when it dials, and held for as long as it lasts.
+//! One other node: dialled if it is a member or there is something to say to it, taken when it dials, and held for as long
+//! as it lasts. Members are dialled before there is anything to say: an election must not wait for that, and a member that
+//! has come back elsewhere is only found if it dials itself.
 //!
 //! There is one connection at a time. If both sides dial at once, both keep the one that was dialled by the node with the
 //! lower number. If a side dials though there is a connection, that is broken, and it has noticed first.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -29,6 +32,8 @@ pub(super) struct Peer {
     pub(super) address: Mutex<String>,
     /// Connections that it has dialled.
     pub(super) arrivals: mpsc::Sender<Met>,
+    /// Whether it is a member.
+    pub(super) is_member: AtomicBool,
     /// Cancelled when it is not to be talked to any more.
     pub(super) ended: CancellationToken,
 }
@@ -40,7 +45,8 @@ impl Peer {
     /// A node that is not connected, and where its connections arrive.
     pub(super) fn new(node: u64, address: String, ended: CancellationToken) -> (Self, mpsc::Receiver<Met>) {
         let (arrivals, arriving) = mpsc::channel(ARRIVALS_MAX);
-        (Self { node, lanes: Lanes::default(), address: Mutex::new(address), arrivals, ended }, arriving)
+        let (lanes, address, is_member) = (Lanes::default(), Mutex::new(address), AtomicBool::new(false));
+        (Self { node, lanes, address, arrivals, is_member, ended }, arriving)
     }
 }
 
@@ -78,7 +84,7 @@ async fn hold(met: Met, peer: &Peer, arriving: &mut mpsc::Receiver<Met>, shared:
     let Met { wire, about, dialled } = met;
     let node = peer.node;
     info!(node, address = %about.member.peer_address, dialled, "connected to a node");
-    *lock(&peer.address) = about.member.peer_address.clone();
+    lock(&peer.address).clone_from(&about.member.peer_address);
     shared.tell(Input::PeerConnected { about });
     let mut linked = pin!(link::serve(wire, node, &peer.lanes, shared));
     let (end, next) = loop {
@@ -111,11 +117,14 @@ fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
     !(dialled && own_is_lower)
 }
 
-/// Dials when there is something to say, until somebody answers.
+/// Dials when there is reason to, until somebody answers.
 async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Met {
     let (roster, patience) = (&shared.roster, shared.timing.handshake);
     loop {
-        peer.lanes.wait().await;
+        tokio::select! {
+            () = peer.lanes.wait() => {}
+            () = until_wanted(peer, shared) => {}
+        }
         tokio::time::sleep(attempts.pause).await;
         attempts.pause = (attempts.pause * 2).clamp(shared.timing.backoff_min, shared.timing.backoff_max);
         let address = lock(&peer.address).clone();
@@ -124,6 +133,17 @@ async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Met {
             Err(error) => Complaint::of(&error).say(&mut attempts.complaint, peer.node, &address, &error),
         }
         peer.lanes.clear();
+    }
+}
+
+/// Waits until a member is to be dialled without a word to say. The one with the lower number dials first.
+async fn until_wanted(peer: &Peer, shared: &Shared) {
+    let is_member = || peer.is_member.load(Ordering::Relaxed);
+    if shared.node > peer.node || !is_member() {
+        tokio::time::sleep(shared.timing.backoff_max).await;
+        while !is_member() {
+            tokio::time::sleep(shared.timing.backoff_max).await;
+        }
     }
 }
 

@@ -258,6 +258,8 @@ fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, PullEnd> {
             return Err(PullEnd::Useless(Flaw::OtherIndex(backup.header().index)));
         }
         backup.verify(|_| {})?;
+        // What an earlier pull left there is of no use any more: the core has asked for another one.
+        empty(&places.incoming)?;
         backup.unpack(&places.incoming)?;
         checkpoint::restore(&places.incoming)?.ok_or(PullEnd::Gone)
     };
@@ -265,9 +267,13 @@ fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, PullEnd> {
     pulled::remove(&places.file)?;
     if outcome.is_err() {
         // Half a checkpoint takes space, and that may be what there was too little of.
-        places.incoming.list()?.iter().try_for_each(|name| places.incoming.remove(name))?;
+        empty(&places.incoming)?;
     }
     outcome.map(Box::new)
+}
+
+fn empty(folder: &DiskFolder) -> Result<(), StorageError> {
+    folder.list()?.iter().try_for_each(|name| folder.remove(name))
 }
 
 /// So much comes with the first part.

@@ -20,7 +20,8 @@ pub(super) struct Roster {
 
 /// The first eight digits of an id: enough for people to tell two apart.
 pub(super) fn short(id: &[u8; 16]) -> String {
-    id.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let [a, b, c, d, ..] = *id;
+    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 impl Roster {

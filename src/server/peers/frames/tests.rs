@@ -1,3 +1,5 @@
+//! Frames as they are, cut short, changed and made up.
+
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
 use proptest::prelude::*;

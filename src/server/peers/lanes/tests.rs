@@ -1,3 +1,5 @@
+//! What goes first, what is cut, and what is dropped.
+
 use bytes::Bytes;
 
 use super::super::frames::PeerDecoder;

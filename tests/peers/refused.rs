@@ -1,0 +1,136 @@
+//! Who is turned away at a node's door, and what they are told.
+
+use super::*;
+
+#[test]
+fn whoever_is_no_member_and_cannot_be_one_is_told_why() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = founder(data.path());
+    let address = node.peer_address();
+    let cluster_id = cluster_of(address, 2).expect("a cluster").cluster_id;
+    let refused = |greeting: Greeting| {
+        let mut peer = RawPeer::connect(address);
+        peer.send(&PeerFrame::Hello(greeting));
+        peer.refusal()
+    };
+    let other_cluster = refused(greeting([9; 16], 2, 2));
+    assert_eq!(other_cluster.code, RefusalCode::OtherCluster);
+    assert!(other_cluster.text.contains("cluster 09090909"), "{other_cluster}");
+    assert_eq!(refused(greeting(cluster_id, 1, 2)).code, RefusalCode::SameNumber);
+    assert_eq!(cluster_of(address, 1).map_err(|refusal| refusal.code), Err(RefusalCode::SameNumber));
+    let mut stranger = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
+    assert_eq!(
+        stranger.answer_to_ping(),
+        Some(PeerFrame::Ping),
+        "it may be a member that this node does not know yet"
+    );
+    node.stop();
+}
+
+#[test]
+fn what_is_no_frame_or_comes_too_early_ends_the_connection() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = founder(data.path());
+    let address = node.peer_address();
+    let cluster_id = cluster_of(address, 2).expect("a cluster").cluster_id;
+    let mut browser = RawPeer::connect(address);
+    browser.send_bytes(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+    assert_eq!(browser.refusal().code, RefusalCode::Malformed);
+    let mut early = RawPeer::connect(address);
+    early.send(&PeerFrame::Fetch { index: 1, offset: 0 });
+    assert_eq!(early.refusal().code, RefusalCode::Malformed);
+    let mut later = RawPeer::connect(address);
+    later.send_bytes(&of_a_later_version());
+    let refusal = later.refusal();
+    assert_eq!(refusal.code, RefusalCode::Version);
+    assert!(refusal.text.contains("versions 2 to 3") && refusal.text.contains("upgrade"), "{refusal}");
+    // What is said after the handshake must make sense, too.
+    let mut peer = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
+    peer.send_bytes(&[0xff; 64]);
+    assert_eq!(peer.answer(), None);
+    let mut peer = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
+    peer.send(&PeerFrame::Join(3));
+    assert_eq!(peer.answer(), None);
+    let mut client = client_of(&[&node]);
+    assert!(client.is_alive(), "nobody else notices");
+    node.stop();
+}
+
+#[test]
+fn what_cannot_be_added_is_refused_with_the_reason() {
+    let data: Vec<_> = (0..3).map(|_| tempfile::tempdir().expect("a directory")).collect();
+    let [one, two, three] = &data[..] else { panic!("three") };
+    let first = founder(one.path());
+    let mut client = client_of(&[&first]);
+    let mut refused = |address: String| add(&mut client, address).expect_err("refused").message;
+    let nobody = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.local_addr().expect("an address").to_string()
+    };
+    let text = refused(nobody.clone());
+    assert!(text.contains(&nobody) && text.contains("nobody answers"), "{text}");
+    let other_cluster = Node::start(two.path(), |config| {
+        config.node = 2;
+        config.peer_listen = Some("127.0.0.1:0".to_owned());
+    });
+    let text = refused(other_cluster.peer_address().to_string());
+    assert!(text.contains("belongs to cluster"), "{text}");
+    assert!(!refused(first.peer_address().to_string()).is_empty());
+    let third = joiner(three.path(), 3, &first);
+    add(&mut client, third.peer_address()).expect("added");
+    let text = add(&mut client, third.peer_address()).expect_err("twice").message;
+    assert!(text.contains("node 3 is a member already"), "{text}");
+    all_are_there(&mut client, 2);
+    for node in [first, other_cluster, third] {
+        node.stop();
+    }
+}
+
+#[test]
+fn a_member_whose_data_is_gone_does_not_come_back_under_its_number() {
+    let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let first = founder(one.path());
+    let mut client = client_of(&[&first]);
+    let second = joiner(two.path(), 2, &first);
+    add(&mut client, second.peer_address()).expect("added");
+    all_are_there(&mut client, 2);
+    second.stop();
+    let emptied = tempfile::tempdir().expect("a directory");
+    let refused = Node::try_start(emptied.path(), |config| {
+        config.node = 2;
+        config.peer_listen = Some("127.0.0.1:0".to_owned());
+        config.join = vec![first.peer_address().to_string()];
+    });
+    let text = refused.err().expect("refused").to_string();
+    assert!(text.contains("its data was lost") && text.contains("another number"), "{text}");
+    // Nor does a copy that says it is of the cluster.
+    let cluster_id = cluster_of(first.peer_address(), 3).expect("a cluster").cluster_id;
+    let mut copy = RawPeer::connect(first.peer_address());
+    copy.send(&PeerFrame::Hello(greeting(cluster_id, 2, 99)));
+    assert_eq!(copy.refusal().code, RefusalCode::DataLost);
+    // The one with its data does, wherever it is: it has another port now.
+    let again = Node::start(two.path(), |config| {
+        config.node = 2;
+        config.peer_listen = Some("127.0.0.1:0".to_owned());
+    });
+    all_are_there(&mut client_of(&[&first, &again]), 2);
+    first.stop();
+    again.stop();
+}
+
+fn of_a_later_version() -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, 0, 1];
+    frame.extend_from_slice(b"ADJPEERS\x02\0\x03\0and what this version does not know");
+    let length = u32::try_from(frame.len()).expect("short");
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    let crc = crc32c::crc32c(&frame);
+    frame.extend_from_slice(&crc.to_le_bytes());
+    frame
+}
+
+impl RawPeer {
+    /// PING comes in each second, whatever is sent.
+    fn answer_to_ping(&mut self) -> Option<PeerFrame> {
+        self.receive()
+    }
+}
