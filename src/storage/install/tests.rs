@@ -1,5 +1,7 @@
 //! A checkpoint of another member takes the place of this node's: whole, whenever the power goes, and the log goes on.
 
+#![expect(clippy::indexing_slicing, reason = "lengths are known here")]
+
 use bytes::Bytes;
 use tempfile::TempDir;
 
