@@ -32,6 +32,11 @@ fn every_command_has_a_help_with_an_example() {
     for command in ["create", "verify", "inspect"] {
         assert!(help_of(&["backup", command]).contains("Example"), "adjourn backup {command} --help");
     }
+    let changes = ["status", "add", "remove", "transfer", "step-down"];
+    assert_eq!(commands_of(&help_of(&["cluster"])), changes);
+    for command in changes {
+        assert!(help_of(&["cluster", command]).contains("Example"), "adjourn cluster {command} --help");
+    }
     let benches = commands_of(&help_of(&["bench"]));
     assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "churn"]);
     for bench in &benches {
@@ -62,6 +67,9 @@ fn mistakes_say_what_was_expected() {
         (&["get", "--topic", "orders"], "--key <KEY>"),
         (&["reschedule", "--id", "1"], "<--delay <DURATION>|--at <TIME>>"),
         (&["reserve", "orders", "--max", "0"], "1..=1024"),
+        (&["cluster", "add", "10.0.0.2"], "HOST:PORT"),
+        (&["cluster", "remove", "0"], "NODE"),
+        (&["cluster", "transfer"], "<NODE>"),
         (&["bench", "push", "--delay", "2d..1d"], "the smaller duration first"),
         (&["bench", "drain"], "--topic <TOPIC>"),
         (&["bench", "keys"], "--topic <TOPIC>"),
@@ -82,7 +90,13 @@ fn a_server_that_is_not_there_has_its_own_exit_code() {
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
     // Nobody listens there any more.
     let server = port.to_string();
-    for arguments in [&["stats"][..], &["push", "orders", "--lines"], &["bench", "push", "--jobs", "1"]] {
+    for arguments in [
+        &["stats"][..],
+        &["push", "orders", "--lines"],
+        &["cluster", "status"],
+        &["cluster", "step-down"],
+        &["bench", "push", "--jobs", "1"],
+    ] {
         let output = adjourn(arguments).args(["--server", &server]).output().expect("the binary");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{arguments:?}: {errors}");

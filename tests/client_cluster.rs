@@ -126,6 +126,24 @@ async fn a_leader_that_is_named_and_does_not_answer_is_passed_over() {
     }
 }
 
+#[tokio::test]
+async fn while_nobody_leads_that_is_what_a_client_says_that_gives_up() {
+    let server = FakeServer::start().await;
+    let addresses = [server.address(), nobody().await];
+    let config =
+        ClientConfig { connect_timeout_ms: 100, ..config(&addresses.each_ref().map(String::as_str)) };
+    let refuse = async {
+        loop {
+            let _refused = server.refuse(no_leader()).await;
+        }
+    };
+    let error = tokio::select! {
+        client = Client::connect(config) => client.unwrap_err(),
+        () = refuse => unreachable!("it refuses for ever"),
+    };
+    assert_eq!(error.code(), Some(ErrorCode::NoLeader), "not that another address cannot be reached");
+}
+
 /// A queue as it is behind every leader: it takes each number of a session once.
 #[derive(Default)]
 struct Taken(BTreeMap<u64, JobId>);

@@ -42,6 +42,28 @@ fn the_example_names_every_key() {
 }
 
 #[test]
+fn the_cluster_s_configurations_are_valid_and_name_each_other() {
+    let load = |node: u64| {
+        let path = format!("{}/cluster/node{node}.toml", env!("CARGO_MANIFEST_DIR"));
+        Config::load(Some(path.as_ref()), Settings::default()).expect("valid")
+    };
+    let nodes = [1, 2, 3].map(load);
+    for (node, config) in (1..).zip(&nodes) {
+        assert_eq!(config.node, node);
+        assert_eq!(config.client_address.as_ref(), Some(&config.listen));
+        assert_eq!(config.peer_address, config.peer_listen);
+        let others = nodes.iter().filter(|other| other.node != node).flat_map(|other| &other.peer_listen);
+        let expected: Vec<String> = if node == 1 { Vec::new() } else { others.cloned().collect() };
+        assert_eq!(config.join, expected, "node {node}: one founds the cluster, the others join it");
+    }
+    let mut addresses: Vec<&String> =
+        nodes.iter().flat_map(|config| [&config.listen].into_iter().chain(&config.peer_listen)).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 6, "each address once");
+}
+
+#[test]
 fn every_mistake_is_shown_with_its_line_and_its_reason() {
     let cases = [
         ("# ours\nno_such_key = 1\n", "line 2", "unknown field `no_such_key`"),

@@ -2,6 +2,7 @@
 //! the file of its group beside this one.
 
 use super::bench::{self, BenchArgs};
+use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
 use super::push::{self, PushArgs};
@@ -45,6 +46,9 @@ pub(super) enum ClientCommand {
     Topics(TopicsArgs),
     /// Show the counts of the whole queue, and by topic
     Stats(StatsArgs),
+    /// Look at the members of a cluster, and change who they are
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Measure a server: pushes, whole cycles, or how late jobs come
     Bench(BenchArgs),
 }
@@ -68,6 +72,7 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Peek(args) => topic::peek(args),
         ClientCommand::Topics(args) => stats::topics(&args),
         ClientCommand::Stats(args) => stats::stats(&args),
+        ClientCommand::Cluster(command) => cluster::run(command),
         ClientCommand::Bench(args) => bench::run(args),
     }
 }

@@ -3,17 +3,23 @@
 //! A command connects once, asks, prints and says goodbye. Every refusal becomes an exit code that scripts
 //! can use and a sentence that says what to do.
 
+use std::time::Duration;
+
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 use super::exit::{Exit, Failure};
 use crate::client::{Client, ClientConfig, ClientError};
 use crate::protocol::ErrorCode;
 
+/// A command that is done waits no longer than this for the end of its session.
+const GOODBYE_MAX: Duration = Duration::from_secs(1);
+
 /// Which server, and how to be let in.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address
+    /// The server's address; of a cluster any member's, or several with commas between them
     #[arg(
         long = "server",
         value_name = "ADDR",
@@ -61,20 +67,24 @@ impl ServerArgs {
 
     /// A connection of its own.
     pub(super) async fn connect(&self, leases: Leases) -> Result<Client, Failure> {
-        let config = ClientConfig {
+        Client::connect(self.config(leases)).await.map_err(|error| failure(&error))
+    }
+
+    /// What the client is told.
+    pub(super) fn config(&self, leases: Leases) -> ClientConfig {
+        ClientConfig {
             name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
             token: self.token.clone().unwrap_or_default().into(),
             leases_outlive: leases == Leases::OutliveIt,
             ..ClientConfig::new(&self.address)
-        };
-        Client::connect(config).await.map_err(|error| failure(&error))
+        }
     }
 }
 
 /// Ends the session of a connection that is in order.
 pub(super) async fn goodbye(client: &Client) {
     // Everything asked for is answered. A server that does not hear this forgets the session by itself.
-    let _ = client.close().await;
+    let _ = timeout(GOODBYE_MAX, client.close()).await;
 }
 
 /// A runtime of one thread: a command has little to do beside waiting.

@@ -6,6 +6,7 @@
 mod arguments;
 mod backup;
 mod bench;
+mod cluster;
 mod commands;
 mod connection;
 mod contents;

@@ -90,7 +90,7 @@ async fn first(
 /// A round of attempts of which none succeeded.
 #[derive(Debug, Default)]
 struct Missed {
-    /// What went wrong last.
+    /// What went wrong; what a server said tells more than that another cannot be reached.
     error: Option<ClientError>,
     /// That will go wrong for ever.
     is_hopeless: bool,
@@ -127,13 +127,17 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
                     missed.was_answered = true;
                     missed.elsewhere.heed(reply);
                     reply.leader.iter().for_each(|leader| search.redirect(leader));
+                    missed.error = Some(error);
+                } else if !missed.was_answered {
+                    missed.error = Some(error);
                 }
-                missed.error = Some(error);
             }
             Err(_) => {
                 tracing::debug!(address, "no answer in time");
                 missed.was_silent = true;
-                missed.error = Some(unreachable(&address, io::ErrorKind::TimedOut.into()));
+                if !missed.was_answered {
+                    missed.error = Some(unreachable(&address, io::ErrorKind::TimedOut.into()));
+                }
                 search.silent(address);
             }
         }

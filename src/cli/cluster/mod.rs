@@ -1,0 +1,260 @@
+//! `adjourn cluster`: who the members are, how far each is, and changes of who they are.
+//!
+//! `status` asks nodes one by one, whether or not they lead. The changes go to the leader, which says why it refuses one.
+
+mod status;
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, value_parser};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use super::connection::{Leases, ServerArgs};
+use super::exit::{Exit, Failure};
+use super::output::{print, print_json};
+use crate::client::{Client, ClientError};
+use crate::protocol::{ClusterReport, MemberReport, Role};
+use crate::server::config::HostPort;
+
+const EXAMPLES: &str = "\
+Examples:
+  adjourn cluster status
+  adjourn cluster add 10.0.0.2:7441 --wait
+  adjourn cluster remove 3
+  adjourn cluster transfer 2
+  adjourn cluster step-down
+
+Give --server (or ADJOURN_SERVER) any member, or several with commas between them.";
+
+/// What `adjourn cluster` can do.
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(super) enum ClusterCommand {
+    /// Show the members and how far each is; works on any node, also while nobody leads
+    Status(status::StatusArgs),
+    /// Make a member of a node that was started to join
+    Add(AddArgs),
+    /// Remove a member for good
+    Remove(RemoveArgs),
+    /// Hand leadership to a member
+    Transfer(TransferArgs),
+    /// Hand leadership to the member that has come furthest
+    StepDown(StepDownArgs),
+}
+
+const ADD_EXAMPLE: &str = "\
+The node was started with an empty data directory, a number of its own, and `join`. It learns the queue from the
+leader and votes as soon as it has caught up; until then it counts for nothing.
+
+Example:
+  adjourn cluster add 10.0.0.2:7441
+  adjourn cluster add 10.0.0.2:7441 --wait";
+
+/// What `adjourn cluster add` is told.
+#[derive(Debug, Args)]
+#[command(after_help = ADD_EXAMPLE)]
+pub(super) struct AddArgs {
+    /// Where other members reach the node
+    #[arg(value_name = "HOST:PORT")]
+    peer_address: HostPort,
+    /// Wait until it votes
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    shown: ShownArgs,
+}
+
+const REMOVE_EXAMPLE: &str = "\
+Its number cannot come back. To use the machine again, empty the data directory and add it under a number that was
+never used. The leader is not removed: let it step down first.
+
+Example:
+  adjourn cluster remove 3";
+
+/// What `adjourn cluster remove` is told.
+#[derive(Debug, Args)]
+#[command(after_help = REMOVE_EXAMPLE)]
+pub(super) struct RemoveArgs {
+    /// The member's number, as `adjourn cluster status` shows it
+    #[arg(value_name = "NODE", value_parser = value_parser!(u64).range(1..))]
+    node: u64,
+    #[command(flatten)]
+    shown: ShownArgs,
+}
+
+const TRANSFER_EXAMPLE: &str = "\
+Clients follow by themselves. If the member does not take over within a moment, the leader leads on.
+
+Example:
+  adjourn cluster transfer 2";
+
+/// What `adjourn cluster transfer` is told.
+#[derive(Debug, Args)]
+#[command(after_help = TRANSFER_EXAMPLE)]
+pub(super) struct TransferArgs {
+    /// Who is to lead
+    #[arg(value_name = "NODE", value_parser = value_parser!(u64).range(1..))]
+    node: u64,
+    #[command(flatten)]
+    shown: ShownArgs,
+}
+
+const STEP_DOWN_EXAMPLE: &str = "\
+A node that gets SIGTERM does this by itself before it ends.
+
+Example:
+  adjourn cluster step-down";
+
+/// What `adjourn cluster step-down` is told.
+#[derive(Debug, Args)]
+#[command(after_help = STEP_DOWN_EXAMPLE)]
+pub(super) struct StepDownArgs {
+    #[command(flatten)]
+    shown: ShownArgs,
+}
+
+/// Which cluster, and how its answer is printed.
+#[derive(Debug, Args)]
+struct ShownArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// How often it is looked whether something has come about.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A change of leadership that is done shows within so many looks.
+const LOOKS_MAX: usize = 100;
+
+/// Carries it out.
+pub(super) fn run(command: ClusterCommand) -> Result<(), Failure> {
+    match command {
+        ClusterCommand::Status(args) => status::run(&args),
+        ClusterCommand::Add(args) => add(&args),
+        ClusterCommand::Remove(args) => remove(&args),
+        ClusterCommand::Transfer(args) => transfer(&args.shown, Some(args.node)),
+        ClusterCommand::StepDown(args) => transfer(&args.shown, None),
+    }
+}
+
+#[derive(Serialize)]
+struct AddedJson {
+    node: Option<u64>,
+    role: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct RemovedJson {
+    removed: u64,
+}
+
+#[derive(Serialize)]
+struct LeaderJson {
+    leader: Option<u64>,
+}
+
+fn add(args: &AddArgs) -> Result<(), Failure> {
+    let address = &args.peer_address.0;
+    let member = args.shown.change(async |client| {
+        let before = client.cluster_status().await?;
+        client.cluster_add(address).await?;
+        loop {
+            let now = client.cluster_status().await?;
+            let member = added(&before, &now, address).cloned();
+            if !args.wait || member.as_ref().is_some_and(|member| member.role != Role::Learner) {
+                return Ok(member);
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    })?;
+    let json = AddedJson {
+        node: member.as_ref().map(|member| member.node),
+        role: member.as_ref().map(|member| status::role_text(member.role)),
+    };
+    let text = match &member {
+        Some(MemberReport { node, role: Role::Learner, .. }) => {
+            format!("node {node} is a member; it votes when it has caught up: see `adjourn cluster status`")
+        }
+        Some(MemberReport { node, .. }) => format!("node {node} is a member and votes"),
+        None => format!("the node at {address} is a member: see `adjourn cluster status`"),
+    };
+    args.shown.print(&json, &text)
+}
+
+/// The member that was not there before: the one with this address if there are several.
+fn added<'a>(before: &ClusterReport, now: &'a ClusterReport, address: &str) -> Option<&'a MemberReport> {
+    let is_new = |member: &&MemberReport| before.members.iter().all(|known| known.node != member.node);
+    let mut new = now.members.iter().filter(is_new);
+    new.clone().find(|member| member.peer_address == address).or_else(|| new.next())
+}
+
+fn remove(args: &RemoveArgs) -> Result<(), Failure> {
+    let node = args.node;
+    args.shown.change(async |client| client.cluster_remove(node).await)?;
+    let text = format!("node {node} is no member any more, and its number cannot come back");
+    args.shown.print(&RemovedJson { removed: node }, &text)
+}
+
+fn transfer(shown: &ShownArgs, node: Option<u64>) -> Result<(), Failure> {
+    let leader = shown.change(async |client| {
+        client.cluster_transfer(node).await?;
+        for _ in 0..LOOKS_MAX {
+            let report = client.cluster_status().await?;
+            // The old leader may still be asked. Who leads says so itself.
+            if report.leader == Some(report.node) && node.is_none_or(|node| node == report.node) {
+                return Ok(report.leader);
+            }
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(None)
+    })?;
+    let text = match leader {
+        Some(leader) => format!("node {leader} leads"),
+        None => "leadership moved: `adjourn cluster status` shows where it is".to_owned(),
+    };
+    shown.print(&LeaderJson { leader }, &text)
+}
+
+impl ShownArgs {
+    /// Asks for a change of the cluster.
+    fn change<T>(&self, talk: impl AsyncFnOnce(&Client) -> Result<T, ClientError>) -> Result<T, Failure> {
+        let mut lost = false;
+        let done = self.server.with_client(Leases::EndWithIt, async |client| {
+            let answer = talk(client).await;
+            lost = answer.as_ref().is_err_and(ClientError::outcome_unknown);
+            answer
+        });
+        done.map_err(|failure| if lost { in_doubt() } else { failure })
+    }
+
+    fn print(&self, json: &impl Serialize, text: &str) -> Result<(), Failure> {
+        if self.json { print_json(json) } else { print(|out| writeln!(out, "{text}")) }
+    }
+}
+
+/// How a command ends that does not know what became of its change.
+fn in_doubt() -> Failure {
+    let text = "the answer was lost: it may or may not have been done. `adjourn cluster status` shows who is a \
+                member and who leads";
+    Failure::new(Exit::OutcomeUnknown, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_member_that_was_added_is_found_by_what_is_new() {
+        let of = |nodes: &[(u64, &str)]| {
+            let members = nodes.iter().map(|(node, address)| status::tests::member(*node, address));
+            ClusterReport { members: members.collect(), ..status::tests::report() }
+        };
+        let (before, now) = (of(&[(1, "a:2")]), of(&[(1, "a:2"), (2, "b:2"), (3, "c:2")]));
+        let found = |address| added(&before, &now, address).map(|member| member.node);
+        assert_eq!([found("b:2"), found("c:2"), found("elsewhere:2")], [Some(2), Some(3), Some(2)]);
+        assert_eq!(added(&now, &now, "a:2"), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! `adjourn cluster status`: the cluster as its leader sees it, or as the node does that answers.
+
+use std::collections::VecDeque;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::super::connection::{Leases, ServerArgs, failure, runtime};
+use super::super::contents::id_text;
+use super::super::exit::Failure;
+use super::super::output::{aligned, print, print_json};
+use crate::client::{Client, ClientConfig, ClientError};
+use crate::protocol::{ClusterReport, MemberReport, Role};
+
+const STATUS_EXAMPLE: &str = "\
+The first node that answers says who leads, and the leader is asked, which knows the most. --local stays with the
+first. LAG is in entries of the log; CLOCK says how far the member's wall clock is ahead of that of the node that
+reports; STATE compares hashes of the state after the same entry. What is not known is `-`, and null in JSON.
+
+The JSON object has node (which reports), cluster_id, leader, term, last, commit (entries of its log),
+feature_level, and members: node, role (leader, voter, learner), client_address, peer_address, connected, matched,
+applied, lag, clock_offset_ms, state (same, differs), state_index.
+
+Example:
+  adjourn cluster status
+  adjourn cluster status --server 10.0.0.1:7440,10.0.0.2:7440,10.0.0.3:7440
+  adjourn cluster status --json | jq -r '.members[] | select(.connected | not) | .node'";
+
+/// What `adjourn cluster status` is told.
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_EXAMPLE)]
+pub(in crate::cli) struct StatusArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Print what the first node that answers knows by itself, whoever leads
+    #[arg(long)]
+    local: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// A node that does not say what it knows within this time is passed over.
+const ANSWER_MS_MAX: u64 = 3_000;
+
+/// Carries it out.
+pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
+    let mut config = args.server.config(Leases::EndWithIt);
+    config.connect_timeout_ms = ANSWER_MS_MAX;
+    let found = runtime()?.block_on(async {
+        if args.local { Client::cluster_status_of(&config).await } else { best(&config).await }
+    });
+    let report = found.map_err(|error| failure(&error))?;
+    if args.json {
+        print_json(&report_json(&report))
+    } else {
+        print(|out| out.write_all(report_text(&report).as_bytes()))
+    }
+}
+
+/// The leader's report if it can be had, else that of the first node that answered.
+async fn best(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
+    let mut ahead: VecDeque<String> = config.server.split(',').map(|one| one.trim().to_owned()).collect();
+    let mut asked = Vec::new();
+    let mut first = Err(ClientError::Closed);
+    while let Some(server) = ahead.pop_front() {
+        if asked.contains(&server) {
+            continue;
+        }
+        let found =
+            Client::cluster_status_of(&ClientConfig { server: server.clone(), ..config.clone() }).await;
+        asked.push(server);
+        let report = match found {
+            Ok(report) if report.leader == Some(report.node) => return Ok(report),
+            Ok(report) => report,
+            Err(error) => {
+                first = first.or(Err(error));
+                continue;
+            }
+        };
+        // Who leads is asked next. If this node knows of nobody, another one may.
+        for member in report.members.iter().filter(|member| !member.client_address.is_empty()) {
+            if Some(member.node) == report.leader {
+                ahead.push_front(member.client_address.clone());
+            } else {
+                ahead.push_back(member.client_address.clone());
+            }
+        }
+        first = first.or(Ok(report));
+    }
+    first
+}
+
+#[derive(Serialize)]
+struct ReportJson<'a> {
+    node: u64,
+    cluster_id: String,
+    leader: Option<u64>,
+    term: u64,
+    last: u64,
+    commit: u64,
+    feature_level: u32,
+    members: Vec<MemberJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct MemberJson<'a> {
+    node: u64,
+    role: &'static str,
+    client_address: &'a str,
+    peer_address: &'a str,
+    connected: bool,
+    matched: Option<u64>,
+    applied: Option<u64>,
+    lag: Option<u64>,
+    clock_offset_ms: Option<i64>,
+    state: Option<&'static str>,
+    state_index: Option<u64>,
+}
+
+fn report_json(report: &ClusterReport) -> ReportJson<'_> {
+    let member = |member: &'_ MemberReport| {
+        let (state, state_index) = compared(member).unzip();
+        (state.map(|same| if same { "same" } else { "differs" }), state_index, lag(report, member))
+    };
+    ReportJson {
+        node: report.node,
+        cluster_id: id_text(report.cluster_id),
+        leader: report.leader,
+        term: report.term,
+        last: report.last,
+        commit: report.commit,
+        feature_level: report.feature_level,
+        members: report
+            .members
+            .iter()
+            .map(|one| {
+                let (state, state_index, lag) = member(one);
+                MemberJson {
+                    node: one.node,
+                    role: role_text(one.role),
+                    client_address: &one.client_address,
+                    peer_address: &one.peer_address,
+                    connected: one.is_connected,
+                    matched: matched(one),
+                    applied: one.applied,
+                    lag,
+                    clock_offset_ms: one.ahead_ms,
+                    state,
+                    state_index,
+                }
+            })
+            .collect(),
+    }
+}
+
+/// What a member has of the log. A leader that has not heard of it yet knows of no entry, and so of nothing.
+fn matched(member: &MemberReport) -> Option<u64> {
+    member.matched.filter(|matched| *matched > 0)
+}
+
+/// How many entries of the log a member lacks.
+fn lag(report: &ClusterReport, member: &MemberReport) -> Option<u64> {
+    matched(member).map(|matched| report.last.saturating_sub(matched))
+}
+
+/// Whether a member's state is that of the node that reports, and after which entry; `None` before any was compared.
+fn compared(member: &MemberReport) -> Option<(bool, u64)> {
+    member.same_state.filter(|_| member.audited > 0).map(|same| (same, member.audited))
+}
+
+/// What a member is, in a word.
+pub(super) fn role_text(role: Role) -> &'static str {
+    match role {
+        Role::Learner => "learner",
+        Role::Voter => "voter",
+        Role::Leader => "leader",
+    }
+}
+
+fn report_text(report: &ClusterReport) -> String {
+    let ClusterReport { node, term, commit, feature_level, .. } = report;
+    let leader = report.leader.map_or("nobody leads".to_owned(), |leader| format!("node {leader} leads"));
+    let facts = format!(
+        "cluster {}: {leader}, term {term}, commit {commit}, feature level {feature_level}; as node {node} sees it\n",
+        id_text(report.cluster_id)
+    );
+    if report.members.is_empty() {
+        let advice =
+            "The node waits to be added: `adjourn cluster add ITS_PEER_ADDRESS --server A_MEMBER` does it.";
+        return format!("{facts}\n{advice}\n");
+    }
+    let head = ["NODE", "ROLE", "CLIENTS", "PEERS", "UP", "MATCHED", "LAG", "CLOCK", "STATE"];
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(report.members.iter().map(|member| row(report, member)));
+    let differing = report.members.iter().filter(|member| compared(member).is_some_and(|(same, _)| !same));
+    let faults = differing.map(|member| {
+        format!(
+            "\nnode {} has another state than node {node} after the same entries. This is a fault: keep both data \
+             directories, remove the one that is wrong, and add it anew.\n",
+            member.node
+        )
+    });
+    format!("{facts}\n{}{}", aligned(&rows), faults.collect::<String>())
+}
+
+fn row(report: &ClusterReport, member: &MemberReport) -> [String; 9] {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let address = |address: &str| or_dash((!address.is_empty()).then(|| address.to_owned()));
+    let state = compared(member).map(|(same, index)| {
+        let verdict = if same { "same" } else { "DIFFERS" };
+        format!("{verdict} at {index}")
+    });
+    [
+        member.node.to_string(),
+        role_text(member.role).to_owned(),
+        address(&member.client_address),
+        address(&member.peer_address),
+        if member.is_connected { "yes" } else { "no" }.to_owned(),
+        or_dash(matched(member).map(|matched| matched.to_string())),
+        or_dash(lag(report, member).map(|lag| lag.to_string())),
+        or_dash(member.ahead_ms.map(|ahead_ms| format!("{ahead_ms:+}ms"))),
+        or_dash(state),
+    ]
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::cli::cluster) fn member(node: u64, peer_address: &str) -> MemberReport {
+        MemberReport {
+            node,
+            role: Role::Voter,
+            peer_address: peer_address.to_owned(),
+            client_address: format!("c{node}:1"),
+            is_connected: true,
+            matched: Some(1_230),
+            applied: Some(1_228),
+            ahead_ms: Some(-3),
+            audited: 1_216,
+            same_state: Some(true),
+        }
+    }
+
+    pub(in crate::cli::cluster) fn report() -> ClusterReport {
+        let leader =
+            MemberReport { role: Role::Leader, matched: Some(1_234), ahead_ms: Some(0), ..member(1, "p1:2") };
+        let learner = MemberReport {
+            role: Role::Learner,
+            client_address: String::new(),
+            is_connected: false,
+            matched: Some(900),
+            applied: None,
+            ahead_ms: None,
+            audited: 0,
+            same_state: Some(true),
+            ..member(3, "p3:2")
+        };
+        ClusterReport {
+            node: 1,
+            cluster_id: [0x10; 16],
+            leader: Some(1),
+            term: 3,
+            last: 1_234,
+            commit: 1_233,
+            feature_level: 1,
+            members: vec![leader, member(2, "p2:2"), learner],
+        }
+    }
+
+    #[test]
+    fn the_table_shows_what_is_known_and_dashes_for_the_rest() {
+        let expected = "\
+cluster 10101010101010101010101010101010: node 1 leads, term 3, commit 1233, feature level 1; as node 1 sees it
+
+NODE     ROLE  CLIENTS  PEERS   UP  MATCHED  LAG  CLOCK         STATE
+1      leader     c1:1   p1:2  yes     1234    0   +0ms  same at 1216
+2       voter     c2:1   p2:2  yes     1230    4   -3ms  same at 1216
+3     learner        -   p3:2   no      900  334      -             -
+";
+        assert_eq!(report_text(&report()), expected);
+    }
+
+    #[test]
+    fn a_state_that_differs_and_a_missing_leader_are_told() {
+        let other = MemberReport { same_state: Some(false), ..member(2, "p2:2") };
+        let text = report_text(&ClusterReport { leader: None, members: vec![other], ..report() });
+        for expected in
+            [": nobody leads, term 3", "DIFFERS at 1216", "\nnode 2 has another state than node 1"]
+        {
+            assert!(text.contains(expected), "{text}");
+        }
+        let waiting = report_text(&ClusterReport { members: Vec::new(), ..report() });
+        assert!(waiting.contains("waits to be added: `adjourn cluster add"), "{waiting}");
+    }
+
+    #[test]
+    fn the_json_has_null_for_what_is_not_known() {
+        let json = serde_json::to_string(&report_json(&report())).expect("JSON");
+        let expected = concat!(
+            r#"{"node":1,"cluster_id":"10101010101010101010101010101010","leader":1,"term":3,"last":1234,"#,
+            r#""commit":1233,"feature_level":1,"members":[{"node":1,"role":"leader","client_address":"c1:1","#,
+            r#""peer_address":"p1:2","connected":true,"matched":1234,"applied":1228,"lag":0,"clock_offset_ms":0,"#,
+            r#""state":"same","state_index":1216},{"node":2,"role":"voter","client_address":"c2:1","#,
+            r#""peer_address":"p2:2","connected":true,"matched":1230,"applied":1228,"lag":4,"clock_offset_ms":-3,"#,
+            r#""state":"same","state_index":1216},{"node":3,"role":"learner","client_address":"","#,
+            r#""peer_address":"p3:2","connected":false,"matched":900,"applied":null,"lag":334,"#,
+            r#""clock_offset_ms":null,"state":null,"state_index":null}]}"#
+        );
+        assert_eq!(json, expected);
+    }
+}
