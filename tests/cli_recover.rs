@@ -1,13 +1,17 @@
 //! `adjourn recover` on a log that ends too early: what it says, what it ends with, and that a node starts again.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use adjourn::protocol::{Request, Reserve, Response};
+use adjourn::raft::MembershipChange;
 use adjourn::storage::{DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Storage, StorageError};
 use tempfile::TempDir;
 
-use super::server_rig::adjourn;
+use super::server_rig::{Node, Process, Raw, adjourn, push, topic};
 
 fn open(path: &Path) -> Result<DiskStorage, StorageError> {
     let path = path.to_owned();
@@ -71,4 +75,77 @@ fn what_cannot_be_recovered_is_told_apart() {
     let damaged = recover(directory.path(), &["--yes"]);
     assert_eq!(damaged.status.code(), Some(7));
     assert!(said(&damaged).contains("backup"), "{}", said(&damaged));
+}
+
+/// What `adjourn inspect` says of a directory.
+fn inspected(data: &Path) -> serde_json::Value {
+    let output = adjourn(&["inspect", "--json"]).arg(data).output().expect("the binary");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
+}
+
+/// The directory of node 1 of three, of which two are lost, with three jobs in it.
+fn survivor() -> TempDir {
+    let directory = TempDir::new().expect("a directory");
+    let node = Node::start(directory.path(), |_| {});
+    let mut client = Raw::greeted(node.address);
+    for delay_ms in [0, 0, 3_600_000] {
+        assert!(matches!(client.ask(push("left", "a job", delay_ms)), Response::Pushed(_)));
+    }
+    node.stop();
+    let mut storage = open(directory.path()).expect("it opens");
+    let found = storage.recovered();
+    let changes = [2, 3].map(|node| [MembershipChange::Learner(node), MembershipChange::Voter(node)]);
+    let entries = changes.concat().into_iter().zip(found.last_index + 1..).map(|(change, index)| LogEntry {
+        index,
+        term: found.last_term,
+        kind: EntryKind::ConfChange,
+        data: change.encode().into(),
+    });
+    let batch = PersistBatch { entries: entries.collect(), ..PersistBatch::default() };
+    storage.persist(&batch).and_then(|()| storage.write_watermark()).expect("written");
+    directory
+}
+
+#[test]
+fn the_survivor_of_a_lost_majority_goes_on_with_every_job() {
+    let directory = survivor();
+    let data = directory.path();
+    let before = inspected(data);
+    assert_eq!((&before["voters"], &before["founder"]), (&serde_json::json!([1, 2, 3]), &true.into()));
+
+    let asked = recover(data, &["--alone"]);
+    assert_eq!(asked.status.code(), Some(7), "{}", said(&asked));
+    for expected in ["voters 1, 2, 3", "nodes 2, 3", "fewer than 2", "--alone --yes"] {
+        assert!(said(&asked).contains(expected), "{expected}: {}", said(&asked));
+    }
+    for field in ["cluster_id", "storage_id", "voters", "term", "commit", "durable"] {
+        assert_eq!(inspected(data)[field], before[field], "{field} was changed");
+    }
+
+    let done = recover(data, &["--alone", "--yes"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let after = inspected(data);
+    assert_eq!((&after["voters"], &after["learners"]), (&serde_json::json!([1]), &serde_json::json!([])));
+    for id in ["cluster_id", "storage_id"] {
+        assert!(after[id].is_string() && after[id] != before[id], "{id} is another one");
+    }
+    assert!(after["term"].as_u64() > before["term"].as_u64().map(|term| term + 900), "{after}");
+
+    let process = Process::start(data, &[]);
+    let mut client = Raw::greeted(process.address);
+    let reserve = Reserve { topics: vec![topic("left")], jobs_max: 9, wait_ms: 0 };
+    let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
+    assert_eq!(jobs.len(), 2);
+    let Response::Stats(stats) = client.ask(Request::Stats) else { panic!("no stats") };
+    assert_eq!((stats.totals.delayed, stats.totals.reserved), (1, 2));
+    assert!(matches!(client.ask(push("left", "another", 0)), Response::Pushed(_)), "it takes new ones");
+    assert!(process.terminate().success());
+}
+
+#[test]
+fn an_empty_directory_has_nobody_to_go_on() {
+    let directory = TempDir::new().expect("a directory");
+    drop(open(directory.path()).expect("founded"));
+    let refused = recover(directory.path(), &["--alone", "--yes"]);
+    assert_eq!(refused.status.code(), Some(6), "{}", said(&refused));
 }

@@ -80,6 +80,16 @@ fn beginnings_that_are_cut_off_in_a_row() {
     run(Plan { workload: Workload::Beginnings, generations: 25, steps: 10, disks: 250 });
 }
 
+#[test]
+fn checkpoints_of_other_members() {
+    run(Plan { workload: Workload::Installs, generations: 1, steps: 60, disks: 400 });
+}
+
+#[test]
+fn checkpoints_of_other_members_in_a_row() {
+    run(Plan { workload: Workload::Installs, generations: 25, steps: 8, disks: 250 });
+}
+
 fn run(plan: Plan) {
     let times: usize = variable("ADJOURN_POWER_CUTS").unwrap_or(1);
     let seed: u64 = variable("ADJOURN_POWER_CUT_SEED").unwrap_or(1);

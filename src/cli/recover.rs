@@ -96,14 +96,7 @@ fn unfinished(salvage: &Salvage) -> String {
 
 fn alone_report(salvage: &Salvage) -> String {
     let (node, kept, term) = (salvage.node(), salvage.kept(), salvage.kept_term());
-    let begun = match salvage.checkpoint() {
-        Some(Manifest { voters, learners, .. }) => {
-            Membership { voters: voters.clone(), learners: learners.clone() }
-        }
-        None if salvage.is_founder() => Membership::alone(node),
-        None => Membership::default(),
-    };
-    let members = members::after(begun, salvage.changes());
+    let members = members_at_end(salvage);
     let others: Vec<String> =
         members.all().filter(|member| *member != node).map(|member| member.to_string()).collect();
     let mut lines = Vec::new();
@@ -133,6 +126,18 @@ fn alone_report(salvage: &Salvage) -> String {
     lines.join("\n")
 }
 
+/// Who is in the group after all that would be kept.
+fn members_at_end(salvage: &Salvage) -> Membership {
+    let begun = match salvage.checkpoint() {
+        Some(Manifest { voters, learners, .. }) => {
+            Membership { voters: voters.clone(), learners: learners.clone() }
+        }
+        None if salvage.is_founder() => Membership::alone(salvage.node()),
+        None => Membership::default(),
+    };
+    members::after(begun, salvage.changes())
+}
+
 fn report(salvage: &Salvage) -> String {
     let kept = salvage.kept();
     let mut lines = Vec::new();
@@ -151,6 +156,13 @@ fn report(salvage: &Salvage) -> String {
         Some(_) => "Lost: no entry. The vote is forgotten.".to_owned(),
         None => format!("Lost: unknown. Whether there were entries after {kept}, the directory cannot say."),
     });
+    if members_at_end(salvage).all().any(|member| member != salvage.node()) {
+        lines.push(format!(
+            "Node {} is a member of a cluster, and the others refuse it afterwards. While they can elect a leader, remove \
+             it instead, and add it anew under another number.",
+            salvage.node()
+        ));
+    }
     lines.join("\n")
 }
 

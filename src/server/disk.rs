@@ -354,20 +354,29 @@ mod tests {
 
     /// Runs a disk thread over these orders: how it ended, what was written, what the core was told.
     fn run(persists_left: usize, orders: Vec<PersistOrder>) -> (bool, Vec<Vec<u64>>, Vec<u64>) {
+        let (good, written, told) = run_all(persists_left, orders.into_iter().map(ToDisk::Persist).collect());
+        let persisted = told.into_iter().map(|input| match input {
+            Input::Persisted { number } => number,
+            other => panic!("{other:?}"),
+        });
+        (good, written, persisted.collect())
+    }
+
+    fn run_all(persists_left: usize, orders: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
         let (pages, written) = mpsc::channel();
         let (core, told) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
         for order in orders {
-            sender.send(ToDisk::Persist(order)).expect("open");
+            sender.send(order).expect("open");
         }
         sender.send(ToDisk::Finish).expect("open");
         let disk = Disk::new(Notebook { pages, persists_left }, core, Clock::start(), 1, false);
         let good = disk.run(&receiver).is_ok();
-        let persisted = told.iter().map(|message| match message {
-            ToCore::Input(Input::Persisted { number }) => number,
+        let told = told.iter().map(|message| match message {
+            ToCore::Input(input) => input,
             other => panic!("{other:?}"),
         });
-        (good, written.iter().collect(), persisted.collect())
+        (good, written.iter().collect(), told.collect())
     }
 
     fn order(number: u64, indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> PersistOrder {
@@ -381,6 +390,33 @@ mod tests {
     fn all_that_waits_is_written_together_and_the_watermark_at_the_end() {
         let orders = vec![order(1, 1..=2, 1, 0), order(2, 3..=3, 1, 2), order(3, 4..=6, 1, 3)];
         assert_eq!(run(9, orders), (true, vec![vec![1, 2, 3, 4, 5, 6], vec![]], vec![3]));
+    }
+
+    #[test]
+    fn what_comes_before_a_checkpoint_is_written_before_it() {
+        let mut install = order(3, 41..=42, 2, 40);
+        install.batch.install = Some(40);
+        let orders = vec![order(1, 1..=2, 1, 0), order(2, 3..=3, 1, 0), install, order(4, 43..=43, 2, 40)];
+        let written = vec![vec![1, 2, 3], vec![41, 42, 43], vec![]];
+        assert_eq!(run(9, orders), (true, written, vec![2, 4]), "what comes behind it may go with it");
+    }
+
+    #[test]
+    fn entries_are_read_when_what_was_ordered_before_is_written() {
+        let wanted = Wanted { first: 2, last: 3, bytes_max: 100 };
+        let orders = vec![
+            ToDisk::Persist(order(1, 1..=2, 1, 0)),
+            ToDisk::Fetch(wanted),
+            ToDisk::Persist(order(2, 3..=3, 1, 0)),
+        ];
+        let (good, written, told) = run_all(9, orders);
+        assert_eq!((good, written), (true, vec![vec![1, 2], vec![3], vec![]]));
+        let [Input::Persisted { number: 1 }, Input::Fetched { entries }, Input::Persisted { number: 2 }] =
+            &told[..]
+        else {
+            panic!("{told:?}")
+        };
+        assert_eq!(*entries, order(0, 2..=3, 1, 0).batch.entries);
     }
 
     #[test]

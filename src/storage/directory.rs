@@ -7,6 +7,7 @@
 //! DIR/log/          the sled database
 //! DIR/vote          term and vote, two slots
 //! DIR/chunks/       checkpoints
+//! DIR/incoming.pull what was pulled so far of a checkpoint of another member
 //! DIR/incoming/     a checkpoint that is fetched from another member; a start empties it
 //! DIR/chunks.old/   the checkpoint before one that is being installed
 //! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots

@@ -193,14 +193,11 @@ impl Salvage {
     }
 
     fn carry_out(self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
-        let identity = match self.unfinished {
-            Some(identity) => identity,
-            None => {
-                self.copy(base_after(self.checkpoint.as_ref(), identity), change, now)?;
-                self.directory.begin_recovering(identity)?;
-                identity
-            }
-        };
+        if self.unfinished.is_none() {
+            self.copy(base_after(self.checkpoint.as_ref(), identity), change, now)?;
+            self.directory.begin_recovering(identity)?;
+        }
+        let identity = self.unfinished.unwrap_or(identity);
         let is_alone = identity.cluster_id != self.identity.cluster_id;
         self.directory.swap_logs()?;
         let log = self.directory.log(base_after(self.checkpoint.as_ref(), identity))?;

@@ -1,13 +1,12 @@
 //! Disks that a power cut may leave: what was durable, and a part of what was written since.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
-use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Node, blocks_in};
+use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Name, Node, blocks_in};
 use super::recorder::{Moment, is_summary};
 
 /// Blocks in a segment of sled's.
@@ -17,7 +16,7 @@ const SEGMENT_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Names that change together: one that appears, one that goes, or both for a renaming.
-    Names(Vec<(PathBuf, Option<Node>)>),
+    Names(Vec<(Name, Option<Node>)>),
     /// The file's length.
     Length(FileId),
     /// One block of a file.
@@ -63,7 +62,7 @@ pub(super) fn changes(moment: &Moment) -> Vec<Change> {
     changes
 }
 
-/// What is there, changed: the names of directories first, so that a renaming is one change.
+/// What is there, changed: a renaming is one change.
 fn names(durable: &Image, written: &Image) -> Vec<Change> {
     let gone = durable.names.iter().filter(|(name, _)| !written.names.contains_key(*name));
     let mut gone: Vec<_> = gone.map(|(name, node)| (name.clone(), *node)).collect();
@@ -73,9 +72,7 @@ fn names(durable: &Image, written: &Image) -> Vec<Change> {
             continue;
         }
         let mut together = vec![(name.clone(), Some(*node))];
-        let renamed = |(old, was): &(PathBuf, Node)| {
-            was == node && *node != Node::Folder && old.parent() == name.parent()
-        };
+        let renamed = |(old, was): &(Name, Node)| was == node && old.0 == name.0;
         if let Some(at) = gone.iter().position(renamed) {
             together.push((gone.remove(at).0, None));
         }
@@ -146,7 +143,6 @@ pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice
             Change::Length(_) | Change::Block(..) => {}
         }
     }
-    orphans_go(&mut image);
     image
 }
 
@@ -162,27 +158,15 @@ fn torn(old: &Block, new: &Block, dice: &mut TestRng) -> Block {
     Arc::new(block)
 }
 
-fn half_written(image: &mut Image, written: &Image, name: &Path, node: Node, dice: &mut TestRng) {
+fn half_written(image: &mut Image, written: &Image, name: &Name, node: Node, dice: &mut TestRng) {
     let Node::File(id) = node else { return };
-    let mut first_name = name.to_owned().into_os_string();
-    first_name.push(".generating");
-    image.names.insert(first_name.into(), node);
+    let mut first_name = name.clone();
+    first_name.1.push(".generating");
+    image.names.insert(first_name, node);
     let content = &written.contents[&id];
     let bytes = dice.random_range(0..=content.bytes);
     let blocks = content.blocks[..blocks_in(bytes)].to_vec();
     image.contents.insert(id, Arc::new(Content { bytes, blocks }));
-}
-
-/// What lies in a folder that did not get there is not there either.
-fn orphans_go(image: &mut Image) {
-    let folders: BTreeSet<PathBuf> = image
-        .names
-        .iter()
-        .filter(|(_, node)| **node == Node::Folder)
-        .map(|(name, _)| name.clone())
-        .chain([PathBuf::new()])
-        .collect();
-    image.names.retain(|name, _| name.ancestors().skip(1).all(|above| folders.contains(above)));
 }
 
 fn segments(changes: &[Change]) -> BTreeSet<usize> {

@@ -1,9 +1,10 @@
 //! The data directory as a disk sees it: names, and files of blocks. Blocks are shared between images.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a disk writes as a whole.
@@ -11,15 +12,21 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 
 pub(super) type Block = Arc<[u8; BLOCK_BYTES]>;
 
-/// One file, whatever it is called. The system numbers them; a file system on a disk gives the number of a removed
+/// One file or folder, whatever it is called. The system numbers them; a file system on a disk gives the number of a removed
 /// file to another, so the time of its creation belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(u64, u128);
 
+/// The directory that holds everything.
+pub(super) const ROOT: FileId = FileId(0, 0);
+
+/// A name and the folder that it is in, which may be called differently later.
+pub(super) type Name = (FileId, OsString);
+
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    Folder,
+    Folder(FileId),
     File(FileId),
 }
 
@@ -31,10 +38,10 @@ pub(super) struct Content {
     pub(super) blocks: Vec<Block>,
 }
 
-/// A directory with everything in it. Paths are relative to it.
+/// A directory with everything in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Image {
-    pub(super) names: BTreeMap<PathBuf, Node>,
+    pub(super) names: BTreeMap<Name, Node>,
     pub(super) contents: BTreeMap<FileId, Arc<Content>>,
 }
 
@@ -42,18 +49,35 @@ impl Image {
     /// Reads a directory; blocks that are as in `before` are shared with it.
     pub(super) fn read(root: &Path, before: &Image) -> Self {
         let mut image = Self::default();
-        image.read_folder(root, Path::new(""), before);
+        image.read_folder(root, ROOT, before);
         image
     }
 
-    /// Writes it all into the empty directory `root`.
+    /// Writes it all into the empty directory `root`. What lies in a folder that has no name is not there.
     pub(super) fn write(&self, root: &Path) {
-        for (name, node) in &self.names {
-            let path = root.join(name);
+        self.write_folder(root, ROOT);
+    }
+
+    /// What a path stands for, which is relative to the directory.
+    pub(super) fn find(&self, path: &Path) -> Option<Node> {
+        let down = |node, name: &OsStr| match node {
+            Node::Folder(folder) => self.names.get(&(folder, name.to_owned())).copied(),
+            Node::File(_) => None,
+        };
+        path.iter().try_fold(Node::Folder(ROOT), down)
+    }
+
+    fn write_folder(&self, path: &Path, folder: FileId) {
+        for ((_, name), node) in
+            self.names.range((folder, OsString::new())..).take_while(|(name, _)| name.0 == folder)
+        {
+            let path = path.join(name);
             match node {
-                Node::Folder => fs::create_dir_all(&path).expect("a folder is made"),
+                Node::Folder(inner) => {
+                    fs::create_dir_all(&path).expect("a folder is made");
+                    self.write_folder(&path, *inner);
+                }
                 Node::File(id) => {
-                    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder is made");
                     let content = self.contents.get(id).cloned().unwrap_or_default();
                     content.write(&path);
                 }
@@ -61,22 +85,23 @@ impl Image {
         }
     }
 
-    fn read_folder(&mut self, root: &Path, folder: &Path, before: &Image) {
-        for entry in fs::read_dir(root.join(folder)).expect("the folder is read") {
-            let name = folder.join(entry.expect("an entry").file_name());
+    fn read_folder(&mut self, path: &Path, folder: FileId, before: &Image) {
+        for entry in fs::read_dir(path).expect("the folder is read") {
+            let name = entry.expect("an entry").file_name();
+            let path = path.join(&name);
             // sled removes files in the background.
-            let Ok(metadata) = fs::symlink_metadata(root.join(&name)) else { continue };
-            if metadata.is_dir() {
-                self.names.insert(name.clone(), Node::Folder);
-                self.read_folder(root, &name, before);
-                continue;
-            }
-            let Ok(file) = File::open(root.join(&name)) else { continue };
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
             let born = metadata.created().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
             let id = FileId(metadata.ino(), born.map_or(0, |since| since.as_nanos()));
+            if metadata.is_dir() {
+                self.names.insert((folder, name), Node::Folder(id));
+                self.read_folder(&path, id, before);
+                continue;
+            }
+            let Ok(file) = File::open(&path) else { continue };
             let old = before.contents.get(&id).cloned().unwrap_or_default();
             self.contents.insert(id, Content::read(&file, &old));
-            self.names.insert(name, Node::File(id));
+            self.names.insert((folder, name), Node::File(id));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use adjourn::engine::Engine;
 use adjourn::storage::chunks::Manifest;
+use adjourn::storage::folder::DiskFolder;
 use adjourn::storage::{
     DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _,
     StorageError, Vote, value,
@@ -25,6 +26,13 @@ pub(super) enum Step {
     Cut {
         through: u64,
         rounds: usize,
+    },
+    /// The checkpoint of another member takes the place of everything, with what comes behind it.
+    Install {
+        /// The log of the others, up to the checkpoint's entry.
+        theirs: Vec<LogEntry>,
+        base: LogBase,
+        batch: PersistBatch,
     },
     Close,
 }
@@ -77,12 +85,12 @@ pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
     DiskStorage::open(&options(root, [8; 16]))
 }
 
-/// Makes a checkpoint durable that stands for the entry.
-pub(super) fn write_checkpoint(storage: &DiskStorage, base: LogBase) {
+/// Makes a checkpoint durable in a folder that stands for the entry.
+pub(super) fn write_checkpoint(folder: &DiskFolder, base: LogBase) {
     let LogBase { index, term, crc: log_crc } = base;
     let image = Engine::new(GroupId(0)).image().encode();
     let manifest = Manifest { index, term, log_crc, image, ..Manifest::default() };
-    manifest.write(storage.chunks()).expect("it is written");
+    manifest.write(folder).expect("it is written");
 }
 
 impl State {
@@ -93,6 +101,9 @@ impl State {
             Step::Open => state.founded = true,
             Step::WriteWatermark | Step::Cut { .. } | Step::Close => {}
             Step::Checkpoint(base) => state.base = Some(*base),
+            Step::Install { theirs, base, batch } => {
+                state = state.installed(theirs, *base).after(&Step::Persist(batch.clone()));
+            }
             Step::Persist(batch) => {
                 if let Some(vote) = batch.vote {
                     state.vote = vote;
@@ -107,12 +118,14 @@ impl State {
         state
     }
 
+    /// What it is when a checkpoint of the others is there, and nothing of what comes behind it.
+    fn installed(&self, theirs: &[LogEntry], base: LogBase) -> Self {
+        Self { log: theirs.to_vec(), base: Some(base), commit: base.index, ..self.clone() }
+    }
+
     /// What a checkpoint keeps that stands for an entry, worked out from what was written.
     pub(super) fn base_at(&self, index: u64) -> LogBase {
-        self.log[..place(index + 1)].iter().fold(LogBase::root(CLUSTER_ID), |base, entry| {
-            let crc = value::encode(GroupId(0), entry, base.crc, |_, _| ());
-            LogBase { index: entry.index, term: entry.term, crc }
-        })
+        base_of(&self.log[..place(index + 1)])
     }
 
     /// Index of the newest checkpoint's entry; 0 without one.
@@ -160,6 +173,15 @@ impl Expectation<'_> {
             return Err(Fault::Wrong("a new queue stands in place of the old one".to_owned()));
         }
         let recovered = storage.recovered();
+        if let Some(Step::Install { theirs, base, batch }) = self.under_way
+            && recovered.first_index == base.index + 1
+        {
+            // The vote comes before the checkpoint.
+            let vote = batch.vote.unwrap_or(self.state.vote);
+            let state = State { vote, ..self.state.installed(theirs, *base) };
+            let under_way = Some(&Step::Persist(batch.clone()));
+            return Expectation { state: &state, under_way }.verify(storage, founded);
+        }
         let checkpoint = self.checkpoint(&recovered)?;
         let base = recovered.first_index - 1;
         let mut log = self.state.log[..place(recovered.first_index)].to_vec();
@@ -197,8 +219,15 @@ impl Expectation<'_> {
 
     fn verify_log(&self, log: &[LogEntry]) -> Result<(), Fault> {
         let old = &self.state.log[..];
-        let new = self.batch().map_or(&[][..], |batch| &batch.entries);
-        let kept = new.first().map_or(old.len(), |first| place(first.index));
+        let new = match self.under_way {
+            Some(Step::Persist(batch)) => &batch.entries[..],
+            _ => &[],
+        };
+        let kept = match self.under_way {
+            // From its entry on the log is not that of the others.
+            Some(Step::Install { base, .. }) => old.len().min(place(base.index)),
+            _ => new.first().map_or(old.len(), |first| place(first.index)),
+        };
         let rest = log.get(kept..).unwrap_or_default();
         if log.starts_with(&old[..kept]) && (old[kept..].starts_with(rest) || new.starts_with(rest)) {
             return Ok(());
@@ -213,10 +242,18 @@ impl Expectation<'_> {
 
     fn batch(&self) -> Option<&PersistBatch> {
         match self.under_way {
-            Some(Step::Persist(batch)) => Some(batch),
+            Some(Step::Persist(batch) | Step::Install { batch, .. }) => Some(batch),
             _ => None,
         }
     }
+}
+
+/// What a log begins after that follows these entries.
+pub(super) fn base_of(log: &[LogEntry]) -> LogBase {
+    log.iter().fold(LogBase::root(CLUSTER_ID), |base, entry| {
+        let crc = value::encode(GroupId(0), entry, base.crc, |_, _| ());
+        LogBase { index: entry.index, term: entry.term, crc }
+    })
 }
 
 fn options(root: &Path, storage_id: [u8; 16]) -> OpenOptions {

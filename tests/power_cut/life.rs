@@ -57,7 +57,11 @@ impl Life {
                 Step::Persist(batch) => storage.persist(batch).expect("it is written"),
                 Step::Checkpoint(base) => {
                     assert_eq!(storage.base_at(base.index).expect("it is there"), *base);
-                    ledger::write_checkpoint(&storage, *base);
+                    ledger::write_checkpoint(storage.chunks(), *base);
+                }
+                Step::Install { base, batch, .. } => {
+                    ledger::write_checkpoint(&storage.incoming(), *base);
+                    storage.persist(batch).expect("it is installed");
                 }
                 Step::Cut { through, rounds } => {
                     for _ in 0..*rounds {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use adjourn::storage::sync;
 
-use super::disk::{Image, Node};
+use super::disk::{FileId, Image, Name, Node};
 
 /// A moment at which the power may be cut: all of `durable` is there then, and any part of what differs in `written`.
 #[derive(Clone, Debug)]
@@ -93,29 +93,25 @@ impl State {
         let Ok(name) = path.strip_prefix(&self.root) else { return };
         self.look();
         self.keep(name.to_owned());
-        match self.written.names.get(name) {
+        match self.written.find(name) {
             Some(Node::File(id)) => {
-                let content = self.written.contents.get(id).expect("it was read");
-                self.durable.contents.insert(*id, Arc::clone(content));
+                let content = self.written.contents.get(&id).expect("it was read");
+                self.durable.contents.insert(id, Arc::clone(content));
             }
-            Some(Node::Folder) => self.names_are_durable(name),
-            None => {
-                assert_eq!(name, Path::new(""), "a file is synced that has no name");
-                self.names_are_durable(name);
-            }
+            Some(Node::Folder(folder)) => self.names_are_durable(folder),
+            None => panic!("a file is synced that has no name"),
         }
     }
 
-    fn names_are_durable(&mut self, folder: &Path) {
-        let inside = |name: &Path| name.parent() == Some(folder);
-        self.durable.names.retain(|name, _| !inside(name));
-        let written = self.written.names.iter().filter(|(name, _)| inside(name));
+    fn names_are_durable(&mut self, folder: FileId) {
+        self.durable.names.retain(|(inside, _), _| *inside != folder);
+        let written = self.written.names.iter().filter(|((inside, _), _)| *inside == folder);
         self.durable.names.extend(written.map(|(name, node)| (name.clone(), *node)));
     }
 }
 
 /// Whether sled will read it as a summary of its log.
-pub(super) fn is_summary(name: &Path) -> bool {
-    let name = name.file_name().unwrap_or_default().to_string_lossy();
+pub(super) fn is_summary((_, name): &Name) -> bool {
+    let name = name.to_string_lossy();
     name.starts_with("snap.") && !name.ends_with(".generating")
 }

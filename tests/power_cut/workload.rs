@@ -5,7 +5,7 @@ use bytes::Bytes;
 use proptest::prelude::{Rng as _, RngExt as _};
 use proptest::test_runner::TestRng;
 
-use super::ledger::{State, Step};
+use super::ledger::{self, State, Step};
 
 /// What a node is mostly occupied with.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub(super) enum Workload {
     Cuts,
     /// The same, with checkpoints, and the log's beginning cut.
     Beginnings,
+    /// The same, and checkpoints of other members: ahead of the log, or of another entry in it.
+    Installs,
 }
 
 impl Workload {
@@ -27,8 +29,9 @@ impl Workload {
             return Step::WriteWatermark;
         }
         let last = state.log.len() as u64;
-        if matches!(self, Self::Beginnings) && dice.random_ratio(2, 5) {
-            return beginning(state, dice);
+        if matches!(self, Self::Beginnings | Self::Installs) && dice.random_ratio(2, 5) {
+            let installs = matches!(self, Self::Installs) && dice.random();
+            return if installs { install(state, dice) } else { beginning(state, dice) };
         }
         let voted = dice.random_ratio(1, 8);
         let term = state.vote.term.max(1) + u64::from(voted);
@@ -37,13 +40,14 @@ impl Workload {
         if voted && dice.random() {
             return Step::Persist(PersistBatch { vote, install: None, entries: Vec::new(), commit });
         }
-        let first = if matches!(self, Self::Cuts | Self::Beginnings) && dice.random_ratio(1, 3) {
-            let removable = last - state.base_index();
-            let back = if dice.random_ratio(1, 20) { removable } else { 30.min(removable) };
-            last - dice.random_range(0..=back) + 1
-        } else {
-            last + 1
-        };
+        let first =
+            if matches!(self, Self::Cuts | Self::Beginnings | Self::Installs) && dice.random_ratio(1, 3) {
+                let removable = last - state.base_index();
+                let back = if dice.random_ratio(1, 20) { removable } else { 30.min(removable) };
+                last - dice.random_range(0..=back) + 1
+            } else {
+                last + 1
+            };
         let entries = self.sizes(dice).into_iter().zip(first..).map(|(bytes, index)| {
             let mut data = vec![0; bytes];
             dice.fill_bytes(&mut data);
@@ -59,7 +63,7 @@ impl Workload {
         match self {
             Self::Small => (0..dice.random_range(1..20)).map(|_| dice.random_range(0..2000)).collect(),
             Self::Large if dice.random_ratio(1, 6) => vec![dice.random_range(100_000..3 << 20)],
-            Self::Large | Self::Cuts | Self::Beginnings => {
+            Self::Large | Self::Cuts | Self::Beginnings | Self::Installs => {
                 let bytes_max = [20_000, 200_000, 1 << 20][dice.random_range(0..3)];
                 let entry_bytes_max = [500, 20_000, 150_000][dice.random_range(0..3)];
                 let mut sizes = Vec::new();
@@ -86,4 +90,26 @@ fn beginning(state: &State, dice: &mut TestRng) -> Step {
     }
     let kept = if dice.random() { 0 } else { dice.random_range(0..10) };
     Step::Cut { through: base.saturating_sub(kept), rounds: dice.random_range(1..8) }
+}
+
+/// A checkpoint of another member, whose log goes another way somewhere behind what is committed here, with a few entries
+/// behind it.
+fn install(state: &State, dice: &mut TestRng) -> Step {
+    let last = state.log.len() as u64;
+    let known = state.commit.max(state.base_index()).min(last);
+    let same = dice.random_range(known..=last);
+    let index = same + dice.random_range(1..40);
+    let term = state.vote.term.max(1) + 1;
+    let mut entry = |index: u64| {
+        let mut data = vec![0; dice.random_range(0..300)];
+        dice.fill_bytes(&mut data);
+        LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(data) }
+    };
+    let mut theirs = state.log[..usize::try_from(same).expect("it fits into memory")].to_vec();
+    theirs.extend((same + 1..=index).map(&mut entry));
+    let behind: Vec<LogEntry> = (index + 1..index + 4).map(&mut entry).collect();
+    // Whoever hears of a term takes it, or has taken it.
+    let vote = Some(Vote { term, vote: 2 });
+    let batch = PersistBatch { vote, install: Some(index), entries: behind, commit: index };
+    Step::Install { base: ledger::base_of(&theirs), theirs, batch }
 }

@@ -8,8 +8,10 @@ use crate::storage::folder::Folder;
 
 impl Backup {
     /// Writes the files of the checkpoint into a folder, as they were where the backup was taken; durable when it returns.
+    /// What was in the folder before goes.
     /// The manifest comes last: without it there is no checkpoint. Nothing is verified: see [`verify`](Self::verify).
     pub fn unpack<F: Folder>(&self, folder: &F) -> Result<(), StorageError> {
+        folder.list()?.iter().try_for_each(|name| folder.remove(name))?;
         for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {
             if let Some(source) = self.folder.open(&file.name)? {
                 output::copy(folder, &file.name, &source, |_| {})?;

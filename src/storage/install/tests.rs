@@ -1,5 +1,7 @@
 //! A checkpoint of another member takes the place of this node's: whole, whenever the power goes, and the log goes on.
 
+#![expect(clippy::indexing_slicing, reason = "lengths are known here")]
+
 use bytes::Bytes;
 use tempfile::TempDir;
 
@@ -268,4 +270,52 @@ fn on_the_disk_it_may_be_cut_short_at_every_sync() {
         let states: Vec<bool> = states.collect();
         assert!(states.is_sorted() && states[0] != states[states.len() - 1], "{states:?}");
     }
+}
+
+#[test]
+fn a_range_is_read_as_far_as_the_bytes_allow() {
+    fn check(storage: &mut impl Storage, cut: bool) {
+        let log = old_log();
+        let read = |storage: &mut _, first, last, bytes_max| {
+            Storage::read(storage, first, last, bytes_max).expect("read")
+        };
+        // Entries of 30 bytes; the fifth and the tenth have 40,000.
+        if !cut {
+            assert_eq!(read(storage, 1, 3, 1000), log[..3]);
+            assert_eq!(read(storage, 1, 1, 0), log[..1], "the first one in any case");
+        }
+        assert_eq!(read(storage, 4, 12, 59), log[3..4]);
+        assert_eq!(read(storage, 4, 12, 40_029), log[3..4], "no more than was asked for");
+        assert_eq!(read(storage, 4, 12, 40_030), log[3..5]);
+        assert_eq!(read(storage, 5, 12, 1), log[4..5]);
+        assert_eq!(read(storage, 11, 99, 1 << 20), log[10..], "up to the end");
+        for (first, last) in [(13, 20), (0, 3), (7, 6)] {
+            assert_eq!(read(storage, first, last, 1 << 20), [], "{first} to {last}");
+        }
+        if cut {
+            assert_eq!(read(storage, 3, 12, 1 << 20), [], "it was cut");
+        }
+    }
+    let (mut twin, _) = twin(1, 40);
+    let (_directory, mut disk) = directory(40);
+    for cut in [false, true] {
+        if cut {
+            while !twin.cut(3).expect("cut") {}
+            while !disk.cut(3).expect("cut") {}
+        }
+        check(&mut twin, cut);
+        check(&mut disk, cut);
+    }
+    // Reading is no failure: it goes on.
+    let batch = PersistBatch { entries: vec![entry(OLD_LAST + 1, 2)], ..PersistBatch::default() };
+    twin.persist(&batch).and_then(|()| disk.persist(&batch)).expect("written");
+}
+
+#[test]
+fn a_node_that_joins_says_so_ever_after() {
+    let directory = TempDir::new().expect("a directory");
+    assert!(!open(&directory).is_founder());
+    let path = directory.path().join("data");
+    let options = OpenOptions { path, node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: true };
+    assert!(!DiskStorage::open(&options).expect("it opens").is_founder());
 }

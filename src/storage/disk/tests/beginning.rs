@@ -32,7 +32,7 @@ pub(in crate::storage) fn open_beside(path: &Path, base: LogBase) -> Result<Disk
 
 /// Opens a directory whose newest checkpoint has a manifest, and maybe no state.
 pub(in crate::storage) fn open_beside_manifest(path: &Path) -> Result<DiskStorage, StorageError> {
-    open_unrestored(path, |chunks| durable::base_in(chunks))
+    open_unrestored(path, durable::base_in)
 }
 
 fn open_unrestored(
