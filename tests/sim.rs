@@ -20,12 +20,14 @@ mod clients;
 mod cluster;
 mod disk;
 mod faults;
+mod forgery;
 mod invariants;
 mod mutants;
 mod network;
 mod node;
 mod peers;
 mod plan;
+mod pulls;
 mod random;
 mod seen;
 mod tally;
@@ -228,18 +230,34 @@ fn eventful() -> (u64, Run) {
 
 #[test]
 fn the_same_seed_does_the_same_to_the_byte() {
-    let trace = |seed| run(Plan { traced: true, ..Plan::drawn(seed) }).trace.text().to_owned();
-    for seed in 0..12 {
+    is_the_same_again(12, Plan::drawn);
+}
+
+#[test]
+fn the_same_seed_does_the_same_to_the_byte_in_a_cluster() {
+    is_the_same_again(6, Plan::of_nodes);
+}
+
+fn is_the_same_again(seeds: u64, plan: impl Fn(u64) -> Plan) {
+    let trace = |seed| run(Plan { traced: true, ..plan(seed) }).trace.text().to_owned();
+    let mut before = String::new();
+    for seed in 0..seeds {
         let first = trace(seed);
         assert!(first.lines().count() > 1000, "seed {seed} does something");
         assert!(first == trace(seed), "seed {seed} did something else the second time");
-        assert!(first != trace(seed + 1), "seeds {seed} and the next do the same");
+        assert!(first != before, "seed {seed} and the one before do the same");
+        before = first;
     }
 }
 
 #[test]
 fn every_mutant_is_caught() {
     all_are_caught(&Mutant::ALL, Plan::drawn);
+}
+
+#[test]
+fn every_mutant_of_clusters_is_caught() {
+    all_are_caught(&Mutant::OF_CLUSTERS, Plan::of_nodes);
 }
 
 #[test]

@@ -90,7 +90,12 @@ impl World {
 
     /// Compares all of the state with itself, and with the log.
     pub(super) fn audit(&mut self, node: NodeId) {
-        let Some(life) = self.node(node).life.as_mut() else { return };
+        let found = self.node(node);
+        if found.disk.may_fail_to_read() {
+            // Whoever looks at everything would be in the way of whoever is to meet it.
+            return;
+        }
+        let Some(life) = found.life.as_mut() else { return };
         let (index, state_hash) = life.replica.audit();
         self.see(&Seen::Audited { node, index, state_hash });
     }

@@ -70,8 +70,7 @@ impl Plan {
         Self {
             turmoil_us: cluster.begins() + random.within((5, 25)) * SECOND,
             operators: random.within((0, 1)),
-            // No log is cut: nobody needs a checkpoint.
-            checkpoint_log_bytes: 1 << 40,
+            checkpoint_log_bytes: *random.pick(&[64 << 20, 64 << 10, 16 << 10, 4 << 10]),
             calm: false,
             every_us,
             cluster: Some(cluster),
@@ -86,7 +85,7 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         crash: sometimes(70, (SECOND, 10 * SECOND)),
         stop: sometimes(40, (3 * SECOND, 15 * SECOND)),
         disk_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
-        folder_failure: 0,
+        folder_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
         disk_low: sometimes(20, (3 * SECOND, 10 * SECOND)),
         cut: sometimes(70, (SECOND / 4, 5 * SECOND)),
         step: sometimes(30, (2 * SECOND, 8 * SECOND)),
@@ -265,6 +264,12 @@ impl World {
 
     /// Somebody sets a wall clock of one node, or sets it right again; or all of them are set alike.
     pub(super) fn step_one_of_many(&mut self) {
+        let has_grown =
+            self.plan.cluster.as_ref().is_none_or(|plan| self.board.wishes_done as u64 + 1 >= plan.nodes);
+        if !has_grown {
+            // A node that is alone believes its own clock.
+            return;
+        }
         let wrong = self.nodes.values().find(|node| node.set_wrong_ms != 0).map(|node| node.id);
         if let Some(node) = wrong {
             return self.set_right(node);

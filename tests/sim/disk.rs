@@ -81,6 +81,7 @@ impl Disk {
 
     /// A process opens it, takes the newest checkpoint and reads the log behind it.
     pub(super) fn open(&mut self) -> Result<Found, NoStart> {
+        self.chunks.twin.complete_install().map_err(|error| self.no_start(error))?;
         let restored = checkpoint::restore(&self.chunks).map_err(|error| self.no_start(error))?;
         let Device::AtRest(disk) =
             std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))))
@@ -88,7 +89,7 @@ impl Disk {
             panic!("two processes use one disk");
         };
         let base = restored.as_ref().map(|restored| restored.base);
-        let mut storage = disk.open_after(base).map_err(NoStart::Refused)?;
+        let mut storage = disk.open_beside(&self.chunks.twin, base).map_err(NoStart::Refused)?;
         let recovered = storage.recovered();
         let mut log = Vec::new();
         let first = base.map_or(0, |base| base.index) + 1;
@@ -132,6 +133,11 @@ impl Disk {
     pub(super) fn arm_read(&mut self, reads: u64) {
         self.read_fault = true;
         self.chunks.twin.arm_read(reads);
+    }
+
+    /// Whether a read of the folder is to fail.
+    pub(super) fn may_fail_to_read(&self) -> bool {
+        self.read_fault
     }
 
     /// Nothing goes wrong any more.
@@ -212,7 +218,12 @@ impl Disk {
         action: impl FnOnce(&mut FaultyStorage) -> Result<T, StorageError>,
     ) -> Result<T, End> {
         let Device::InUse(storage) = &mut self.device else { panic!("nobody uses the disk") };
-        action(storage).map_err(|_| self.why(Part::Log))
+        let chunks_before = self.chunks.twin.steps();
+        action(storage).map_err(|_| {
+            // An install is done in the folders.
+            let in_chunks = self.chunks.twin.steps() > chunks_before;
+            self.why(if in_chunks { Part::Chunks } else { Part::Log })
+        })
     }
 
     fn rearm(&mut self) {

@@ -275,6 +275,10 @@ fn spoil(
             }
         }
         Mutant::VoteForgotten => recovered.vote = Vote::default(),
+        Mutant::CommitAhead => {
+            recovered.commit = log.last().map_or(recovered.commit, |entry| entry.index);
+            return;
+        }
         _ => return,
     }
     let base = base.map_or((0, 0), |base| (base.index, base.term));

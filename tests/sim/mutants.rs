@@ -1,6 +1,8 @@
 //! What can be broken on purpose around the real code. A simulation that cannot fail proves nothing: each of these must
 //! be caught by the invariant that is written beside it.
 
+use adjourn::storage::PersistBatch;
+
 /// Something that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutant {
@@ -48,13 +50,38 @@ pub(super) enum Mutant {
     NothingSwept,
     /// Jobs that were captured do not get into the checkpoint.
     JobsNotCaptured,
-    /// Who was a member once is listened to again.
-    RemovedComesBack,
     /// A node that has lost its disk says that it has it still.
     WipedIsKnown,
+    /// A leader is told at once that all others have what it has only just written.
+    AcksForOthers,
+    /// A leader is told that all others hear it, whether they do or not.
+    HeartbeatsEchoed,
+    /// Term and vote are reported durable before they are written.
+    VoteTooSoon,
+    /// On its way to another node than before, a PUSH loses its sequence number.
+    SequenceLostElsewhere,
+    /// A follower is shown a stamp that is a minute ahead.
+    StampJumps,
+    /// A node sees its own clock in place of the others'.
+    ClocksUnseen,
+    /// All nodes but the founder give up sessions whose connection is lost, and those that they take over.
+    GraceForgotten,
+    /// A checkpoint of another node comes without its sessions.
+    SessionsLeftBehind,
+    /// A start takes everything in the log for committed.
+    CommitAhead,
 }
 
 impl Mutant {
+    /// Whether the driver reports this batch durable before it has written it.
+    pub(super) fn reports_too_soon(self, batch: &PersistBatch) -> bool {
+        match self {
+            Self::PersistedTooSoon => true,
+            Self::VoteTooSoon => batch.vote.is_some() && batch.entries.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Every one of them, and the invariants of which one must catch it.
     pub(super) const ALL: [(Self, &'static [&'static str]); 15] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
@@ -72,6 +99,24 @@ impl Mutant {
         (Self::RequestForgotten, &["progress"]),
         (Self::BodiesSwapped, &["acknowledged"]),
         (Self::OrderReversed, &["order"]),
+    ];
+
+    /// Those that need several nodes to be seen.
+    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 14] = [
+        (Self::SessionsLeftBehind, &["same state"]),
+        (Self::AcksForOthers, &["same state"]),
+        (Self::HeartbeatsEchoed, &["cut off", "fresh reads", "ended", "acknowledged"]),
+        (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
+        (Self::VoteTooSoon, &["same log"]),
+        (Self::VoteForgotten, &["same log"]),
+        (Self::LastEntryLost, &["acknowledged", "same log"]),
+        (Self::CommitAhead, &["same state", "no panic"]),
+        (Self::SequenceLostElsewhere, &["pushed once"]),
+        (Self::StampJumps, &["never early", "one lease", "settled once"]),
+        (Self::ClocksUnseen, &["never early"]),
+        (Self::GraceForgotten, &["one lease", "settled once"]),
+        (Self::WipedIsKnown, &["acknowledged", "members", "same state"]),
+        (Self::DeliveredTwice, &["one lease"]),
     ];
 
     /// Those that need checkpoints to be seen.

@@ -74,7 +74,7 @@ impl World {
         for (request_id, request) in requests {
             self.see(&Seen::Asked { node, connection: id, session, id: request_id, request: &request });
             self.asked.insert((id, request_id), request.clone());
-            handed.extend(self.on_its_way(request).map(|request| (request_id, request)));
+            handed.extend(self.on_its_way(node, request).map(|request| (request_id, request)));
         }
         self.hand(node, Input::Requests { connection: id, requests: handed });
     }
@@ -148,7 +148,8 @@ impl World {
     }
 
     /// What becomes of a request between a client and the replica, if something there is broken.
-    fn on_its_way(&mut self, mut request: Request) -> Option<Request> {
+    fn on_its_way(&mut self, node: NodeId, mut request: Request) -> Option<Request> {
+        let elsewhere = self.is_repeated_elsewhere(node, &request);
         match (self.plan.mutant, &mut request) {
             (Mutant::RequestForgotten, _) if self.random.percent(1) => return None,
             (Mutant::FenceIgnored, Request::Finish { leases }) => {
@@ -157,6 +158,7 @@ impl World {
                 }
             }
             (Mutant::SequenceLost, Request::Push(push)) => push.sequence = 0,
+            (Mutant::SequenceLostElsewhere, Request::Push(push)) if elsewhere => push.sequence = 0,
             (Mutant::BodiesSwapped, Request::Push(Push { jobs, .. })) => {
                 if let [first, .., last] = &mut jobs[..] {
                     std::mem::swap(&mut first.body, &mut last.body);

@@ -13,6 +13,7 @@ use super::disk::{Disk, Part};
 use super::mutants::Mutant;
 use super::peers::{Told, client_address, peer_address};
 use super::plan::Plan;
+use super::pulls::Pull;
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
 use super::time::{MS, SECOND, Us, WallClock};
@@ -60,6 +61,8 @@ pub(super) struct Life {
     pub(super) stopping: bool,
     /// Whom it is to talk to.
     pub(super) told: Told,
+    /// The checkpoint that it pulls.
+    pub(super) pull: Option<Pull>,
     pub(super) checkpointing: Checkpointing,
     turn_at: Option<Us>,
     watermark_lags: bool,
@@ -109,7 +112,11 @@ impl Node {
             client_address: client_address(self.id),
             body_bytes_max: 1 << 20,
             heartbeat_ms: 10_000,
-            session_grace_ms: GRACE_MS,
+            session_grace_ms: if plan.mutant == Mutant::GraceForgotten && !self.founder {
+                0
+            } else {
+                GRACE_MS
+            },
             in_flight_max: 1024,
             output_bytes_max: usize::MAX,
             uncommitted_bytes_max: 512 << 10,
@@ -130,6 +137,7 @@ impl Life {
             serving: false,
             stopping: false,
             told: Told::default(),
+            pull: None,
             checkpointing: Checkpointing::default(),
             turn_at: None,
             watermark_lags: false,
@@ -223,7 +231,7 @@ impl World {
             }
             Output::Probe { address } => self.probe(node, life, address),
             Output::Fetch(wanted) => self.fetch(node, life, wanted),
-            Output::FetchSnapshot { .. } => unreachable!("no log is cut where there are others"),
+            Output::FetchSnapshot { from, index } => self.pull_ordered(node, life, from, index),
             Output::Failed(error @ StorageError::LostAcknowledged { .. }) => {
                 self.breaks("acknowledged", format!("node {node} ends: {error}"));
             }
@@ -316,6 +324,8 @@ impl World {
 
     fn ordered(&mut self, node: NodeId, life: u64, order: PersistOrder) {
         self.see(&Seen::Ordered { node, order: &order });
+        self.forge_agreement(node, &order);
+        let too_soon = self.plan.mutant.reports_too_soon(&order.batch);
         let (now, number) = (self.now, order.number);
         for entry in &order.batch.entries {
             self.node(node).proposed.insert(entry.index, now);
@@ -325,7 +335,7 @@ impl World {
         if found.orders.len() == 1 {
             self.write_next(node, life);
         }
-        if self.plan.mutant == Mutant::PersistedTooSoon {
+        if too_soon {
             self.see(&Seen::Persisted { node, number });
             self.hand(node, Input::Persisted { number });
         }
@@ -350,13 +360,17 @@ impl World {
         let Some(life) = self.life(node, number) else { return };
         life.orders.pop_front();
         let more = !life.orders.is_empty();
+        if let Some(installed) = order.batch.install {
+            self.cut_ordered(node, number, installed);
+        }
+        let Some(life) = self.life(node, number) else { return };
         if !std::mem::replace(&mut life.watermark_lags, true) {
             self.after(WATERMARK_PAUSE, Event::Watermark { node, life: number });
         }
         if more {
             self.write_next(node, number);
         }
-        if self.plan.mutant != Mutant::PersistedTooSoon {
+        if !self.plan.mutant.reports_too_soon(&order.batch) {
             self.see(&Seen::Persisted { node, number: order.number });
             self.hand(node, Input::Persisted { number: order.number });
         }

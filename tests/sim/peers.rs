@@ -11,7 +11,6 @@ use adjourn::replica::{Bundle, Input, PeerInfo, ProbeError};
 use adjourn::types::{FEATURE_LEVEL, Member};
 use bytes::Bytes;
 
-use super::mutants::Mutant;
 use super::node::Node;
 use super::plan::Pace;
 use super::seen::{End, NodeId, Seen};
@@ -139,12 +138,11 @@ impl World {
             return false;
         };
         let (about, other_about) = (self.nodes[&one].about().member, self.nodes[&other].about().member);
-        let blind = self.plan.mutant == Mutant::RemovedComesBack;
         let refused = life.told.refuses(&other_about) || other_life.told.refuses(&about);
         let wires = &self.wires;
         let known = life.told.knows(&other_about) || other_life.told.knows(&about);
         let fresh = !wires.ends.contains(&(one, other)) && !wires.ends.contains(&(other, one));
-        known && (!refused || blind) && fresh && wires.are_joined(one, other)
+        known && !refused && fresh && wires.are_joined(one, other)
     }
 
     fn connect_nodes(&mut self, one: NodeId, other: NodeId) {
@@ -201,11 +199,12 @@ impl World {
     /// A node has something to say to another one.
     pub(super) fn say_to_peer(&mut self, from: NodeId, to: NodeId, mut bundle: Bundle) {
         self.see(&Seen::Speaks { from, to, bundle: &bundle });
+        let messages: Vec<Bytes> =
+            std::mem::take(&mut bundle.messages).iter().map(|message| message.encode().into()).collect();
+        self.forge_answer(from, to, &messages);
         if !self.wires.ends.contains(&(from, to)) {
             return;
         }
-        let messages: Vec<Bytes> =
-            std::mem::take(&mut bundle.messages).iter().map(|message| message.encode().into()).collect();
         let (lost, twice, split) = self
             .plan
             .cluster
@@ -244,6 +243,7 @@ impl World {
             return;
         }
         let Parcel { mut bundle, messages } = parcel;
+        self.falsify(to, &mut bundle);
         for bytes in &messages {
             match Message::decode(bytes) {
                 Ok(message) => bundle.messages.push(message),

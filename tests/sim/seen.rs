@@ -81,6 +81,8 @@ pub(super) enum Seen<'a> {
     Speaks { from: NodeId, to: NodeId, bundle: &'a Bundle },
     /// These nodes, and no others, are cut off from all others.
     Islands { islands: &'a [NodeId] },
+    /// A checkpoint of another node is there, beside what the node has.
+    Pulled { node: NodeId, index: u64 },
     /// A node has lost all that was on its disk.
     Wiped { node: NodeId },
     /// Nothing goes wrong any more.
@@ -167,6 +169,7 @@ impl fmt::Display for Seen<'_> {
                 messages.iter().try_for_each(|message| write!(f, "; {message:?}"))
             }
             Self::Islands { islands } => write!(f, "nodes {islands:?} are cut off"),
+            Self::Pulled { node, index } => write!(f, "node {node} has pulled the checkpoint at {index}"),
             Self::Wiped { node } => write!(f, "node {node} has lost its disk"),
             Self::Healed => write!(f, "all is healed"),
             Self::Inspected => write!(f, "all is inspected"),

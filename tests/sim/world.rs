@@ -12,6 +12,8 @@ use adjourn::raft::Wanted;
 use adjourn::replica::ConnectionId;
 use adjourn::types::{JobId, Lease, SessionId};
 
+use bytes::Bytes;
+
 use super::clients::{Act, Board, Client};
 use super::cluster::{ClusterPlan, Cuts};
 use super::disk;
@@ -132,6 +134,12 @@ pub(super) enum Event {
         life: u64,
         wanted: Wanted,
     },
+    /// A node gets the next part of a checkpoint.
+    Pulls {
+        node: NodeId,
+        life: u64,
+        index: u64,
+    },
     /// Messages get through again in these directions.
     Mends {
         cuts: Cuts,
@@ -175,6 +183,8 @@ pub(super) struct World {
     pub(super) asked: BTreeMap<(ConnectionId, RequestId), Request>,
     /// The newest lease of each job.
     pub(super) newest: BTreeMap<JobId, Lease>,
+    /// To which node each push came first, by the body of its first job.
+    pub(super) pushed_at: BTreeMap<Bytes, NodeId>,
     pub(super) next_link: u64,
     pub(super) part: Option<Part>,
     /// Which steps of the log's disk the rounds of cutting it were.
@@ -205,6 +215,7 @@ impl World {
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
             newest: BTreeMap::new(),
+            pushed_at: BTreeMap::new(),
             next_link: 0,
             part: None,
             cut_steps: Vec::new(),
@@ -326,6 +337,7 @@ impl World {
             Event::PeerEnds { node, life, peer } => self.peer_ends(node, life, peer),
             Event::Probed { node, life, address } => self.probed(node, life, address),
             Event::Fetches { node, life, wanted } => self.fetch(node, life, wanted),
+            Event::Pulls { node, life, index } => self.pulls(node, life, index),
             Event::Mends { cuts } => self.mend(&cuts),
             Event::Starts { node } => self.start(node),
             Event::Goes(fault) => self.go(fault),

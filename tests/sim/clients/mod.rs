@@ -265,7 +265,11 @@ impl Client {
         self.line.outbox.clear();
         self.line.hang_up = false;
         // Mostly soon enough for its session's grace.
-        let pause = if self.line.random.percent(85) { (MS, 300 * MS) } else { (SECOND, 6 * SECOND) };
+        let pause = if self.looks_after_cluster() || self.line.random.percent(85) {
+            (MS, 300 * MS)
+        } else {
+            (SECOND, 6 * SECOND)
+        };
         let pause = if self.hint.is_some() { (MS, 20 * MS) } else { pause };
         self.failures += u32::from(self.hint.is_none());
         // The node may be down for hours.

@@ -5,19 +5,55 @@ use std::collections::VecDeque;
 use adjourn::replica::PersistOrder;
 use adjourn::storage::{LogEntry, Vote};
 
-/// The log of one node, from index 1.
+/// The log of one node.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    pub(super) durable: Vec<LogEntry>,
     pub(super) vote: Vote,
+    durable: Log,
     pending: VecDeque<PersistOrder>,
     /// Index of the last entry, with all that was ordered, and its term.
     last: (u64, u64),
 }
 
+/// A log that goes on behind a checkpoint of another node, if `base` is not 0.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    base: u64,
+    entries: Vec<LogEntry>,
+}
+
+/// What a start finds.
+struct Found<'a> {
+    base: u64,
+    entries: &'a [LogEntry],
+}
+
 impl Book {
+    /// Index of the last durable entry.
+    pub(super) fn end(&self) -> u64 {
+        self.durable.end()
+    }
+
+    /// Index of the last entry, with all that was ordered.
+    pub(super) fn last(&self) -> u64 {
+        self.last.0
+    }
+
+    /// A durable entry, if it did not come in a checkpoint.
+    pub(super) fn entry(&self, index: u64) -> Option<&LogEntry> {
+        self.durable.entry(index)
+    }
+
+    /// Whether what is durable contains this entry, in the log or in a checkpoint.
+    pub(super) fn has(&self, entry: &LogEntry) -> bool {
+        entry.index <= self.durable.base || self.entry(entry.index) == Some(entry)
+    }
+
     /// Notes what is to be written, which goes on from what is there.
     pub(super) fn ordered(&mut self, order: &PersistOrder) -> Result<(), String> {
+        if let Some(installed) = order.batch.install {
+            self.last = (installed, 0);
+        }
         for entry in &order.batch.entries {
             let (index, term) = (entry.index, entry.term);
             let (last, last_term) = self.last;
@@ -39,14 +75,16 @@ impl Book {
     pub(super) fn persisted(&mut self, number: u64) -> Option<u64> {
         let mut first = None;
         while let Some(order) = self.pending.pop_front_if(|order| order.number <= number) {
-            let changed = self.write(&order);
+            self.vote = order.batch.vote.unwrap_or(self.vote);
+            self.durable.write(&order);
+            let changed = order.batch.entries.first().map(|entry| entry.index);
             first = first.into_iter().chain(changed).min();
         }
         first
     }
 
     /// The node starts again, with this log behind `base`, which is what was there or was being written.
-    pub(super) fn started(&mut self, base: u64, found: &[LogEntry], vote: Vote) -> Result<(), String> {
+    pub(super) fn started(&mut self, base: u64, entries: &[LogEntry], vote: Vote) -> Result<(), String> {
         let front = self.pending.pop_front();
         self.pending.clear();
         let front_vote = front.as_ref().and_then(|order| order.batch.vote);
@@ -54,47 +92,69 @@ impl Book {
             return Err(format!("{vote:?} is found, {:?} was durable", self.vote));
         }
         self.vote = vote;
-        let there = place(base) + found.len();
-        let before = self.durable.len();
-        let fits = |log: &[LogEntry], shortest: usize| {
-            let behind = log.get(place(base)..there);
-            there >= shortest && place(base) <= log.len() && behind == Some(found)
-        };
-        let is_as_it_was = before == there && fits(&self.durable, 0);
-        if is_as_it_was {
-            self.note_last();
-            return Ok(());
-        }
-        let entries = front.map(|order| order.batch.entries).unwrap_or_default();
-        let kept = entries.first().map_or(before, |first| place(first.index) - 1);
-        if fits(&self.durable, kept) {
-            self.durable.truncate(there);
-        } else {
-            self.durable.truncate(kept);
-            self.durable.extend(entries);
-            if !fits(&self.durable, kept) {
-                return Err(format!("{before} entries were durable, others are found: {base} to {there}"));
+        let found = Found { base, entries };
+        let before = self.durable.end();
+        if !found.is_cut_from(&self.durable, before) {
+            let Some(order) = front else { return Err(found.is_none_of(before)) };
+            let first = order.batch.entries.first().map(|entry| entry.index);
+            let kept = order.batch.install.or(first).map_or(before, |first| first - 1);
+            if !found.is_cut_from(&self.durable, kept) {
+                self.durable.write(&order);
+                let shortest = order.batch.install.unwrap_or(kept);
+                if !found.is_cut_from(&self.durable, shortest) {
+                    return Err(found.is_none_of(before));
+                }
             }
-            self.durable.truncate(there);
         }
-        self.note_last();
+        self.durable.truncate(found.end());
+        self.last =
+            self.durable.entries.last().map_or((self.durable.base, 0), |last| (last.index, last.term));
         Ok(())
-    }
-
-    fn write(&mut self, order: &PersistOrder) -> Option<u64> {
-        self.vote = order.batch.vote.unwrap_or(self.vote);
-        let first = order.batch.entries.first()?.index;
-        self.durable.truncate(place(first) - 1);
-        self.durable.extend(order.batch.entries.iter().cloned());
-        Some(first)
-    }
-
-    fn note_last(&mut self) {
-        self.last = self.durable.last().map_or((0, 0), |last| (last.index, last.term));
     }
 }
 
-/// Where the entry after this index stands in a list that begins with the first one.
+impl Log {
+    fn end(&self) -> u64 {
+        self.base + self.entries.len() as u64
+    }
+
+    fn entry(&self, index: u64) -> Option<&LogEntry> {
+        self.entries.get(place(index.checked_sub(self.base + 1)?))
+    }
+
+    fn truncate(&mut self, end: u64) {
+        self.entries.truncate(place(end.saturating_sub(self.base)));
+    }
+
+    fn write(&mut self, order: &PersistOrder) {
+        if let Some(installed) = order.batch.install {
+            *self = Self { base: installed, entries: Vec::new() };
+        }
+        if let Some(first) = order.batch.entries.first() {
+            self.truncate(first.index - 1);
+            self.entries.extend(order.batch.entries.iter().cloned());
+        }
+    }
+}
+
+impl Found<'_> {
+    fn end(&self) -> u64 {
+        self.base + self.entries.len() as u64
+    }
+
+    /// Whether it is that log with nothing missing up to an entry, and perhaps more behind that.
+    fn is_cut_from(&self, log: &Log, shortest: u64) -> bool {
+        let is_there = self.base >= log.base && self.base <= log.end() && self.end() <= log.end();
+        let same = |entry: &LogEntry| log.entry(entry.index) == Some(entry);
+        is_there && self.end() >= shortest && self.entries.iter().all(same)
+    }
+
+    fn is_none_of(&self, durable: u64) -> String {
+        format!("{durable} entries were durable, others are found: {} to {}", self.base, self.end())
+    }
+}
+
+/// A place in a list that stays in memory.
 pub(super) fn place(index: u64) -> usize {
     usize::try_from(index).expect("it is a place in memory")
 }

@@ -161,6 +161,10 @@ impl Invariant for Checkpoints {
             Seen::Checkpointed { node, checkpoint, chunks } => {
                 self.checkpointed(*node, checkpoint.index, &checkpoint.numbers(), chunks)
             }
+            Seen::Wiped { node } => {
+                self.durable.remove(node);
+                Ok(())
+            }
             Seen::Deserted => {
                 self.in_silence = Some(0);
                 Ok(())

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use adjourn::engine::{Engine, Entry};
 use adjourn::protocol::Response;
 use adjourn::raft::{Membership, MembershipChange};
+use adjourn::replica::PersistOrder;
 use adjourn::storage::{EntryKind, LogEntry, Restored};
 use adjourn::types::GroupId;
 
@@ -20,6 +21,8 @@ use crate::kept_bodies::KeptBodies;
 #[derive(Debug)]
 pub(super) struct SameState {
     books: BTreeMap<NodeId, Book>,
+    /// What nodes had that have lost it: it counted while it was there.
+    lost: BTreeMap<NodeId, Book>,
     /// What is committed, from index 1.
     history: Vec<LogEntry>,
     /// The state hash after each of these.
@@ -27,6 +30,13 @@ pub(super) struct SameState {
     engine: Engine,
     bodies: KeptBodies,
     members: Membership,
+    /// The members before the last change, and the last entry that they may have agreed to: a change counts from the
+    /// moment at which it is applied.
+    before: (Membership, u64),
+    /// The last change of members.
+    changed_at: u64,
+    /// Up to where each node has shown that it applied, in this life.
+    knows: BTreeMap<NodeId, u64>,
     /// Up to where each node has shown that it applied.
     applied: BTreeMap<NodeId, u64>,
 }
@@ -35,17 +45,31 @@ impl Default for SameState {
     fn default() -> Self {
         Self {
             books: BTreeMap::new(),
+            lost: BTreeMap::new(),
             history: Vec::new(),
             hashes: Vec::new(),
             engine: Engine::new(GroupId(0)),
             bodies: KeptBodies::default(),
             members: Membership::alone(1),
+            before: (Membership::alone(1), 0),
+            changed_at: 0,
+            knows: BTreeMap::new(),
             applied: BTreeMap::new(),
         }
     }
 }
 
 impl SameState {
+    fn ordered(&mut self, node: NodeId, order: &PersistOrder) -> Result<(), String> {
+        let book = self.books.entry(node).or_default();
+        book.ordered(order)?;
+        if self.knows.get(&node).is_none_or(|known| *known < self.changed_at) {
+            // Should it lead, it goes by the members before.
+            self.before.1 = self.before.1.max(book.last());
+        }
+        Ok(())
+    }
+
     fn persisted(&mut self, node: NodeId, number: u64) -> Result<(), String> {
         let changed = self.books.entry(node).or_default().persisted(number);
         let applied = self.applied.get(&node).copied().unwrap_or(0);
@@ -54,7 +78,7 @@ impl SameState {
         }
         if self.members.voters == [node] {
             // Nobody else has a say.
-            let durable = self.books[&node].durable.len() as u64;
+            let durable = self.books[&node].end();
             self.commit(node, durable)?;
         }
         Ok(())
@@ -62,13 +86,14 @@ impl SameState {
 
     /// A node shows that it has applied everything up to an entry.
     fn shows(&mut self, node: NodeId, index: u64) -> Result<(), String> {
+        self.knows.insert(node, index);
         let before = self.applied.get(&node).copied().unwrap_or(0);
         if index <= before {
             return Ok(());
         }
         self.commit(node, index)?;
-        let durable = &self.books.entry(node).or_default().durable;
-        for entry in &durable[place(before)..place(index)] {
+        let book = self.books.entry(node).or_default();
+        for entry in (before + 1..=index).filter_map(|index| book.entry(index)) {
             if self.history[place(entry.index) - 1] != *entry {
                 return Err(format!("node {node} has applied another entry {} than others", entry.index));
             }
@@ -79,18 +104,23 @@ impl SameState {
 
     /// What a node has up to an entry is committed, as it says.
     fn commit(&mut self, node: NodeId, index: u64) -> Result<(), String> {
-        let durable = self.books.entry(node).or_default().durable.len() as u64;
+        let durable = self.books.entry(node).or_default().end();
         if index > durable {
             return Err(format!("node {node} has applied entry {index}, its log ends at {durable}"));
         }
         while (self.history.len() as u64) < index {
-            let entry = self.books[&node].durable[self.history.len()].clone();
-            let has = |voter: &&u64| {
-                let log = self.books.get(voter).map_or(&[][..], |book| &book.durable);
-                log.get(self.history.len()) == Some(&entry)
+            let Some(entry) = self.books[&node].entry(self.history.len() as u64 + 1).cloned() else {
+                return Err(format!("node {node} has taken over what nobody has applied, up to {index}"));
             };
-            let holders = self.members.voters.iter().filter(has).count();
-            if holders < self.members.majority() {
+            let has = |voter: &&u64| {
+                let of_voter = [&self.books, &self.lost].into_iter().filter_map(|books| books.get(voter));
+                of_voter.into_iter().any(|book| book.has(&entry))
+            };
+            let agree =
+                |members: &Membership| members.voters.iter().filter(has).count() >= members.majority();
+            let (before, until) = &self.before;
+            if !agree(&self.members) && (entry.index > *until || !agree(before)) {
+                let holders = self.members.voters.iter().filter(has).count();
                 let voters = &self.members.voters;
                 return Err(format!(
                     "entry {} is applied by node {node}, and durable on {holders} of {voters:?}",
@@ -115,7 +145,9 @@ impl SameState {
                     for gone in self.members.all().filter(|node| !after.contains(*node)) {
                         self.engine.remove_member(gone);
                     }
-                    self.members = after;
+                    self.changed_at = entry.index;
+                    let last = self.books.values().map(Book::last).max();
+                    self.before = (std::mem::replace(&mut self.members, after), last.unwrap_or(0));
                 }
             }
         }
@@ -150,7 +182,7 @@ impl SameState {
         let base = restored.map_or(0, |restored| restored.base.index);
         self.books.entry(node).or_default().started(base, log, vote)?;
         if self.members.voters == [node] {
-            let durable = self.books[&node].durable.len() as u64;
+            let durable = self.books[&node].end();
             self.commit(node, durable)?;
         }
         if let Some(restored) = restored {
@@ -168,13 +200,14 @@ impl Invariant for SameState {
 
     fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
         match seen {
-            Seen::Ordered { node, order } => self.books.entry(*node).or_default().ordered(order)?,
+            Seen::Ordered { node, order } => self.ordered(*node, order)?,
             Seen::Persisted { node, number } => self.persisted(*node, *number)?,
             Seen::Started { node, recovered, restored, log, .. } => {
+                self.knows.remove(node);
                 self.started(*node, recovered.vote, restored.map(RefCell::borrow).as_deref(), log)?;
             }
             Seen::Wiped { node } => {
-                self.books.remove(node);
+                self.lost.extend(self.books.remove_entry(node));
                 self.applied.remove(node);
             }
             Seen::CheckpointBegins { node, begin } => {

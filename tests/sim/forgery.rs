@@ -1,0 +1,97 @@
+//! What is broken on purpose between nodes: messages that nobody sent, or that say something else than they did.
+
+use adjourn::protocol::Request;
+use adjourn::raft::Message;
+use adjourn::replica::{Bundle, Input, PersistOrder};
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::mutants::Mutant;
+use super::seen::NodeId;
+use super::world::World;
+
+/// The numbers under which messages go.
+const APPEND_RESPONSE: u8 = 2;
+const HEARTBEAT: u8 = 6;
+const HEARTBEAT_RESPONSE: u8 = 7;
+/// Numbers below this one are a single byte.
+const SHORT_MAX: u64 = 250;
+/// A leader's stamp is shown so far ahead.
+const STAMP_AHEAD_US: u64 = 60_000_000;
+
+impl World {
+    /// A leader orders something: who breaks the rules agrees at once, in the names of all others.
+    pub(super) fn forge_agreement(&mut self, leader: NodeId, order: &PersistOrder) {
+        let last = order.batch.entries.last();
+        let (Some(last), Mutant::AcksForOthers) = (last, self.plan.mutant) else { return };
+        if self.leading != Some(leader) {
+            return;
+        }
+        for from in self.nodes.keys().copied().filter(|node| *node != leader).collect::<Vec<_>>() {
+            let bytes = append_response(leader, from, last.term, last.index);
+            self.hand_forged(leader, from, &bytes);
+        }
+    }
+
+    /// A node has said something: who breaks the rules answers for whom it was said to.
+    pub(super) fn forge_answer(&mut self, from: NodeId, to: NodeId, messages: &[Bytes]) {
+        if self.plan.mutant != Mutant::HeartbeatsEchoed {
+            return;
+        }
+        for message in messages.iter().filter(|message| message.first() == Some(&HEARTBEAT)) {
+            let mut answer = BytesMut::from(&message[..]);
+            answer[0] = HEARTBEAT_RESPONSE;
+            answer.as_mut()[1..3].reverse();
+            self.hand_forged(from, to, &answer.freeze());
+        }
+    }
+
+    fn hand_forged(&mut self, to: NodeId, from: NodeId, bytes: &Bytes) {
+        let message = Message::decode(bytes).expect("a forgery that can be read");
+        let wall = self.nodes[&to].wall.show(self.now);
+        let bundle = Bundle { wall, stamp_us: 0, applied: 0, audited: (0, 0), messages: vec![message] };
+        self.hand(to, Input::Peer { from, bundle });
+    }
+
+    /// What a bundle says beside its messages, as it reaches a node.
+    pub(super) fn falsify(&self, to: NodeId, bundle: &mut Bundle) {
+        match self.plan.mutant {
+            Mutant::StampJumps => bundle.stamp_us += STAMP_AHEAD_US,
+            Mutant::ClocksUnseen => bundle.wall = self.nodes[&to].wall.show(self.now),
+            _ => {}
+        }
+    }
+
+    /// Whether a push came to another node before.
+    pub(super) fn is_repeated_elsewhere(&mut self, node: NodeId, request: &Request) -> bool {
+        let Request::Push(push) = request else { return false };
+        let Some(first) = push.jobs.first() else { return false };
+        *self.pushed_at.entry(first.body.clone()).or_insert(node) != node
+    }
+}
+
+/// Says that a node has the log up to an entry.
+fn append_response(to: NodeId, from: NodeId, term: u64, index: u64) -> Bytes {
+    let mut bytes = BytesMut::new();
+    bytes.put_u8(APPEND_RESPONSE);
+    let (log_term, commit, commit_term, request_snapshot) = (0, 0, 0, 0);
+    for number in [to, from, term, log_term, index, commit, commit_term, request_snapshot] {
+        put_number(&mut bytes, number);
+    }
+    // Not rejected, without a hint, priority, context, checkpoint and entries.
+    bytes.put_bytes(0, 6);
+    bytes.freeze()
+}
+
+fn put_number(bytes: &mut BytesMut, number: u64) {
+    match (u8::try_from(number), u16::try_from(number)) {
+        (Ok(short), _) if number <= SHORT_MAX => bytes.put_u8(short),
+        (_, Ok(short)) => {
+            bytes.put_u8(251);
+            bytes.put_u16_le(short);
+        }
+        _ => {
+            bytes.put_u8(253);
+            bytes.put_u64_le(number);
+        }
+    }
+}

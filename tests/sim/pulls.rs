@@ -1,0 +1,122 @@
+//! Checkpoints that one node pulls from another: what the transport does for a node that is too far behind for entries.
+//!
+//! The files are held by whoever has them from the first moment on; the pull goes on after a broken connection. When all
+//! is there it is written beside what the node has, and read.
+
+use adjourn::replica::Input;
+use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
+use adjourn::storage::folder::{Folder as _, FolderWriter as _};
+use adjourn::storage::{Restored, StorageError, checkpoint};
+
+use super::chunks::Chunks;
+use super::disk::Part;
+use super::mutants::Mutant;
+use super::seen::{NodeId, Seen};
+use super::time::{MS, Us};
+use super::world::{Event, World};
+
+/// Between two parts.
+const PART_PAUSE: (Us, Us) = (MS, 300 * MS);
+/// A pull has so many parts at most.
+const PARTS_MAX: u64 = 8;
+
+/// A checkpoint on its way.
+#[derive(Debug)]
+pub(super) struct Pull {
+    from: NodeId,
+    index: u64,
+    /// What is in its files, once its owner holds them.
+    files: Option<Vec<(String, Vec<u8>)>>,
+    parts_left: u64,
+}
+
+impl World {
+    pub(super) fn pull_ordered(&mut self, node: NodeId, life: u64, from: NodeId, index: u64) {
+        let parts_left = self.random.below(PARTS_MAX);
+        let Some(found) = self.life(node, life) else { return };
+        found.pull = Some(Pull { from, index, files: None, parts_left });
+        self.pull_later(node, life, index);
+    }
+
+    fn pull_later(&mut self, node: NodeId, life: u64, index: u64) {
+        let pause = self.random.within(PART_PAUSE);
+        self.after(pause, Event::Pulls { node, life, index });
+    }
+
+    /// The next part of a pull.
+    pub(super) fn pulls(&mut self, node: NodeId, life: u64, index: u64) {
+        let Some(found) = self.life(node, life) else { return };
+        let Some(mut pull) = found.pull.take_if(|pull| pull.index == index) else { return };
+        let from = pull.from;
+        let reaches = self.wires.are_joined(node, from)
+            && self.nodes.get(&from).is_some_and(|owner| owner.life.is_some());
+        if reaches {
+            if pull.files.is_none() {
+                let owner = &self.nodes[&from].disk.chunks;
+                let Some(files) = files(owner, index) else {
+                    self.hand(from, Input::SnapshotRefused { node });
+                    return self.hand(node, Input::SnapshotGone { index });
+                };
+                pull.files = Some(files);
+            }
+            self.hand(from, Input::SnapshotPulled { node });
+            pull.parts_left = pull.parts_left.saturating_sub(1);
+            if let (0, Some(files)) = (pull.parts_left, &pull.files) {
+                return self.unpack(node, index, files);
+            }
+        }
+        if let Some(found) = self.life(node, life) {
+            found.pull = Some(pull);
+        }
+        self.pull_later(node, life, index);
+    }
+
+    fn unpack(&mut self, node: NodeId, index: u64, files: &[(String, Vec<u8>)]) {
+        match unpack(&self.nodes[&node].disk.chunks, files) {
+            Ok(mut restored) => {
+                if self.plan.mutant == Mutant::SessionsLeftBehind {
+                    forget_sessions(&mut restored);
+                }
+                self.see(&Seen::Pulled { node, index });
+                self.hand(node, Input::SnapshotFetched { index, restored: Box::new(restored) });
+            }
+            Err(StorageError::DiskFull { .. }) => self.hand(node, Input::SnapshotGone { index }),
+            Err(_) => {
+                let why = self.node(node).disk.why(Part::Chunks);
+                self.end(node, why);
+            }
+        }
+    }
+}
+
+/// The files of a node's newest checkpoint, if it is the one at this index.
+fn files(owner: &Chunks, index: u64) -> Option<Vec<(String, Vec<u8>)>> {
+    let manifest = Manifest::read(owner).ok()?.filter(|manifest| manifest.index == index)?;
+    let chunks = manifest.chunks.iter().map(|chunk| chunk_name(chunk.summary.number));
+    let pages = manifest.pages.iter().map(|pages| pages_name(pages.number));
+    let names = chunks.chain(pages).chain([MANIFEST.to_owned()]);
+    names.map(|name| Some((name.clone(), owner.twin.contents(&name)?))).collect()
+}
+
+fn unpack(chunks: &Chunks, files: &[(String, Vec<u8>)]) -> Result<Restored, StorageError> {
+    let incoming = chunks.twin.incoming();
+    for name in incoming.list()? {
+        incoming.remove(&name)?;
+    }
+    for (name, bytes) in files {
+        let mut writer = incoming.create(name)?;
+        writer.append(bytes)?;
+        writer.sync()?;
+    }
+    incoming.sync()?;
+    let restored = checkpoint::restore(&incoming)?;
+    Ok(restored.expect("its manifest came with it"))
+}
+
+/// All sessions are closed, as if the checkpoint had none.
+fn forget_sessions(restored: &mut Restored) {
+    let sessions: Vec<_> = restored.engine.sessions().map(|session| session.id).collect();
+    let commands = sessions.into_iter().map(|session| adjourn::engine::Command::SessionClose { session });
+    let entry = adjourn::engine::Entry { stamp: restored.engine.stamp(), commands: commands.collect() };
+    let _outcomes = restored.engine.apply(&entry, &mut restored.records);
+}
