@@ -153,7 +153,7 @@ fn client_of(nodes: &[&Node]) -> Raw {
 }
 
 /// Adds the node at an address, or hears why not.
-fn add(client: &mut Raw, address: impl ToString) -> Result<(), ErrorReply> {
+fn add(client: &mut Raw, address: &impl ToString) -> Result<(), ErrorReply> {
     let address = address.to_string();
     eventually("the cluster takes a change", || {
         match client.ask(Request::ClusterAdd { address: address.clone() }) {
@@ -198,7 +198,7 @@ fn one_node_becomes_three_and_no_job_is_lost() {
     let second = joiner(two.path(), 2, &first);
     let third = joiner(three.path(), 3, &first);
     for node in [&second, &third] {
-        add(&mut client, node.peer_address()).expect("added");
+        add(&mut client, &node.peer_address()).expect("added");
     }
     let report = all_are_there(&mut client, 3);
     assert_eq!((report.leader, report.members.len()), (Some(1), 3));
@@ -225,7 +225,7 @@ fn a_node_that_is_far_behind_pulls_the_checkpoint() {
         assert!(matches!(client.ask(push("t", vec![7; 30_000], 7_200_000)), Response::Pushed(_)));
     }
     let second = joiner(two.path(), 2, &first);
-    add(&mut client, second.peer_address()).expect("added");
+    add(&mut client, &second.peer_address()).expect("added");
     let report = all_are_there(&mut client, 2);
     assert!(report.members.iter().all(|member| member.same_state != Some(false)), "{report:?}");
     second.stop();

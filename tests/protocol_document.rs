@@ -156,7 +156,9 @@ fn every_limit_stands_there_with_its_value() {
         TOKEN_BYTES_MAX BACKOFF_LIST_MAX
     };
     let listed: BTreeSet<&str> = values.iter().map(|(name, _)| *name).collect();
+    // What nodes may say to each other is no business of clients.
     let declared = LIMITS_SOURCE.lines().filter_map(|line| line.strip_prefix("pub const "));
+    let declared = declared.filter(|rest| !rest.starts_with("PEER_"));
     let declared: BTreeSet<&str> = declared.filter_map(|rest| rest.split(':').next()).collect();
     assert_eq!(listed, declared, "this test lists every limit");
     for (name, value) in values {

@@ -24,8 +24,7 @@ impl Members {
         if self.removed.contains(&member.node) {
             return Err(Reject::MemberRemoved);
         }
-        let other = |known: &&Member| known.storage_id != member.storage_id;
-        if self.known.get(&member.node).filter(other).is_some() {
+        if self.known.get(&member.node).is_some_and(|known| known.storage_id != member.storage_id) {
             return Err(Reject::MemberChanged);
         }
         sum.add(of_member(&member));

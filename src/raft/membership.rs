@@ -140,6 +140,7 @@ fn options() -> impl bincode::Options {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 mod tests {
     use super::*;
 

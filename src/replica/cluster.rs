@@ -33,6 +33,8 @@ pub(super) struct Cluster {
     /// The feature level that was proposed.
     feature_level: u32,
     next_us: u64,
+    /// Entries are being read from the disk, for a member who lags.
+    pub(super) fetching: bool,
     /// Whether it was told that this node's clock differs.
     pub(super) clock_told: bool,
     /// Whom this node took for the leader when it last said so.
@@ -181,13 +183,10 @@ impl Replica {
         } else {
             self.leaves_no_majority(node)
         };
-        match refused {
-            Some(text) => self.connections.refuse(connection, request, invalid(text)),
-            None => {
-                let change = MembershipChange::Remove(node);
-                self.begin(connection, request, Step::Proposing { change });
-            }
+        if let Some(text) = refused {
+            return self.connections.refuse(connection, request, invalid(text));
         }
+        self.begin(connection, request, Step::Proposing { change: MembershipChange::Remove(node) });
     }
 
     /// Why the members that are left without a voter could not go on, if they could not.

@@ -99,8 +99,6 @@ pub struct Replica {
     incoming: Incoming,
     /// Committed entries that wait until a checkpoint is installed that comes before them.
     committed: Vec<LogEntry>,
-    /// Entries are being read from the disk, for a member who lags.
-    fetching: bool,
     /// Somebody became a member, ceased to be one, or moved: to be said once.
     members_changed: bool,
     /// To be handed out at the next poll.
@@ -180,7 +178,7 @@ impl Replica {
             Input::Peer { from, bundle } => self.heard(from, bundle),
             Input::Probed { address, found } => self.probed(&address, found),
             Input::Fetched { entries } => {
-                self.fetching = false;
+                self.cluster.fetching = false;
                 self.group.fetched(entries);
             }
             Input::SnapshotFetched { index, restored } => self.snapshot_fetched(index, restored),
@@ -264,8 +262,8 @@ impl Replica {
             }
         }
         self.answer_reads();
-        if let Some(wanted) = self.group.wanted().filter(|_| !self.fetching) {
-            self.fetching = true;
+        if let Some(wanted) = self.group.wanted().filter(|_| !self.cluster.fetching) {
+            self.cluster.fetching = true;
             outputs.push(Output::Fetch(wanted));
         }
         if std::mem::take(&mut self.members_changed) {

@@ -184,7 +184,6 @@ impl Recovery {
             cluster: Cluster::default(),
             incoming: Incoming::default(),
             committed: Vec::new(),
-            fetching: false,
             members_changed: true,
             due: Vec::new(),
             notices: Vec::new(),

@@ -11,6 +11,7 @@ use adjourn::types::{JobId, Lease};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use super::rig::now;
 use crate::server_rig::topic;
 
 const TOPIC: &str = "load";
@@ -86,7 +87,7 @@ impl Load {
 
     /// Waits until so many pushes more are acknowledged.
     pub(super) fn await_pushes(&self, more: usize) {
-        let (begun, enough) = (Instant::now(), self.ledger().pushed.len() + more);
+        let (begun, enough) = (now(), self.ledger().pushed.len() + more);
         while self.ledger().pushed.len() < enough {
             assert!(begun.elapsed() < super::rig::PATIENCE, "the producers are stuck");
             std::thread::yield_now();
@@ -126,7 +127,7 @@ impl Ledger {
     }
 
     fn acknowledged(&mut self, number: u64, job: JobId) {
-        self.last_acknowledged = Some(Instant::now());
+        self.last_acknowledged = Some(now());
         let before = self.pushed.insert(number, job);
         if before.is_some() {
             self.wrong.push(format!("number {number} was acknowledged twice"));
@@ -137,9 +138,9 @@ impl Ledger {
     }
 
     fn came(&mut self, consumer: u64, job: &Delivered) {
-        let (id, now) = (job.lease.job, Instant::now());
+        let (id, now) = (job.lease.job, now());
         let number = u64::from_le_bytes(job.body.first_chunk().copied().unwrap_or_default());
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |wall| wall.as_millis());
+        let wall = wall_ms();
         if u128::from(job.due.0) > wall + u128::from(EARLY_MS) {
             self.wrong.push(format!("{id} came {} ms early", u128::from(job.due.0) - wall));
         }
@@ -169,6 +170,11 @@ impl Ledger {
         self.held.remove(&job);
         self.finished.insert(job);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "real jobs are due by the real clock")]
+fn wall_ms() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |wall| wall.as_millis())
 }
 
 async fn connect(server: &str) -> Client {
@@ -233,7 +239,7 @@ async fn finish(client: &Client, ledger: &Mutex<Ledger>, lease: Lease) {
 /// Waits until nothing is left, and says how much is when nothing moves any more.
 async fn drained(server: &str) -> u64 {
     let client = connect(server).await;
-    let begun = Instant::now();
+    let begun = now();
     loop {
         let totals = client.stats().await.expect("stats").totals;
         let left = totals.delayed + totals.ready + totals.reserved;

@@ -16,7 +16,13 @@ pub(super) const CLIENTS: u64 = 0;
 
 /// Which links are cut: (from, to).
 #[derive(Clone, Default)]
-pub(super) struct Gates(Arc<(Mutex<BTreeSet<(u64, u64)>>, Condvar)>);
+pub(super) struct Gates(Arc<Cuts>);
+
+#[derive(Default)]
+struct Cuts {
+    links: Mutex<BTreeSet<(u64, u64)>>,
+    healed: Condvar,
+}
 
 impl Gates {
     /// Nothing goes from one to the other any more.
@@ -27,16 +33,16 @@ impl Gates {
     /// Everything goes everywhere.
     pub(super) fn heal(&self) {
         self.cuts().clear();
-        self.0.1.notify_all();
+        self.0.healed.notify_all();
     }
 
     fn wait_open(&self, from: u64, to: u64) {
-        let open = self.0.1.wait_while(self.cuts(), |cuts| cuts.contains(&(from, to)));
+        let open = self.0.healed.wait_while(self.cuts(), |cuts| cuts.contains(&(from, to)));
         drop(open.expect("nobody panics here"));
     }
 
     fn cuts(&self) -> MutexGuard<'_, BTreeSet<(u64, u64)>> {
-        self.0.0.lock().expect("nobody panics here")
+        self.0.links.lock().expect("nobody panics here")
     }
 }
 
@@ -108,7 +114,7 @@ fn introduction(guest: &mut TcpStream, first: &mut BytesMut) -> std::io::Result<
 
 /// Carries bytes until one end is gone.
 fn pump(mut from: TcpStream, mut to: TcpStream, gates: &Gates, sender: u64, receiver: u64) {
-    let mut bytes = [0; 64 << 10];
+    let mut bytes = vec![0; 64 << 10];
     while let Ok(read @ 1..) = from.read(&mut bytes) {
         gates.wait_open(sender, receiver);
         if to.write_all(bytes.get(..read).unwrap_or_default()).is_err() {

@@ -13,7 +13,13 @@ use super::proxy::{Gates, Guests, front};
 use crate::server_rig::{Process, Raw, adjourn, hello};
 
 /// What does not happen within this time does not happen.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The time, to measure how long something takes.
+#[expect(clippy::disallowed_methods, reason = "real processes live in real time")]
+pub(super) fn now() -> Instant {
+    Instant::now()
+}
 
 /// Some nodes.
 pub(super) struct Cluster {
@@ -128,15 +134,12 @@ impl Cluster {
         node.process.as_ref().filter(|_| !node.frozen)?;
         // One connection for all questions: each HELLO to a leader opens a session.
         let kept = self.asking.borrow_mut().remove(&number);
-        let mut raw = match kept {
-            Some(raw) => raw,
-            None => {
-                let mut raw = Raw::try_connect(node.listen)?;
-                raw.send(&[Request::Hello(hello())])?;
-                raw.receive()?;
-                raw
-            }
-        };
+        let mut raw = kept.or_else(|| {
+            let mut raw = Raw::try_connect(node.listen)?;
+            raw.send(&[Request::Hello(hello())])?;
+            raw.receive()?;
+            Some(raw)
+        })?;
         raw.send(&[Request::ClusterStatus])?;
         loop {
             if let Response::Cluster(report) = raw.receive()?.1 {
@@ -148,7 +151,7 @@ impl Cluster {
 
     /// Waits for what a condition finds.
     pub(super) fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
-        let begun = Instant::now();
+        let begun = now();
         loop {
             if let Some(found) = found(self) {
                 return found;
@@ -172,11 +175,11 @@ impl Cluster {
     pub(super) fn await_voters(&self, voters: usize) -> ClusterReport {
         self.wait_for("voters that have caught up", |cluster| {
             let report = cluster.leader_report()?;
-            let votes = report.members.iter().filter(|member| member.role != Role::Learner).count();
+            let found = report.members.iter().filter(|member| member.role != Role::Learner).count();
             let up = report.members.iter().all(|member| {
                 member.is_connected && member.matched.is_some_and(|matched| matched + 64 >= report.last)
             });
-            (votes == voters && up).then_some(report)
+            (found == voters && up).then_some(report)
         })
     }
 

@@ -62,7 +62,7 @@ fn what_cannot_be_added_is_refused_with_the_reason() {
     let [one, two, three] = &data[..] else { panic!("three") };
     let first = founder(one.path());
     let mut client = client_of(&[&first]);
-    let mut refused = |address: String| add(&mut client, address).expect_err("refused").message;
+    let mut refused = |address: String| add(&mut client, &address).expect_err("refused").message;
     let nobody = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address").to_string()
@@ -77,8 +77,8 @@ fn what_cannot_be_added_is_refused_with_the_reason() {
     assert!(text.contains("belongs to cluster"), "{text}");
     assert!(!refused(first.peer_address().to_string()).is_empty());
     let third = joiner(three.path(), 3, &first);
-    add(&mut client, third.peer_address()).expect("added");
-    let text = add(&mut client, third.peer_address()).expect_err("twice").message;
+    add(&mut client, &third.peer_address()).expect("added");
+    let text = add(&mut client, &third.peer_address()).expect_err("twice").message;
     assert!(text.contains("node 3 is a member already"), "{text}");
     all_are_there(&mut client, 2);
     for node in [first, other_cluster, third] {
@@ -92,7 +92,7 @@ fn a_member_whose_data_is_gone_does_not_come_back_under_its_number() {
     let first = founder(one.path());
     let mut client = client_of(&[&first]);
     let second = joiner(two.path(), 2, &first);
-    add(&mut client, second.peer_address()).expect("added");
+    add(&mut client, &second.peer_address()).expect("added");
     all_are_there(&mut client, 2);
     second.stop();
     let emptied = tempfile::tempdir().expect("a directory");
@@ -119,10 +119,10 @@ fn a_member_whose_data_is_gone_does_not_come_back_under_its_number() {
 }
 
 fn of_a_later_version() -> Vec<u8> {
-    let mut frame = vec![0, 0, 0, 0, 1];
-    frame.extend_from_slice(b"ADJPEERS\x02\0\x03\0and what this version does not know");
-    let length = u32::try_from(frame.len()).expect("short");
-    frame[..4].copy_from_slice(&length.to_le_bytes());
+    let said = b"\x01ADJPEERS\x02\0\x03\0and what this version does not know";
+    let length = u32::try_from(said.len() + 4).expect("short");
+    let mut frame = length.to_le_bytes().to_vec();
+    frame.extend_from_slice(said);
     let crc = crc32c::crc32c(&frame);
     frame.extend_from_slice(&crc.to_le_bytes());
     frame

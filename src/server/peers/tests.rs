@@ -55,7 +55,7 @@ impl Rig {
         let incoming = DiskFolder::new(&data.path().join("incoming")).expect("a folder");
         let options = Options {
             cluster_id: CLUSTER,
-            own: about(node, node as u8, &address),
+            own: about(node, copy_of(node), &address),
             places: Places { file: data.path().join("pulled"), incoming },
             core: to_core,
             checkpoint: to_checkpoint,
@@ -68,7 +68,7 @@ impl Rig {
 
     fn member(&self) -> Member {
         let node = self.peers.shared.node;
-        about(node, node as u8, &self.address).member
+        about(node, copy_of(node), &self.address).member
     }
 
     /// What the core is told next. Blocks, as the core does: the runtime has other threads.
@@ -114,11 +114,16 @@ async fn two() -> (Rig, Rig) {
     (one, two)
 }
 
+/// The copy of the data that a node has.
+fn copy_of(node: u64) -> u8 {
+    u8::try_from(node).expect("there are few nodes")
+}
+
 /// Somebody who says to be this node, and is let in.
 async fn let_in(rig: &Rig, node: u64) -> Wire {
     let stream = TcpStream::connect(&rig.address).await.expect("connected");
     let mut wire = Wire::new(stream, PEER_FRAME_BYTES_MAX);
-    let own = about(node, node as u8, "127.0.0.1:1");
+    let own = about(node, copy_of(node), "127.0.0.1:1");
     let hello = Roster::new(CLUSTER, own).greeting(Purpose::Peer);
     wire.write(&PeerFrame::Hello(hello)).await.expect("sent");
     let welcome = wire.read().await;
@@ -184,9 +189,8 @@ async fn the_connection_that_the_lower_number_dialled_stays() {
     while first.read().await.is_ok() {}
     rig.peers.send(1, bundle(vec![heartbeat(2, 1)]));
     let heard = loop {
-        match second.read().await.expect("it stays") {
-            PeerFrame::Bundle(bundle) => break bundle.messages,
-            _ => {}
+        if let PeerFrame::Bundle(bundle) = second.read().await.expect("it stays") {
+            break bundle.messages;
         }
     };
     assert_eq!(heard, [heartbeat(2, 1)]);

@@ -41,9 +41,10 @@ impl CutOff {
             Response::Error(_)
             | Response::Cluster(_)
             | Response::GoingAway { .. }
-            | Response::Pong { .. } => false,
+            | Response::Pong { .. }
+            | Response::Subscribed
+            | Response::Done => false,
             Response::Reserved(_) | Response::Deliver(_) => !delivered(response).is_empty(),
-            Response::Subscribed | Response::Done => false,
             _ => true,
         };
         let since = self.alone.get(&node).filter(|since| **since + NOTICES_AFTER <= at);

@@ -12,7 +12,7 @@ use super::{Invariant, Leading, delivered};
 
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    ended: BTreeMap<JobId, Us>,
+    since: BTreeMap<JobId, Us>,
     /// Ended by what is being said in this turn, in which answers stand in no order.
     just_now: BTreeSet<JobId>,
     /// When each look at a job was asked for: it may show what was true then.
@@ -33,7 +33,7 @@ impl Invariant for Ended {
             }
             Seen::Said { node, connection, id, request, response, .. } => {
                 let asked = self.looks.remove(&(*connection, *id)).unwrap_or(when.at);
-                let has_ended = |job: &JobId| self.ended.get(job).is_some_and(|ended| *ended <= asked);
+                let has_ended = |job: &JobId| self.since.get(job).is_some_and(|ended| *ended <= asked);
                 // Somebody else may have ended it meanwhile; whoever is given it cannot do anything with it any more.
                 let is_late = self.leading.was_followed(*node);
                 let mut given = delivered(response).iter().map(|job| job.lease.job).filter(|_| !is_late);
@@ -60,7 +60,7 @@ impl Invariant for Ended {
             }
             Seen::Turned { .. } => {
                 let just_now = std::mem::take(&mut self.just_now);
-                self.ended.extend(just_now.into_iter().map(|job| (job, when.at)));
+                self.since.extend(just_now.into_iter().map(|job| (job, when.at)));
             }
             _ => {}
         }

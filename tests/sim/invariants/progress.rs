@@ -93,7 +93,7 @@ impl Invariant for Progress {
             }
             Seen::Gone { connection, .. } => self.gone(*connection),
             Seen::Ended { connections, .. } => {
-                connections.iter().for_each(|connection| self.gone(*connection))
+                connections.iter().for_each(|connection| self.gone(*connection));
             }
             Seen::Turned { .. } => {
                 if let Some((deadline, connection, id)) =

@@ -46,7 +46,7 @@ fn decoder() -> PeerDecoder {
 /// A frame of any payload, with length and checksum as they should be.
 fn sealed(kind: u8, payload: &[u8]) -> BytesMut {
     let mut bytes = BytesMut::new();
-    bytes.put_u32_le((payload.len() + KIND_BYTES + CRC_BYTES) as u32);
+    bytes.put_u32_le(u32::try_from(payload.len() + KIND_BYTES + CRC_BYTES).expect("short"));
     bytes.put_u8(kind);
     bytes.put_slice(payload);
     let crc = crc32c::crc32c(&bytes);
@@ -57,7 +57,9 @@ fn sealed(kind: u8, payload: &[u8]) -> BytesMut {
 #[test]
 fn what_is_sent_is_read_however_it_arrives() {
     let mut stream = BytesMut::new();
-    frames().iter().for_each(|frame| frame.encode(&mut stream));
+    for frame in frames() {
+        frame.encode(&mut stream);
+    }
     for piece_bytes in [1, 7, 1000] {
         let (mut buffer, mut read) = (BytesMut::new(), Vec::new());
         for piece in stream.chunks(piece_bytes) {
@@ -153,7 +155,7 @@ fn texts_have_limits() {
     let Ok(Some(PeerFrame::Refused(read))) = decoder().next(&mut encoded(&long)) else { panic!("a frame") };
     assert_eq!(read.text, "é".repeat(TEXT_BYTES_MAX / 2));
     let mut payload = vec![9, 9];
-    payload.extend_from_slice(&(TEXT_BYTES_MAX as u16 + 1).to_le_bytes());
+    payload.extend_from_slice(&u16::try_from(TEXT_BYTES_MAX + 1).expect("short").to_le_bytes());
     payload.extend_from_slice(&vec![b'x'; TEXT_BYTES_MAX + 1]);
     let read = decoder().next(&mut sealed(kind::REFUSED, &payload));
     assert_eq!(read, Err(PeerFrameError::Malformed(kind::REFUSED)));

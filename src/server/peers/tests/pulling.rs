@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use super::super::offers::PART_BYTES;
 use super::*;
 use crate::engine::{Command, Engine, Entry};
+use crate::storage::SealedCheckpoint;
 use crate::storage::backup::FOOTER_BYTES;
 use crate::storage::folder::Folder as _;
 use crate::storage::{
@@ -46,9 +47,9 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
     };
     let base = LogBase { index: INDEX, term: 1, crc: 1 };
     let sealed = CheckpointWriter::begin(folder.clone(), begin).and_then(|writer| writer.seal(base));
-    sealed.and_then(|sealed| sealed.publish()).expect("written");
+    sealed.and_then(SealedCheckpoint::publish).expect("written");
     let origin = BackupOrigin { cluster_id: CLUSTER, node: 2, created_at: Millis(0) };
-    let pinned = PinnedBackup::open(&folder, origin).expect("pinned");
+    let pinned = PinnedBackup::open(&folder, origin, &[]).expect("pinned");
     assert!(pinned.header().bytes > 4 * PART_BYTES as u64, "{:?}", pinned.header());
     (Arc::new(pinned), engine.state_hash())
 }
@@ -168,7 +169,7 @@ async fn a_pull_goes_on_where_the_connection_broke() {
     let third = send_parts(let_in(&one, 2).await, backup, |_, _| true);
     assert_eq!(one.pulled(2).expect("it is there").engine.state_hash(), hash);
     drop(one);
-    assert_eq!(third.await.expect("ended")[..2], [0, part(3)]);
+    assert!(third.await.expect("ended").starts_with(&[0, part(3)]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -47,7 +47,10 @@ fn assert_alone(directory: &Path, base: Option<LogBase>) {
     let last = found.pop().expect("the change");
     assert_eq!((last.kind, last.term, &last.data[..]), (EntryKind::ConfChange, 4, CHANGE));
     let skip = found.pop().expect("the skip");
-    assert_eq!(Entry::decode(&skip.data).expect("an entry").commands, [Command::SkipIds { floor: ids_floor(NOW) }]);
+    assert_eq!(
+        Entry::decode(&skip.data).expect("an entry").commands,
+        [Command::SkipIds { floor: ids_floor(NOW) }]
+    );
     let kept = (first..=ENTRIES).map(entry).chain([change(ENTRIES + 1), change(ENTRIES + 2)]);
     assert_eq!(found, kept.collect::<Vec<_>>());
 }
@@ -88,7 +91,8 @@ fn it_can_be_cut_short_anywhere_and_is_finished_by_either_command() {
             base
         });
         let examined = || Salvage::examine(directory.path()).expect("a directory");
-        let images = images_of(directory.path(), || examined().go_on_alone(alone(), NOW).expect("it goes on"));
+        let images =
+            images_of(directory.path(), || examined().go_on_alone(alone(), NOW).expect("it goes on"));
         assert!(images.len() > 10, "{} syncs", images.len());
         let mut unfinished = 0;
         for image in &images {
