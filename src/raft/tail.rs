@@ -2,7 +2,7 @@
 //!
 //! It shows entries from the moment they were handed over to be persisted; raft-rs itself keeps track of which
 //! of them are durable. Entries that are applied stay for a while, for members who lag a little. Who lags further is
-//! sent entries from the disk: raft-rs asks for them, [`Tail::take_wanted`] says which, and they come with [`Tail::fetched`].
+//! sent entries from the disk: raft-rs asks for them, [`Tail::wanted`] says which, and they come with [`Tail::fetched`].
 //! Who lags behind the beginning of the log is offered the newest checkpoint.
 
 use std::cell::{Cell, RefCell};

@@ -2,7 +2,7 @@
 //!
 //! # What is promised
 //!
-//! What [`persist`](Storage::persist) was given is on the disk when it returns; [`durable`](super::durable) has the
+//! What [`persist`](Storage::persist) was given is on the disk when it returns; [`durable`] has the
 //! rules.
 //!
 //! # What a start accepts, and what it refuses
