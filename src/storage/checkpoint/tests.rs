@@ -321,3 +321,17 @@ fn a_read_that_fails_moves_nothing_on() {
     while !queue.engine.load_ahead(&mut queue.records, stamp, 100).expect("read") {}
     assert_eq!(queue.engine.far_jobs(), 0);
 }
+
+#[test]
+fn a_capture_that_nobody_wants_ends() {
+    let mut queue = Queue::new();
+    queue.push(300, 0, 10);
+    queue.engine.begin_capture();
+    let mut captured = Vec::new();
+    assert!(!queue.engine.capture(100, u64::MAX, &mut captured));
+    assert!(!queue.engine.capture(100, 50, &mut captured));
+    assert_eq!(captured.len(), 105, "a batch ends with the body that fills it");
+    queue.engine.end_capture();
+    assert!(queue.engine.capture(100, u64::MAX, &mut captured), "there is none");
+    assert_eq!(captured.len(), 105);
+}
