@@ -45,6 +45,7 @@ use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
+#[cfg(feature = "cli")]
 pub(crate) use clock::wall;
 use config::Config;
 use connection::Terms;

@@ -15,7 +15,7 @@ use adjourn::types::{self, JobId, Key, Millis, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
-use super::super::time::{MS, Us};
+use super::super::time::{MS, SECOND, Us};
 use super::{Invariant, Jumps, delivered};
 
 /// What the wall clock may be off without being set: its difference to the stamp is slewed away.
@@ -23,6 +23,9 @@ const WALL_SLACK_MS: u64 = 1_001;
 
 /// Clocks that differ by no more agree.
 const AGREED_MS: u64 = 500;
+
+/// Among several nodes, a leader that hears of a majority knows by then whether its clock was set for good.
+const ADOPTED_WITHIN: Us = 2 * SECOND;
 
 #[derive(Debug, Default)]
 pub(super) struct NeverEarly {
@@ -132,7 +135,10 @@ impl NeverEarly {
                 passed + self.jumps.ahead_since(due.asked, now.at) >= delay_ms.saturating_mul(MS)
             }
             types::When::At(at) => {
-                let since = self.walls.iter().filter(|(set, _)| *set >= due.asked).map(|(_, wall)| *wall);
+                // And a clock that was set counts when most of the others have shown theirs.
+                let seen_by = if self.among_others { ADOPTED_WITHIN } else { 0 };
+                let counted = |set: Us| set + seen_by >= due.asked;
+                let since = self.walls.iter().filter(|(set, _)| counted(*set)).map(|(_, wall)| *wall);
                 // Among several nodes, one that starts believes its own clock until it hears of the others'.
                 let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };
                 let slack_ms = WALL_SLACK_MS + if self.among_others { AGREED_MS + jumped } else { 0 };
