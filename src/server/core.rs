@@ -137,7 +137,7 @@ impl Core {
             Err(RecvTimeoutError::Timeout) => return Next::GoOn,
             Err(RecvTimeoutError::Disconnected) => return Next::Aborted,
         };
-        let now = self.clock.now();
+        let mut now = self.clock.now();
         let mut left = INPUTS_PER_POLL_MAX;
         while let Some(input) = next {
             match input {
@@ -153,6 +153,11 @@ impl Core {
                 ToCore::Input(Input::Requests { connection, .. })
                     if !self.outboxes.contains_key(&connection) => {}
                 ToCore::Pulled { number, .. } if number != self.pulls => {}
+                ToCore::Input(input @ Input::Peer { .. }) => {
+                    // It carries the sender's stamp of a moment ago, which may be later than when this turn began.
+                    now = self.clock.now();
+                    self.replica.handle(now, input);
+                }
                 ToCore::Input(input) | ToCore::Pulled { input, .. } => self.replica.handle(now, input),
             }
             left -= 1;

@@ -76,6 +76,12 @@ fn names(durable: &Image, written: &Image) -> Vec<Change> {
         if let Some(at) = gone.iter().position(renamed) {
             together.push((gone.remove(at).0, None));
         }
+        // sled removes its old summary when the new one has its name. File systems that keep a journal keep the order of
+        // what changes in one folder: there is no moment without a summary.
+        let replaced = |(old, _): &(Name, Node)| is_summary(name) && is_summary(old) && old.0 == name.0;
+        if let Some(at) = gone.iter().position(replaced) {
+            together.push((gone.remove(at).0, None));
+        }
         changes.push(Change::Names(together));
     }
     changes.extend(gone.into_iter().map(|(name, _)| Change::Names(vec![(name, None)])));
