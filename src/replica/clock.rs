@@ -12,6 +12,8 @@ use crate::types::Millis;
 const STEP_US: i64 = 1_000_000;
 /// The stamp runs faster or slower by one part in so many.
 const SLEW_PARTS: u64 = 2000;
+/// A follower's clock runs ahead of its leader's by less than one part in so many: what is slewed, and what quartz does.
+const FOLLOW_PARTS: u64 = 1000;
 
 /// Stamp and offset at the moment of the last [`LeaderClock::advance`].
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +23,21 @@ pub(super) struct LeaderClock {
     offset_ms: i64,
     /// Time that has passed and for which nothing was slewed yet; less than [`SLEW_PARTS`].
     unslewed_us: u64,
+    /// The term whose leader showed its stamp last, and when, on the monotonic clock.
+    followed: Option<(u64, u64)>,
 }
 
 impl LeaderClock {
     /// A clock that goes on from the state's last stamp and offset. Time that passed while nobody led counts.
     pub(super) fn new(now: Now, stamp: Millis, offset_ms: i64) -> Self {
         let wall = now.wall.0.saturating_add_signed(offset_ms.saturating_neg());
-        Self { stamp_us: wall.max(stamp.0) * 1000, elapsed_us: now.elapsed_us, offset_ms, unslewed_us: 0 }
+        Self {
+            stamp_us: wall.max(stamp.0) * 1000,
+            elapsed_us: now.elapsed_us,
+            offset_ms,
+            unslewed_us: 0,
+            followed: None,
+        }
     }
 
     /// Moves on to `now`. Returns by how many milliseconds the wall clock was set, if it was: again and again, until that is
@@ -58,9 +68,14 @@ impl LeaderClock {
         self.stamp_us
     }
 
-    /// A leader shows its stamp. It took a while to come here: the true one is a little later.
-    pub(super) fn follow(&mut self, stamp_us: u64) {
-        self.stamp_us = stamp_us;
+    /// The leader of a term shows its stamp. It took a while to come here: the true one is a little later. So what took
+    /// longer sets this clock back by no more than it may have run ahead of that leader's by itself.
+    pub(super) fn follow(&mut self, term: u64, stamp_us: u64) {
+        let before = self.followed.replace((term, self.elapsed_us)).filter(|(before, _)| *before == term);
+        let floor_us = before.map_or(0, |(_, before_us)| {
+            self.stamp_us.saturating_sub((self.elapsed_us - before_us) / FOLLOW_PARTS)
+        });
+        self.stamp_us = stamp_us.max(floor_us);
     }
 
     /// This node leads from now on, over a state with this stamp and offset. The stamp goes on from the last leader's.
@@ -153,12 +168,23 @@ mod tests {
     #[test]
     fn a_new_leader_goes_on_where_the_last_one_was() {
         let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
-        clock.follow(99_990_000);
+        clock.follow(3, 99_990_000);
         assert_eq!(clock.advance(at(SECOND_US, 101_000)), None);
         clock.lead(Millis(99_000), 250);
         assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(100_990), 250));
         clock.lead(Millis(200_000), 0);
         assert_eq!(clock.stamp(), Millis(200_000), "never behind what is in the log");
+    }
+
+    #[test]
+    fn what_took_longer_to_come_does_not_set_a_follower_back() {
+        let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
+        clock.follow(3, 99_990_000);
+        assert_eq!(clock.advance(at(SECOND_US, 101_000)), None);
+        clock.follow(3, 100_200_000);
+        assert_eq!(clock.stamp(), Millis(100_989), "it may have run ahead by a part in a thousand");
+        clock.follow(4, 100_200_000);
+        assert_eq!(clock.stamp(), Millis(100_200), "another leader grants by another clock");
     }
 
     #[test]

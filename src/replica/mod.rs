@@ -398,7 +398,7 @@ impl Replica {
             }
         }
         if self.group.leader() == Some(from) {
-            self.clock.follow(stamp_us);
+            self.clock.follow(self.group.term(), stamp_us);
         }
     }
 
