@@ -88,7 +88,7 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         folder_failure: sometimes(30, (5 * SECOND, 20 * SECOND)),
         disk_low: sometimes(20, (3 * SECOND, 10 * SECOND)),
         cut: sometimes(70, (SECOND / 4, 5 * SECOND)),
-        step: sometimes(30, (2 * SECOND, 8 * SECOND)),
+        step: sometimes(45, (SECOND, 6 * SECOND)),
         partition: sometimes(70, (SECOND, 8 * SECOND)),
         peer_lost: sometimes(60, (SECOND / 2, 5 * SECOND)),
         slow: sometimes(30, (2 * SECOND, 8 * SECOND)),

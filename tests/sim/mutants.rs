@@ -107,7 +107,7 @@ impl Mutant {
         (Self::AcksForOthers, &["same state"]),
         (Self::HeartbeatsEchoed, &["cut off", "fresh reads", "ended", "acknowledged"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
-        (Self::VoteTooSoon, &["same log"]),
+        (Self::VoteTooSoon, &["same log", "same state", "progress"]),
         (Self::VoteForgotten, &["same log"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
         (Self::CommitAhead, &["same state", "no panic"]),

@@ -181,6 +181,10 @@ impl Invariant for OneLease {
                     self.deliver(when.at, *node, *session, job)?;
                 }
             }
+            // Who leads by now has counted since it does.
+            Seen::Gone { node, session: Some(session), .. } if self.leading.was_followed(*node) => {
+                self.alone.entry(*session).or_insert(when.at);
+            }
             Seen::Gone { session: Some(session), .. } => _ = self.alone.insert(*session, when.at),
             // Those whose grace was over have lapsed, perhaps.
             Seen::Ended { node, .. } | Seen::Noticed { node, notice: Notice::Following { .. } }
