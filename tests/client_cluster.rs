@@ -133,7 +133,7 @@ async fn while_nobody_leads_that_is_what_a_client_says_that_gives_up() {
     let config =
         ClientConfig { connect_timeout_ms: 100, ..config(&addresses.each_ref().map(String::as_str)) };
     let refuse = async {
-        loop {
+        for _ in 0..u32::MAX {
             let _refused = server.refuse(no_leader()).await;
         }
     };
