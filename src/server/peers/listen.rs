@@ -1,5 +1,6 @@
 //! Takes other nodes in, and turns away who is none.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,8 +18,10 @@ use super::handshake::{self, Guest, MeetError, lock};
 const AT_THE_DOOR_MAX: usize = 64;
 /// After an error that will not pass at once, such as no free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Somebody who is turned away comes again soon. The log hears of it this often.
+/// Somebody who is turned away comes again soon. The log hears of each reason this often.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
+/// Reasons that are kept in mind.
+const REASONS_MAX: usize = 64;
 
 /// Accepts until the node stops.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -77,16 +80,20 @@ async fn receive(
 
 /// What the log is told of those who are turned away: not each time.
 #[derive(Default)]
-struct Complaints(Mutex<Option<Instant>>);
+struct Complaints(Mutex<BTreeMap<String, Instant>>);
 
 impl Complaints {
     fn say(&self, from: SocketAddr, reason: &dyn std::fmt::Display) {
-        let mut last = lock(&self.0);
-        if last.is_some_and(|last| last.elapsed() < COMPLAIN_EVERY) {
-            debug!(%from, %reason, "somebody was turned away from peer_listen");
-        } else {
-            *last = Some(Instant::now());
-            warn!(%from, %reason, "somebody was turned away from peer_listen");
+        let mut told = lock(&self.0);
+        let reason = reason.to_string();
+        if told.get(&reason).is_some_and(|told| told.elapsed() < COMPLAIN_EVERY) {
+            debug!(%from, reason, "somebody was turned away from peer_listen");
+            return;
         }
+        warn!(%from, reason, "somebody was turned away from peer_listen");
+        if told.len() >= REASONS_MAX {
+            told.clear();
+        }
+        told.insert(reason, Instant::now());
     }
 }

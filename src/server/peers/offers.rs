@@ -85,6 +85,9 @@ async fn answer(
         shared.tell(Input::SnapshotPulled { node });
     }
     let total = pin.backup.header().bytes - FOOTER_BYTES;
+    if offset > total {
+        return refuse(ask, shared);
+    }
     let backup = Arc::clone(&pin.backup);
     match spawn_blocking(move || read(&backup, offset, total)).await {
         Ok(Ok(data)) => {

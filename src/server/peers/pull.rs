@@ -74,7 +74,7 @@ enum PullEnd {
 /// Why a checkpoint that was pulled is of no use.
 #[derive(Debug, thiserror::Error)]
 enum Flaw {
-    /// It is damaged, or there is no space for it, or it is of a later version.
+    /// It is damaged, or of a later version, or something is short that it needs.
     #[error(transparent)]
     Storage(StorageError),
     /// It is not the one that was asked for.
@@ -294,8 +294,7 @@ async fn blocking<T: Send + 'static>(
 
 impl From<StorageError> for PullEnd {
     fn from(error: StorageError) -> Self {
-        let full = matches!(error, StorageError::DiskFull { .. });
-        if error.kind() == StorageErrorKind::DiskFailed && !full {
+        if error.kind() == StorageErrorKind::DiskFailed && !error.is_shortage() {
             Self::Failed(error)
         } else {
             Self::Useless(Flaw::Storage(error))
