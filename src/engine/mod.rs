@@ -58,6 +58,7 @@ mod members;
 mod paged;
 mod push;
 mod read;
+mod ready;
 mod reserve;
 mod residence;
 mod retry;

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use super::Engine;
 use super::jobs::Slot;
 use super::outcome::{Grant, Reject};
+use super::ready::Rank;
 use super::store::JobStore;
-use super::topics::Rank;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{Fence, JobState, Lease, SessionId, TopicId};
 

@@ -9,23 +9,16 @@ use super::hash::{Element, Kind, Sum};
 use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
+use super::ready::{ReadyOrder, rank_of};
 use crate::types::limits::TOPICS_MAX;
-use crate::types::{JobId, JobState, Millis, TopicId, TopicName};
-
-/// A ready job's place in the order of reserving: priority, due as a stamp, id; and where it lies.
-pub(super) type Rank = (u32, u64, JobId, Slot);
-
-/// The turn of a ready job.
-pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
-    (job.priority, job.since, job.id, slot)
-}
+use crate::types::{JobState, Millis, TopicId, TopicName};
 
 /// One topic.
 #[derive(Debug)]
 pub(super) struct Topic {
     name: TopicName,
     pub(super) paused: bool,
-    pub(super) ready: BTreeSet<Rank>,
+    pub(super) ready: ReadyOrder,
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub(super) buried: u64,
@@ -212,10 +205,9 @@ impl Topics {
         Ok(())
     }
 
-    /// Bytes of memory that the ready orders take: their nodes are two thirds full, by and large.
+    /// Bytes of memory that the ready orders take.
     pub(super) fn memory_bytes(&self) -> usize {
-        let ready: usize = self.known.iter().map(|topic| topic.ready.len()).sum();
-        ready * size_of::<Rank>() * 3 / 2
+        self.known.iter().map(|topic| topic.ready.memory_bytes()).sum()
     }
 
     fn note_serving(&mut self, id: TopicId) {
@@ -240,7 +232,7 @@ impl Topic {
         Self {
             name,
             paused: false,
-            ready: BTreeSet::new(),
+            ready: ReadyOrder::default(),
             delayed: 0,
             reserved: 0,
             buried: 0,

@@ -6,8 +6,8 @@ use super::Engine;
 use super::hash::{self, Sum};
 use super::image::ImageError;
 use super::jobs::Found;
+use super::ready::{Rank, rank_of};
 use super::store::JobStore;
-use super::topics::{Rank, rank_of};
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
@@ -94,7 +94,8 @@ impl Engine {
         for view in self.topics.views() {
             let (turns, counts) = by_topic.remove(&view.id).unwrap_or_default();
             assert_eq!([view.delayed, view.ready, view.reserved, view.buried], counts, "{view:?}");
-            assert_eq!(self.topics.find(view.id).map(|topic| &topic.ready), Some(&turns), "the ready order");
+            let ready = self.topics.find(view.id).map(|topic| &topic.ready);
+            assert!(ready.is_some_and(|ready| ready.iter().eq(&turns)), "the ready order");
             let serves = !view.paused && view.ready > 0;
             assert_eq!(self.topics.serving().contains(&view.id), serves, "the topics that serve: {view:?}");
         }
