@@ -169,7 +169,11 @@ fn a_backup_is_the_state_of_the_queue_and_says_so() {
     let sample = sample();
     let backup = Backup::open(&sample.file).expect("a backup");
     let header = backup.header();
-    assert_eq!((header.jobs, header.files), (sample.live.len() as u64, 4), "manifest, pages, two chunks");
+    assert_eq!(
+        (header.jobs, header.files),
+        (sample.live.len() as u64, 7),
+        "manifest, four pages, two chunks"
+    );
     assert_eq!((header.index, header.state_hash), (sample.stats.applied_index, sample.stats.state_hash));
     backup.verify(|_| {}).expect("whole");
     let verified = run(&["backup", "verify", text(&sample.file)]).well();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use adjourn::storage::chunks::{
     Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, LINE_STAMP, LINE_WALL, MANIFEST, Manifest,
-    ManifestChunk, PageWriter, Pages, PagesSummary, RowHead, TopicSummary, chunk_name, pages_name,
+    ManifestChunk, PageWriter, Pages, PagesId, PagesSummary, RowHead, TopicSummary, chunk_name, pages_name,
 };
 use adjourn::storage::folder::{FaultyFolder, Folder as _};
 
@@ -13,8 +13,8 @@ use super::formats::frozen;
 
 const CHUNK: u32 = 42;
 const CHUNK_HASH: u128 = 0xc415_8fe9_7f32_6825_1776_c2e5_a637_02c8;
-const PAGES: u32 = 7;
-const PAGES_HASH: u128 = 0x5b43_c153_fa3d_e114_f657_fb21_b017_3cdc;
+const PAGES: PagesId = PagesId { checkpoint: 7, page: 2 };
+const PAGES_HASH: u128 = 0x69dd_fb2a_d28e_eef3_5bca_c32c_4bd9_24ed;
 
 #[test]
 fn a_chunk() {
@@ -116,7 +116,7 @@ fn write_pages(folder: &FaultyFolder) -> PagesSummary {
 }
 
 fn pages_summary() -> PagesSummary {
-    PagesSummary { number: PAGES, entries: 4, bytes: 66_163, hash: PAGES_HASH }
+    PagesSummary { id: PAGES, entries: 4, bytes: 66_167, hash: PAGES_HASH }
 }
 
 fn manifest() -> Manifest {
@@ -139,6 +139,6 @@ fn manifest() -> Manifest {
         jobs: 5,
         image: b"\x00\x01the rest of the state\xff".to_vec(),
         chunks: vec![ManifestChunk { summary: chunk_summary(), live, far }],
-        pages: Some(pages_summary()),
+        pages: vec![pages_summary()],
     }
 }

@@ -52,9 +52,9 @@ impl KeptBodies {
         })
     }
 
-    /// Does with a captured job what a checkpoint does: it has a new place, and is far if it waits for long. Says
-    /// whether it went far.
-    pub(crate) fn write(&mut self, engine: &mut Engine, captured: CapturedJob) -> bool {
+    /// Does with a captured job what a checkpoint does: it has a new place, and is far if it waits for long. Returns the place,
+    /// and whether it went far.
+    pub(crate) fn write(&mut self, engine: &mut Engine, captured: CapturedJob) -> (Place, bool) {
         let (from, to) = (captured.place, self.next_place());
         let until = captured.delayed_until.filter(|until| engine.is_beyond_horizon(*until));
         let far = until.map(|_| captured.hash);
@@ -69,7 +69,7 @@ impl KeptBodies {
             self.far.insert((until.line, until.at, id), to);
             self.saved.insert(to, (captured.saved, until.line, until.at));
         }
-        rehomed == Rehomed::Far
+        (to, rehomed == Rehomed::Far)
     }
 
     /// The far jobs of a timeline, in order.

@@ -2,8 +2,11 @@
 //! keeps its bodies elsewhere, and is captured and sends its jobs far again and again, and on one that reads the log as it was
 //! written. Each capture, restored, is the state of the moment at which it began.
 
+use std::collections::BTreeMap;
+
 use adjourn::engine::{
     Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, Image, JobSelect, Outcome, Place,
+    SavedJob,
 };
 use adjourn::types::{GroupId, JobId, Millis, TopicId};
 use proptest::prelude::*;
@@ -34,54 +37,72 @@ fn between() -> impl Strategy<Value = Between> {
 }
 
 /// A capture that is under way, and what was there when it began.
-struct Checkpoint {
+struct Capture {
     image: Vec<u8>,
     hash: u128,
     far: KeptBodies,
     captured: Vec<CapturedJob>,
 }
 
-impl Checkpoint {
-    fn begin(engine: &mut Engine, store: &KeptBodies) -> Self {
+/// Captures, one after the other: each is of the pages that changed since the one before.
+#[derive(Default)]
+struct Checkpoints {
+    /// The near jobs of each page, as they were when it was captured last.
+    pages: BTreeMap<u32, Vec<(SavedJob, Place)>>,
+    under_way: Option<Capture>,
+}
+
+impl Checkpoints {
+    fn begin(&mut self, engine: &mut Engine, store: &KeptBodies) -> Capture {
         let (image, hash) = (engine.image().encode(), engine.state_hash());
-        engine.begin_capture();
-        Self { image, hash, far: store.clone(), captured: Vec::new() }
+        let unchanged = engine.begin_capture(|_| false);
+        self.pages.retain(|page, _| unchanged.contains(page));
+        Capture { image, hash, far: store.clone(), captured: Vec::new() }
+    }
+
+    /// Goes on with the capture that is under way, or begins one. Says how many jobs went far.
+    fn step(&mut self, engine: &mut Engine, store: &mut KeptBodies, budget: usize) -> usize {
+        let under_way = self.under_way.take();
+        let mut under_way = under_way.unwrap_or_else(|| self.begin(engine, store));
+        if engine.capture(budget, u64::MAX, &mut under_way.captured) {
+            return self.end(under_way, engine, store);
+        }
+        self.under_way = Some(under_way);
+        0
     }
 
     /// The state that it restores is the one that was captured. Then its jobs go far.
-    fn end(mut self, engine: &mut Engine, store: &mut KeptBodies) -> usize {
-        let image = Image::decode(&self.image).expect("it was just encoded");
+    fn end(&mut self, mut capture: Capture, engine: &mut Engine, store: &mut KeptBodies) -> usize {
+        let image = Image::decode(&capture.image).expect("it was just encoded");
         let mut restoring = image.restore(0);
-        for job in &self.captured {
+        let captured = capture.captured.iter().map(|job| (&job.saved, job.place));
+        let unchanged = self.pages.values().flatten().map(|(saved, place)| (saved, *place));
+        for (saved, place) in unchanged.chain(captured) {
             let mut bytes = Vec::new();
-            job.saved.encode(&mut bytes);
-            let (saved, _) = adjourn::engine::SavedJob::decode(&bytes).expect("it was just encoded");
-            restoring.near(saved, job.place).expect("it fits");
+            saved.encode(&mut bytes);
+            let (saved, _) = SavedJob::decode(&bytes).expect("it was just encoded");
+            restoring.near(saved, place).expect("it fits");
         }
-        for (id, identity, place) in self.far.far_jobs() {
+        for (id, identity, place) in capture.far.far_jobs() {
             restoring.far(id, identity, place).expect("it was given out");
         }
         let restored = restoring.finish().expect("all jobs are there");
-        assert_eq!(restored.state_hash(), self.hash, "the state of that moment");
-        restored.verify(&mut self.far);
-        assert_eq!(restored.image().encode(), self.image);
-        self.captured.into_iter().filter(|job| store.write(engine, job.clone())).count()
+        assert_eq!(restored.state_hash(), capture.hash, "the state of that moment");
+        restored.verify(&mut capture.far);
+        assert_eq!(restored.image().encode(), capture.image);
+        engine.keep_captured();
+        let mut went_far = 0;
+        for job in capture.captured {
+            let may_go_far = job.delayed_until.is_some_and(|until| engine.is_beyond_horizon(until));
+            let (page, saved) = (job.page, job.saved.clone());
+            let (place, is_far) = store.write(engine, job);
+            if !may_go_far {
+                self.pages.entry(page).or_default().push((saved, place));
+            }
+            went_far += usize::from(is_far);
+        }
+        went_far
     }
-}
-
-/// Goes on with the capture that is under way, or begins one. Says how many jobs went far.
-fn checkpoint(
-    checkpoint: &mut Option<Checkpoint>,
-    engine: &mut Engine,
-    store: &mut KeptBodies,
-    budget: usize,
-) -> usize {
-    let mut under_way = checkpoint.take().unwrap_or_else(|| Checkpoint::begin(engine, store));
-    if engine.capture(budget, u64::MAX, &mut under_way.captured) {
-        return under_way.end(engine, store);
-    }
-    *checkpoint = Some(under_way);
-    0
 }
 
 fn disturb(engine: &mut Engine, store: &mut KeptBodies, between: Between) {
@@ -110,7 +131,7 @@ fn without_places(mut applied: Applied) -> Applied {
 }
 
 fn same_log(steps: &[Step], between: &[Between]) -> usize {
-    let (mut under_way, mut went_far) = (None, 0);
+    let (mut checkpoints, mut went_far) = (Checkpoints::default(), 0);
     let [mut plain, mut disturbed, mut decoding] = [(); 3].map(|()| Engine::new(GroupId(0)));
     let (mut bodies, mut elsewhere, mut again) =
         (KeptBodies::default(), KeptBodies::falling(), KeptBodies::default());
@@ -126,7 +147,7 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
         let bytes = builder.finish(stamp);
         let decoded = Entry::decode(&bytes).expect("it was just encoded");
         disturb(&mut disturbed, &mut elsewhere, *between);
-        went_far += checkpoint(&mut under_way, &mut disturbed, &mut elsewhere, between.capture);
+        went_far += checkpoints.step(&mut disturbed, &mut elsewhere, between.capture);
 
         let Ok(applied) = plain.apply(&entry, &mut bodies);
         drop(entry);

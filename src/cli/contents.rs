@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::output::{aligned, time_text};
 use crate::engine::TopicCounts;
-use crate::storage::inspect::{CheckpointReport, ChunkReport};
+use crate::storage::inspect::{CheckpointReport, ChunkReport, PagesReport};
 
 /// A checkpoint as JSON.
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ pub(super) struct CheckpointJson<'a> {
     wall: Option<String>,
     topics: BTreeMap<String, CountsJson>,
     chunks: Vec<ChunkJson<'a>>,
-    pages: Option<PagesJson<'a>>,
+    pages: Vec<PagesJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -79,12 +79,12 @@ pub(super) fn checkpoint_json(report: &CheckpointReport) -> CheckpointJson<'_> {
                 ChunkJson { name, rows: *rows, live: *live, far: *far, bytes, first_due, last_due, topics }
             })
             .collect(),
-        pages: report.pages.as_ref().map(|pages| PagesJson {
-            name: &pages.file.name,
-            entries: pages.entries,
-            bytes: pages.file.bytes,
-        }),
+        pages: report.pages.iter().map(pages_json).collect(),
     }
+}
+
+fn pages_json(pages: &PagesReport) -> PagesJson<'_> {
+    PagesJson { name: &pages.file.name, entries: pages.entries, bytes: pages.file.bytes }
 }
 
 /// A checkpoint for people: tables of its topics and of its files.

@@ -1,11 +1,14 @@
-//! A capture: all near jobs as they were at one moment, taken in small steps while the engine goes on.
+//! A capture: near jobs as they were at one moment, taken in small steps while the engine goes on.
 //!
-//! Copy on write. A walk goes over the slots of the slab; a job that is about to change before the walk has come to
+//! The slab has pages: small ones at its beginning, where slots are used again and again, larger ones behind. One on which
+//! nothing has changed since it was captured, and kept, is not captured again.
+//!
+//! Copy on write. A walk goes over the slots of the other pages; a job that is about to change before the walk has come to
 //! its slot is saved first, as it was. So every slot is seen once, in the state of the moment at which the capture
 //! began, whatever has happened to it since. What a step costs is bounded by its budget, and a change costs one copy
 //! of the job at most.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Engine;
 use super::clock::Moment;
@@ -16,25 +19,62 @@ use super::saved::SavedJob;
 use super::store::Place;
 use crate::types::JobState;
 
+/// The first page has so many slots, as a power of two.
+const SMALLEST_BITS: u32 = 5;
+/// So many have the largest. The second page is as large as the first, and every other twice as large as the one before, up
+/// to that.
+const LARGEST_BITS: u32 = 16;
+/// Slots of the largest page.
+pub const PAGE_SLOTS_MAX: usize = 1 << LARGEST_BITS;
+
+/// The page of a slot.
+pub(super) fn page_of(slot: Slot) -> u32 {
+    match slot {
+        0..PAGE_SLOTS => 0,
+        PAGE_SLOTS..LARGEST => slot.ilog2() - SMALLEST_BITS + 1,
+        _ => DOUBLED + (slot >> LARGEST_BITS),
+    }
+}
+
+/// The first slot of a page.
+pub(super) fn start_of(page: u32) -> usize {
+    match page {
+        0 => 0,
+        1..=DOUBLED => 1 << (SMALLEST_BITS + page - 1),
+        _ => ((page - DOUBLED) as usize) << LARGEST_BITS,
+    }
+}
+
+const PAGE_SLOTS: u32 = 1 << SMALLEST_BITS;
+const LARGEST: u32 = 1 << LARGEST_BITS;
+/// Pages that are twice as large as those before them, and the second.
+const DOUBLED: u32 = LARGEST_BITS - SMALLEST_BITS;
+
 /// Slots that one job of a step's budget pays for: most of a slab may be empty.
 const SLOTS_PER_JOB: usize = 8;
 
-/// A walk that is under way.
+/// A walk that is under way, or at its end.
 #[derive(Debug)]
 pub(super) struct Capture {
     /// What lay behind was added later.
     end: usize,
-    /// The walk has seen the slots before.
+    /// The pages to be seen, in order; the walk is on the first.
+    ahead: VecDeque<u32>,
+    /// Those that it has seen.
+    seen: Vec<u32>,
+    /// The next slot on the first page ahead.
     next: usize,
     /// Bits of slots that changed before the walk came to them.
     changed: Vec<u64>,
-    /// What was there.
-    saved: VecDeque<Job>,
+    /// What was there, by page.
+    saved: BTreeMap<u32, VecDeque<Job>>,
 }
 
 /// A near job, as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedJob {
+    /// The page on which it is. Those of one page come one after the other.
+    pub page: u32,
     /// All that the state holds of it.
     pub saved: SavedJob,
     /// Where its record is.
@@ -46,24 +86,38 @@ pub struct CapturedJob {
 }
 
 impl Engine {
-    /// Begins to capture the jobs as they are now. Only one capture is under way at a time: the one before ends.
-    /// The records that captured jobs refer to have to be kept by their store until they were used.
-    pub fn begin_capture(&mut self) {
-        self.jobs.begin_capture();
+    /// Begins to capture the near jobs as they are now, but for pages that are as they were when they were captured last. With
+    /// `again` these are captured as well. Returns the numbers of the pages that are not, and are not empty.
+    ///
+    /// Only one capture is under way at a time: nobody wants the rest of the one before. The records that captured jobs
+    /// refer to have to be kept by their store until they were used.
+    pub fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+        self.jobs.begin_capture(again)
     }
 
-    /// Ends the capture that is under way, if there is one: nobody wants the rest of it.
+    /// Ends the capture that is under way, or of which nobody wants what it has captured, if there is one.
     pub fn end_capture(&mut self) {
         self.jobs.end_capture();
+    }
+
+    /// What was captured is kept: the next capture is of what has changed since this one began.
+    pub fn keep_captured(&mut self) {
+        self.jobs.keep_captured();
+    }
+
+    /// How many near jobs the next capture has at least.
+    pub fn changed_jobs(&self) -> u64 {
+        self.jobs.changed() as u64
     }
 
     /// Adds up to `budget` of the near jobs, as they were when the capture began, to `captured`, and none after one with
     /// which their bodies come to `bytes_max`. Whether these were the last.
     pub fn capture(&mut self, budget: usize, bytes_max: u64, captured: &mut Vec<CapturedJob>) -> bool {
         let mut bytes = 0;
-        self.jobs.captured(budget, |job| {
+        self.jobs.captured(budget, |page, job| {
             bytes += u64::from(job.body.body_bytes);
             captured.push(CapturedJob {
+                page,
                 saved: SavedJob::new(job),
                 place: job.body.place,
                 delayed_until: if job.state == JobState::Delayed { job.timer() } else { None },
@@ -75,21 +129,23 @@ impl Engine {
 }
 
 impl Capture {
-    /// Begins with the first of so many slots.
-    pub(super) fn new(slots: usize) -> Self {
-        Self { end: slots, next: 0, changed: vec![0; slots.div_ceil(64)], saved: VecDeque::new() }
+    /// Begins with the first of these pages, of so many slots in all.
+    pub(super) fn new(slots: usize, pages: VecDeque<u32>) -> Self {
+        let changed = vec![0; slots.div_ceil(64)];
+        let mut walk =
+            Self { end: slots, ahead: pages, seen: Vec::new(), next: 0, changed, saved: BTreeMap::new() };
+        walk.enter_page();
+        walk
     }
 
     /// The job in this slot, if there is one, is about to change, to leave, or to come.
     pub(super) fn before_change(&mut self, slot: Slot, job: Option<&Job>) {
+        let Some(page) = self.ahead_of(slot) else { return };
         let slot = slot as usize;
-        if slot < self.next || slot >= self.end {
-            return;
-        }
         let Some(word) = self.changed.get_mut(slot / 64) else { return };
         if *word & (1 << (slot % 64)) == 0 {
             *word |= 1 << (slot % 64);
-            self.saved.extend(job.cloned());
+            self.saved.entry(page).or_default().extend(job.cloned());
         }
     }
 
@@ -98,27 +154,68 @@ impl Capture {
         &mut self,
         slots: &Paged<Option<Job>>,
         budget: usize,
-        mut visit: impl FnMut(&Job) -> bool,
+        mut visit: impl FnMut(u32, &Job) -> bool,
     ) -> bool {
-        let mut left = budget;
-        while left > 0
-            && let Some(job) = self.saved.pop_front()
-        {
-            left = if visit(&job) { left - 1 } else { 0 };
-        }
-        // Up to the end of the page: the next step goes on with the next one.
-        let page = slots.page_from(self.next).iter().take(self.end - self.next);
-        for job in page.take(left * SLOTS_PER_JOB) {
-            if left == 0 {
-                break;
+        let (mut left, mut slots_left) = (budget, budget * SLOTS_PER_JOB);
+        while let Some(page) = self.ahead.front().copied() {
+            while let Some(job) = self.saved.get_mut(&page).filter(|_| left > 0).and_then(VecDeque::pop_front)
+            {
+                left = if visit(page, &job) { left - 1 } else { 0 };
             }
-            let changed =
-                self.changed.get(self.next / 64).is_some_and(|word| word >> (self.next % 64) & 1 == 1);
-            self.next += 1;
-            if let Some(job) = job.as_ref().filter(|_| !changed) {
-                left = if visit(job) { left - 1 } else { 0 };
+            let page_end = self.end.min(start_of(page + 1));
+            for job in slots.page_from(self.next).iter().take(page_end.saturating_sub(self.next)) {
+                if left == 0 || slots_left == 0 {
+                    return false;
+                }
+                let changed =
+                    self.changed.get(self.next / 64).is_some_and(|word| word >> (self.next % 64) & 1 == 1);
+                self.next += 1;
+                slots_left -= 1;
+                if let Some(job) = job.as_ref().filter(|_| !changed) {
+                    left = if visit(page, job) { left - 1 } else { 0 };
+                }
+            }
+            if self.saved.get(&page).is_some_and(|saved| !saved.is_empty()) {
+                return false;
+            }
+            self.saved.remove(&page);
+            self.seen.extend(self.ahead.pop_front());
+            self.enter_page();
+        }
+        true
+    }
+
+    /// Every page, seen or not.
+    pub(super) fn into_pages(self) -> impl Iterator<Item = u32> {
+        self.seen.into_iter().chain(self.ahead)
+    }
+
+    fn enter_page(&mut self) {
+        self.next = self.ahead.front().map_or(self.end, |page| start_of(*page));
+    }
+
+    /// The page of a slot, if the walk will come to it.
+    fn ahead_of(&self, slot: Slot) -> Option<u32> {
+        let (at, page) = (slot as usize, page_of(slot));
+        let ahead = at >= self.next && at < self.end && self.ahead.binary_search(&page).is_ok();
+        ahead.then_some(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slot_is_on_one_page() {
+        for page in 0..40 {
+            let (first, next) = (start_of(page), start_of(page + 1));
+            let length = next - first;
+            assert!(length.is_power_of_two() && (1 << SMALLEST_BITS..=PAGE_SLOTS_MAX).contains(&length));
+            for slot in [first, first + length / 2, next - 1] {
+                assert_eq!(page_of(Slot::try_from(slot).expect("it is small")), page, "{slot}");
             }
         }
-        self.next >= self.end && self.saved.is_empty()
+        assert_eq!(start_of(40) - start_of(39), PAGE_SLOTS_MAX);
     }
 }

@@ -5,14 +5,15 @@
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
+use std::collections::{BTreeSet, VecDeque};
 use std::ops;
 
-use super::capture::Capture;
+use super::capture::{Capture, page_of, start_of};
 use super::clock::Moment;
 use super::far::{FarJobs, FarSlot};
 use super::free::FreeNumbers;
 use super::index::Index;
-use super::paged::{PAGE, Paged};
+use super::paged::Paged;
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
@@ -107,6 +108,15 @@ pub(super) enum Found {
     Far(FarSlot),
 }
 
+/// A page of slots.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    /// How many jobs are on it.
+    used: u32,
+    /// Whether it is not as it was when it was captured last.
+    changed: bool,
+}
+
 /// The slab, the far jobs, and the indexes over both.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
@@ -114,8 +124,10 @@ pub(super) struct Jobs {
     /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end:
     /// they are forgotten before it grows again.
     free: FreeNumbers,
-    /// How many jobs each page of slots has.
-    used: Vec<u32>,
+    /// What is known of each page of slots.
+    pages: Vec<Page>,
+    /// How many jobs are on pages that changed.
+    changed: usize,
     far: FarJobs,
     /// [`handle`]s, by id.
     ids: Index,
@@ -182,10 +194,20 @@ impl Jobs {
         job
     }
 
+    /// How many near jobs are on pages that were changed since they were captured.
+    pub(super) fn changed(&self) -> usize {
+        self.changed
+    }
+
     /// A job, to be changed.
     pub(super) fn change(&mut self, slot: Slot) -> &mut Job {
         self.note_change(slot);
         self.one(slot)
+    }
+
+    /// What was captured of a job counts for nothing: it is to be captured again.
+    pub(super) fn recapture(&mut self, slot: Slot) {
+        self.note_page(page_of(slot));
     }
 
     /// Says where a job's record is now. That is no change of the job.
@@ -219,32 +241,48 @@ impl Jobs {
         &mut self.far
     }
 
-    /// From now on what changes is saved as it was, until [`Self::captured`] has seen all of it.
-    pub(super) fn begin_capture(&mut self) {
-        self.capture = Some(Capture::new(self.slots.len()));
-    }
-
-    /// Nobody wants the rest of what is being captured.
-    pub(super) fn end_capture(&mut self) {
-        self.capture = None;
-    }
-
-    /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`, until it returns false. Whether
-    /// that was the last.
-    pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(&Job) -> bool) -> bool {
-        let Some(capture) = &mut self.capture else { return true };
-        let done = capture.step(&self.slots, budget, visit);
-        if done {
-            self.capture = None;
+    /// Begins to capture the pages that changed, and those that `again` names. What changes on them is saved as it was until
+    /// [`Self::captured`] has seen all of it. Returns the others.
+    pub(super) fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+        self.end_capture();
+        let (mut wanted, mut unchanged) = (VecDeque::new(), BTreeSet::new());
+        for (number, page) in (0..).zip(&mut self.pages) {
+            if page.used > 0 && (page.changed || again(number)) {
+                wanted.push_back(number);
+            } else if page.used > 0 {
+                unchanged.insert(number);
+            }
+            page.changed = false;
         }
-        done
+        self.changed = 0;
+        self.capture = Some(Capture::new(self.slots.len(), wanted));
+        unchanged
+    }
+
+    /// Nobody wants what is being captured: it is to be captured again.
+    pub(super) fn end_capture(&mut self) {
+        for page in self.capture.take().into_iter().flat_map(Capture::into_pages) {
+            self.note_page(page);
+        }
+    }
+
+    /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`, with the page on which they are and
+    /// page by page, until it returns false. Whether that was the last.
+    pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(u32, &Job) -> bool) -> bool {
+        self.capture.as_mut().is_none_or(|capture| capture.step(&self.slots, budget, visit))
+    }
+
+    /// What was captured is kept: only what changes from then on, and what has changed since, will be captured again.
+    pub(super) fn keep_captured(&mut self) {
+        self.capture = None;
     }
 
     /// Gives back the memory of pages at the end that hold no job. Returns how many slots there are.
     pub(super) fn shrink(&mut self) -> usize {
-        while self.capture.is_none() && self.used.last() == Some(&0) {
-            self.used.pop();
-            self.slots.truncate(self.used.len() * PAGE);
+        while self.capture.is_none() && self.pages.last().is_some_and(|page| page.used == 0) {
+            self.pages.pop();
+            #[expect(clippy::cast_possible_truncation, reason = "there are fewer pages than slots")]
+            self.slots.truncate(start_of(self.pages.len() as u32));
         }
         self.slots.len()
     }
@@ -267,20 +305,22 @@ impl Jobs {
             assert!(slot < FAR_BIT, "2 billion jobs do not fit into memory");
             slot
         });
+        let page = page_of(slot) as usize;
+        if page == self.pages.len() {
+            self.pages.push(Page { used: 0, changed: false });
+        }
         self.note_change(slot);
         self.slots[slot as usize] = Some(job);
-        let page = slot as usize / PAGE;
-        if page == self.used.len() {
-            self.used.push(0);
-        }
-        self.used[page] += 1;
+        self.pages[page].used += 1;
+        self.changed += 1;
         slot
     }
 
     fn take(&mut self, slot: Slot) -> Job {
         self.note_change(slot);
         self.free.insert(slot);
-        self.used[slot as usize / PAGE] -= 1;
+        self.pages[page_of(slot) as usize].used -= 1;
+        self.changed -= 1;
         self.slots[slot as usize].take().unwrap_or_else(|| unreachable!("a slot that is held is live"))
     }
 
@@ -292,8 +332,17 @@ impl Jobs {
     }
 
     fn note_change(&mut self, slot: Slot) {
+        self.note_page(page_of(slot));
         if let Some(capture) = &mut self.capture {
             capture.before_change(slot, self.slots[slot as usize].as_ref());
+        }
+    }
+
+    fn note_page(&mut self, page: u32) {
+        let page = &mut self.pages[page as usize];
+        if !page.changed {
+            page.changed = true;
+            self.changed += page.used as usize;
         }
     }
 

@@ -77,7 +77,7 @@ pub mod entry;
 pub mod outcome;
 pub mod store;
 
-pub use capture::CapturedJob;
+pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Line, Moment};
 pub use command::{Command, JobSelect, NewJob, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};

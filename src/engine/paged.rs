@@ -5,7 +5,7 @@
 use std::ops::{Index, IndexMut};
 
 /// Elements of one page.
-pub(super) const PAGE: usize = 1 << 14;
+pub(super) const PAGE: usize = 1 << 16;
 
 /// A list. All pages but the last are full.
 #[derive(Debug)]

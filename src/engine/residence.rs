@@ -50,9 +50,12 @@ impl Engine {
                 Rehomed::Far
             }
             Some(Found::Near(slot)) if self.jobs[slot].body.place == from => {
-                if far.is_some_and(|hash| self.may_leave(slot, hash)) {
-                    self.demote(slot, to);
-                    return Rehomed::Far;
+                if let Some(hash) = far {
+                    if self.may_leave(slot, hash) {
+                        self.demote(slot, to);
+                        return Rehomed::Far;
+                    }
+                    self.jobs.recapture(slot);
                 }
                 self.jobs.set_place(slot, to);
                 Rehomed::Near

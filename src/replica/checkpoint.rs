@@ -10,7 +10,7 @@
 //!
 //! None of this is in the log, and none of it is state: each node does it when it sees fit.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 
 use super::io::{CheckpointOrder, ConnectionId, Output};
@@ -18,7 +18,9 @@ use super::{Replica, Stop};
 use crate::protocol::{ErrorCode, ErrorReply, RequestId};
 use crate::raft::Offer;
 use crate::storage::checkpoint::memory_bytes_max;
-use crate::storage::{Checkpoint, CheckpointBegin, CheckpointJobs, PinnedBackup, StorageError, Written};
+use crate::storage::{
+    Checkpoint, CheckpointBegin, CheckpointJobs, PageFile, PinnedBackup, StorageError, Written,
+};
 use crate::types::limits::BODY_BYTES_CEILING;
 
 /// Jobs that are captured, or taken out of memory, at once.
@@ -48,7 +50,7 @@ const LAGGING_SHIFT_MAX: u64 = 6;
 const KEPT_MAX: usize = 16;
 /// Chunks are so large, in bytes, or as large as what a checkpoint is due for. With very many rows they are larger.
 const CHUNK_BYTES: usize = 32 << 20;
-/// The log may grow to so many bytes for each near job: all of these are written each time.
+/// The log may grow to so many bytes for each near job on a page that changed: all of these are written each time.
 const LOG_BYTES_PER_JOB: u64 = 32;
 
 /// What is under way.
@@ -69,6 +71,8 @@ pub(super) enum Stage {
 pub(super) struct Checkpoints {
     /// Number of the last one.
     pub(super) number: u32,
+    /// The page files of the last one, if it is this process that wrote it.
+    pub(super) pages: Vec<PageFile>,
     /// The first number for a new chunk.
     pub(super) next_chunk: u32,
     /// Bytes of entries since the last one.
@@ -146,8 +150,7 @@ impl Replica {
 
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
     fn checkpoint_due_bytes(&self) -> u64 {
-        let near = self.engine.jobs() - self.engine.far_jobs();
-        self.config.checkpoint_log_bytes.max(near * LOG_BYTES_PER_JOB)
+        self.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
     }
 
     /// New chunks are so large, in bytes.
@@ -220,6 +223,8 @@ impl Replica {
         for chunk in &checkpoint.chunks {
             self.records.add_chunk(Arc::clone(chunk))?;
         }
+        self.engine.keep_captured();
+        self.checkpoints.pages = std::mem::take(&mut checkpoint.pages);
         self.checkpoints.kept.push_back(checkpoint.index);
         if let Some(offer) = self.checkpoints.offer.take() {
             self.group.offer(offer);
@@ -274,9 +279,9 @@ impl Replica {
         }
         self.checkpoints.number += 1;
         self.checkpoints.log_bytes = 0;
-        self.engine.begin_capture();
         let chunk_bytes = self.chunk_bytes();
         let rewrite = self.records.to_rewrite(chunk_bytes);
+        let pages = self.begin_capture(&rewrite);
         let members = self.group.members().clone();
         let begin = CheckpointBegin {
             number: self.checkpoints.number,
@@ -289,6 +294,7 @@ impl Replica {
             image: self.engine.image().encode(),
             chunks: self.records.begin_capture(),
             rewrite,
+            pages,
             next_chunk: self.checkpoints.next_chunk,
             chunk_bytes,
             pin,
@@ -296,6 +302,16 @@ impl Replica {
         self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });
         outputs.push(Output::Checkpoint(CheckpointOrder::Begin(Box::new(begin))));
         self.checkpoints.stage = Stage::Capturing { on_the_way: VecDeque::new() };
+    }
+
+    /// Begins to capture the jobs on pages that changed, or have rows in chunks that are to be written again. Returns the page
+    /// files of the others.
+    fn begin_capture(&mut self, rewrite: &[u32]) -> Vec<PageFile> {
+        let last = &self.checkpoints.pages;
+        let outdated = last.iter().filter(|file| file.is_outdated(rewrite)).map(PageFile::page);
+        let outdated: BTreeSet<u32> = outdated.collect();
+        let unchanged = self.engine.begin_capture(|page| outdated.contains(&page));
+        last.iter().filter(|file| unchanged.contains(&file.page())).cloned().collect()
     }
 
     fn hand_over(&mut self, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {

@@ -454,6 +454,7 @@ mod tests {
                 image: Engine::new(GroupId(0)).image().encode(),
                 chunks: Vec::new(),
                 rewrite: Vec::new(),
+                pages: Vec::new(),
                 next_chunk: 1,
                 chunk_bytes: 4096,
                 pin: false,

@@ -44,7 +44,7 @@ pub fn audit<F: Folder>(
         done += listed.summary.bytes;
         progress(done);
     }
-    if let Some(summary) = &manifest.pages {
+    for summary in &manifest.pages {
         found.extend(damage(check_pages(folder, summary, depth, &known))?);
     }
     drop(known);

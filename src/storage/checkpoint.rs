@@ -8,7 +8,8 @@
 //! - a row for each job whose record is in memory alone, and for each that waits so long that it may go far: then the row
 //!   is all of the job;
 //! - the live rows of chunks of which little is live, so that the rest of them can go;
-//! - an entry of the page file for each near job, with the place of its row;
+//! - an entry for each near job, with the place of its row, in page files: one for each page of the engine's slab. The file
+//!   of a page on which nothing changed stays;
 //! - the manifest. From its rename on it is the newest checkpoint.
 //!
 //! Rows are gathered until they are as many as one chunk takes, sorted, and make one. [`memory_bytes_max`] says how much
@@ -23,7 +24,7 @@ use std::sync::Arc;
 
 use super::backup::PinnedBackup;
 use super::chunks::{
-    self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, RowHead, StagedManifest,
+    self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, Pages, RowHead, StagedManifest,
 };
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
@@ -31,6 +32,8 @@ use super::{Damage, LogBase, StorageError};
 use crate::engine::{CapturedJob, Engine, Image, Moment, Place, SavedJob};
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
+pub use near::PageFile;
+use near::{NearPages, PAGE_BYTES_MAX, RowAt};
 
 /// What is known of the rows that are gathered, and the jobs that wait for them, may take so many times what the rows
 /// themselves may.
@@ -62,6 +65,8 @@ pub struct CheckpointBegin {
     pub chunks: Vec<ChunkState>,
     /// Those of them whose live rows are to be written again.
     pub rewrite: Vec<u32>,
+    /// The files of pages that are not captured and not empty.
+    pub pages: Vec<PageFile>,
     /// The first number for a new chunk.
     pub next_chunk: u32,
     /// A new chunk is closed when its rows take so many bytes.
@@ -75,7 +80,8 @@ pub struct CheckpointBegin {
 pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
     let rewritten = size_of::<Written>() + 2 * size_of::<(Place, Place)>();
     let one_row = BODY_BYTES_CEILING + (1 << 20);
-    (1 + KNOWN_PER_ROW_BYTES) * chunk_bytes + rewritten_rows_max(chunk_bytes) * rewritten + one_row
+    let pages = KNOWN_PER_ROW_BYTES * chunk_bytes + 2 * PAGE_BYTES_MAX;
+    chunk_bytes + pages + rewritten_rows_max(chunk_bytes) * rewritten + one_row
 }
 
 /// One checkpoint writes so many rows again at most, of those that were written before.
@@ -147,6 +153,8 @@ pub struct Checkpoint {
     pub written: Vec<Written>,
     /// All its chunks, those of earlier checkpoints too, by rising number.
     pub listed: Vec<Arc<Chunk>>,
+    /// All its page files.
+    pub pages: Vec<PageFile>,
     /// The first number for the next new chunk.
     pub next_chunk: u32,
     /// Its files, if they were to be held open and could be.
@@ -167,10 +175,7 @@ pub struct CheckpointWriter<F: Folder> {
     rows: Vec<Row>,
     /// The bytes of all rows that are gathered.
     bytes: Vec<u8>,
-    /// None before the first near job.
-    pages: Option<PageWriter<F>>,
-    /// Entries whose jobs have their rows among those that are gathered.
-    waiting: Vec<(SavedJob, Place)>,
+    pages: NearPages<F>,
     /// Where the rows of near jobs went that are not entered yet, by where they were.
     moved: BTreeMap<Place, Place>,
     chunks: Vec<Arc<Chunk>>,
@@ -208,11 +213,10 @@ impl<F: Folder> CheckpointWriter<F> {
     pub fn begin(folder: F, mut begin: CheckpointBegin) -> Result<Self, StorageError> {
         begin.rewrite.sort_unstable();
         let mut writer = Self {
+            pages: NearPages::new(folder.clone(), begin.number),
             folder,
             rows: Vec::new(),
             bytes: Vec::new(),
-            pages: None,
-            waiting: Vec::new(),
             moved: BTreeMap::new(),
             chunks: Vec::new(),
             kept: Vec::new(),
@@ -244,10 +248,11 @@ impl<F: Folder> CheckpointWriter<F> {
     }
 
     fn add_one(&mut self, job: CapturedJob, far: bool, record: Option<&[u8]>) -> Result<(), StorageError> {
-        let CapturedJob { saved, place, delayed_until, hash } = job;
+        let CapturedJob { page, saved, place, delayed_until, hash } = job;
         let moves = row(place).is_none_or(|(chunk, _)| self.is_rewritten(chunk));
         // Its row is copied as it is: it goes far another time.
-        let far = far && (record.is_some() || !moves);
+        let again = far && moves && record.is_none();
+        let far = far && !again;
         if record.is_some() || far {
             let waits_for = delayed_until.unwrap_or_else(|| saved.due());
             let begin = self.bytes.len();
@@ -261,14 +266,14 @@ impl<F: Folder> CheckpointWriter<F> {
             let bytes = begin..self.bytes.len();
             self.rows.push(Row { head, bytes, from: place, is_far: far, hash });
         }
-        if far {
-            // Its row is all of it.
-        } else if !moves {
-            self.enter(&saved, place)?;
-        } else if let Some(to) = self.moved.remove(&place) {
-            self.enter(&saved, to)?;
-        } else {
-            self.waiting.push((saved, place));
+        // The row of a far job is all of it.
+        if !far {
+            let row_at = if moves {
+                self.moved.remove(&place).map_or(RowAt::Was(place), RowAt::Is)
+            } else {
+                RowAt::Is(place)
+            };
+            self.pages.enter(page, &saved, row_at, again)?;
         }
         self.flush_if_full()
     }
@@ -277,7 +282,7 @@ impl<F: Folder> CheckpointWriter<F> {
     ///
     /// # Panics
     ///
-    /// If `base` is another entry.
+    /// If `base` is another entry, or a job is missing.
     pub fn seal(mut self, base: LogBase) -> Result<SealedCheckpoint<F>, StorageError> {
         assert_eq!(
             (base.index, base.term),
@@ -285,10 +290,17 @@ impl<F: Folder> CheckpointWriter<F> {
             "a checkpoint stands for the entry at which it was captured"
         );
         self.flush()?;
-        let pages = self.pages.map(PageWriter::finish).transpose()?;
+        let written = self.pages.finish()?;
         self.folder.sync()?;
-        let CheckpointBegin { number, index, term, voters, learners, state_hash, jobs, image, .. } =
-            self.begin;
+        let CheckpointBegin {
+            number, index, term, voters, learners, state_hash, jobs, image, mut pages, ..
+        } = self.begin;
+        pages.extend(written);
+        pages.sort_unstable_by_key(|pages| pages.summary.id);
+        let near: u64 = pages.iter().map(|pages| pages.summary.entries).sum();
+        let chunks = self.kept.iter().map(|(_, kept)| kept).chain(&self.added);
+        let far: u64 = chunks.map(|chunk| u64::from(chunk.far.count())).sum();
+        assert_eq!(near + far, jobs, "every job is in a checkpoint once");
         let (mut listed, kept): (Vec<_>, Vec<_>) = self.kept.into_iter().unzip();
         listed.extend(self.chunks.iter().cloned());
         let manifest = Manifest {
@@ -304,11 +316,11 @@ impl<F: Folder> CheckpointWriter<F> {
             jobs,
             image,
             chunks: kept.into_iter().chain(self.added).collect(),
-            pages,
+            pages: pages.iter().map(|pages| pages.summary.clone()).collect(),
         };
         let staged = manifest.stage(&self.folder)?;
         let (chunks, written, next_chunk) = (self.chunks, self.written, self.next_chunk);
-        let checkpoint = Checkpoint { index, chunks, written, listed, next_chunk, pinned: None };
+        let checkpoint = Checkpoint { index, chunks, written, listed, pages, next_chunk, pinned: None };
         Ok(SealedCheckpoint { folder: self.folder, manifest, staged, checkpoint })
     }
 
@@ -355,18 +367,8 @@ impl<F: Folder> CheckpointWriter<F> {
         Ok(())
     }
 
-    fn enter(&mut self, saved: &SavedJob, place: Place) -> Result<(), StorageError> {
-        let mut entry = place.0.to_le_bytes().to_vec();
-        saved.encode(&mut entry);
-        let pages = match &mut self.pages {
-            Some(pages) => pages,
-            none => none.insert(PageWriter::create(&self.folder, self.begin.number)?),
-        };
-        pages.push(&entry)
-    }
-
     fn flush_if_full(&mut self) -> Result<(), StorageError> {
-        let known = self.rows.len() * size_of::<Row>() + self.waiting.len() * size_of::<(SavedJob, Place)>();
+        let known = self.rows.len() * size_of::<Row>() + self.pages.waiting_bytes();
         let chunk_bytes = self.begin.chunk_bytes;
         let full = self.bytes.len() >= chunk_bytes || known >= KNOWN_PER_ROW_BYTES * chunk_bytes;
         if full { self.flush() } else { Ok(()) }
@@ -380,11 +382,7 @@ impl<F: Folder> CheckpointWriter<F> {
             self.write_chunk(&rows)?;
         }
         self.bytes.clear();
-        for (saved, from) in std::mem::take(&mut self.waiting) {
-            let to = self.moved.remove(&from);
-            self.enter(&saved, to.unwrap_or_else(|| unreachable!("its row was gathered before it")))?;
-        }
-        Ok(())
+        self.pages.place(&mut self.moved)
     }
 
     fn write_chunk(&mut self, rows: &[Row]) -> Result<(), StorageError> {
@@ -475,8 +473,9 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     };
     let image = Image::decode(&manifest.image).map_err(bad)?;
     // Room is made for what a file holds, not for what the manifest says of it.
-    let pages = manifest.pages.map(|summary| Pages::open(folder, &summary)).transpose()?;
-    let near = pages.as_ref().map_or(0, Pages::entries);
+    let opened = manifest.pages.iter().map(|summary| Pages::open(folder, summary));
+    let pages: Vec<Pages> = opened.collect::<Result<_, _>>()?;
+    let near: u64 = pages.iter().map(Pages::entries).sum();
     let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
     let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
     let mut records = Records::default();
@@ -492,7 +491,7 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
         let (chunk, live, far) = (Arc::new(chunk), Arc::new(live), Arc::new(far));
         records.restore_chunk(ChunkState { chunk, live, far })?;
     }
-    if let Some(pages) = pages {
+    for pages in pages {
         let mut nth = 0;
         pages.for_each(|entry| {
             nth += 1;
@@ -508,5 +507,6 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     Ok(Restored { number, base, voters, learners, next_chunk, engine, records })
 }
 
+mod near;
 #[cfg(test)]
 mod tests;

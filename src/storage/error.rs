@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::chunks::{self, ChunkSummary, TopicSummary};
+use super::chunks::{self, ChunkSummary, PagesId, TopicSummary};
 use super::value::ValueError;
 
 /// The text of an error names no more topics of a chunk than these.
@@ -294,10 +294,10 @@ pub enum Damage {
         damage: FileDamage,
     },
     /// A page file is not as it was written.
-    #[error("{name} {damage}. It tells the state of every job that is due soon", name = chunks::pages_name(*number))]
+    #[error("{name} {damage}. It tells the state of every job that is due soon", name = chunks::pages_name(*id))]
     Pages {
-        /// The file's number.
-        number: u32,
+        /// Which file.
+        id: PagesId,
         /// What was found.
         damage: FileDamage,
     },

@@ -11,7 +11,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::audit::{Depth, audit, damage};
-use super::chunks::{self, Manifest};
+use super::chunks::{self, Manifest, PagesSummary};
 use super::directory::Directory;
 use super::durable::check_watermark;
 use super::folder::{Folder, FolderFile as _};
@@ -101,8 +101,8 @@ pub struct CheckpointReport {
     pub topics: Vec<TopicCounts>,
     /// The chunks, by number.
     pub chunks: Vec<ChunkReport>,
-    /// The page file.
-    pub pages: Option<PagesReport>,
+    /// The page files.
+    pub pages: Vec<PagesReport>,
 }
 
 /// A chunk as the manifest has it.
@@ -252,12 +252,14 @@ impl CheckpointReport {
             wall: image.as_ref().map(wall),
             topics: image.iter().flat_map(Image::topics).collect(),
             chunks: chunks.collect(),
-            pages: manifest.pages.as_ref().map(|pages| PagesReport {
-                file: FileReport { name: chunks::pages_name(pages.number), bytes: pages.bytes },
-                entries: pages.entries,
-            }),
+            pages: manifest.pages.iter().map(pages_report).collect(),
         }
     }
+}
+
+fn pages_report(pages: &PagesSummary) -> PagesReport {
+    let file = FileReport { name: chunks::pages_name(pages.id), bytes: pages.bytes };
+    PagesReport { file, entries: pages.entries }
 }
 
 /// Files of the folder that count for nothing.

@@ -35,7 +35,8 @@ pub use audit::Depth;
 pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};
 pub use bodies::StoredRecord;
 pub use checkpoint::{
-    Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, Restored, SealedCheckpoint, Written,
+    Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
+    Written,
 };
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};

@@ -64,6 +64,15 @@ fn a_restored_queue_has_every_job_and_the_state_of_the_source() {
     node.stop();
 }
 
+/// Ends the worker whatever happens, or a failure would wait for it.
+struct StopAtDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopAtDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_backup_is_taken_while_the_queue_works() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -95,12 +104,13 @@ fn a_backup_is_taken_while_the_queue_works() {
             }
             (pushed, finished)
         });
+        let stop = StopAtDrop(&stopping);
         for number in 0..5 {
             let file = folder.path().join(format!("{number}.backup"));
             create(source.address, &file);
             backups.push(file);
         }
-        stopping.store(true, Ordering::Relaxed);
+        drop(stop);
         (after, finished) = worker.join().expect("it worked");
     });
     bodies.extend(after);

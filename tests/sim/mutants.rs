@@ -126,6 +126,6 @@ impl Mutant {
         (Self::ManifestStays, &["checkpoints"]),
         (Self::SweptTooMuch, &["starts", "checkpoints"]),
         (Self::NothingSwept, &["checkpoints"]),
-        (Self::JobsNotCaptured, &["starts", "checkpoints"]),
+        (Self::JobsNotCaptured, &["starts", "checkpoints", "no panic"]),
     ];
 }

@@ -93,7 +93,7 @@ impl World {
 fn files(owner: &Chunks, index: u64) -> Option<Vec<(String, Vec<u8>)>> {
     let manifest = Manifest::read(owner).ok()?.filter(|manifest| manifest.index == index)?;
     let chunks = manifest.chunks.iter().map(|chunk| chunk_name(chunk.summary.number));
-    let pages = manifest.pages.iter().map(|pages| pages_name(pages.number));
+    let pages = manifest.pages.iter().map(|pages| pages_name(pages.id));
     let names = chunks.chain(pages).chain([MANIFEST.to_owned()]);
     names.map(|name| Some((name.clone(), owner.twin.contents(&name)?))).collect()
 }

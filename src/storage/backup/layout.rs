@@ -19,8 +19,8 @@ const MAGIC: [u8; 8] = *b"ADJBCKUP";
 const FOOTER_MAGIC: [u8; 8] = *b"ADJBKEND";
 /// What is where it is in every version: magic, version and their checksum.
 const FIXED_BYTES: usize = 16;
-const NAME_BYTES: usize = 16;
-const ENTRY_BYTES: u64 = 48;
+const NAME_BYTES: usize = 32;
+const ENTRY_BYTES: u64 = 64;
 
 /// How a backup begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

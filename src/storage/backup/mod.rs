@@ -137,7 +137,7 @@ impl Backup {
         let StorageError::Damaged { damage, .. } = error else { return error };
         let (name, within) = match &damage {
             Damage::Chunk { summary, damage } => (chunk_name(summary.number), within(damage)),
-            Damage::Pages { number, damage } => (pages_name(*number), within(damage)),
+            Damage::Pages { id, damage } => (pages_name(*id), within(damage)),
             Damage::Manifest(damage) => (MANIFEST.to_owned(), within(damage)),
             _ => (MANIFEST.to_owned(), 0),
         };
@@ -165,7 +165,7 @@ fn within(damage: &FileDamage) -> u64 {
 
 /// What the table has to say of the files beside the manifest.
 fn files_of(manifest: &Manifest) -> impl Iterator<Item = (String, u64, u128)> + '_ {
-    let pages = manifest.pages.iter().map(|pages| (pages_name(pages.number), pages.bytes, pages.hash));
+    let pages = manifest.pages.iter().map(|pages| (pages_name(pages.id), pages.bytes, pages.hash));
     let chunks = manifest.chunks.iter().map(|listed| &listed.summary);
     pages.chain(chunks.map(|chunk| (chunk_name(chunk.number), chunk.bytes, chunk.hash)))
 }

@@ -55,9 +55,9 @@ impl PinnedBackup {
             files.push((BackupFile { name, at: 0, bytes, hash }, file));
         };
         add(MANIFEST.to_owned(), bytes.len() as u64, xxh3_128(&bytes), file);
-        if let Some(pages) = &manifest.pages {
-            let name = pages_name(pages.number);
-            let damage = Damage::Pages { number: pages.number, damage: FileDamage::Missing };
+        for pages in &manifest.pages {
+            let name = pages_name(pages.id);
+            let damage = Damage::Pages { id: pages.id, damage: FileDamage::Missing };
             let file = opened(&name, damage)?;
             add(name, pages.bytes, pages.hash, file);
         }

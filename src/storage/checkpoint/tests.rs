@@ -1,7 +1,7 @@
 //! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
 use super::*;
-use crate::engine::{COUNT_MAX, Command, Entry, ImageError, JobStore as _, NewJob, TopicSelect};
+use crate::engine::{COUNT_MAX, Command, Entry, ImageError, JobSelect, JobStore as _, NewJob, TopicSelect};
 use crate::storage::Fault;
 use crate::storage::folder::FaultyFolder;
 use crate::types::{IfExists, Millis, SessionId, When};
@@ -21,6 +21,7 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         image: engine.image().encode(),
         chunks: Vec::new(),
         rewrite: Vec::new(),
+        pages: Vec::new(),
         next_chunk: 1,
         chunk_bytes: CHUNK_BYTES,
         pin: false,
@@ -45,6 +46,7 @@ struct Queue {
     number: u32,
     next_chunk: u32,
     chunk_bytes: usize,
+    pages: Vec<PageFile>,
 }
 
 impl Queue {
@@ -60,6 +62,7 @@ impl Queue {
             number: 0,
             next_chunk: 1,
             chunk_bytes: CHUNK_BYTES,
+            pages: Vec::new(),
         }
     }
 
@@ -79,20 +82,32 @@ impl Queue {
             body: &body,
         };
         let topic = TopicSelect::Name(topic);
-        let push = Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job; jobs] };
-        self.engine
-            .apply(&Entry { stamp: Millis(1), commands: vec![push] }, &mut self.records)
-            .expect("applied");
+        self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job; jobs] });
+    }
+
+    fn apply(&mut self, command: Command<'_>) {
+        let entry = Entry { stamp: Millis(1), commands: vec![command] };
+        self.engine.apply(&entry, &mut self.records).expect("applied");
     }
 
     /// Takes a checkpoint that writes these chunks again, takes it over, and reads it back.
     fn checkpoint(&mut self, rewrite: Vec<u32>) -> Checkpoint {
         self.number += 1;
-        self.engine.begin_capture();
+        let outdated = self.pages.extract_if(.., |file| file.is_outdated(&rewrite));
+        let outdated: Vec<u32> = outdated.map(|file| file.page()).collect();
+        let unchanged = self.engine.begin_capture(|page| outdated.contains(&page));
+        self.pages.retain(|file| unchanged.contains(&file.page()));
+        let pages = self.pages.clone();
         let chunks = self.records.begin_capture();
         let Self { number, next_chunk, chunk_bytes, .. } = *self;
-        let begin =
-            CheckpointBegin { chunks, rewrite, next_chunk, chunk_bytes, ..begin(number, &self.engine) };
+        let begin = CheckpointBegin {
+            chunks,
+            rewrite,
+            pages,
+            next_chunk,
+            chunk_bytes,
+            ..begin(number, &self.engine)
+        };
         let mut writer = CheckpointWriter::begin(self.folder.clone(), begin).expect("begun");
         let mut captured = Vec::new();
         while !self.engine.capture(100, u64::MAX, &mut captured) {}
@@ -105,6 +120,8 @@ impl Queue {
         }
         let checkpoint = writer.seal(base(self.number)).and_then(SealedCheckpoint::publish).expect("written");
         self.records.end_capture();
+        self.engine.keep_captured();
+        self.pages.clone_from(&checkpoint.pages);
         self.next_chunk = checkpoint.next_chunk;
         for chunk in &checkpoint.chunks {
             self.records.add_chunk(Arc::clone(chunk)).expect("added");
@@ -163,11 +180,12 @@ fn without_a_near_job_there_is_no_page_file() {
     queue.push(20, 2 * DAY_MS, 10);
     queue.checkpoint(Vec::new());
     let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
-    assert_eq!(manifest.pages, None);
+    assert_eq!(manifest.pages, []);
     queue.push(1, 0, 10);
     queue.checkpoint(Vec::new());
     let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
-    assert_eq!(manifest.pages.map(|pages| (pages.number, pages.entries)), Some((2, 1)));
+    let pages: Vec<_> = manifest.pages.iter().map(|pages| (pages.id.checkpoint, pages.entries)).collect();
+    assert_eq!(pages, [(2, 1)]);
 }
 
 #[test]
@@ -323,10 +341,46 @@ fn a_read_that_fails_moves_nothing_on() {
 }
 
 #[test]
+fn a_page_on_which_nothing_changed_keeps_its_file() {
+    let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
+    let written_by = |checkpoint: &Checkpoint| -> Vec<u32> {
+        checkpoint.pages.iter().map(|file| file.summary.id.checkpoint).collect()
+    };
+    queue.push(100, 1000, 10);
+    assert_eq!(written_by(&queue.checkpoint(Vec::new())), [1, 1, 1]);
+    queue.push(20, 1000, 10);
+    assert_eq!(written_by(&queue.checkpoint(Vec::new())), [1, 1, 2], "the last page has 20 more");
+    assert_eq!(written_by(&queue.checkpoint(Vec::new())), [1, 1, 2]);
+    let first = *queue.numbers().first().expect("there is one");
+    let checkpoint = queue.checkpoint(vec![first]);
+    assert_eq!(written_by(&checkpoint), [4, 4, 4], "their rows are elsewhere");
+    for one in &checkpoint.written {
+        let deleted = Command::Delete { job: JobSelect::Id(one.job) };
+        queue.apply(deleted);
+    }
+    let left = queue.checkpoint(Vec::new());
+    assert_eq!(left.pages.iter().map(|file| file.summary.entries).sum::<u64>(), queue.engine.jobs());
+}
+
+#[test]
+fn a_job_that_could_not_go_far_because_its_chunk_went_goes_with_the_next_checkpoint() {
+    let mut queue = Queue::new();
+    queue.push(1, 1000, 10);
+    let written = queue.checkpoint(Vec::new()).written;
+    let job = JobSelect::Id(written.first().expect("there is one").job);
+    queue.apply(Command::Reschedule { job, due: When::After(2 * DAY_MS) });
+    let first = queue.numbers();
+    let checkpoint = queue.checkpoint(first);
+    assert_eq!((queue.engine.far_jobs(), checkpoint.pages.len()), (0, 1));
+    let checkpoint = queue.checkpoint(Vec::new());
+    assert_eq!((queue.engine.far_jobs(), checkpoint.pages.len()), (1, 0));
+}
+
+#[test]
 fn a_capture_that_nobody_wants_ends() {
     let mut queue = Queue::new();
     queue.push(300, 0, 10);
-    queue.engine.begin_capture();
+    queue.engine.begin_capture(|_| false);
     let mut captured = Vec::new();
     assert!(!queue.engine.capture(100, u64::MAX, &mut captured));
     assert!(!queue.engine.capture(100, 50, &mut captured));

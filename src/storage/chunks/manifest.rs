@@ -61,8 +61,8 @@ pub struct Manifest {
     pub image: Vec<u8>,
     /// In rising order of their numbers.
     pub chunks: Vec<ManifestChunk>,
-    /// The page file; none if no job is near.
-    pub pages: Option<PagesSummary>,
+    /// The page files, by the checkpoints that wrote them; none if no job is near.
+    pub pages: Vec<PagesSummary>,
 }
 
 /// A chunk of a checkpoint, and what it still counts for.
@@ -105,7 +105,7 @@ impl Manifest {
     ///
     /// # Panics
     ///
-    /// If it makes no sense: chunks that are out of order, sets of rows of another chunk, a far row that is not live,
+    /// If it makes no sense: files that are out of order, sets of rows of another chunk, a far row that is not live,
     /// numbers that leave no room for those that follow.
     pub fn stage<F: Folder>(&self, folder: &F) -> Result<StagedManifest<F>, StorageError> {
         assert!(self.makes_sense(), "the manifest of checkpoint {} makes no sense", self.checkpoint);
@@ -121,7 +121,7 @@ impl Manifest {
             Numbered::Chunk(number) => {
                 self.chunks.binary_search_by_key(&number, |chunk| chunk.summary.number).is_ok()
             }
-            Numbered::Pages(number) => self.pages.as_ref().is_some_and(|pages| pages.number == number),
+            Numbered::Pages(id) => self.pages.binary_search_by_key(&id, |pages| pages.id).is_ok(),
         }
     }
 
@@ -142,6 +142,8 @@ impl Manifest {
             && self.term <= COUNT_MAX;
         leaves_room
             && self.chunks.is_sorted_by(|one, next| one.summary.number < next.summary.number)
+            && self.pages.is_sorted_by(|one, next| one.id < next.id)
+            && self.pages.last().is_none_or(|last| u64::from(last.id.checkpoint) <= self.checkpoint)
             && self.chunks.last().is_none_or(|last| last.summary.number < self.next_chunk)
             && self.chunks.iter().all(|ManifestChunk { summary, live, far }| {
                 live.rows() == summary.rows && far.rows() == summary.rows && far.is_subset(live)

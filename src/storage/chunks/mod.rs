@@ -1,10 +1,10 @@
-//! Checkpoints on the disk: immutable files of job rows, a file of the rest of the state, and a manifest.
+//! Checkpoints on the disk: immutable files of job rows, files of near jobs, and a manifest.
 //!
 //! # What lies in `DATA/chunks/`
 //!
 //! ```text
 //! chunk-%08x        a chunk: rows, sorted by (line, at, id)
-//! pages-%08x        a page file: entries of the jobs that are not delayed for long
+//! pages-%08x-%08x   a page file: entries of jobs that are not delayed for long
 //! manifest          the checkpoint: which of those files count, and everything else that is state
 //! NAME.new          one of them while it is written
 //! ```
@@ -42,7 +42,7 @@ pub use chunk::Chunk;
 pub use index::{LINE_STAMP, LINE_WALL, RowHead};
 pub use layout::{ChunkSummary, TopicSummary};
 pub use manifest::{Manifest, ManifestChunk, StagedManifest};
-pub use pages::{PageWriter, Pages, PagesSummary};
+pub use pages::{PageWriter, Pages, PagesId, PagesSummary};
 pub use writer::ChunkWriter;
 
 use super::StorageError;
@@ -61,8 +61,8 @@ pub fn chunk_name(number: u32) -> String {
 }
 
 /// The name of a page file.
-pub fn pages_name(number: u32) -> String {
-    format!("{PAGES}{number:08x}")
+pub fn pages_name(id: PagesId) -> String {
+    format!("{PAGES}{:08x}-{:08x}", id.checkpoint, id.page)
 }
 
 /// Removes the files of checkpoints that this manifest does not list, and those that were not finished; of a folder
@@ -100,17 +100,20 @@ pub fn unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<Ve
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbered {
     Chunk(u32),
-    Pages(u32),
+    Pages(PagesId),
 }
 
 /// `None` if it is the name of neither a chunk nor a page file.
 fn number(name: &str) -> Option<Numbered> {
-    let parse = |prefix| {
-        let digits: &str = name.strip_prefix(prefix)?;
+    let parse = |digits: &str| {
         let plain = digits.len() == 8 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         plain.then(|| u32::from_str_radix(digits, 16).ok())?
     };
-    parse(CHUNK).map(Numbered::Chunk).or_else(|| parse(PAGES).map(Numbered::Pages))
+    if let Some(chunk) = name.strip_prefix(CHUNK) {
+        return parse(chunk).map(Numbered::Chunk);
+    }
+    let (checkpoint, page) = name.strip_prefix(PAGES)?.split_once('-')?;
+    Some(Numbered::Pages(PagesId { checkpoint: parse(checkpoint)?, page: parse(page)? }))
 }
 
 #[cfg(test)]

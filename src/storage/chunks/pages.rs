@@ -1,16 +1,16 @@
-//! The page file: entries, opaque here, that are written once and read once, in order.
+//! A page file: entries, opaque here, that are written once and read once, in order.
 //!
 //! ```text
 //!  header | block | ... | block | footer
 //!
 //!  the footer:
-//!  0       8        12       16        24      32     48    52
-//!  | magic | number | blocks | entries | bytes | hash | crc |
-//!  |       | u32    | u32    | u64     | u64   | u128 | u32 |
+//!  0       8            12     16       20        28      36     52    56
+//!  | magic | checkpoint | page | blocks | entries | bytes | hash | crc |
+//!  |       | u32        | u32  | u32    | u64     | u64   | u128 | u32 |
 //! ```
 //!
 //! Little-endian. Blocks are those of chunks, of about 64 KiB. `bytes` is the file's length, the hash the XXH3-128 of
-//! everything before it, `crc` the CRC32C of the 48 bytes before it.
+//! everything before it, `crc` the CRC32C of the 52 bytes before it. The header's number is that of the checkpoint.
 
 use std::path::PathBuf;
 
@@ -30,17 +30,26 @@ const BLOCK_BYTES: usize = 64 << 10;
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"ADJPAGES";
 const FOOTER_MAGIC: [u8; 8] = *b"ADJPGEND";
-const FOOTER_BYTES: u64 = 52;
+const FOOTER_BYTES: u64 = 56;
 /// A job takes no less than this, in bytes.
 const ENTRY_BYTES_MIN: u64 = 16;
 /// Bytes of the footer that the hash covers.
-const HASH_AT: usize = 32;
+const HASH_AT: usize = 36;
+
+/// Which page file. None is written twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PagesId {
+    /// Number of the checkpoint that wrote it.
+    pub checkpoint: u32,
+    /// Number of the page in that checkpoint.
+    pub page: u32,
+}
 
 /// What a page file must be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PagesSummary {
-    /// By which its name is made.
-    pub number: u32,
+    /// Which.
+    pub id: PagesId,
     /// How many entries it has.
     pub entries: u64,
     /// The length of its file.
@@ -51,7 +60,7 @@ pub struct PagesSummary {
 
 /// A page file that is being written.
 pub struct PageWriter<F: Folder> {
-    number: u32,
+    id: PagesId,
     output: Output<F>,
     block: BlockBuilder,
     blocks: u32,
@@ -59,12 +68,12 @@ pub struct PageWriter<F: Folder> {
 }
 
 impl<F: Folder> PageWriter<F> {
-    /// Begins a page file. One of the same number that was not finished goes.
-    pub fn create(folder: &F, number: u32) -> Result<Self, StorageError> {
-        let mut output = Output::create(folder, pages_name(number))?;
-        output.put(&header(number).encode())?;
+    /// Begins a page file. One of the same name that was not finished goes.
+    pub fn create(folder: &F, id: PagesId) -> Result<Self, StorageError> {
+        let mut output = Output::create(folder, pages_name(id))?;
+        output.put(&header(id).encode())?;
         let block = BlockBuilder::new(BLOCK_BYTES);
-        Ok(Self { number, output, block, blocks: 0, scratch: Vec::new() })
+        Ok(Self { id, output, block, blocks: 0, scratch: Vec::new() })
     }
 
     /// Adds an entry.
@@ -89,7 +98,8 @@ impl<F: Folder> PageWriter<F> {
         let entries = u64::from(self.block.next());
         let bytes = self.output.bytes() + FOOTER_BYTES;
         let mut footer = FOOTER_MAGIC.to_vec();
-        footer.extend_from_slice(&self.number.to_le_bytes());
+        footer.extend_from_slice(&self.id.checkpoint.to_le_bytes());
+        footer.extend_from_slice(&self.id.page.to_le_bytes());
         footer.extend_from_slice(&self.blocks.to_le_bytes());
         footer.extend_from_slice(&entries.to_le_bytes());
         footer.extend_from_slice(&bytes.to_le_bytes());
@@ -99,7 +109,7 @@ impl<F: Folder> PageWriter<F> {
         seal(&mut footer);
         self.output.put(footer.get(HASH_AT..).unwrap_or_default())?;
         self.output.finish()?;
-        Ok(PagesSummary { number: self.number, entries, bytes, hash })
+        Ok(PagesSummary { id: self.id, entries, bytes, hash })
     }
 
     fn finish_block(&mut self) -> Result<(), StorageError> {
@@ -121,13 +131,13 @@ pub struct Pages {
 impl Pages {
     /// Opens the page file that `expected` describes; reads its header and its footer.
     pub fn open<F: Folder>(folder: &F, expected: &PagesSummary) -> Result<Self, StorageError> {
-        let name = pages_name(expected.number);
-        let damaged = |damage| damaged(folder.path().to_owned(), expected.number, damage);
+        let name = pages_name(expected.id);
+        let damaged = |damage| damaged(folder.path().to_owned(), expected.id, damage);
         let file = folder.open(&name)?.ok_or_else(|| damaged(FileDamage::Missing))?;
         let found = file.bytes()?;
         let mut bytes = [0; HEADER_BYTES];
         let read = file.read_at(0, &mut bytes)?;
-        match header(expected.number).check(&bytes) {
+        match header(expected.id).check(&bytes) {
             Err(HeaderError::Newer(version)) => return Err(newer(folder.path(), &name, version, VERSION)),
             Err(HeaderError::OtherNumber) => return Err(damaged(FileDamage::Other)),
             Err(HeaderError::Damaged) if read == HEADER_BYTES => {
@@ -206,25 +216,26 @@ impl Pages {
     }
 
     fn damaged(&self, damage: FileDamage) -> StorageError {
-        damaged(self.folder.clone(), self.summary.number, damage)
+        damaged(self.folder.clone(), self.summary.id, damage)
     }
 }
 
-fn header(number: u32) -> Header {
-    Header { magic: MAGIC, version: VERSION, number }
+fn header(id: PagesId) -> Header {
+    Header { magic: MAGIC, version: VERSION, number: id.checkpoint }
 }
 
 /// What a footer says, and how many blocks there are. `None` if it is not as one was written.
 fn read_footer(bytes: &[u8]) -> Option<(PagesSummary, u32)> {
     let mut fields = Fields(sealed(bytes)?);
     let magic: [u8; 8] = fields.take()?;
-    let (number, blocks) = (fields.u32()?, fields.u32()?);
-    let summary = PagesSummary { number, entries: fields.u64()?, bytes: fields.u64()?, hash: fields.u128()? };
+    let id = PagesId { checkpoint: fields.u32()?, page: fields.u32()? };
+    let blocks = fields.u32()?;
+    let summary = PagesSummary { id, entries: fields.u64()?, bytes: fields.u64()?, hash: fields.u128()? };
     (magic == FOOTER_MAGIC && fields.0.is_empty()).then_some((summary, blocks))
 }
 
-fn damaged(path: PathBuf, number: u32, damage: FileDamage) -> StorageError {
-    StorageError::Damaged { path, damage: Damage::Pages { number, damage } }
+fn damaged(path: PathBuf, id: PagesId, damage: FileDamage) -> StorageError {
+    StorageError::Damaged { path, damage: Damage::Pages { id, damage } }
 }
 
 #[cfg(test)]

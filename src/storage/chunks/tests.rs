@@ -11,7 +11,7 @@ use super::super::{Fault, sync};
 use super::output::PIECE_BYTES;
 use super::*;
 
-/// Writes a checkpoint: what is in the one before and a new chunk, and a page file in the place of the old one.
+/// Writes a checkpoint: what is in the one before and a new chunk, a page that changed, and one that did not.
 fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manifest, StorageError> {
     let mut manifest = before.cloned().unwrap_or_default();
     manifest.checkpoint += 1;
@@ -25,9 +25,13 @@ fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manife
     let rows = summary.rows;
     manifest.chunks.push(ManifestChunk { summary, live: Bits::full(rows), far: Bits::new(rows) });
     manifest.next_chunk += 1;
-    let mut pages = PageWriter::create(folder, number)?;
-    pages.push(b"an entry")?;
-    manifest.pages = Some(pages.finish()?);
+    let checkpoint = u32::try_from(manifest.checkpoint).expect("few");
+    manifest.pages.retain(|pages| pages.id.page == 0);
+    for page in if before.is_some() { 1..2 } else { 0..2 } {
+        let mut pages = PageWriter::create(folder, PagesId { checkpoint, page })?;
+        pages.push(b"an entry")?;
+        manifest.pages.push(pages.finish()?);
+    }
     folder.sync()?;
     manifest.write(folder)?;
     remove_unlisted(folder, Some(&manifest))?;
@@ -39,8 +43,9 @@ fn verify<F: Folder>(folder: &F, manifest: &Manifest) {
     for chunk in &manifest.chunks {
         Chunk::open(folder, &chunk.summary).expect("it opens").verify(|_| {}).expect("it verifies");
     }
-    let pages = manifest.pages.as_ref().expect("there is one");
-    Pages::open(folder, pages).expect("it opens").for_each(|_| Ok(())).expect("it verifies");
+    for pages in &manifest.pages {
+        Pages::open(folder, pages).expect("it opens").for_each(|_| Ok(())).expect("it verifies");
+    }
 }
 
 #[test]
@@ -64,7 +69,7 @@ fn a_power_cut_at_every_step_leaves_a_whole_checkpoint() {
             found[usize::try_from(manifest.checkpoint).expect("few")] += 1;
             verify(&left, &manifest);
             remove_unlisted(&left, Some(&manifest)).expect("removed");
-            let names = [2 + manifest.chunks.len(), left.list().expect("read").len()];
+            let names = [1 + manifest.pages.len() + manifest.chunks.len(), left.list().expect("read").len()];
             assert_eq!(names[0], names[1], "the manifest, the pages, the chunks");
             let third = checkpoint(&left, Some(&manifest)).expect("it goes on");
             verify(&left.crash(), &third);
@@ -97,6 +102,8 @@ fn only_what_is_ours_and_not_listed_is_removed() {
         "chunk-0000000A",
         "chunk-000000001",
         "chunk-00000001.old",
+        "pages-00000001",
+        "pages-00000001-1",
         "notes",
         "x.new",
     ];
@@ -105,15 +112,20 @@ fn only_what_is_ours_and_not_listed_is_removed() {
         kept.push(name.to_owned());
     }
     kept.sort();
-    let ours =
-        ["chunk-00000001", "pages-000000ff", "chunk-00000000.new", "pages-00000007.new", "manifest.new"];
+    let ours = [
+        "chunk-00000001",
+        "pages-000000ff-00000000",
+        "chunk-00000000.new",
+        "pages-00000007-00000001.new",
+        "manifest.new",
+    ];
     for name in ours {
         folder.put(name, vec![1]);
     }
     assert_eq!(remove_unlisted(&folder, Some(&manifest)).expect("removed"), ours.len());
     assert_eq!(folder.crash().list().expect("read"), kept);
     let folder = folder.kill();
-    assert_eq!(remove_unlisted(&folder, None).expect("removed"), 2, "the chunk and the pages");
+    assert_eq!(remove_unlisted(&folder, None).expect("removed"), 3, "the chunk and two pages");
 }
 
 /// On the disk, with all its syncs seen: no more than 1 MiB is ever not synced.

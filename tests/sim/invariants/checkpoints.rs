@@ -134,7 +134,7 @@ fn is_swept(chunks: &Chunks, manifest: Option<&Manifest>) -> Result<(), String> 
     let Some(found) = unless_broken(chunks.list())? else { return Ok(()) };
     let found: BTreeSet<String> = found.into_iter().collect();
     let numbers = manifest.iter().flat_map(|manifest| &manifest.chunks).map(|chunk| chunk.summary.number);
-    let pages = manifest.iter().flat_map(|manifest| &manifest.pages).map(|pages| pages_name(pages.number));
+    let pages = manifest.iter().flat_map(|manifest| &manifest.pages).map(|pages| pages_name(pages.id));
     let mut listed: BTreeSet<String> = numbers.map(chunk_name).chain(pages).collect();
     listed.extend(manifest.map(|_| MANIFEST.to_owned()));
     if found == listed { Ok(()) } else { Err(format!("{listed:?} are listed, {found:?} are there")) }

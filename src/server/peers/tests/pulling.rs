@@ -41,6 +41,7 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
         image: engine.image().encode(),
         chunks: vec![],
         rewrite: vec![],
+        pages: vec![],
         next_chunk: 1,
         chunk_bytes: 1 << 20,
         pin: false,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::super::folder::FaultyFolder;
+use super::super::PagesId;
 use super::super::layout::TopicSummary;
 use super::*;
 use crate::storage::Fault;
@@ -20,6 +21,12 @@ fn manifest(checkpoint: u64) -> Manifest {
     (10..30).for_each(|row| _ = live.set(row));
     let mut far = Bits::new(100);
     (20..25).for_each(|row| _ = far.set(row));
+    let pages = |checkpoint, page| PagesSummary {
+        id: PagesId { checkpoint, page },
+        entries: 20,
+        bytes: 800,
+        hash: 1 << 100,
+    };
     Manifest {
         group: 0,
         checkpoint,
@@ -36,7 +43,7 @@ fn manifest(checkpoint: u64) -> Manifest {
             ManifestChunk { summary: summary(4), live: live.clone(), far },
             ManifestChunk { summary: summary(11), live, far: Bits::new(100) },
         ],
-        pages: Some(PagesSummary { number: 5, entries: 20, bytes: 800, hash: 1 << 100 }),
+        pages: vec![pages(1, 2), pages(1, 3)],
     }
 }
 

@@ -1,0 +1,185 @@
+//! The page files of a checkpoint: the entries of near jobs, a file for each page of the engine's slab on which something
+//! changed.
+//!
+//! Jobs come page by page. The place of a job's row may not be known yet when the job comes: then its page waits in memory
+//! for the chunk with that row.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::StorageError;
+use super::super::chunks::{PageWriter, PagesId, PagesSummary};
+use super::super::folder::Folder;
+use super::super::records::row;
+use crate::engine::{PAGE_SLOTS_MAX, Place, SavedJob};
+
+/// A page file of the newest checkpoint. It stays while nothing on its page changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageFile {
+    /// What it is.
+    pub summary: PagesSummary,
+    /// Chunks in which its jobs have their rows.
+    chunks: BTreeSet<u32>,
+    /// Some of its jobs may go far, and could not this time.
+    again: bool,
+}
+
+impl PageFile {
+    /// The number of its page.
+    pub fn page(&self) -> u32 {
+        self.summary.id.page
+    }
+
+    /// Whether it has to be written again, although nothing on its page has changed, when these chunks go.
+    pub fn is_outdated(&self, rewritten: &[u32]) -> bool {
+        self.again || rewritten.iter().any(|chunk| self.chunks.contains(chunk))
+    }
+}
+
+/// Bytes of memory that a page of common jobs takes at most.
+pub(super) const PAGE_BYTES_MAX: usize = PAGE_SLOTS_MAX * 96;
+
+/// The page files that a checkpoint writes.
+pub(super) struct NearPages<F: Folder> {
+    folder: F,
+    checkpoint: u32,
+    /// The page whose jobs come at the moment.
+    open: Option<OpenPage>,
+    /// Pages that are complete but for places.
+    waiting: Vec<OpenPage>,
+    waiting_bytes: usize,
+    files: Vec<PageFile>,
+}
+
+#[derive(Default)]
+struct OpenPage {
+    page: u32,
+    /// A place and a job each.
+    entries: Vec<u8>,
+    /// Where each begins.
+    begins: Vec<usize>,
+    /// Where those begin that have the place where their row was, instead of the one where it will be.
+    unplaced: Vec<usize>,
+    again: bool,
+}
+
+/// Where an entry's job has its row.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RowAt {
+    /// There.
+    Is(Place),
+    /// It was there, and will be in a chunk that is not written yet.
+    Was(Place),
+}
+
+impl<F: Folder> NearPages<F> {
+    pub(super) fn new(folder: F, checkpoint: u32) -> Self {
+        Self { folder, checkpoint, open: None, waiting: Vec::new(), waiting_bytes: 0, files: Vec::new() }
+    }
+
+    /// Takes a job of a page in. With `again` the page is to be part of the next checkpoint, too.
+    pub(super) fn enter(
+        &mut self,
+        page: u32,
+        saved: &SavedJob,
+        row_at: RowAt,
+        again: bool,
+    ) -> Result<(), StorageError> {
+        if self.open.as_ref().is_none_or(|open| open.page != page) {
+            self.close()?;
+        }
+        let open = self.open.get_or_insert_with(|| OpenPage { page, ..OpenPage::default() });
+        open.again |= again;
+        open.push(saved, row_at);
+        Ok(())
+    }
+
+    /// Bytes of memory that the pages take that are complete but for places.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Says where rows went that were waited for, all of them.
+    pub(super) fn place(&mut self, moved: &mut BTreeMap<Place, Place>) -> Result<(), StorageError> {
+        self.waiting_bytes = 0;
+        if let Some(open) = &mut self.open {
+            open.place(moved);
+        }
+        for mut waiting in std::mem::take(&mut self.waiting) {
+            waiting.place(moved);
+            self.write(&waiting)?;
+        }
+        Ok(())
+    }
+
+    /// The files that were written; all of them are durable, but for their names. Nothing may wait any more.
+    pub(super) fn finish(mut self) -> Result<Vec<PageFile>, StorageError> {
+        self.close()?;
+        debug_assert!(self.waiting.is_empty(), "every row is in a chunk");
+        Ok(self.files)
+    }
+
+    fn close(&mut self) -> Result<(), StorageError> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        if open.unplaced.is_empty() {
+            return self.write(&open);
+        }
+        self.waiting_bytes += open.memory_bytes();
+        self.waiting.push(open);
+        Ok(())
+    }
+
+    fn write(&mut self, page: &OpenPage) -> Result<(), StorageError> {
+        let id = PagesId { checkpoint: self.checkpoint, page: page.page };
+        let mut writer = PageWriter::create(&self.folder, id)?;
+        let mut chunks = BTreeSet::new();
+        let mut last = None;
+        for entry in page.entries() {
+            let chunk = place_of(entry).and_then(row).map(|(chunk, _)| chunk);
+            if chunk != last {
+                chunks.extend(chunk);
+                last = chunk;
+            }
+            writer.push(entry)?;
+        }
+        self.files.push(PageFile { summary: writer.finish()?, chunks, again: page.again });
+        Ok(())
+    }
+}
+
+impl OpenPage {
+    fn push(&mut self, saved: &SavedJob, row_at: RowAt) {
+        let begin = self.entries.len();
+        let (RowAt::Is(place) | RowAt::Was(place)) = row_at;
+        if matches!(row_at, RowAt::Was(_)) {
+            self.unplaced.push(begin);
+        }
+        self.begins.push(begin);
+        self.entries.extend_from_slice(&place.0.to_le_bytes());
+        saved.encode(&mut self.entries);
+    }
+
+    fn place(&mut self, moved: &mut BTreeMap<Place, Place>) {
+        for begin in std::mem::take(&mut self.unplaced) {
+            let place = self.entries.get_mut(begin..).and_then(<[u8]>::first_chunk_mut::<8>);
+            let to = place.as_deref().and_then(|was| moved.remove(&Place(u64::from_le_bytes(*was))));
+            match (place, to) {
+                (Some(place), Some(to)) => *place = to.0.to_le_bytes(),
+                _ => unreachable!("its row was gathered before it"),
+            }
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = self.begins.iter().copied().skip(1).chain([self.entries.len()]);
+        self.begins.iter().zip(ends).filter_map(|(begin, end)| self.entries.get(*begin..end))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.entries.capacity() + (self.begins.capacity() + self.unplaced.capacity()) * size_of::<usize>()
+    }
+}
+
+/// The place that an entry begins with.
+fn place_of(entry: &[u8]) -> Option<Place> {
+    entry.first_chunk().map(|place| Place(u64::from_le_bytes(*place)))
+}
