@@ -81,6 +81,16 @@ fn beginnings_that_are_cut_off_in_a_row() {
 }
 
 #[test]
+fn logs_that_move() {
+    run(Plan { workload: Workload::Moves, generations: 1, steps: 80, disks: 400 });
+}
+
+#[test]
+fn logs_that_move_in_a_row() {
+    run(Plan { workload: Workload::Moves, generations: 25, steps: 16, disks: 250 });
+}
+
+#[test]
 fn checkpoints_of_other_members() {
     run(Plan { workload: Workload::Installs, generations: 1, steps: 60, disks: 400 });
 }
@@ -102,6 +112,7 @@ fn run(plan: Plan) {
     let disks = (plan.disks * times).div_ceil(plan.generations);
     for generation in 0..plan.generations {
         let life = Life::live(&disk, state, (plan.workload, plan.steps), &mut dice);
+        tally.moves += life.moves;
         let moments = life.telling_moments();
         for number in 0..disks {
             // All the moments in turn, as often as it takes; fewer if there are more moments than disks.
@@ -122,6 +133,8 @@ fn run(plan: Plan) {
         (disk, state) = (cut.image, found);
     }
     tally.verdict(seed, plan.disks);
+    let expected = matches!(plan.workload, Workload::Moves);
+    assert_eq!(tally.moves > 5, expected, "{} moves", tally.moves);
 }
 
 /// What gets to the disk: at the first visits to a moment nothing, and all of it.

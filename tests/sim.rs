@@ -221,8 +221,8 @@ fn a_failure_in_a_checkpoint_and_a_power_cut_in_the_next_start_lose_nothing() {
 fn eventful() -> (u64, Run) {
     let runs = (0..MUTANT_SEEDS).map(|seed| (seed, run(Plan::short_slow(seed))));
     let enough = |run: &Run| {
-        let Tally { cuts, rows_rewritten, far_deleted, far_moved, far_replaced, .. } = run.tally;
-        cuts >= 4 && rows_rewritten >= 4 && far_deleted + far_moved + far_replaced >= 4
+        let Tally { cuts, moves, rows_rewritten, far_deleted, far_moved, far_replaced, .. } = run.tally;
+        cuts >= 4 && moves >= 1 && rows_rewritten >= 4 && far_deleted + far_moved + far_replaced >= 4
     };
     let eventful = runs.filter(|(_, run)| enough(run)).take(4);
     eventful.min_by_key(|(_, run)| run.disk_steps[1]).expect("some seed has a bit of everything")

@@ -1,16 +1,19 @@
 //! The disk thread: the only one that writes the log. It takes every order that waits, makes them durable together, and
 //! tells the core. The first write or sync that fails is its last act.
+//!
+//! Between orders it does what can wait, a bounded step at a time: it cuts off the log's beginning, and gives back the space
+//! that the log does not need any more.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::clock::Clock;
 use super::core::ToCore;
 use crate::raft::Wanted;
 use crate::replica::{Input, PersistOrder};
-use crate::storage::{LogBase, PersistBatch, Storage, StorageError};
+use crate::storage::{LogBase, PersistBatch, Shrunk, Storage, StorageError};
 
 /// What the disk thread is asked to do.
 #[derive(Debug)]
@@ -48,6 +51,7 @@ pub(super) struct Disk<S> {
     watermark_due: Option<Duration>,
     /// What of the log is to go, and when the next round of that is due.
     cut: Option<(u64, Duration)>,
+    shrink: Shrink,
     slow: SlowCommits,
 }
 
@@ -56,6 +60,10 @@ const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of removing entries, so that commits hardly notice.
 const CUT_EVERY: Duration = Duration::from_millis(2);
+/// After something was written, until it is looked whether the log should give space back.
+const SHRINK_AFTER: Duration = Duration::from_secs(2);
+/// Between two steps of giving space back.
+const SHRINK_EVERY: Duration = Duration::from_millis(5);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl<S: Storage> Disk<S> {
@@ -78,6 +86,7 @@ impl<S: Storage> Disk<S> {
             memory,
             watermark_due: None,
             cut: None,
+            shrink: Shrink { due: Some(clock.elapsed() + SHRINK_AFTER), begun: None },
             slow: SlowCommits::default(),
         }
     }
@@ -111,6 +120,7 @@ impl<S: Storage> Disk<S> {
             }
             self.write_watermark_if_due()?;
             self.cut_if_due()?;
+            self.shrink_if_due()?;
             if let Some(resident_bytes) = self.memory.measure(self.clock.elapsed()) {
                 self.tell(Input::Memory { resident_bytes });
             }
@@ -143,6 +153,7 @@ impl<S: Storage> Disk<S> {
         let ended = self.clock.elapsed();
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
+        self.shrink.due.get_or_insert(ended + SHRINK_AFTER);
         if let Some(through) = merged.batch.install {
             // What is left of the log before the checkpoint that was installed.
             self.cut = Some((through, ended));
@@ -156,8 +167,29 @@ impl<S: Storage> Disk<S> {
             && due <= self.clock.elapsed()
         {
             let done = self.storage.cut(through)?;
+            self.shrink.due.get_or_insert(self.clock.elapsed() + SHRINK_AFTER);
             self.cut = (!done).then(|| (through, self.clock.elapsed() + CUT_EVERY));
         }
+        Ok(())
+    }
+
+    fn shrink_if_due(&mut self) -> Result<(), StorageError> {
+        let now = self.clock.elapsed();
+        if self.shrink.due.is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        let shrunk = self.storage.shrink(self.space.free_min_bytes / 2)?;
+        let begun = *self.shrink.begun.get_or_insert(now);
+        if let Shrunk::Moved { bytes_before, bytes_after } = shrunk {
+            let took_ms = milliseconds(self.clock.elapsed().saturating_sub(begun));
+            info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
+        }
+        self.shrink = match shrunk {
+            Shrunk::Nothing => Shrink::default(),
+            Shrunk::More | Shrunk::Moved { .. } => {
+                Shrink { due: Some(self.clock.elapsed() + SHRINK_EVERY), begun: Some(begun) }
+            }
+        };
         Ok(())
     }
 
@@ -192,7 +224,7 @@ impl<S: Storage> Disk<S> {
     fn idle_time(&self) -> Duration {
         let now = self.clock.elapsed();
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
-        let due = [self.watermark_due, self.cut.map(|(_, due)| due)].into_iter().flatten();
+        let due = [self.watermark_due, self.cut.map(|(_, due)| due), self.shrink.due].into_iter().flatten();
         due.fold(check, Duration::min).saturating_sub(now)
     }
 
@@ -219,6 +251,19 @@ fn merge(merged: &mut PersistOrder, later: PersistOrder) {
 
 fn data_bytes(batch: &PersistBatch) -> usize {
     batch.entries.iter().map(|entry| entry.data.len()).sum()
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Giving back what the log does not need any more.
+#[derive(Default)]
+struct Shrink {
+    /// When the next step is due, if anything may have changed since the last.
+    due: Option<Duration>,
+    /// When the first of the steps was taken that are under way.
+    begun: Option<Duration>,
 }
 
 /// Tells a disk that is nearly full from one that is not, without wavering between the two.
@@ -282,7 +327,7 @@ impl SlowCommits {
         }
         self.since_last_line += 1;
         if now >= self.next_line {
-            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            let took_ms = milliseconds(took);
             warn!(took_ms, bytes, commits = self.since_last_line, "the disk is slow to sync");
             *self = Self { since_last_line: 0, next_line: now + Self::LINE_EVERY };
         }
@@ -303,14 +348,16 @@ mod tests {
     struct Notebook {
         pages: Sender<Vec<u64>>,
         persists_left: usize,
+        shrinks: Result<Shrunk, ()>,
     }
+
+    const FREE_MIN_BYTES: u64 = 2;
+    /// The page for a step of giving space back.
+    const SHRUNK: u64 = u64::MAX;
 
     impl Storage for Notebook {
         fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
-            let Some(left) = self.persists_left.checked_sub(1) else {
-                let source = io::Error::from(io::ErrorKind::StorageFull);
-                return Err(StorageError::Io { action: "write", path: "log".into(), source });
-            };
+            let Some(left) = self.persists_left.checked_sub(1) else { return Err(failure()) };
             self.persists_left = left;
             self.note(batch.entries.iter().map(|entry| entry.index).collect());
             Ok(())
@@ -327,6 +374,12 @@ mod tests {
 
         fn cut(&mut self, _through: u64) -> Result<bool, StorageError> {
             Ok(true)
+        }
+
+        fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError> {
+            assert_eq!(spare_bytes, FREE_MIN_BYTES / 2);
+            self.note(vec![SHRUNK]);
+            self.shrinks.map_err(|()| failure())
         }
 
         fn replay(
@@ -346,6 +399,11 @@ mod tests {
         }
     }
 
+    fn failure() -> StorageError {
+        let source = io::Error::from(io::ErrorKind::StorageFull);
+        StorageError::Io { action: "write", path: "log".into(), source }
+    }
+
     impl Notebook {
         fn note(&self, page: Vec<u64>) {
             self.pages.send(page).expect("the test listens");
@@ -363,6 +421,15 @@ mod tests {
     }
 
     fn run_all(persists_left: usize, orders: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
+        run_with(persists_left, None, orders)
+    }
+
+    /// The same with a step of giving space back that is due at once, and comes to this.
+    fn run_with(
+        persists_left: usize,
+        shrinks: Option<Result<Shrunk, ()>>,
+        orders: Vec<ToDisk>,
+    ) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
         let (pages, written) = mpsc::channel();
         let (core, told) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
@@ -370,7 +437,9 @@ mod tests {
             sender.send(order).expect("open");
         }
         sender.send(ToDisk::Finish).expect("open");
-        let disk = Disk::new(Notebook { pages, persists_left }, core, Clock::start(), 1, false);
+        let notebook = Notebook { pages, persists_left, shrinks: shrinks.unwrap_or(Ok(Shrunk::Nothing)) };
+        let mut disk = Disk::new(notebook, core, Clock::start(), FREE_MIN_BYTES, false);
+        disk.shrink.due = shrinks.map(|_| Duration::ZERO);
         let good = disk.run(&receiver).is_ok();
         let told = told.iter().map(|message| match message {
             ToCore::Input(input) => input,
@@ -417,6 +486,22 @@ mod tests {
             panic!("{told:?}")
         };
         assert_eq!(*entries, order(0, 2..=3, 1, 0).batch.entries);
+    }
+
+    #[test]
+    fn space_is_given_back_between_orders_and_not_in_a_row() {
+        let orders = || {
+            let fetch = || ToDisk::Fetch(Wanted { first: 1, last: 1, bytes_max: 1 });
+            vec![ToDisk::Persist(order(1, 1..=1, 1, 0)), fetch(), ToDisk::Persist(order(2, 2..=2, 1, 0))]
+        };
+        for shrunk in [Shrunk::Nothing, Shrunk::More, Shrunk::Moved { bytes_before: 2, bytes_after: 1 }] {
+            let (good, written, told) = run_with(9, Some(Ok(shrunk)), orders());
+            assert_eq!((good, told.len()), (true, 3));
+            assert!(written.starts_with(&[vec![1], vec![SHRUNK]]), "the order that waited comes first");
+            assert!(written.contains(&vec![2]));
+        }
+        let (good, written, _) = run_with(9, Some(Err(())), orders());
+        assert_eq!((good, written), (false, vec![vec![1], vec![SHRUNK]]), "a failure is the end");
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! DIR/founding      the same file before that
 //! DIR/restoring     the same file while a backup is put here
 //! DIR/log/          the sled database
+//! DIR/log.move/     the log that it moves into, when it keeps too much space
+//! DIR/log.old/      the log before it moved; it goes a piece at a time
 //! DIR/vote          term and vote, two slots
 //! DIR/chunks/       checkpoints
 //! DIR/incoming.pull what was pulled so far of a checkpoint of another member
@@ -35,9 +37,11 @@ use std::sync::Arc;
 
 use super::folder::DiskFolder;
 use super::identity::{FORMAT, Identity, IdentityError};
+use super::inspect::FileReport;
 use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::lock::{self, Lock};
 use super::log::Log;
+use super::moving::{self, LOG, LOG_MOVE, LOG_OLD};
 use super::slots::{Slots, Values};
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, chunks, sync};
 
@@ -50,7 +54,6 @@ const IDENTITY: &str = "identity";
 const IDENTITY_NEW: &str = "identity.new";
 const FOUNDING: &str = "founding";
 const RESTORING: &str = "restoring";
-const LOG: &str = "log";
 const VOTE: &str = "vote";
 const WATERMARK: &str = "watermark";
 const RECOVERING: &str = "recovering";
@@ -59,12 +62,17 @@ const LOG_LOST: &str = "log.lost";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 14] = [
+/// So much of a file goes at a time.
+const PIECE_BYTES: u64 = 16 << 20;
+
+const OURS: [&str; 16] = [
     IDENTITY,
     IDENTITY_NEW,
     FOUNDING,
     RESTORING,
     LOG,
+    LOG_MOVE,
+    LOG_OLD,
     LOG_NEW,
     VOTE,
     WATERMARK,
@@ -89,6 +97,10 @@ pub(super) struct Contents {
     pub(super) directory: Arc<Directory>,
     pub(super) identity: Identity,
     pub(super) log: Log,
+    /// The log that it moves into.
+    pub(super) log_new: Option<Log>,
+    /// The log that it came from, until it is closed.
+    pub(super) log_old: Option<Log>,
     pub(super) vote: Slots,
     pub(super) watermark: Slots,
 }
@@ -169,7 +181,7 @@ impl Directory {
         let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
         sync::directory(&self.path)?;
         self.rename_durably(FOUNDING, IDENTITY)?;
-        Ok(Contents { directory: Arc::clone(self), identity, log, vote, watermark })
+        Ok(self.contents(identity, log, [vote, watermark]))
     }
 
     /// Refuses a directory that holds anything, but for what restoring a backup left behind that was cut short.
@@ -224,7 +236,12 @@ impl Directory {
         let vote = self.vote()?.ok_or_else(|| self.damaged(Damage::Vote))?;
         let watermark = self.watermark()?.ok_or_else(|| self.damaged(Damage::Watermark))?;
         let base = base.unwrap_or(LogBase::root(identity.cluster_id));
-        Ok(Contents { directory: Arc::clone(self), identity, log: self.log(base)?, vote, watermark })
+        Ok(self.contents(identity, self.log(base)?, [vote, watermark]))
+    }
+
+    fn contents(self: &Arc<Self>, identity: Identity, log: Log, [vote, watermark]: [Slots; 2]) -> Contents {
+        let directory = Arc::clone(self);
+        Contents { directory, identity, log, log_new: None, log_old: None, vote, watermark }
     }
 
     pub(super) fn log(&self, base: LogBase) -> Result<Log, StorageError> {
@@ -262,6 +279,49 @@ impl Directory {
 
     pub(super) fn log_path(&self) -> PathBuf {
         self.path.join(LOG)
+    }
+
+    /// The folder of the log that counts, for somebody who must not change anything.
+    pub(super) fn log_that_counts(&self) -> PathBuf {
+        // One that takes another's place counts from the first step on.
+        let name = if moving::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
+        self.path.join(name)
+    }
+
+    /// The folders of a move beside it, and the bytes of their files.
+    pub(super) fn logs_beside(&self) -> Result<Vec<FileReport>, StorageError> {
+        let counts = self.log_that_counts();
+        let mut found = Vec::new();
+        for name in [LOG_MOVE, LOG_OLD] {
+            let path = self.path.join(name);
+            if path != counts && self.has(name)? {
+                found.push(FileReport { name: name.to_owned(), bytes: bytes_in(&path)? });
+            }
+        }
+        Ok(found)
+    }
+
+    /// An empty log into which the one that is there can move. All of it is durable, its name too.
+    pub(super) fn create_log_to_move(&self, base: LogBase) -> Result<Log, StorageError> {
+        let log = Log::create(&self.path, &self.path.join(LOG_MOVE), base)?;
+        sync::directory(&self.path)?;
+        Ok(log)
+    }
+
+    /// Removes a piece of what lies beside the log of a move. Returns whether nothing does any more.
+    pub(super) fn remove_piece(&self) -> Result<bool, StorageError> {
+        for name in [LOG_MOVE, LOG_OLD] {
+            if !self.has(name)? {
+                continue;
+            }
+            let path = self.path.join(name);
+            if shorten(&path.join("db"))? {
+                return Ok(false);
+            }
+            remove_folder(&path)?;
+            sync::directory(&self.path)?;
+        }
+        Ok(true)
     }
 
     /// A new log beside the one that is there; one that was begun before goes.
@@ -410,6 +470,33 @@ fn remove_folder(path: &Path) -> Result<(), StorageError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StorageError::io("remove", path, error)),
         _ => Ok(()),
     }
+}
+
+/// Bytes of the files in a folder and in those below it.
+fn bytes_in(folder: &Path) -> Result<u64, StorageError> {
+    let fail = |error| StorageError::io("read", folder, error);
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let found = entry.metadata().map_err(fail)?;
+        bytes += if found.is_dir() { bytes_in(&entry.path())? } else { found.len() };
+    }
+    Ok(bytes)
+}
+
+/// Takes a piece off the end of a file, unless it is no longer than that.
+fn shorten(path: &Path) -> Result<bool, StorageError> {
+    let file = match fs::File::options().write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(StorageError::io("open", path, error)),
+    };
+    let bytes = file.metadata().map_err(|error| StorageError::io("read", path, error))?.len();
+    if bytes <= PIECE_BYTES {
+        return Ok(false);
+    }
+    file.set_len(bytes - PIECE_BYTES).map_err(|error| StorageError::io("cut", path, error))?;
+    Ok(true)
 }
 
 /// Something in the directory that Adjourn did not put there.

@@ -23,6 +23,9 @@
 //! What the newest checkpoint does not list is removed when the log was accepted, not before: a manifest that is
 //! missing, or an older one that somebody put back, must not cost the chunks of the newest.
 //!
+//! A start completes what was cut short, an [install](install) or a [move](moving) of the log, before it opens anything. What
+//! such a move left beside the log goes when the log was accepted.
+//!
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
 //! acknowledged or not: nobody can tell, and Raft takes both. What is left undetected is a disk that loses exactly
 //! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
@@ -30,14 +33,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::checkpoint::{self, Restored};
 use super::directory::{Contents, Directory};
 use super::durable::{self, Durable, Media, SmallFile, Visit};
 use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
 use super::install;
+use super::log::Log;
+use super::moving::{self, Movable, Which};
 use super::slots::Values;
-use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
+use super::value::Key;
+use super::{LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
 
 /// Where the data is and whose it must be.
 #[derive(Clone, Debug)]
@@ -84,6 +92,7 @@ impl DiskStorage {
             }
             Some(identity) => {
                 install::complete(&*directory)?;
+                moving::complete(&*directory)?;
                 restored = checkpoint::restore(&directory.chunks()?)?;
                 let base = restored.as_ref().map(|restored| restored.base);
                 let opened = directory.open(identity, base).and_then(accept);
@@ -101,6 +110,7 @@ impl DiskStorage {
         };
         let chunks = directory.chunks()?;
         checkpoint::sweep(&chunks)?;
+        while !directory.remove_piece()? {}
         Ok(Self { durable, chunks, restored, directory })
     }
 
@@ -135,6 +145,11 @@ impl DiskStorage {
         self.durable.recovered()
     }
 
+    /// From now on the log stays where it is while its file is not larger than this. For tests: a node goes by 128 MiB.
+    pub fn set_move_bytes_min(&mut self, bytes: u64) {
+        self.durable.set_move_bytes_min(bytes);
+    }
+
     /// The cluster that the data belongs to.
     pub fn cluster_id(&self) -> [u8; 16] {
         self.durable.media().identity.cluster_id
@@ -167,6 +182,10 @@ impl Storage for DiskStorage {
 
     fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
         self.durable.cut(through)
+    }
+
+    fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError> {
+        self.durable.shrink(spare_bytes)
     }
 
     fn replay(
@@ -245,6 +264,66 @@ impl Media for Contents {
 
     fn abandon(&mut self) {
         self.log.abandon();
+        [&mut self.log_new, &mut self.log_old].into_iter().flatten().for_each(Log::abandon);
+    }
+}
+
+impl Movable for Contents {
+    fn file_bytes(&self) -> Result<u64, StorageError> {
+        self.log.file_bytes()
+    }
+
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        free_bytes(self.directory.path())
+    }
+
+    fn values_from(
+        &mut self,
+        which: Which,
+        from: Key,
+        bytes_max: usize,
+    ) -> Result<Vec<(Key, Bytes)>, StorageError> {
+        match which {
+            Which::Log => self.log.values_from(from, bytes_max),
+            Which::New => self.moving_into().values_from(from, bytes_max),
+        }
+    }
+
+    fn create_new(&mut self, base: LogBase) -> Result<(), StorageError> {
+        self.log_new = Some(self.directory.create_log_to_move(base)?);
+        Ok(())
+    }
+
+    fn put_new(&mut self, values: &[(Key, Bytes)]) -> Result<(), StorageError> {
+        self.moving_into().put(values)
+    }
+
+    fn reopen_new(&mut self) -> Result<(), StorageError> {
+        self.moving_into().read_anew()
+    }
+
+    fn swap_logs(&mut self) -> Result<(), StorageError> {
+        let (base, end) = (self.log.base(), self.log.end());
+        moving::swap(&*self.directory)?;
+        let path = self.directory.log_path();
+        let mut log = self.log_new.take().unwrap_or_else(|| unreachable!("the log moves"));
+        log.counts_from(&path, base, end);
+        self.log_old = Some(std::mem::replace(&mut self.log, log));
+        Ok(())
+    }
+
+    fn remove_rest(&mut self) -> Result<bool, StorageError> {
+        // To close one takes a step of its own.
+        if self.log_new.take().or_else(|| self.log_old.take()).is_some() {
+            return Ok(false);
+        }
+        self.directory.remove_piece()
+    }
+}
+
+impl Contents {
+    fn moving_into(&mut self) -> &mut Log {
+        self.log_new.as_mut().unwrap_or_else(|| unreachable!("the log moves"))
     }
 }
 

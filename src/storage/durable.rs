@@ -15,6 +15,8 @@
 //!   was never committed, or it would be that entry. What is before stays until the checkpoint has its place: this node
 //!   may be known to have it. So a crash leaves the old checkpoint with a log that is not shorter than what anybody
 //!   counts on, or the new one, ahead of the log.
+//! - A log that keeps too much space [moves](super::moving), until which the old one is the log. Whatever else is done to
+//!   it than adding and cutting off its beginning gives the move up.
 //! - **The first failure is the last call that does anything**: nobody knows what the system dropped with a failed
 //!   sync.
 
@@ -23,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 use super::chunks::Manifest;
 use super::folder::Folder;
+use super::moving::{Movable, Mover, Shrunk, Weights};
 use super::slots::Values;
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 
@@ -39,7 +42,7 @@ pub(super) enum SmallFile {
 pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, StorageError> + 'a;
 
 /// A log and two small files, each durable when a call that writes it returns.
-pub(super) trait Media {
+pub(super) trait Media: Movable {
     /// What the log begins after: what it was opened with, or the newest place at which it was cut if that is later.
     fn base(&self) -> LogBase;
     /// Where the log ends: at its base or behind it.
@@ -76,6 +79,8 @@ pub(super) struct Durable<M> {
     path: PathBuf,
     /// What the watermark should say.
     watermark: Watermark,
+    weights: Weights,
+    mover: Mover,
     failed: bool,
 }
 
@@ -136,7 +141,8 @@ impl<M: Media> Durable<M> {
             while !media.cut(base.index)? {}
         }
         let watermark = Watermark::new(media.end(), commit.max(base.index));
-        Ok(Self { media, path, watermark, failed: false })
+        let (weights, mover) = (Weights::unknown(media.end().index), Mover::new(&path));
+        Ok(Self { media, path, watermark, weights, mover, failed: false })
     }
 
     /// What was found: where the log begins and ends, term and vote.
@@ -158,6 +164,11 @@ impl<M: Media> Durable<M> {
 
     pub(super) fn media_mut(&mut self) -> &mut M {
         &mut self.media
+    }
+
+    /// From now on a log whose file is not larger than this stays where it is.
+    pub(super) fn set_move_bytes_min(&mut self, bytes: u64) {
+        self.mover.set_file_bytes_min(bytes);
     }
 
     pub(super) fn into_media(self) -> M {
@@ -192,7 +203,19 @@ impl<M: Media> Durable<M> {
     /// See [`Storage::cut`](super::Storage::cut).
     pub(super) fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
         debug_assert!(through <= self.media.end().index, "entry {through} is not there to be cut");
-        self.carefully(|durable| durable.media.cut(through))
+        self.carefully(|durable| {
+            let done = durable.media.cut(through)?;
+            durable.mover.cut(durable.media.base());
+            Ok(done)
+        })
+    }
+
+    /// See [`Storage::shrink`](super::Storage::shrink).
+    pub(super) fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError> {
+        self.carefully(|durable| {
+            let live_bytes = durable.weights.behind(durable.media.base().index);
+            durable.mover.step(&mut durable.media, live_bytes, spare_bytes)
+        })
     }
 
     /// See [`Storage::replay`](super::Storage::replay).
@@ -202,7 +225,17 @@ impl<M: Media> Durable<M> {
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         self.carefully(|durable| {
-            durable.media.scan(first, &mut |entry| visit(entry).map(ControlFlow::Continue))
+            let Self { media, weights, .. } = durable;
+            let is_news = !weights.knows(first);
+            if is_news {
+                *weights = Weights::unknown(first - 1);
+            }
+            media.scan(first, &mut |entry| {
+                if is_news {
+                    weights.add(&entry);
+                }
+                visit(entry).map(ControlFlow::Continue)
+            })
         })
     }
 
@@ -248,7 +281,9 @@ impl<M: Media> Durable<M> {
             }
             self.media.remove_end(index)?;
         }
+        self.mover.give_up();
         self.media.install(base)?;
+        self.weights = Weights::unknown(index);
         self.watermark = Watermark::new(base, index);
         self.flush_watermark()
     }
@@ -265,7 +300,14 @@ impl<M: Media> Durable<M> {
             self.watermark = Watermark::new(self.media.end_before(first.index)?, self.watermark.commit);
             self.flush_watermark()?;
         }
+        if first.index <= self.media.end().index {
+            self.mover.give_up();
+            self.weights.remove_end(first.index);
+        }
         self.media.append(entries)?;
+        for entry in entries {
+            self.mover.added(self.weights.add(entry));
+        }
         self.watermark = Watermark::new(self.media.end(), commit);
         if durable == 0 { self.flush_watermark() } else { Ok(()) }
     }

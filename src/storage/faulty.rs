@@ -10,7 +10,7 @@
 //! ([`FaultyStorage::crash`]) keeps of what was aside what the dice say:
 //!
 //! - of the log, a prefix of the values written and removed since its last sync, in their order, which is what sled
-//!   leaves of a round;
+//!   leaves of a round; and so of the one that it [moves](super::moving) into, and of their names;
 //! - of a small file's slot, all of the write, none of it, or its first bytes only.
 //!
 //! A process that dies and leaves the power on ([`FaultyStorage::kill`]) loses nothing of what was written.
@@ -20,7 +20,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "there are two files of two slots, and a slot has its length")]
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -33,10 +33,14 @@ use super::extent::{self, Extent, Head, Heads};
 use super::folder::FaultyFolder;
 use super::install;
 use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX};
+use super::moving::{self, LOG, Movable as _};
 use super::slots::{self, SLOT_BYTES, Slot, Values};
 use super::value::{self, Assembler, Key, Value};
-use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
+use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
 use crate::types::GroupId;
+use logs::{Change, Logs, Names};
+
+mod logs;
 
 const GROUP: GroupId = GroupId(0);
 /// What a log begins after without a checkpoint; the cluster is made up, too.
@@ -56,7 +60,7 @@ pub enum Fault {
 /// A device at rest: what a power cut, or the end of a process, left of it.
 #[derive(Clone, Debug)]
 pub struct FaultyDisk {
-    log: BTreeMap<Key, Bytes>,
+    logs: Logs,
     files: [[Slot; 2]; 2],
     dice: Dice,
     lies: bool,
@@ -73,7 +77,7 @@ impl FaultyDisk {
     pub fn new(seed: u64) -> Self {
         let files = [SmallFile::Vote, SmallFile::Watermark]
             .map(|file| [slots::encode(magic(file), 1, [0, 0, 0]), [0; SLOT_BYTES]]);
-        Self { log: BTreeMap::new(), files, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
+        Self { logs: Logs::new(), files, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
     }
 
     /// Opens it, as a node that starts does; refuses what a node refuses. There is no checkpoint.
@@ -102,7 +106,9 @@ impl FaultyDisk {
         chunks: Option<FaultyFolder>,
     ) -> Result<FaultyStorage, StorageError> {
         let device = Device::open(self, base.unwrap_or(ROOT), chunks)?;
-        Ok(FaultyStorage { durable: Durable::new(device, path())? })
+        let mut durable = Durable::new(device, path())?;
+        while !durable.media_mut().remove_rest()? {}
+        Ok(FaultyStorage { durable })
     }
 
     /// From now on a sync does nothing and says that it did: a device that lies.
@@ -112,23 +118,22 @@ impl FaultyDisk {
 
     /// Flips a bit in the `nth` value of the log, wherever the dice say. False if there is no such value.
     pub fn flip_bit(&mut self, nth: usize) -> bool {
-        let Some(value) = self.log.values_mut().nth(nth) else { return false };
-        let at = self.dice.below(value.len());
-        let bit = self.dice.below(8);
+        let Some(value) = self.logs.log_mut().values_mut().nth(nth) else { return false };
         let mut bytes = value.to_vec();
-        bytes[at] ^= 1 << bit;
+        let at = self.dice.below(bytes.len());
+        bytes[at] ^= 1 << self.dice.below(8);
         *value = bytes.into();
         true
     }
 
     /// Loses the entries from `index` on, without a word.
     pub fn lose_from(&mut self, index: u64) {
-        self.log.split_off(&Key::first(index));
+        self.logs.log_mut().split_off(&Key::first(index));
     }
 
     /// Loses one entry in the middle, without a word.
     pub fn lose_entry(&mut self, index: u64) {
-        self.log.retain(|key, _| key.index != index);
+        self.logs.log_mut().retain(|key, _| key.index != index);
     }
 
     /// Spoils both slots of the file that holds the vote.
@@ -154,6 +159,11 @@ impl FaultyStorage {
     /// Writes and syncs that were done.
     pub fn steps(&self) -> u64 {
         self.durable.media().steps
+    }
+
+    /// From now on the log stays where it is while no more bytes than these were ever put there.
+    pub fn set_move_bytes_min(&mut self, bytes: u64) {
+        self.durable.set_move_bytes_min(bytes);
     }
 
     /// How much [`Storage::free_bytes`] says is free.
@@ -195,6 +205,10 @@ impl Storage for FaultyStorage {
         self.durable.cut(through)
     }
 
+    fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError> {
+        self.durable.shrink(spare_bytes)
+    }
+
     fn replay(
         &mut self,
         first: u64,
@@ -216,8 +230,8 @@ impl Storage for FaultyStorage {
 struct Device {
     /// What is durable.
     disk: FaultyDisk,
-    /// The log with all that is written, synced or not.
-    cache: BTreeMap<Key, Bytes>,
+    /// The logs with all that is written, synced or not.
+    cache: Logs,
     /// What is written and not synced, in order.
     aside: Vec<Write>,
     base: LogBase,
@@ -240,8 +254,7 @@ struct Newest {
 
 /// One write.
 enum Write {
-    Put(Key, Bytes),
-    Remove(Key),
+    Log(Change),
     Slot(SmallFile, usize, Slot),
 }
 
@@ -253,9 +266,10 @@ impl Device {
             Ok(Newest { slot, sequence, values })
         };
         let newest = [find(SmallFile::Vote, Damage::Vote)?, find(SmallFile::Watermark, Damage::Watermark)?];
-        let cache = disk.log.clone();
+        let cache = disk.logs.clone();
         let (aside, extent) = (Vec::new(), Extent::empty(base));
         let mut device = Self { disk, cache, aside, base, extent, newest, chunks, steps: 0, armed: None };
+        moving::complete(&Names(RefCell::new(&mut device)))?;
         device.extent = Extent::find(&mut device, base)?;
         // A disk finds out when it is read; here that costs nothing.
         device.read(base.index + 1, base, &mut |_| Ok(ControlFlow::Continue(())))?;
@@ -264,7 +278,7 @@ impl Device {
 
     fn read(&self, first: u64, before: LogBase, visit: &mut Visit<'_>) -> Result<(), StorageError> {
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
-        for (key, bytes) in self.cache.range(Key::first(first)..) {
+        for (key, bytes) in self.cache.log().range(Key::first(first)..) {
             if *key != assembler.next() {
                 return Err(damaged(Damage::Hole { index: assembler.next().index }));
             }
@@ -281,10 +295,8 @@ impl Device {
 
     fn write(&mut self, write: Write) -> Result<(), StorageError> {
         self.step("write")?;
-        match &write {
-            Write::Put(key, value) => _ = self.cache.insert(*key, value.clone()),
-            Write::Remove(key) => _ = self.cache.remove(key),
-            Write::Slot(..) => {}
+        if let Write::Log(change) = &write {
+            self.cache.carry_out(change.clone());
         }
         self.aside.push(write);
         Ok(())
@@ -315,10 +327,10 @@ impl Device {
     /// Removes what is there from `index` on; not synced.
     fn write_end(&mut self, index: u64) -> Result<(), StorageError> {
         let before = self.end_before(index)?;
-        let behind: Vec<Key> = self.cache.range(Key::first(index)..).map(|(key, _)| *key).collect();
+        let behind: Vec<Key> = self.cache.log().range(Key::first(index)..).map(|(key, _)| *key).collect();
         // The last one first, so that a prefix of the log stays whenever the power goes.
         for key in behind.into_iter().rev() {
-            self.write(Write::Remove(key))?;
+            self.write(Write::Log(Change::Remove(key)))?;
         }
         (self.extent.end, self.extent.remains) = (before, false);
         Ok(())
@@ -340,11 +352,11 @@ impl Device {
                     let place = &mut disk.files[place(file)][slot];
                     place[..written].copy_from_slice(&bytes[..written]);
                 }
-                write if kept_of_log > 0 => {
+                write @ Write::Log(_) if kept_of_log > 0 => {
                     kept_of_log -= 1;
                     disk.carry_out(write);
                 }
-                _ => {}
+                Write::Log(_) => {}
             }
         }
         disk
@@ -383,7 +395,7 @@ impl Media for Device {
                     round_bytes = 0;
                 }
                 round_bytes += value.len();
-                self.write(Write::Put(key, value.into()))?;
+                self.write(Write::Log(Change::Put(LOG, key, value.into())))?;
             }
             self.extent.end = LogBase { index: entry.index, term: entry.term, crc };
         }
@@ -394,7 +406,7 @@ impl Media for Device {
         if through > self.base.index {
             self.base = self.end_before(through + 1)?;
         }
-        let keys = self.cache.range(..Key::first(through + 1)).map(|(key, _)| *key);
+        let keys = self.cache.log().range(..Key::first(through + 1)).map(|(key, _)| *key);
         let mut keys: Vec<Key> = keys.take(ROUND_REMOVALS_MAX + 1).collect();
         let done = keys.len() <= ROUND_REMOVALS_MAX;
         keys.truncate(ROUND_REMOVALS_MAX);
@@ -402,7 +414,7 @@ impl Media for Device {
             return Ok(done);
         }
         for key in keys {
-            self.write(Write::Remove(key))?;
+            self.write(Write::Log(Change::Remove(key)))?;
         }
         self.sync()?;
         Ok(done)
@@ -457,13 +469,13 @@ impl Media for Device {
 
 impl Heads for Device {
     fn head_from(&mut self, key: Key) -> Result<Option<Head>, StorageError> {
-        head(self.cache.range(key..).next())
+        head(self.cache.log().range(key..).next())
     }
 
     fn head_before(&mut self, key: Option<Key>) -> Result<Option<Head>, StorageError> {
         head(match key {
-            Some(key) => self.cache.range(..key).next_back(),
-            None => self.cache.last_key_value(),
+            Some(key) => self.cache.log().range(..key).next_back(),
+            None => self.cache.log().last_key_value(),
         })
     }
 
@@ -475,8 +487,7 @@ impl Heads for Device {
 impl FaultyDisk {
     fn carry_out(&mut self, write: Write) {
         match write {
-            Write::Put(key, value) => _ = self.log.insert(key, value),
-            Write::Remove(key) => _ = self.log.remove(&key),
+            Write::Log(change) => self.logs.carry_out(change),
             Write::Slot(file, slot, bytes) => self.files[place(file)][slot] = bytes,
         }
     }

@@ -37,6 +37,8 @@ pub struct Inspection {
     pub checkpoint: Option<CheckpointReport>,
     /// Files among those of the checkpoint that it does not list: the next start removes them.
     pub unlisted: Vec<FileReport>,
+    /// Folders of logs beside the one that counts, of a move that is not finished: the next start removes them.
+    pub logs: Vec<FileReport>,
     /// Everything that is wrong.
     pub damage: Vec<StorageError>,
 }
@@ -131,12 +133,12 @@ pub struct PagesReport {
     pub entries: u64,
 }
 
-/// A file.
+/// A file, or a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileReport {
     /// Its name.
     pub name: String,
-    /// Its length.
+    /// Its length; that of the files in it.
     pub bytes: u64,
 }
 
@@ -191,6 +193,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         changes,
         checkpoint: manifest.as_ref().map(CheckpointReport::new),
         unlisted,
+        logs: directory.logs_beside()?,
         damage: found.damage,
     })
 }
@@ -283,7 +286,7 @@ fn read_log(
     watermark: Option<[u64; 3]>,
     changes: &mut Vec<LogEntry>,
 ) -> Result<LogReport, StorageError> {
-    let copy = Copy::of(&directory.log_path(), scratch)?;
+    let copy = Copy::of(&directory.log_that_counts(), scratch)?;
     let mut log = Log::open(directory.path(), &copy.path, base)?;
     let mut entry_bytes = 0;
     log.scan(base.index + 1, &mut |entry| {

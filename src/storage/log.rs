@@ -11,6 +11,7 @@
 //!   up without things that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each
 //!   batch is synced before the next begins. An entry larger than that takes several rounds; one of which only the
 //!   first parts are there was never acknowledged, and counts as not written.
+//! - Its file never gets shorter. A log that keeps too much [moves](super::moving) into another one.
 //! - It drops nothing from its cache while it is read from one end to the other, however small the cache is said to
 //!   be. A scan closes and opens it now and then, which takes a few milliseconds.
 //! - It panics at some kinds of damage: every call is made where a panic ends.
@@ -42,6 +43,8 @@ use super::extent::{self, Extent, Head, Heads};
 use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value};
 use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind, sync};
 use crate::types::GroupId;
+
+mod copying;
 
 /// Most bytes that are written and not synced.
 pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
@@ -296,8 +299,11 @@ impl Log {
     fn reopen(&mut self) -> Result<(), StorageError> {
         self.read_bytes = 0;
         self.close(Lock::Await);
+        // The summary that sled makes when it opens tells of what it wrote when it was closed.
+        let database = self.path.join("db");
+        sync::file(&self.file, &database)?;
         self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);
-        Ok(())
+        sync::file(&self.file, &database)
     }
 
     fn close(&mut self, lock: Lock) {

@@ -18,6 +18,7 @@ mod identity;
 mod install;
 mod lock;
 mod log;
+mod moving;
 mod slots;
 pub mod sync;
 
@@ -42,6 +43,7 @@ pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
+pub use moving::Shrunk;
 pub use records::{ChunkState, Records};
 pub use recover::{Alone, Salvage};
 
@@ -145,6 +147,11 @@ pub trait Storage {
     /// The caller promises that a durable checkpoint stands at `through` or later, and opens with the newest one.
     /// `through` is not past the end of the log.
     fn cut(&mut self, through: u64) -> Result<bool, StorageError>;
+
+    /// Gives back space that the log took and does not need any more, by one bounded step, if there is one to take. Until
+    /// the space is given back it takes some more, but leaves `spare_bytes` of the device alone; a want of space is no
+    /// failure. The caller leaves time for commits between two steps.
+    fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError>;
 
     /// Hands the entries from `first` to the end to `visit`, in order, verifying each. Streams: memory stays
     /// bounded however long the log is. `first` is behind what the log begins after.

@@ -35,6 +35,7 @@ use super::directory::Directory;
 use super::identity::Identity;
 use super::install;
 use super::log::Log;
+use super::moving;
 use super::slots::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
 use crate::engine::{Command, EntryBuilder, ids_floor};
@@ -84,6 +85,7 @@ impl Salvage {
         let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.recovering()?;
         install::complete(&directory)?;
+        moving::complete(&directory)?;
         let checkpoint = Manifest::read(&directory.chunks()?)?;
         let base = base_after(checkpoint.as_ref(), identity);
         let mut salvage = Self {

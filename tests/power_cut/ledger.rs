@@ -7,7 +7,7 @@ use adjourn::engine::Engine;
 use adjourn::storage::chunks::Manifest;
 use adjourn::storage::folder::DiskFolder;
 use adjourn::storage::{
-    DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _,
+    DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered, Shrunk, Storage as _,
     StorageError, Vote, value,
 };
 use adjourn::types::GroupId;
@@ -26,6 +26,10 @@ pub(super) enum Step {
     Cut {
         through: u64,
         rounds: usize,
+    },
+    /// Space is given back, in so many steps at most.
+    Shrink {
+        steps: usize,
     },
     /// The checkpoint of another member takes the place of everything, with what comes behind it.
     Install {
@@ -99,7 +103,7 @@ impl State {
         let mut state = self.clone();
         match step {
             Step::Open => state.founded = true,
-            Step::WriteWatermark | Step::Cut { .. } | Step::Close => {}
+            Step::WriteWatermark | Step::Cut { .. } | Step::Shrink { .. } | Step::Close => {}
             Step::Checkpoint(base) => state.base = Some(*base),
             Step::Install { theirs, base, batch } => {
                 state = state.installed(theirs, *base).after(&Step::Persist(batch.clone()));
@@ -160,6 +164,8 @@ impl Expectation<'_> {
         storage.persist(&batch).map_err(Fault::Refused)?;
         storage.write_watermark().map_err(Fault::Refused)?;
         while !storage.cut(found.base_index()).map_err(Fault::Refused)? {}
+        storage.set_move_bytes_min(1);
+        while storage.shrink(0).map_err(Fault::Refused)? != Shrunk::Nothing {}
         drop(storage);
         let after = found.after(&Step::Persist(batch));
         let mut storage = open(root).map_err(Fault::Refused)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adjourn::storage::Storage as _;
+use adjourn::storage::{Shrunk, Storage as _};
 use proptest::test_runner::TestRng;
 use tempfile::TempDir;
 
@@ -18,6 +18,8 @@ pub(super) struct Life {
     /// What is acknowledged before each step, and after the last.
     states: Vec<State>,
     moments: Vec<Moment>,
+    /// How often the log has moved.
+    pub(super) moves: usize,
 }
 
 /// A disk that one power cut may leave.
@@ -41,7 +43,7 @@ impl Life {
         let root = directory();
         disk.write(root.path());
         let recorder = Recorder::start(root.path());
-        let mut life = Self { steps: Vec::new(), states: vec![state.clone()], moments: Vec::new() };
+        let mut life = Self { steps: Vec::new(), states: vec![state.clone()], moments: Vec::new(), moves: 0 };
         let mut acknowledge = |step: Step| {
             state = state.after(&step);
             life.steps.push(step);
@@ -51,6 +53,8 @@ impl Life {
         };
         let mut storage = ledger::open(root.path()).expect("it opens");
         let mut now = acknowledge(Step::Open);
+        storage.replay(storage.recovered().first_index, &mut |_| Ok(())).expect("it verifies");
+        storage.set_move_bytes_min(1);
         for _ in 0..steps {
             let step = workload.step(&now, dice);
             match &step {
@@ -66,6 +70,12 @@ impl Life {
                 Step::Cut { through, rounds } => {
                     for _ in 0..*rounds {
                         storage.cut(*through).expect("it is cut");
+                    }
+                }
+                Step::Shrink { steps } => {
+                    for _ in 0..*steps {
+                        let shrunk = storage.shrink(0).expect("it goes well");
+                        life.moves += usize::from(matches!(shrunk, Shrunk::Moved { .. }));
                     }
                 }
                 _ => storage.write_watermark().expect("it is written"),

@@ -12,6 +12,8 @@ const EXAMPLES: usize = 3;
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) opened: usize,
+    /// How often a log has moved.
+    pub(super) moves: usize,
     faults: BTreeMap<String, usize>,
     examples: Vec<String>,
 }
@@ -48,7 +50,7 @@ impl Tally {
 
     /// Fails if a disk was not right, or if too few were tried.
     pub(super) fn verdict(&self, seed: u64, disks: usize) {
-        let Self { opened, faults, examples } = self;
+        let Self { opened, faults, examples, .. } = self;
         assert!(
             faults.is_empty(),
             "seed {seed}: {opened} disks opened, but {faults:#?}\n{}",

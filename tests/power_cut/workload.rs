@@ -18,7 +18,9 @@ pub(super) enum Workload {
     Cuts,
     /// The same, with checkpoints, and the log's beginning cut.
     Beginnings,
-    /// The same, and checkpoints of other members: ahead of the log, or of another entry in it.
+    /// The same, and the log moves into a smaller file.
+    Moves,
+    /// As in `Beginnings`, and checkpoints of other members: ahead of the log, or of another entry in it.
     Installs,
 }
 
@@ -29,7 +31,10 @@ impl Workload {
             return Step::WriteWatermark;
         }
         let last = state.log.len() as u64;
-        if matches!(self, Self::Beginnings | Self::Installs) && dice.random_ratio(2, 5) {
+        if matches!(self, Self::Moves) && dice.random_ratio(2, 5) {
+            return Step::Shrink { steps: dice.random_range(1..8) };
+        }
+        if matches!(self, Self::Beginnings | Self::Moves | Self::Installs) && dice.random_ratio(2, 5) {
             let installs = matches!(self, Self::Installs) && dice.random();
             return if installs { install(state, dice) } else { beginning(state, dice) };
         }
@@ -40,14 +45,13 @@ impl Workload {
         if voted && dice.random() {
             return Step::Persist(PersistBatch { vote, install: None, entries: Vec::new(), commit });
         }
-        let first =
-            if matches!(self, Self::Cuts | Self::Beginnings | Self::Installs) && dice.random_ratio(1, 3) {
-                let removable = last - state.base_index();
-                let back = if dice.random_ratio(1, 20) { removable } else { 30.min(removable) };
-                last - dice.random_range(0..=back) + 1
-            } else {
-                last + 1
-            };
+        let first = if !matches!(self, Self::Small | Self::Large) && dice.random_ratio(1, 3) {
+            let removable = last - state.base_index();
+            let back = if dice.random_ratio(1, 20) { removable } else { 30.min(removable) };
+            last - dice.random_range(0..=back) + 1
+        } else {
+            last + 1
+        };
         let entries = self.sizes(dice).into_iter().zip(first..).map(|(bytes, index)| {
             let mut data = vec![0; bytes];
             dice.fill_bytes(&mut data);
@@ -63,7 +67,7 @@ impl Workload {
         match self {
             Self::Small => (0..dice.random_range(1..20)).map(|_| dice.random_range(0..2000)).collect(),
             Self::Large if dice.random_ratio(1, 6) => vec![dice.random_range(100_000..3 << 20)],
-            Self::Large | Self::Cuts | Self::Beginnings | Self::Installs => {
+            Self::Large | Self::Cuts | Self::Beginnings | Self::Moves | Self::Installs => {
                 let bytes_max = [20_000, 200_000, 1 << 20][dice.random_range(0..3)];
                 let entry_bytes_max = [500, 20_000, 150_000][dice.random_range(0..3)];
                 let mut sizes = Vec::new();

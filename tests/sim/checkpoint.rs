@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use adjourn::replica::{CheckpointOrder, Input};
 use adjourn::storage::chunks::{self, Manifest};
-use adjourn::storage::{CheckpointJobs, CheckpointWriter, Fault, LogBase, SealedCheckpoint, StorageError};
+use adjourn::storage::{
+    CheckpointJobs, CheckpointWriter, Fault, LogBase, SealedCheckpoint, Shrunk, StorageError,
+};
 
 use super::chunks::Chunks;
 use super::disk::Part;
@@ -27,6 +29,8 @@ pub(super) struct Checkpointing {
     under_way: Option<UnderWay>,
     /// What of the log is to go.
     cut_through: Option<u64>,
+    /// The log gives space back.
+    shrinks: bool,
 }
 
 /// What the thread is told.
@@ -125,8 +129,34 @@ impl World {
                 if !done {
                     return self.after(CUT_PAUSE, Event::Cuts { node, life });
                 }
+                let Some(found) = self.life(node, life) else { return };
+                found.checkpointing.cut_through = None;
+                if !std::mem::replace(&mut found.checkpointing.shrinks, true) {
+                    self.after(CUT_PAUSE, Event::Shrinks { node, life });
+                }
+            }
+            Err(why) => self.end(node, why),
+        }
+    }
+
+    /// The disk thread gives back a part of what the log does not need any more.
+    pub(super) fn shrinks(&mut self, node: NodeId, life: u64) {
+        if self.life(node, life).is_none() {
+            return;
+        }
+        let before = self.node(node).disk.steps(Part::Log);
+        match self.node(node).disk.shrink() {
+            Ok(shrunk) => {
+                let after = self.node(node).disk.steps(Part::Log);
+                self.cut_steps.push(before..after);
+                if let Shrunk::Moved { bytes_before, bytes_after } = shrunk {
+                    self.see(&Seen::Moved { node, bytes_before, bytes_after });
+                }
+                if shrunk != Shrunk::Nothing {
+                    return self.after(CUT_PAUSE, Event::Shrinks { node, life });
+                }
                 if let Some(life) = self.life(node, life) {
-                    life.checkpointing.cut_through = None;
+                    life.checkpointing.shrinks = false;
                 }
             }
             Err(why) => self.end(node, why),
@@ -147,6 +177,13 @@ impl World {
             disk.arm(Part::Log, disk.steps(Part::Log) + log_steps, Fault::PowerCut);
             // How far it got is for the next start to find out; and so below.
             let _ = disk.cut(through);
+        }
+        if life.checkpointing.shrinks {
+            let disk = &mut self.node(node).disk;
+            disk.arm(Part::Log, disk.steps(Part::Log) + log_steps, Fault::PowerCut);
+            for _ in 0..3 {
+                let _ = disk.shrink();
+            }
         }
         let Checkpointing { mut inputs, under_way: Some(mut under_way), .. } =
             std::mem::take(&mut life.checkpointing)

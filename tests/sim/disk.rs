@@ -5,12 +5,15 @@ use std::collections::VecDeque;
 
 use adjourn::storage::faulty::{Fault, FaultyDisk, FaultyStorage};
 use adjourn::storage::{
-    LogBase, LogEntry, PersistBatch, Recovered, Restored, Storage, StorageError, checkpoint,
+    LogBase, LogEntry, PersistBatch, Recovered, Restored, Shrunk, Storage, StorageError, checkpoint,
 };
 
 use super::chunks::Chunks;
 use super::mutants::Mutant;
 use super::seen::End;
+
+/// A log to which less was written stays where it is.
+const MOVE_BYTES_MIN: u64 = 8 << 10;
 
 /// A disk.
 pub(super) struct Disk {
@@ -90,6 +93,7 @@ impl Disk {
         };
         let base = restored.as_ref().map(|restored| restored.base);
         let mut storage = disk.open_beside(&self.chunks.twin, base).map_err(NoStart::Refused)?;
+        storage.set_move_bytes_min(MOVE_BYTES_MIN);
         let recovered = storage.recovered();
         let mut log = Vec::new();
         let first = base.map_or(0, |base| base.index) + 1;
@@ -169,6 +173,11 @@ impl Disk {
     /// As [`Storage::cut`].
     pub(super) fn cut(&mut self, through: u64) -> Result<bool, End> {
         self.do_or_die(|storage| storage.cut(through))
+    }
+
+    /// As [`Storage::shrink`].
+    pub(super) fn shrink(&mut self) -> Result<Shrunk, End> {
+        self.do_or_die(|storage| storage.shrink(0))
     }
 
     /// As [`Storage::read`].

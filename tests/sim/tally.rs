@@ -18,6 +18,7 @@ pub(super) struct Tally {
     /// Begun, and given up for lack of space.
     pub(super) checkpoints_abandoned: u64,
     pub(super) cuts: u64,
+    pub(super) moves: u64,
     /// Rows that were written again.
     pub(super) rows_rewritten: u64,
     pub(super) starts_from_checkpoint: u64,
@@ -71,6 +72,7 @@ impl Teller {
                 self.rewrites = None;
             }
             Seen::Cut { .. } => self.tally.cuts += 1,
+            Seen::Moved { .. } => self.tally.moves += 1,
             Seen::Said { request, response, .. } => self.said(*request, response),
             _ => {}
         }
@@ -124,6 +126,7 @@ impl Tally {
             self.checkpoints,
             self.checkpoints_cut_short,
             self.cuts,
+            self.moves,
             self.rows_rewritten,
             self.starts_from_checkpoint,
             self.went_far,
@@ -143,6 +146,7 @@ impl AddAssign<&Self> for Tally {
         self.checkpoints_cut_short += other.checkpoints_cut_short;
         self.checkpoints_abandoned += other.checkpoints_abandoned;
         self.cuts += other.cuts;
+        self.moves += other.moves;
         self.rows_rewritten += other.rows_rewritten;
         self.starts_from_checkpoint += other.starts_from_checkpoint;
         self.went_far += other.went_far;

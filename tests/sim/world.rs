@@ -95,6 +95,10 @@ pub(super) enum Event {
         index: u64,
     },
     /// The disk thread takes away a part of the log's beginning.
+    Shrinks {
+        node: NodeId,
+        life: u64,
+    },
     Cuts {
         node: NodeId,
         life: u64,
@@ -327,6 +331,7 @@ impl World {
             Event::Checkpoints { node, life } => self.checkpoint_step(node, life),
             Event::BaseAsked { node, life, index } => self.base_asked(node, life, index),
             Event::Cuts { node, life } => self.cuts(node, life),
+            Event::Shrinks { node, life } => self.shrinks(node, life),
             Event::Audits { node, life } => {
                 if self.life(node, life).is_some() {
                     self.audit(node);

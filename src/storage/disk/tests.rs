@@ -16,7 +16,7 @@ use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
 pub(in crate::storage) mod beginning;
 mod manifest;
 
-fn options(path: &Path) -> OpenOptions {
+pub(in crate::storage) fn options(path: &Path) -> OpenOptions {
     OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: true }
 }
 
@@ -28,17 +28,17 @@ fn refusal(directory: &TempDir) -> StorageError {
     DiskStorage::open(&options(directory.path())).map(drop).expect_err("it is refused")
 }
 
-fn entry(index: u64, term: u64, bytes: usize) -> LogEntry {
+pub(in crate::storage) fn entry(index: u64, term: u64, bytes: usize) -> LogEntry {
     let byte = u8::try_from((index * 31 + term) % 251).expect("below 251");
     LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(vec![byte; bytes]) }
 }
 
-fn batch(entries: Vec<LogEntry>) -> PersistBatch {
+pub(in crate::storage) fn batch(entries: Vec<LogEntry>) -> PersistBatch {
     let commit = entries.last().map_or(0, |entry| entry.index - 1);
     PersistBatch { vote: None, install: None, entries, commit }
 }
 
-fn entries(storage: &mut DiskStorage, first: u64) -> Vec<LogEntry> {
+pub(in crate::storage) fn entries(storage: &mut DiskStorage, first: u64) -> Vec<LogEntry> {
     let mut found = Vec::new();
     let mut visit = |entry| {
         found.push(entry);

@@ -129,7 +129,7 @@ fn the_same_seed_leaves_the_same() {
         storage.arm(16, Fault::PowerCut);
         work(&mut storage);
         let disk = storage.crash();
-        (disk.log, disk.files)
+        (disk.logs, disk.files)
     };
     assert_eq!(left(5), left(5));
     assert!((0..20).any(|seed| left(seed) != left(5)));
@@ -163,7 +163,7 @@ fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
     let mut whole = FaultyDisk::new(0).open().expect("empty");
     let (_, base) = cutting_work(&mut whole);
     assert_eq!(base.map(|base| base.index), Some(47));
-    assert!(whole.kill().log.is_empty());
+    assert!(whole.kill().logs.log().is_empty());
     let mut whole = FaultyDisk::new(0).open().expect("empty");
     cutting_work(&mut whole);
     let (steps, mut partly) = (whole.steps(), 0);
@@ -174,7 +174,7 @@ fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
             let (mut acknowledged, base) = cutting_work(&mut storage);
             let disk = storage.crash();
             let base_index = base.map_or(0, |base| base.index);
-            partly += u32::from(disk.log.first_key_value().is_some_and(|(key, _)| key.part > 0));
+            partly += u32::from(disk.logs.log().first_key_value().is_some_and(|(key, _)| key.part > 0));
             let mut again = disk.open_after(base).expect("nothing acknowledged is missing");
             assert_eq!(again.recovered().first_index, base_index + 1);
             assert!((base_index..=again.recovered().last_index).contains(&again.recovered().commit));
@@ -200,7 +200,7 @@ fn what_is_cut_is_gone_for_good() {
         assert!(!storage.cut(30).expect("cut"), "it takes several rounds");
         while !storage.cut(30).expect("cut") {}
         let disk = storage.crash();
-        assert_eq!(disk.log.first_key_value().map(|(key, _)| *key), Some(Key::first(31)));
+        assert_eq!(disk.logs.log().first_key_value().map(|(key, _)| *key), Some(Key::first(31)));
         disk.open_after(Some(base)).expect("it opens");
     }
 }
@@ -243,7 +243,7 @@ fn a_checkpoint_ahead_of_the_log_takes_its_place() {
     assert_eq!((commit, first_index, last_index, last_term), (20, 21, 20, 4));
     storage.persist(&batch(21..=22, 4, 20)).expect("it goes on");
     let disk_after = storage.kill();
-    assert!(disk_after.log.keys().all(|key| key.index > 20));
+    assert!(disk_after.logs.log().keys().all(|key| key.index > 20));
     assert_eq!(replayed(&mut disk_after.open_after(Some(base)).expect("whole")), [(21, 4), (22, 4)]);
 
     let mut short = disk();

@@ -1,0 +1,68 @@
+//! A log as it is [moved](super::super::moving): values out of one and into another, as they are.
+
+use bytes::Bytes;
+
+use super::super::extent::Extent;
+use super::super::{LogBase, StorageError};
+use super::{Access, Key, Log, Path, REOPEN_BYTES, Round};
+
+impl Log {
+    /// Bytes of its file.
+    pub(in crate::storage) fn file_bytes(&self) -> Result<u64, StorageError> {
+        let file = self.file.metadata();
+        Ok(file.map_err(|error| StorageError::io("read", &self.path.join("db"), error))?.len())
+    }
+
+    /// Values from `from` on, in the order of their keys: the first one in any case, and no further one with which
+    /// they would have more than `bytes_max` bytes. None at the end. They are not verified.
+    pub(in crate::storage) fn values_from(
+        &mut self,
+        from: Key,
+        bytes_max: usize,
+    ) -> Result<Vec<(Key, Bytes)>, StorageError> {
+        let from = from.encode();
+        let found = self.call(Access::Read, |db| {
+            let (mut found, mut bytes) = (Vec::new(), 0);
+            for step in db.range(from..) {
+                let (key, value) = step?;
+                bytes += value.len();
+                if !found.is_empty() && bytes > bytes_max {
+                    break;
+                }
+                found.push((key, Bytes::copy_from_slice(&value)));
+            }
+            Ok(found)
+        })?;
+        self.read_bytes += found.iter().map(|(_, value)| value.len()).sum::<usize>();
+        if self.read_bytes >= REOPEN_BYTES {
+            self.reopen()?;
+        }
+        found.into_iter().map(|(key, value)| Ok((self.key(&key)?, value))).collect()
+    }
+
+    /// Adds values as they are, which are one round at most. Durable when it returns. Where the log ends is not known
+    /// any more until it [counts](Self::counts_from).
+    pub(in crate::storage) fn put(&mut self, values: &[(Key, Bytes)]) -> Result<(), StorageError> {
+        let mut round = Round::default();
+        for (key, value) in values {
+            round.bytes += value.len();
+            round.batch.insert(&key.encode(), &value[..]);
+        }
+        self.commit(round)
+    }
+
+    /// Closes it and opens it again: what is read afterwards lies on the disk.
+    pub(in crate::storage) fn read_anew(&mut self) -> Result<(), StorageError> {
+        self.reopen()
+    }
+
+    /// Its folder is `path` now. It begins after `base` and ends with `end`.
+    ///
+    /// sled knows nothing of that, and need not: it looks for its folder when it is opened, and for blobs, of which
+    /// there are none.
+    pub(in crate::storage) fn counts_from(&mut self, path: &Path, base: LogBase, end: LogBase) {
+        path.clone_into(&mut self.path);
+        self.base = base;
+        self.extent = Extent { end, remains: false, last_found: end.index };
+    }
+}

@@ -1,0 +1,404 @@
+//! Giving space back: the log moves into a new, small database, and the old one goes.
+//!
+//! sled writes over what it does not need any more, and never makes its file shorter. So a log that once was long, and
+//! was cut, keeps all its space. When it is large and little of it is needed, it **moves**, a step at a time between
+//! commits, each of which writes one synced round of at most 1 MiB:
+//!
+//! 1. An empty log is made beside it, `log.move`, which begins after the same base.
+//! 2. The values behind the base are copied, in their order. Commits and cuts go on in the old log meanwhile: until the
+//!    last step it is the one that counts.
+//! 3. What was copied is closed, opened and read back: only then the old log may go.
+//! 4. When the copy has caught up, the [swap](swap): `log` becomes `log.old`, then `log.move` becomes `log`. Each name is
+//!    durable before the next step begins.
+//! 5. `log.old` goes, a piece at a time, because removing gigabytes at once holds a file system up.
+//!
+//! The first renaming decides, as with an [install](super::install). Before it, a start finds the old log, and
+//! `log.move` counts for nothing; from then on there is `log.old`, and a start [completes](complete) what is left. The
+//! values are the same to the byte, and so is the chain: watermark and checkpoint take no notice.
+//!
+//! # When it is given up
+//!
+//! Anything that does more to the log than adding to it and cutting off what is copied gives a move up: entries that are
+//! replaced, a checkpoint that is installed, a cut beyond the copy. So does a want of space, which only the new log may
+//! have: whatever fails in the log that counts is the end, as ever. The next move begins anew.
+//!
+//! # What it costs
+//!
+//! A log moves when less than a quarter of its file is needed, and again when as much as a quarter of the new one was added
+//! to it. So what is copied is never more than what was written since.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use super::durable::Media;
+use super::install::Folders;
+use super::log::ROUND_BYTES_MAX;
+use super::value::{Assembler, HEADER_BYTES, Key, PAYLOAD_BYTES_MAX, VALUE_BYTES_MAX, Value, ValueError};
+use super::{Damage, LogBase, LogEntry, StorageError};
+use crate::types::GroupId;
+
+/// The folder of the log that counts.
+pub(super) const LOG: &str = "log";
+/// The folder of the one that it moves into.
+pub(super) const LOG_MOVE: &str = "log.move";
+/// The folder of the one that it came from.
+pub(super) const LOG_OLD: &str = "log.old";
+
+/// A file that is not larger than this stays.
+const FILE_BYTES_MIN: u64 = 128 << 20;
+/// A log moves when the values behind its base take less than one such part of the file.
+const LIVE_SHARE: u64 = 4;
+/// Free space that nobody but the log that counts may take, beside what the caller wants kept.
+const ROOM_BYTES: u64 = 16 << 20;
+const GROUP: GroupId = GroupId(0);
+
+/// What a step of giving space back came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shrunk {
+    /// There is nothing to give back.
+    Nothing,
+    /// Another step is to follow.
+    More,
+    /// The log has moved; another step is to follow.
+    Moved {
+        /// Bytes of the file it was in.
+        bytes_before: u64,
+        /// Bytes of the file it is in.
+        bytes_after: u64,
+    },
+}
+
+/// One of the two logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The one that counts.
+    Log,
+    /// The one that is made of it.
+    New,
+}
+
+/// A log beside which another one is made. It has two implementations, as [`Media`] has.
+pub(super) trait Movable {
+    /// Bytes of the file of the log that counts.
+    fn file_bytes(&self) -> Result<u64, StorageError>;
+    /// Free space on the device.
+    fn free_bytes(&self) -> Result<u64, StorageError>;
+    /// Values of a log in the order of their keys, from `from` on: the first one in any case, and no further one with
+    /// which they would have more than `bytes_max` bytes. None at its end. Nothing is verified.
+    fn values_from(
+        &mut self,
+        which: Which,
+        from: Key,
+        bytes_max: usize,
+    ) -> Result<Vec<(Key, Bytes)>, StorageError>;
+    /// Makes the new log, an empty one that begins after `base`.
+    fn create_new(&mut self, base: LogBase) -> Result<(), StorageError>;
+    /// Adds values to the new log, which are one round at most. Durable when it returns.
+    fn put_new(&mut self, values: &[(Key, Bytes)]) -> Result<(), StorageError>;
+    /// Forgets what is in memory of the new log: what is read of it afterwards lies on the disk.
+    fn reopen_new(&mut self) -> Result<(), StorageError>;
+    /// The new log takes the place of the one that counts, with its base and its end. Durable when it returns.
+    fn swap_logs(&mut self) -> Result<(), StorageError>;
+    /// Removes a part of what there is beside the log that counts. Returns whether all of it is gone.
+    fn remove_rest(&mut self) -> Result<bool, StorageError>;
+}
+
+/// Puts the new log in the place of the old one. All of it is durable. Durable when this returns.
+pub(super) fn swap(folders: &impl Folders) -> Result<(), StorageError> {
+    folders.rename(LOG, LOG_OLD)?;
+    folders.sync()?;
+    folders.rename(LOG_MOVE, LOG)?;
+    folders.sync()
+}
+
+/// Completes a swap that was cut short. For a start, before anything opens the log.
+pub(super) fn complete(folders: &impl Folders) -> Result<(), StorageError> {
+    if !is_cut_short(folders)? {
+        return Ok(());
+    }
+    // Whoever took the first step may have died before it was durable.
+    folders.sync()?;
+    folders.rename(LOG_MOVE, LOG)?;
+    folders.sync()
+}
+
+/// Whether `log.move` is what counts, because it was not renamed yet.
+pub(super) fn is_cut_short(folders: &impl Folders) -> Result<bool, StorageError> {
+    Ok(!folders.has(LOG)? && folders.has(LOG_OLD)? && folders.has(LOG_MOVE)?)
+}
+
+/// Moves a log.
+pub(super) struct Mover {
+    /// The data directory, for messages.
+    path: PathBuf,
+    file_bytes_min: u64,
+    /// Bytes that were added to the log since it moved.
+    added_bytes: u64,
+    /// Bytes of the file that it moved into.
+    moved_bytes: u64,
+    stage: Stage,
+}
+
+enum Stage {
+    /// There is one log.
+    Rest,
+    Copying(Copying),
+    /// There is something beside the log that counts.
+    Removing,
+}
+
+/// How far a copy is.
+struct Copying {
+    /// Expects the value that is copied next.
+    copied: Assembler,
+    /// Expects the value that is read back next; `None` until all was copied for the first time.
+    checked: Option<Assembler>,
+    base: LogBase,
+    bytes: u64,
+    bytes_before: u64,
+}
+
+impl Mover {
+    /// For the data directory `path`, in which there is one log.
+    pub(super) fn new(path: &Path) -> Self {
+        let (added_bytes, moved_bytes) = (0, 0);
+        Self {
+            path: path.to_owned(),
+            file_bytes_min: FILE_BYTES_MIN,
+            added_bytes,
+            moved_bytes,
+            stage: Stage::Rest,
+        }
+    }
+
+    /// From now on a file that is not larger than this stays.
+    pub(super) fn set_file_bytes_min(&mut self, bytes: u64) {
+        self.file_bytes_min = bytes;
+    }
+
+    /// Takes one step, if there is one to take. `live_bytes` is what the values behind the base take, if that is known;
+    /// `spare_bytes` of the device are left alone.
+    pub(super) fn step(
+        &mut self,
+        media: &mut impl Media,
+        live_bytes: Option<u64>,
+        spare_bytes: u64,
+    ) -> Result<Shrunk, StorageError> {
+        match &mut self.stage {
+            Stage::Rest => {
+                let Some(bytes_before) = self.is_due(media, live_bytes, spare_bytes)? else {
+                    return Ok(Shrunk::Nothing);
+                };
+                self.stage = match room(media.create_new(media.base()))? {
+                    Some(()) => Stage::Copying(Copying::new(media.base(), bytes_before)),
+                    None => Stage::Removing,
+                };
+                Ok(Shrunk::More)
+            }
+            Stage::Copying(copying) => {
+                let has_room = media.free_bytes()? >= spare_bytes.saturating_add(ROOM_BYTES);
+                let stepped = if has_room { copying.step(media, &self.path)? } else { None };
+                let Some(is_complete) = stepped else {
+                    self.stage = Stage::Removing;
+                    return Ok(Shrunk::More);
+                };
+                if !is_complete {
+                    return Ok(Shrunk::More);
+                }
+                let bytes_before = copying.bytes_before;
+                media.swap_logs()?;
+                self.stage = Stage::Removing;
+                (self.added_bytes, self.moved_bytes) = (0, media.file_bytes()?);
+                Ok(Shrunk::Moved { bytes_before, bytes_after: self.moved_bytes })
+            }
+            Stage::Removing => {
+                if !media.remove_rest()? {
+                    return Ok(Shrunk::More);
+                }
+                self.stage = Stage::Rest;
+                Ok(Shrunk::Nothing)
+            }
+        }
+    }
+
+    /// So many bytes were added to the log.
+    pub(super) fn added(&mut self, bytes: u64) {
+        self.added_bytes += bytes;
+    }
+
+    /// More was done to the log than adding to it, or is about to be.
+    pub(super) fn give_up(&mut self) {
+        if let Stage::Copying(_) = self.stage {
+            self.stage = Stage::Removing;
+        }
+    }
+
+    /// The log begins after `base` now.
+    pub(super) fn cut(&mut self, base: LogBase) {
+        if let Stage::Copying(copying) = &self.stage
+            && copying.copied.next().index <= base.index
+        {
+            self.stage = Stage::Removing;
+        }
+    }
+
+    /// How large the file is, if the log is to move.
+    fn is_due(
+        &self,
+        media: &impl Media,
+        live_bytes: Option<u64>,
+        spare_bytes: u64,
+    ) -> Result<Option<u64>, StorageError> {
+        let Some(live_bytes) = live_bytes else { return Ok(None) };
+        if self.added_bytes < self.moved_bytes / LIVE_SHARE {
+            return Ok(None);
+        }
+        let file_bytes = media.file_bytes()?;
+        if file_bytes <= self.file_bytes_min || live_bytes >= file_bytes / LIVE_SHARE {
+            return Ok(None);
+        }
+        // Until it is done, there are both. sled writes some values several times.
+        let wanted = spare_bytes.saturating_add(4 * (ROOM_BYTES + live_bytes));
+        Ok((media.free_bytes()? >= wanted).then_some(file_bytes))
+    }
+}
+
+impl Copying {
+    fn new(base: LogBase, bytes_before: u64) -> Self {
+        Self { copied: after(base), checked: None, base, bytes: 0, bytes_before }
+    }
+
+    /// Copies a round and reads one back. Returns whether all is copied and read back; `None` if it is to be given up.
+    fn step(&mut self, media: &mut impl Media, path: &Path) -> Result<Option<bool>, StorageError> {
+        let end = media.end().index;
+        if self.copied.next().index <= end {
+            let values = round(media, Which::Log, &mut self.copied, end, path)?;
+            self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
+            let has_room = room(media.put_new(&values))?.is_some();
+            // A copy that does not get smaller than what it is made of is worth nothing.
+            if !has_room || self.bytes > self.bytes_before / 2 {
+                return Ok(None);
+            }
+        }
+        let is_copied = self.copied.next().index > end;
+        let Some(checked) = &mut self.checked else {
+            if is_copied {
+                // It writes a little.
+                if room(media.reopen_new())?.is_none() {
+                    return Ok(None);
+                }
+                self.checked = Some(after(self.base));
+            }
+            return Ok(Some(false));
+        };
+        if checked.next() < self.copied.next() {
+            round(media, Which::New, checked, end, path)?;
+        }
+        Ok(Some(is_copied && checked.next() == self.copied.next()))
+    }
+}
+
+/// Expects what follows `base`.
+fn after(base: LogBase) -> Assembler {
+    Assembler::new(GROUP, base.index + 1, base.term, base.crc)
+}
+
+/// The next values of a log, up to entry `end`, each of which must continue the one before.
+fn round(
+    media: &mut impl Media,
+    which: Which,
+    assembler: &mut Assembler,
+    end: u64,
+    path: &Path,
+) -> Result<Vec<(Key, Bytes)>, StorageError> {
+    let damaged = |damage| StorageError::Damaged { path: path.to_owned(), damage };
+    let mut values = media.values_from(which, assembler.next(), ROUND_BYTES_MAX)?;
+    values.retain(|(key, _)| key.index <= end);
+    if values.is_empty() {
+        return Err(damaged(Damage::Hole { index: assembler.next().index }));
+    }
+    for (key, bytes) in &values {
+        let expected = assembler.next();
+        if *key != expected {
+            return Err(damaged(Damage::Hole { index: expected.index }));
+        }
+        let bad = |source: ValueError| damaged(Damage::Value { index: key.index, source });
+        assembler.take(&Value::decode(bytes).map_err(bad)?).map_err(bad)?;
+    }
+    Ok(values)
+}
+
+/// Tells that the new log finds no room, which is `None`, from what must not happen.
+fn room<T>(outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+    match outcome {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if error.is_shortage() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How many bytes the values of a log take, by runs of its entries. What was never read or written is not known.
+#[derive(Debug)]
+pub(super) struct Weights {
+    runs: VecDeque<Run>,
+    /// From this index on it is known.
+    from: u64,
+}
+
+/// Entries that follow each other.
+#[derive(Debug)]
+struct Run {
+    last: u64,
+    bytes: u64,
+}
+
+impl Weights {
+    /// No finer than the largest value.
+    const RUN_BYTES: u64 = VALUE_BYTES_MAX as u64;
+
+    /// Of a log that ends with entry `last`, and of which nothing is known.
+    pub(super) fn unknown(last: u64) -> Self {
+        Self { runs: VecDeque::new(), from: last + 1 }
+    }
+
+    /// Takes an entry, the one after the last. Returns the bytes of its values.
+    pub(super) fn add(&mut self, entry: &LogEntry) -> u64 {
+        let parts = entry.data.len().div_ceil(PAYLOAD_BYTES_MAX).max(1);
+        let bytes = (entry.data.len() + parts * HEADER_BYTES) as u64;
+        match self.runs.back_mut() {
+            Some(run) if run.bytes < Self::RUN_BYTES => {
+                run.last = entry.index;
+                run.bytes += bytes;
+            }
+            _ => self.runs.push_back(Run { last: entry.index, bytes }),
+        }
+        bytes
+    }
+
+    /// The entries from `index` on are gone. Of a run that is gone in part, all the bytes still count.
+    pub(super) fn remove_end(&mut self, index: u64) {
+        self.from = self.from.min(index);
+        while let Some(run) = self.runs.pop_back_if(|run| run.last >= index) {
+            let before = self.runs.back().map_or(self.from - 1, |run| run.last);
+            if before + 1 < index {
+                self.runs.push_back(Run { last: index - 1, ..run });
+            }
+        }
+    }
+
+    /// What the values behind `base` take; somewhat more if it lies within a run. `None` if it is not known.
+    pub(super) fn behind(&mut self, base: u64) -> Option<u64> {
+        while self.runs.pop_front_if(|run| run.last <= base).is_some() {}
+        (self.from <= base + 1).then(|| self.runs.iter().map(|run| run.bytes).sum())
+    }
+
+    /// Whether the entry at `index` is among those that are counted.
+    pub(super) fn knows(&self, index: u64) -> bool {
+        index >= self.from
+    }
+}
+
+#[cfg(test)]
+mod tests;
