@@ -51,6 +51,8 @@ pub(super) struct Disk<S> {
     watermark_due: Option<Duration>,
     /// What of the log is to go, and when the next round of that is due.
     cut: Option<(u64, Duration)>,
+    /// Bytes that were written since a round of that.
+    written_bytes: usize,
     shrink: Shrink,
     slow: SlowCommits,
 }
@@ -60,6 +62,11 @@ const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of removing entries, so that commits hardly notice.
 const CUT_EVERY: Duration = Duration::from_millis(2);
+/// A round removes some 256 KiB. There is one for so many bytes that were written since, so that the log does not grow
+/// under load.
+const CUT_PER_BYTES: usize = 192 << 10;
+/// But no more at once: commits wait for them.
+const CUT_ROUNDS_MAX: usize = 8;
 /// After something was written, until it is looked whether the log should give space back.
 const SHRINK_AFTER: Duration = Duration::from_secs(2);
 /// Between two steps of giving space back.
@@ -86,6 +93,7 @@ impl<S: Storage> Disk<S> {
             memory,
             watermark_due: None,
             cut: None,
+            written_bytes: 0,
             shrink: Shrink { due: Some(clock.elapsed() + SHRINK_AFTER), begun: None },
             slow: SlowCommits::default(),
         }
@@ -152,6 +160,7 @@ impl<S: Storage> Disk<S> {
         self.storage.persist(&merged.batch)?;
         let ended = self.clock.elapsed();
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
+        self.written_bytes += bytes;
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         self.shrink.due.get_or_insert(ended + SHRINK_AFTER);
         if let Some(through) = merged.batch.install {
@@ -166,7 +175,11 @@ impl<S: Storage> Disk<S> {
         if let Some((through, due)) = self.cut
             && due <= self.clock.elapsed()
         {
-            let done = self.storage.cut(through)?;
+            let rounds = (std::mem::take(&mut self.written_bytes) / CUT_PER_BYTES).clamp(1, CUT_ROUNDS_MAX);
+            let mut done = false;
+            for _ in 0..rounds {
+                done = done || self.storage.cut(through)?;
+            }
             self.shrink.due.get_or_insert(self.clock.elapsed() + SHRINK_AFTER);
             self.cut = (!done).then(|| (through, self.clock.elapsed() + CUT_EVERY));
         }
