@@ -28,6 +28,7 @@
 //! to it. So what is copied is never more than what was written since.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -334,9 +335,15 @@ fn round(
 fn room<T>(outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
     match outcome {
         Ok(done) => Ok(Some(done)),
-        Err(error) if error.is_shortage() => Ok(None),
+        // Some file systems look for room when they sync. Nobody counts on what was written before.
+        Err(error) if error.is_shortage() || is_full(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn is_full(error: &StorageError) -> bool {
+    let StorageError::Io { source, .. } = error else { return false };
+    matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// How many bytes the values of a log take, by runs of its entries. What was never read or written is not known.

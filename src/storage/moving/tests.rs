@@ -406,6 +406,15 @@ fn a_log_that_is_gone_is_not_made_of_an_old_one() {
 }
 
 #[test]
+fn a_full_disk_is_told_from_one_that_fails() {
+    let of = |kind: ErrorKind| room::<()>(Err(StorageError::sync(Path::new("log.move/db"), kind.into())));
+    assert!(matches!(of(ErrorKind::StorageFull), Ok(None)));
+    assert!(matches!(of(ErrorKind::QuotaExceeded), Ok(None)));
+    assert!(of(ErrorKind::Other).is_err(), "whatever else a sync says is the end");
+    assert!(matches!(room(Ok(7)), Ok(Some(7))));
+}
+
+#[test]
 fn weights_follow_the_log() {
     let value = 10_000 + HEADER_BYTES as u64;
     let large = |index| entry(index, 2, 10_000);
