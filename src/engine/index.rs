@@ -66,6 +66,15 @@ impl Index {
         self.len -= 1;
     }
 
+    /// Gives back the memory of tables in which there is next to nothing.
+    pub(super) fn shrink(&mut self, hash_of: impl Fn(u32) -> u64) {
+        for shard in &mut self.shards {
+            if shard.len() < shard.capacity() / 8 {
+                shard.shrink_to(shard.len() * 2, |number| hash_of(*number));
+            }
+        }
+    }
+
     /// Bytes of memory that it takes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.shards.iter().map(HashTable::allocation_size).sum()
@@ -100,6 +109,18 @@ mod tests {
             let replaced = index.find(hash_of(number + 1), |found| found == number + 1_000_001);
             assert_eq!(replaced, Some(number + 1_000_001));
         }
+    }
+
+    #[test]
+    fn room_that_is_not_needed_is_given_back() {
+        let mut index = Index::default();
+        (0..100_000).for_each(|number| index.insert(hash_of(number), number, hash_of));
+        let full = index.memory_bytes();
+        (0..99_000).for_each(|number| index.remove(hash_of(number), number));
+        index.shrink(hash_of);
+        assert!(index.memory_bytes() < full / 10, "{} of {full} bytes", index.memory_bytes());
+        let found = |number: &u32| index.find(hash_of(*number), |found| found == *number).is_some();
+        assert_eq!((0..100_000).filter(found).count(), 1000);
     }
 
     #[test]

@@ -277,13 +277,21 @@ impl Jobs {
         self.capture = None;
     }
 
-    /// Gives back the memory of pages at the end that hold no job. Returns how many slots there are.
+    /// Whether the last pages hold no job. One that does not is kept, for the next jobs.
+    pub(super) fn can_shrink(&self) -> bool {
+        let empty = self.pages.iter().rev().take(2).filter(|page| page.used == 0).count();
+        empty == 2 && self.capture.is_none()
+    }
+
+    /// Gives back the memory of the last page, of which that [can](Self::can_shrink) be. Returns how many slots there are.
     pub(super) fn shrink(&mut self) -> usize {
-        while self.capture.is_none() && self.pages.last().is_some_and(|page| page.used == 0) {
-            self.pages.pop();
-            #[expect(clippy::cast_possible_truncation, reason = "there are fewer pages than slots")]
-            self.slots.truncate(start_of(self.pages.len() as u32));
-        }
+        debug_assert!(self.can_shrink(), "nobody is on the last page");
+        self.pages.pop();
+        #[expect(clippy::cast_possible_truncation, reason = "there are fewer pages than slots")]
+        self.slots.truncate(start_of(self.pages.len() as u32));
+        let (slots, far) = (&self.slots, &self.far);
+        self.ids.shrink(|handle| hash_of_id(id_of(slots, far, handle)));
+        self.identities.shrink(|handle| identity_of(slots, far, handle).map_or(0, hash_of_identity));
         self.slots.len()
     }
 

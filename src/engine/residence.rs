@@ -64,10 +64,17 @@ impl Engine {
         }
     }
 
-    /// Gives memory back after many jobs have gone, or gone far. Takes time in proportion to the near jobs.
+    /// Whether many jobs have gone, or gone far, and there is memory to be given back.
+    pub fn can_shrink(&self) -> bool {
+        self.jobs.can_shrink()
+    }
+
+    /// Gives some of it back, if there is.
     pub fn shrink(&mut self) {
-        let slots = self.jobs.shrink();
-        self.timers.shrink(slots);
+        if self.can_shrink() {
+            let slots = self.jobs.shrink();
+            self.timers.shrink(slots);
+        }
     }
 
     /// Brings far jobs near that wait for a moment up to that of `stamp`: at most `budget` of them. Whether those are all.

@@ -170,7 +170,10 @@ impl Replica {
     /// One step of the checkpoint that is under way, or the first one of the next.
     pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         match std::mem::take(&mut self.checkpoints.stage) {
-            Stage::Idle => self.begin_checkpoint_if_due(outputs),
+            Stage::Idle => {
+                self.engine.shrink();
+                self.begin_checkpoint_if_due(outputs);
+            }
             Stage::Capturing { on_the_way } if may_send(&on_the_way) => self.hand_over(on_the_way, outputs),
             Stage::Adopting { checkpoint, next } => return self.adopt(checkpoint, next),
             stage => self.checkpoints.stage = stage,
@@ -351,7 +354,6 @@ impl Replica {
             let listed = checkpoint.numbers();
             self.records.retain_chunks(|number| listed.binary_search(&number).is_ok());
             self.records.shrink();
-            self.engine.shrink();
         }
         Ok(())
     }
