@@ -21,6 +21,8 @@ use rig::Cluster;
 /// A session keeps its leases through every fault here: only a lease's own end gives a job back.
 const ARGUMENTS: [&str; 2] = ["--session-grace-ms", "60000"];
 const KILLS: usize = 50;
+/// Leadership is handed over so often, in each of two ways.
+const HAND_OVERS: usize = 20;
 /// Pushes that cannot all have been under way before: then whoever leads acknowledges again.
 const MORE: usize = 50;
 
@@ -39,6 +41,32 @@ fn what_was_acknowledged_survives_fifty_kills_of_the_leader() {
         cluster.start(leader);
     }
     finish("Without an acknowledged push: kills", &cluster, load, pauses, &[]);
+}
+
+#[test]
+fn leadership_is_handed_over_again_and_again() {
+    let mut cluster = Cluster::of_three(Gates::default(), &ARGUMENTS);
+    let load = Load::start(&cluster.addresses());
+    let mut pauses = Pauses::default();
+    for round in 0..2 * HAND_OVERS {
+        load.await_pushes(200);
+        let leader = cluster.await_voters(3).node;
+        load.watch();
+        let cause = if round.is_multiple_of(2) {
+            cluster.ask_leader(&Request::ClusterTransfer { node: 0 }).expect("another takes over");
+            "leader steps down"
+        } else {
+            let process = cluster.node(leader).process.take().expect("it runs");
+            assert_eq!(process.terminate().code(), Some(0));
+            "leader is stopped with SIGTERM"
+        };
+        load.await_pushes(MORE);
+        pauses.add(cause, load.longest_pause());
+        if cluster.node(leader).process.is_none() {
+            cluster.start(leader);
+        }
+    }
+    finish("Without an acknowledged push: handed over", &cluster, load, pauses, &[]);
 }
 
 #[test]
@@ -125,12 +153,11 @@ fn one_node_grows_to_three_a_dead_one_is_replaced_and_all_are_restarted_in_turn(
         load.watch();
         let process = cluster.node(number).process.take().expect("it runs");
         assert_eq!(process.terminate().code(), Some(0));
-        if leads {
-            load.await_pushes(MORE);
-            pauses.add("leader stops in order", load.longest_pause());
-        }
         cluster.start(number);
         load.await_pushes(100);
+        if leads {
+            pauses.add("leader is stopped with SIGTERM, and started", load.longest_pause());
+        }
     }
     finish("Without an acknowledged push: restarts in turn", &cluster, load, pauses, &[]);
 }
