@@ -23,7 +23,7 @@ format:
 ## lint: every warning is an error, in the whole crate and in the client alone
 .PHONY: lint
 lint:
-	@$(CARGO) clippy --quiet --locked --all-targets -- -D warnings
+	@$(CARGO) clippy --quiet --locked --all-targets --test net -- -D warnings
 	@$(CARGO) clippy --quiet --locked --no-default-features --features client -- -D warnings
 
 ## docs: the documentation builds and its links resolve
@@ -41,6 +41,11 @@ fuzz-builds:
 tests:
 	@$(CARGO) test --quiet --locked --no-run
 	@$(CARGO) test --quiet --locked
+
+## test-net: three nodes on cut cables, full disks and wrong clocks; needs root, iproute2 and libfaketime
+.PHONY: test-net
+test-net:
+	@$(CARGO) test --quiet --locked --test net
 
 ## sim: simulate SEEDS runs of a node and of a cluster, in a release build
 .PHONY: sim

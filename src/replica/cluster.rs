@@ -98,7 +98,11 @@ impl Replica {
                 is_connected: is_self || peer.is_some(),
                 matched: if is_self { Some(last) } else { matched },
                 applied: if is_self { Some(self.applied.0) } else { peer.map(|peer| peer.applied) },
-                ahead_ms: if is_self { Some(0) } else { self.peers.ahead_ms(node, self.now_us) },
+                ahead_ms: if is_self {
+                    Some(0)
+                } else {
+                    peer.and_then(|_| self.peers.ahead_ms(node, self.now_us))
+                },
                 audited,
                 same_state,
             }
@@ -226,13 +230,14 @@ impl Replica {
         }
     }
 
-    /// The other voter that has come furthest, of those that are up.
+    /// The other voter that has come furthest, of those that are up; one whose clock is off does not take over.
     pub(super) fn successor(&self) -> Option<u64> {
         let progress = self.group.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
         let up = voters.filter_map(|voter| progress.get(voter).map(|progress| (progress, voter)));
         let up = up.filter(|(progress, _)| progress.is_active && progress.snapshot.is_none());
-        up.max_by_key(|(progress, _)| progress.matched).map(|(_, voter)| *voter)
+        let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us);
+        up.max_by_key(|(progress, voter)| (fit(voter), progress.matched)).map(|(_, voter)| *voter)
     }
 
     /// Takes something on, unless there is something already.

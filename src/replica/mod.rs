@@ -510,6 +510,7 @@ impl Replica {
             self.next_tick_us = self.now_us;
             return;
         }
+        self.peers.show_clock(self.group.members(), self.now_us);
         let tick_us = TICK_MS * 1000;
         self.next_tick_us =
             self.next_tick_us.max(self.now_us.saturating_sub(tick_us * (TICKS_AT_ONCE_MAX - 1)));

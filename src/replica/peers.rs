@@ -14,11 +14,17 @@ const AUDITS_KEPT: usize = 256;
 pub(super) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
+/// Members show each other their clocks so often: two that follow have nothing else to say to each other.
+const CLOCK_SHOWN_US: u64 = 1_000_000;
 
 /// All that this node knows of the others beyond what the state says.
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     connected: BTreeMap<u64, Peer>,
+    /// How far each one's clock was ahead of this node's, and when that was seen. It outlives the connection: who judges
+    /// clocks by those that are left takes one that is off for one of two equals.
+    clocks: BTreeMap<u64, (i64, u64)>,
+    next_shown_us: u64,
     outboxes: BTreeMap<u64, Vec<Message>>,
     audits: VecDeque<(u64, u128)>,
 }
@@ -29,8 +35,6 @@ pub(super) struct Peer {
     pub(super) info: PeerInfo,
     /// The last entry that it said it had applied.
     pub(super) applied: u64,
-    /// How far its clock is ahead of this node's, and when that was seen.
-    ahead: Option<(i64, u64)>,
     audited: (u64, u128),
     /// When it last pulled a checkpoint, or was offered one.
     pulled_us: u64,
@@ -49,7 +53,7 @@ pub(super) enum Verdict {
 
 impl Peers {
     pub(super) fn connected(&mut self, info: PeerInfo) {
-        let peer = Peer { info, applied: 0, ahead: None, audited: (0, 0), pulled_us: 0 };
+        let peer = Peer { info, applied: 0, audited: (0, 0), pulled_us: 0 };
         self.connected.insert(peer.info.member.node, peer);
     }
 
@@ -70,7 +74,8 @@ impl Peers {
     pub(super) fn heard(&mut self, from: u64, bundle: &Bundle, wall: Millis, now_us: u64) -> Option<u64> {
         let peer = self.connected.get_mut(&from)?;
         peer.applied = bundle.applied;
-        peer.ahead = Some((bundle.wall.0.cast_signed().saturating_sub(wall.0.cast_signed()), now_us));
+        let ahead_ms = bundle.wall.0.cast_signed().saturating_sub(wall.0.cast_signed());
+        self.clocks.insert(from, (ahead_ms, now_us));
         let before = std::mem::replace(&mut peer.audited, bundle.audited);
         let (index, hash) = bundle.audited;
         let own = self.audits.iter().find(|(own, _)| *own == index);
@@ -102,13 +107,28 @@ impl Peers {
 
     /// This node's clock was set: how far the others' are ahead has to be seen anew.
     pub(super) fn forget_clocks(&mut self) {
-        self.connected.values_mut().for_each(|peer| peer.ahead = None);
+        self.clocks.clear();
     }
 
     /// How far a node's clock is ahead of this one's, in milliseconds, if it was seen a short time ago.
     pub(super) fn ahead_ms(&self, node: u64, now_us: u64) -> Option<i64> {
-        let (ahead_ms, seen_us) = self.connected.get(&node)?.ahead?;
+        let (ahead_ms, seen_us) = self.clocks.get(&node).copied()?;
         (now_us.saturating_sub(seen_us) <= CLOCK_SAMPLE_US_MAX).then_some(ahead_ms)
+    }
+
+    /// Whether a node's clock was seen a short time ago, and agreed with this one's.
+    pub(super) fn agrees(&self, node: u64, now_us: u64) -> bool {
+        self.ahead_ms(node, now_us).is_some_and(|ahead_ms| ahead_ms.unsigned_abs() <= CLOCKS_AGREE_MS)
+    }
+
+    /// Says something to each member from time to time: with it goes what the clock shows.
+    pub(super) fn show_clock(&mut self, members: &Membership, now_us: u64) {
+        if now_us >= self.next_shown_us {
+            self.next_shown_us = now_us + CLOCK_SHOWN_US;
+            for node in self.connected.keys().filter(|node| members.contains(**node)) {
+                self.outboxes.entry(*node).or_default();
+            }
+        }
     }
 
     /// What the clocks of the other voters say of this node's.
@@ -192,6 +212,33 @@ mod tests {
         let peers = peers(&[(2, 0), (3, 0)]);
         assert_eq!(peers.verdict(1, &three(), 5 + CLOCK_SAMPLE_US_MAX), Verdict::Agreed);
         assert_eq!(peers.verdict(1, &three(), 6 + CLOCK_SAMPLE_US_MAX), Verdict::Open);
+    }
+
+    #[test]
+    fn what_a_clock_showed_counts_when_its_node_is_gone() {
+        let mut peers = peers(&[(2, -3000), (3, -3000)]);
+        peers.lost(2);
+        assert_eq!(peers.verdict(1, &three(), 5 + CLOCK_SAMPLE_US_MAX), Verdict::Outside(3000));
+        assert_eq!(peers.verdict(1, &three(), 6 + CLOCK_SAMPLE_US_MAX), Verdict::Open);
+    }
+
+    #[test]
+    fn members_are_shown_the_clock_from_time_to_time() {
+        let mut peers = peers(&[(2, 0), (4, 0), (9, 0)]);
+        let mut shown_to = |now_us| {
+            let mut outputs = Vec::new();
+            peers.show_clock(&three(), now_us);
+            peers.flush(Millis(7), 0, 0, &mut outputs);
+            let to = |output| match output {
+                Output::Peer { to, bundle } => (to, bundle.wall, bundle.messages.len()),
+                other => panic!("{other:?}"),
+            };
+            outputs.into_iter().map(to).collect::<Vec<_>>()
+        };
+        let members = [(2, Millis(7), 0), (4, Millis(7), 0)];
+        assert_eq!(shown_to(5), members);
+        assert_eq!(shown_to(4 + CLOCK_SHOWN_US), []);
+        assert_eq!(shown_to(5 + CLOCK_SHOWN_US), members);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use adjourn::client::{Client, ClientConfig, ClientError};
-use adjourn::protocol::{Delivered, NewJob, PushResult, Subscribe};
-use adjourn::types::{JobId, Lease};
+use adjourn::protocol::{Delivered, ErrorCode, NewJob, PushResult, Subscribe};
+use adjourn::types::{JobId, Lease, Millis};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -26,7 +26,7 @@ const EARLY_MS: u64 = 1;
 
 /// What was seen.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     /// The id of each job whose push was acknowledged, by the number that it carries.
     pushed: BTreeMap<u64, JobId>,
     /// Pushes whose outcome nobody knows.
@@ -37,13 +37,16 @@ pub(super) struct Ledger {
     held: BTreeMap<JobId, (u64, Instant)>,
     finished: BTreeSet<JobId>,
     /// Deliveries of a job that was delivered before.
-    pub(super) repeats: u64,
-    last_acknowledged: Option<Instant>,
+    pub(crate) repeats: u64,
+    /// Pushes that were refused because a disk was full: they were sent again.
+    pub(crate) refused: u64,
+    /// When a push was acknowledged last, and the longest time between two, since [`Load::watch`].
+    watched: Option<(Instant, Duration)>,
     wrong: Vec<String>,
 }
 
 /// Clients at work.
-pub(super) struct Load {
+pub(crate) struct Load {
     runtime: Runtime,
     ledger: Arc<Mutex<Ledger>>,
     stopping: Arc<AtomicBool>,
@@ -54,7 +57,7 @@ pub(super) struct Load {
 
 impl Load {
     /// Connects them to the nodes at these addresses.
-    pub(super) fn start(server: &str) -> Self {
+    pub(crate) fn start(server: &str) -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         let stopping = Arc::new(AtomicBool::new(false));
@@ -70,23 +73,22 @@ impl Load {
         Self { runtime, ledger, stopping, producers, consumers, server: server.to_owned() }
     }
 
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().expect("nobody panics here")
     }
 
-    /// Waits until a push is acknowledged after this moment. Returns how long after.
-    pub(super) fn await_acknowledgement(&self, after: Instant, patience: Duration) -> Duration {
-        loop {
-            if let Some(at) = self.ledger().last_acknowledged.filter(|at| *at > after) {
-                return at - after;
-            }
-            assert!(after.elapsed() < patience, "nothing was acknowledged for {patience:?}");
-            std::thread::yield_now();
-        }
+    /// Looks from now on for the longest time without an acknowledgement.
+    pub(crate) fn watch(&self) {
+        self.ledger().watched = Some((now(), Duration::ZERO));
+    }
+
+    /// The longest time in which no push was acknowledged, since [`Self::watch`].
+    pub(crate) fn longest_pause(&self) -> Duration {
+        self.ledger().watched.map_or(Duration::ZERO, |(last, longest)| longest.max(last.elapsed()))
     }
 
     /// Waits until so many pushes more are acknowledged.
-    pub(super) fn await_pushes(&self, more: usize) {
+    pub(crate) fn await_pushes(&self, more: usize) {
         let (begun, enough) = (now(), self.ledger().pushed.len() + more);
         while self.ledger().pushed.len() < enough {
             assert!(begun.elapsed() < super::rig::PATIENCE, "the producers are stuck");
@@ -96,7 +98,7 @@ impl Load {
 
     /// Ends the producers, waits until everything is delivered and finished, and holds what was seen against what was
     /// promised.
-    pub(super) fn check(mut self) -> Ledger {
+    pub(crate) fn check(mut self) -> Ledger {
         self.stopping.store(true, Ordering::Relaxed);
         for producer in self.producers.drain(..) {
             self.runtime.block_on(producer).expect("a producer without complaint");
@@ -118,16 +120,19 @@ impl Load {
 }
 
 impl Ledger {
-    pub(super) fn pushes(&self) -> usize {
+    pub(crate) fn pushes(&self) -> usize {
         self.pushed.len()
     }
 
-    pub(super) fn finished(&self) -> usize {
+    pub(crate) fn finished(&self) -> usize {
         self.finished.len()
     }
 
     fn acknowledged(&mut self, number: u64, job: JobId) {
-        self.last_acknowledged = Some(now());
+        if let Some((last, longest)) = &mut self.watched {
+            *longest = (*longest).max(last.elapsed());
+            *last = now();
+        }
         let before = self.pushed.insert(number, job);
         if before.is_some() {
             self.wrong.push(format!("number {number} was acknowledged twice"));
@@ -198,7 +203,13 @@ async fn produce(
     while !stopping.load(Ordering::Relaxed) {
         let first = numbers.fetch_add(BATCH, Ordering::Relaxed);
         let job = |number: u64| {
-            let mut job = NewJob::new(number.to_le_bytes().to_vec()).after(number % 50);
+            let (new, wait_ms) = (NewJob::new(number.to_le_bytes().to_vec()), number % 50);
+            // Some wait for a time to pass, others for a time of day.
+            let mut job = if number.is_multiple_of(2) {
+                new.after(wait_ms)
+            } else {
+                new.at(Millis(u64::try_from(wall_ms()).unwrap_or(u64::MAX) + wait_ms))
+            };
             job.ttr_ms = TTR_MS;
             job
         };
@@ -211,6 +222,7 @@ async fn produce(
                     ledger.acknowledged(number, id);
                 }
             }
+            Err(ClientError::Refused(reply)) if reply.code == ErrorCode::DiskFull => ledger.refused += 1,
             Err(ClientError::OutcomeUnknown) => ledger.doubtful.extend(first..first + BATCH),
             Err(error) => panic!("{error}"),
         }

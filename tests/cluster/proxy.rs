@@ -5,11 +5,14 @@
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use adjourn::server::peers::frames::{PeerDecoder, PeerFrame};
 use bytes::BytesMut;
+
+use super::rig::{Network, Place};
 
 /// Whoever is no node.
 pub(super) const CLIENTS: u64 = 0;
@@ -48,15 +51,31 @@ impl Gates {
 
 /// Who may come to a front.
 #[derive(Clone, Copy)]
-pub(super) enum Guests {
+enum Guests {
     /// Clients, who do not say who they are.
     Clients,
     /// Nodes, who say so at once.
     Nodes,
 }
 
+impl Network for Gates {
+    /// A node on the loopback, behind fronts.
+    fn place(&self, number: u64, data: &Path) -> Place {
+        let (listen, peer_listen) = (free_port(), free_port());
+        Place {
+            listen,
+            peer_listen,
+            client_front: front(self, number, listen, Guests::Clients),
+            peer_front: front(self, number, peer_listen, Guests::Nodes),
+            asked_at: listen,
+            data: data.join(format!("node-{number}")),
+            within: Vec::new(),
+        }
+    }
+}
+
 /// Listens in front of a port of `node`. The threads end with the test.
-pub(super) fn front(gates: &Gates, node: u64, target: SocketAddr, guests: Guests) -> SocketAddr {
+fn front(gates: &Gates, node: u64, target: SocketAddr, guests: Guests) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let gates = gates.clone();
@@ -124,4 +143,10 @@ fn pump(mut from: TcpStream, mut to: TcpStream, gates: &Gates, sender: u64, rece
     // Whoever is gone already needs no telling.
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
+}
+
+/// A port of the loopback that is free at this moment.
+fn free_port() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address")
 }

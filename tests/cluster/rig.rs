@@ -1,57 +1,75 @@
-//! Nodes as processes of their own, each behind fronts that can be cut off.
+//! Nodes as processes of their own, on a network that can be cut.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use adjourn::protocol::{ClusterReport, ErrorCode, ErrorReply, Request, Response, Role};
 use tempfile::TempDir;
 
-use super::proxy::{Gates, Guests, front};
 use crate::server_rig::{Process, Raw, adjourn, hello};
 
 /// What does not happen within this time does not happen.
-pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The time, to measure how long something takes.
 #[expect(clippy::disallowed_methods, reason = "real processes live in real time")]
-pub(super) fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
+/// Where nodes live, and what lies between them.
+pub(crate) trait Network {
+    /// Gives a node its place. What it knows it keeps in a folder under `data`.
+    fn place(&self, number: u64, data: &Path) -> Place;
+}
+
+/// The place of a node.
+pub(crate) struct Place {
+    /// Where it listens for clients.
+    pub(crate) listen: SocketAddr,
+    /// Where it listens for the others.
+    pub(crate) peer_listen: SocketAddr,
+    /// Where clients find it.
+    pub(crate) client_front: SocketAddr,
+    /// Where the others find it.
+    pub(crate) peer_front: SocketAddr,
+    /// Where it can be asked past every cut.
+    pub(crate) asked_at: SocketAddr,
+    pub(crate) data: PathBuf,
+    /// What starts a program in this place, in front of the program and its arguments.
+    pub(crate) within: Vec<String>,
+}
+
 /// Some nodes.
-pub(super) struct Cluster {
+pub(crate) struct Cluster<N> {
+    // In the order in which they go: processes, what they live in, their data.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) network: N,
     data: TempDir,
-    pub(super) gates: Gates,
-    pub(super) nodes: Vec<Node>,
     arguments: Vec<String>,
     asking: RefCell<BTreeMap<u64, Raw>>,
 }
 
 /// A node, whether it runs or not.
-pub(super) struct Node {
-    pub(super) number: u64,
-    listen: SocketAddr,
-    peer_listen: SocketAddr,
-    /// Where clients find it.
-    pub(super) client_front: SocketAddr,
-    /// Where the others find it.
-    pub(super) peer_front: SocketAddr,
-    pub(super) data: PathBuf,
-    pub(super) process: Option<Process>,
+pub(crate) struct Node {
+    pub(crate) number: u64,
+    pub(crate) place: Place,
+    pub(crate) process: Option<Process>,
     /// It was sent SIGSTOP.
-    pub(super) frozen: bool,
+    pub(crate) frozen: bool,
 }
 
-impl Cluster {
+impl<N: Network> Cluster<N> {
     /// One node that has founded a cluster, with these arguments for each that comes.
-    pub(super) fn founded(arguments: &[&str]) -> Self {
+    pub(crate) fn founded(network: N, arguments: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a directory");
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let (gates, asking) = (Gates::default(), RefCell::default());
-        let mut cluster = Self { data, gates, nodes: Vec::new(), arguments, asking };
+        let (nodes, asking) = (Vec::new(), RefCell::default());
+        let mut cluster = Self { nodes, network, data, arguments, asking };
         cluster.prepare(1);
         cluster.start(1);
         cluster.await_leader();
@@ -59,8 +77,8 @@ impl Cluster {
     }
 
     /// Three members that vote.
-    pub(super) fn of_three(arguments: &[&str]) -> Self {
-        let mut cluster = Self::founded(arguments);
+    pub(crate) fn of_three(network: N, arguments: &[&str]) -> Self {
+        let mut cluster = Self::founded(network, arguments);
         for number in [2, 3] {
             cluster.prepare(number);
             cluster.start(number);
@@ -71,40 +89,37 @@ impl Cluster {
     }
 
     /// Gives a node its place.
-    pub(super) fn prepare(&mut self, number: u64) {
-        let (listen, peer_listen) = (free_port(), free_port());
-        let client_front = front(&self.gates, number, listen, Guests::Clients);
-        let peer_front = front(&self.gates, number, peer_listen, Guests::Nodes);
-        let data = self.data.path().join(format!("node-{number}"));
-        let (process, frozen) = (None, false);
-        let node = Node { number, listen, peer_listen, client_front, peer_front, data, process, frozen };
+    pub(crate) fn prepare(&mut self, number: u64) {
+        let place = self.network.place(number, self.data.path());
+        let node = Node { number, place, process: None, frozen: false };
         self.nodes.push(node);
     }
 
-    pub(super) fn node(&mut self, number: u64) -> &mut Node {
+    pub(crate) fn node(&mut self, number: u64) -> &mut Node {
         self.nodes.iter_mut().find(|node| node.number == number).expect("it has a place")
     }
 
     /// Starts a node; one without data joins node 1.
-    pub(super) fn start(&mut self, number: u64) {
+    pub(crate) fn start(&mut self, number: u64) {
         let started = self.try_start(number);
         started.unwrap_or_else(|(code, log)| panic!("node {number} ended with {code:?}: {log}"));
     }
 
-    pub(super) fn try_start(&mut self, number: u64) -> Result<(), (Option<i32>, String)> {
-        let join = self.node(1).peer_front.to_string();
+    pub(crate) fn try_start(&mut self, number: u64) -> Result<(), (Option<i32>, String)> {
+        let join = self.node(1).place.peer_front.to_string();
         let arguments = self.arguments.clone();
         let node = self.node(number);
+        let place = &node.place;
         let texts = [
             number.to_string(),
-            node.data.to_str().expect("a path").to_owned(),
-            node.listen.to_string(),
-            node.client_front.to_string(),
-            node.peer_listen.to_string(),
-            node.peer_front.to_string(),
+            place.data.to_str().expect("a path").to_owned(),
+            place.listen.to_string(),
+            place.client_front.to_string(),
+            place.peer_listen.to_string(),
+            place.peer_front.to_string(),
         ];
         let names = ["--node", "--data", "--listen", "--client-address", "--peer-listen", "--peer-address"];
-        let mut command = adjourn(&["serve"]);
+        let mut command = within(&place.within, adjourn(&["serve"]));
         for (name, text) in names.into_iter().zip(&texts) {
             command.args([name, text]);
         }
@@ -112,30 +127,33 @@ impl Cluster {
             command.args(["--join", &join]);
         }
         command.args(arguments);
-        node.process = Some(Process::spawn(command)?);
+        let process = Process::spawn(command)?;
+        assert_eq!(process.address, node.place.listen);
+        node.process = Some(process);
         Ok(())
     }
 
     /// `kill -9`.
-    pub(super) fn kill(&mut self, number: u64) {
+    pub(crate) fn kill(&mut self, number: u64) {
         self.asking.borrow_mut().remove(&number);
         self.node(number).process.take().expect("it runs").kill();
     }
 
     /// Where clients find the nodes, with commas between.
-    pub(super) fn addresses(&self) -> String {
-        let addresses: Vec<String> = self.nodes.iter().map(|node| node.client_front.to_string()).collect();
+    pub(crate) fn addresses(&self) -> String {
+        let addresses: Vec<String> =
+            self.nodes.iter().map(|node| node.place.client_front.to_string()).collect();
         addresses.join(",")
     }
 
     /// What a node says of the cluster, past every cut.
-    pub(super) fn report(&self, number: u64) -> Option<ClusterReport> {
+    pub(crate) fn report(&self, number: u64) -> Option<ClusterReport> {
         let node = self.nodes.iter().find(|node| node.number == number)?;
         node.process.as_ref().filter(|_| !node.frozen)?;
         // One connection for all questions: each HELLO to a leader opens a session.
         let kept = self.asking.borrow_mut().remove(&number);
         let mut raw = kept.or_else(|| {
-            let mut raw = Raw::try_connect(node.listen)?;
+            let mut raw = Raw::try_connect(node.place.asked_at)?;
             raw.send(&[Request::Hello(hello())])?;
             raw.receive()?;
             Some(raw)
@@ -150,7 +168,7 @@ impl Cluster {
     }
 
     /// Waits for what a condition finds.
-    pub(super) fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
         let begun = now();
         loop {
             if let Some(found) = found(self) {
@@ -162,17 +180,24 @@ impl Cluster {
     }
 
     /// The report of a member that leads, and is followed by a majority.
-    pub(super) fn leader_report(&self) -> Option<ClusterReport> {
+    pub(crate) fn leader_report(&self) -> Option<ClusterReport> {
         let reports = self.nodes.iter().filter_map(|node| self.report(node.number));
         reports.filter(|report| report.leader == Some(report.node)).max_by_key(|report| report.term)
     }
 
-    pub(super) fn await_leader(&self) -> u64 {
+    pub(crate) fn await_leader(&self) -> u64 {
         self.wait_for("a leader", |cluster| cluster.leader_report().map(|report| report.node))
     }
 
+    pub(crate) fn await_other_leader(&self, than: u64) -> u64 {
+        self.wait_for("another leader", |cluster| {
+            let leader = cluster.leader_report()?.node;
+            (leader != than).then_some(leader)
+        })
+    }
+
     /// Waits until so many vote, and each of them is connected and has caught up.
-    pub(super) fn await_voters(&self, voters: usize) -> ClusterReport {
+    pub(crate) fn await_voters(&self, voters: usize) -> ClusterReport {
         self.wait_for("voters that have caught up", |cluster| {
             let report = cluster.leader_report()?;
             let found = report.members.iter().filter(|member| member.role != Role::Learner).count();
@@ -184,7 +209,7 @@ impl Cluster {
     }
 
     /// Waits until all that vote have the same state after the same entry.
-    pub(super) fn await_same_state(&self) -> ClusterReport {
+    pub(crate) fn await_same_state(&self) -> ClusterReport {
         self.wait_for("equal states", |cluster| {
             let report = cluster.leader_report()?;
             let newest = report.members.iter().map(|member| member.audited).max();
@@ -197,11 +222,11 @@ impl Cluster {
     }
 
     /// Asks the leader for something until it is done, or refused for good.
-    pub(super) fn ask_leader(&self, request: &Request) -> Result<(), ErrorReply> {
+    pub(crate) fn ask_leader(&self, request: &Request) -> Result<(), ErrorReply> {
         self.wait_for("an answer", |cluster| {
             let leader = cluster.leader_report()?.node;
             let node = cluster.nodes.iter().find(|node| node.number == leader)?;
-            let mut raw = Raw::try_connect(node.listen)?;
+            let mut raw = Raw::try_connect(node.place.asked_at)?;
             raw.send(&[Request::Hello(hello())])?;
             raw.receive()?;
             raw.send(std::slice::from_ref(request))?;
@@ -215,14 +240,19 @@ impl Cluster {
     }
 
     /// Adds a node that runs.
-    pub(super) fn add(&mut self, number: u64) -> Result<(), ErrorReply> {
-        let address = self.node(number).peer_front.to_string();
+    pub(crate) fn add(&mut self, number: u64) -> Result<(), ErrorReply> {
+        let address = self.node(number).place.peer_front.to_string();
         self.ask_leader(&Request::ClusterAdd { address })
     }
 }
 
-/// A port of the loopback that is free at this moment.
-fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
+/// Has a program started by another one.
+fn within(outer: &[String], program: Command) -> Command {
+    let Some((first, others)) = outer.split_first() else { return program };
+    let mut command = Command::new(first);
+    command.args(others).arg(program.get_program()).args(program.get_args()).stdin(Stdio::null());
+    for (name, _) in program.get_envs() {
+        command.env_remove(name);
+    }
+    command
 }

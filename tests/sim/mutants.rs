@@ -104,8 +104,8 @@ impl Mutant {
     /// Those that need several nodes to be seen.
     pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 14] = [
         (Self::SessionsLeftBehind, &["same state"]),
-        (Self::AcksForOthers, &["same state"]),
-        (Self::HeartbeatsEchoed, &["cut off", "fresh reads", "ended", "acknowledged"]),
+        (Self::AcksForOthers, &["same state", "acknowledged"]),
+        (Self::HeartbeatsEchoed, &["cut off", "fresh reads", "ended", "acknowledged", "one lease"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::VoteTooSoon, &["same log", "same state", "progress"]),
         (Self::VoteForgotten, &["same log"]),

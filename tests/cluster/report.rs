@@ -1,0 +1,70 @@
+//! How a run ends: everything comes to rest, is checked, and what there is to say is printed as a table.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Duration;
+
+use super::load::Load;
+use super::rig::{Cluster, Network};
+
+/// How long no push was acknowledged, by what was the cause.
+#[derive(Default)]
+pub(crate) struct Pauses(Vec<(&'static str, Vec<Duration>)>);
+
+impl Pauses {
+    /// After this nothing was acknowledged for so long.
+    pub(crate) fn add(&mut self, cause: &'static str, pause: Duration) {
+        match self.0.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, pauses)) => pauses.push(pause),
+            None => self.0.push((cause, vec![pause])),
+        }
+    }
+
+    /// A row for each cause, in the order in which they came: how often, and how long in milliseconds.
+    fn rows(mut self) -> String {
+        let mut rows = String::new();
+        for (cause, pauses) in &mut self.0 {
+            pauses.sort_unstable();
+            let at = |percent: usize| {
+                let place = (pauses.len() * percent / 100).min(pauses.len() - 1);
+                pauses.get(place).map_or(0, Duration::as_millis)
+            };
+            let (times, [half, most, all]) = (pauses.len(), [at(50), at(90), at(100)]);
+            let _ = writeln!(rows, "| {cause:<52} | {times:>9} | {half:>6} | {most:>6} | {all:>6} |");
+        }
+        rows
+    }
+}
+
+/// Lets everything come to its end, checks it, and prints what was seen. `told` is what else there is to count.
+pub(crate) fn finish<N: Network>(
+    title: &str,
+    cluster: &Cluster<N>,
+    load: Load,
+    pauses: Pauses,
+    told: &[(&str, u64)],
+) {
+    cluster.await_voters(cluster.nodes.len());
+    let ledger = load.check();
+    let report = cluster.await_same_state();
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let same = report.members.iter().map(|member| member.audited).max().unwrap_or(0);
+    let counts = [
+        ("pushes acknowledged, each delivered once finished", count(ledger.pushes())),
+        ("finishes acknowledged, none delivered again", count(ledger.finished())),
+        ("pushes refused for want of space", ledger.refused),
+        ("jobs left, or early, or held by two", 0),
+        ("deliveries repeated after a lease was over", ledger.repeats),
+        ("state of all members equal at entry", same),
+        ("term", report.term),
+    ];
+    let mut table = String::from("\n");
+    let _ = writeln!(table, "| {title:<52} |     times | p50 ms | p90 ms | max ms |");
+    let _ = writeln!(table, "|{:-<54}|----------:|-------:|-------:|-------:|", "");
+    table.push_str(&pauses.rows());
+    for (what, number) in told.iter().chain(&counts) {
+        let _ = writeln!(table, "| {what:<52} | {number:>9} |        |        |        |");
+    }
+    // Not through `println!`, which is kept from view while a test passes.
+    std::io::stderr().lock().write_all(table.as_bytes()).expect("stderr");
+}
