@@ -49,12 +49,21 @@ pub(super) struct Disk<S> {
     memory: MemoryWatch,
     /// When the watermark is to be written, if it lags.
     watermark_due: Option<Duration>,
-    /// What of the log is to go, and when the next round of that is due.
-    cut: Option<(u64, Duration)>,
-    /// Bytes that were written since a round of that.
-    written_bytes: usize,
+    /// What of the log is to go.
+    cut: Option<Cut>,
     shrink: Shrink,
     slow: SlowCommits,
+}
+
+/// What of the log is to go.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// The last entry.
+    through: u64,
+    /// When the next round of it is due.
+    due: Duration,
+    /// Bytes that were written since something was to go.
+    written_bytes: usize,
 }
 
 /// Orders stop being gathered when they hold so many bytes: storage syncs that often anyway.
@@ -62,11 +71,10 @@ const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of removing entries, so that commits hardly notice.
 const CUT_EVERY: Duration = Duration::from_millis(2);
-/// A round removes some 256 KiB. There is one for so many bytes that were written since, so that the log does not grow
-/// under load.
-const CUT_PER_BYTES: usize = 192 << 10;
-/// But no more at once: commits wait for them.
-const CUT_ROUNDS_MAX: usize = 8;
+/// A cut lags when so many bytes were written since it was ordered.
+const CUT_LAGS_BYTES: usize = 256 << 20;
+/// Then there are so many rounds at once, so that the log does not grow for ever under load. Commits wait for them.
+const CUT_LAGS_ROUNDS: usize = 6;
 /// After something was written, until it is looked whether the log should give space back.
 const SHRINK_AFTER: Duration = Duration::from_secs(2);
 /// Between two steps of giving space back.
@@ -93,7 +101,6 @@ impl<S: Storage> Disk<S> {
             memory,
             watermark_due: None,
             cut: None,
-            written_bytes: 0,
             shrink: Shrink { due: Some(clock.elapsed() + SHRINK_AFTER), begun: None },
             slow: SlowCommits::default(),
         }
@@ -122,7 +129,7 @@ impl<S: Storage> Disk<S> {
                     // Whoever asked may have ended meanwhile.
                     let _ = reply.send(self.storage.base_at(index)?);
                 }
-                Some(ToDisk::Cut { through }) => self.cut = Some((through, self.clock.elapsed())),
+                Some(ToDisk::Cut { through }) => self.order_cut(through),
                 Some(ToDisk::Finish) => break,
                 Some(ToDisk::Fail(error)) => return Err(error),
             }
@@ -160,29 +167,35 @@ impl<S: Storage> Disk<S> {
         self.storage.persist(&merged.batch)?;
         let ended = self.clock.elapsed();
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
-        self.written_bytes += bytes;
+        if let Some(cut) = &mut self.cut {
+            cut.written_bytes += bytes;
+        }
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         self.shrink.due.get_or_insert(ended + SHRINK_AFTER);
         if let Some(through) = merged.batch.install {
             // What is left of the log before the checkpoint that was installed.
-            self.cut = Some((through, ended));
+            self.order_cut(through);
         }
         self.tell(Input::Persisted { number: merged.number });
         Ok(other)
     }
 
+    /// What lags lags on.
+    fn order_cut(&mut self, through: u64) {
+        let written_bytes = self.cut.map_or(0, |cut| cut.written_bytes);
+        self.cut = Some(Cut { through, due: self.clock.elapsed(), written_bytes });
+    }
+
     fn cut_if_due(&mut self) -> Result<(), StorageError> {
-        if let Some((through, due)) = self.cut
-            && due <= self.clock.elapsed()
-        {
-            let rounds = (std::mem::take(&mut self.written_bytes) / CUT_PER_BYTES).clamp(1, CUT_ROUNDS_MAX);
-            let mut done = false;
-            for _ in 0..rounds {
-                done = done || self.storage.cut(through)?;
-            }
-            self.shrink.due.get_or_insert(self.clock.elapsed() + SHRINK_AFTER);
-            self.cut = (!done).then(|| (through, self.clock.elapsed() + CUT_EVERY));
+        let Some(mut cut) = self.cut.filter(|cut| cut.due <= self.clock.elapsed()) else { return Ok(()) };
+        let rounds = if cut.written_bytes < CUT_LAGS_BYTES { 1 } else { CUT_LAGS_ROUNDS };
+        let mut done = false;
+        for _ in 0..rounds {
+            done = done || self.storage.cut(cut.through)?;
         }
+        cut.due = self.clock.elapsed() + CUT_EVERY;
+        self.shrink.due.get_or_insert(self.clock.elapsed() + SHRINK_AFTER);
+        self.cut = (!done).then_some(cut);
         Ok(())
     }
 
@@ -237,7 +250,7 @@ impl<S: Storage> Disk<S> {
     fn idle_time(&self) -> Duration {
         let now = self.clock.elapsed();
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
-        let due = [self.watermark_due, self.cut.map(|(_, due)| due), self.shrink.due].into_iter().flatten();
+        let due = [self.watermark_due, self.cut.map(|cut| cut.due), self.shrink.due].into_iter().flatten();
         due.fold(check, Duration::min).saturating_sub(now)
     }
 
