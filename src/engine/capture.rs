@@ -163,15 +163,16 @@ impl Capture {
                 left = if visit(page, &job) { left - 1 } else { 0 };
             }
             let page_end = self.end.min(start_of(page + 1));
-            for job in slots.page_from(self.next).iter().take(page_end.saturating_sub(self.next)) {
+            while self.next < page_end {
                 if left == 0 || slots_left == 0 {
                     return false;
                 }
                 let changed =
                     self.changed.get(self.next / 64).is_some_and(|word| word >> (self.next % 64) & 1 == 1);
+                let job = slots.get(self.next).and_then(Option::as_ref);
                 self.next += 1;
                 slots_left -= 1;
-                if let Some(job) = job.as_ref().filter(|_| !changed) {
+                if let Some(job) = job.filter(|_| !changed) {
                     left = if visit(page, job) { left - 1 } else { 0 };
                 }
             }

@@ -4,8 +4,8 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Elements of one page.
-pub(super) const PAGE: usize = 1 << 16;
+/// Elements of one page. An allocator gives back a megabyte or two at once; larger pieces it keeps.
+pub(super) const PAGE: usize = 1 << 14;
 
 /// A list. All pages but the last are full.
 #[derive(Debug)]
@@ -51,11 +51,6 @@ impl<T> Paged<T> {
         self.pages.iter().flatten()
     }
 
-    /// What stands from `place` on up to the end of its page, at least one element if there is one.
-    pub(super) fn page_from(&self, place: usize) -> &[T] {
-        self.pages.get(place / PAGE).and_then(|page| page.get(place % PAGE..)).unwrap_or_default()
-    }
-
     /// Bytes of memory that it takes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.len() * size_of::<T>()
@@ -90,11 +85,9 @@ mod tests {
         assert!(list.iter().copied().eq(0..3 * PAGE));
         list[PAGE] = 7;
         assert_eq!((list[PAGE], list[2 * PAGE], list.get(3 * PAGE)), (7, 2 * PAGE, None));
-        assert_eq!(list.page_from(3 * PAGE - 2), [3 * PAGE - 2, 3 * PAGE - 1]);
         for len in [3 * PAGE, 2 * PAGE + 1, 2 * PAGE, PAGE - 1, 0] {
             list.truncate(len);
             assert_eq!((list.len(), list.iter().count()), (len, len));
         }
-        assert!(list.page_from(0).is_empty());
     }
 }

@@ -23,7 +23,7 @@
 //! What the newest checkpoint does not list is removed when the log was accepted, not before: a manifest that is
 //! missing, or an older one that somebody put back, must not cost the chunks of the newest.
 //!
-//! A start completes what was cut short, an [install](install) or a [move](moving) of the log, before it opens anything. What
+//! A start completes what was cut short, an [install] or a [move](moving) of the log, before it opens anything. What
 //! such a move left beside the log goes when the log was accepted.
 //!
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was

@@ -8,7 +8,7 @@
 //! 2. The values behind the base are copied, in their order. Commits and cuts go on in the old log meanwhile: until the
 //!    last step it is the one that counts.
 //! 3. What was copied is closed, opened and read back: only then the old log may go.
-//! 4. When the copy has caught up, the [swap](swap): `log` becomes `log.old`, then `log.move` becomes `log`. Each name is
+//! 4. When the copy has caught up, the [swap]: `log` becomes `log.old`, then `log.move` becomes `log`. Each name is
 //!    durable before the next step begins.
 //! 5. `log.old` goes, a piece at a time, because removing gigabytes at once holds a file system up.
 //!
