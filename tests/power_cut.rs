@@ -82,7 +82,7 @@ fn beginnings_that_are_cut_off_in_a_row() {
 
 #[test]
 fn logs_that_move() {
-    run(Plan { workload: Workload::Moves, generations: 1, steps: 80, disks: 400 });
+    run(Plan { workload: Workload::Moves, generations: 1, steps: 320, disks: 400 });
 }
 
 #[test]
