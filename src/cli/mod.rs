@@ -17,6 +17,7 @@ mod inspect;
 mod job;
 mod logging;
 mod members;
+mod memory;
 mod output;
 mod push;
 mod recover;

@@ -8,6 +8,7 @@ use tracing::{info, warn};
 
 use super::exit::{Exit, Failure};
 use super::logging;
+use super::memory;
 use crate::replica::ReplayError;
 use crate::server::config::{Config, Settings};
 use crate::server::{Running, Server, ServerError};
@@ -47,6 +48,7 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
         );
     }
     let runtime = runtime(config.worker_threads)?;
+    runtime.spawn(memory::give_back());
     let outcome = runtime.block_on(until_stopped(config));
     // What still runs, after a failure or a second signal, is not waited for.
     runtime.shutdown_background();

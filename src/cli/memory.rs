@@ -1,0 +1,24 @@
+//! Lets the allocator give memory back while the node is idle.
+//!
+//! mimalloc keeps freed pages for a second and purges them when it next frees a page. A node that has just
+//! emptied a queue frees no more, so what it freed last, all of a large slab, would stay resident for as long as
+//! nobody uses the node.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+/// Longer than mimalloc keeps a freed page (`purge_delay`, 1 s).
+const EVERY: Duration = Duration::from_secs(2);
+
+/// More than mimalloc serves from pages that it shares: such a piece has a page of its own, which is freed with it.
+const PIECE_BYTES: usize = 8 << 20;
+
+/// Frees a page every two seconds, for as long as the process lives. The piece is never written, so it costs
+/// address space alone.
+pub(super) async fn give_back() {
+    let mut interval = tokio::time::interval(EVERY);
+    loop {
+        interval.tick().await;
+        drop(black_box(Vec::<u8>::with_capacity(PIECE_BYTES)));
+    }
+}
