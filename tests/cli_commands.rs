@@ -213,6 +213,13 @@ fn a_job_that_fails_too_often_is_buried() {
     let job = rig.json(&["get", "--id", &id]);
     assert_eq!((&job["state"], &job["buried"]), (&json!("buried"), &json!("attempts used up")));
     assert_eq!((&job["attempts_max"], &job["backoff"]), (&json!(2), &json!("0s")));
+    let many = ["kick", "--topic", "work", "--max", "5000"];
+    assert_eq!(rig.json(&many), json!({ "kicked": 1 }));
+    assert_eq!(rig.json(&many), json!({ "kicked": 0 }));
+    assert_eq!(rig.json(&["get", "--id", &id])["state"], json!("ready"));
+    for incomplete in [&["kick", "--topic", "work"][..], &["kick", "--max", "1"]] {
+        assert_eq!(rig.run(incomplete, b"").code, Some(2), "{incomplete:?}");
+    }
 }
 
 #[test]

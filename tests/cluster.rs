@@ -7,6 +7,7 @@ mod load;
 mod proxy;
 mod report;
 mod rig;
+mod versions;
 
 use adjourn::protocol::{Request, Role};
 use proptest::prelude::Rng as _;

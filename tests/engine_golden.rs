@@ -94,6 +94,10 @@ impl Written {
             "delete" => Command::Delete { job: self.select() },
             "reschedule" => Command::Reschedule { job: self.select(), due: self.due() },
             "runnow" => Command::RunNow { job: self.select() },
+            "kickmany" => Command::KickMany {
+                topic: TopicSelect::Name(self.word(0)),
+                jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
+            },
             "kick" => Command::Kick { job: self.select() },
             "pause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: true },
             "unpause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: false },
@@ -268,6 +272,7 @@ impl Talk {
                 .map(|result| result.map_or_else(|reject| format!("refused {reject:?}"), |()| "settled".into()))
                 .collect(),
             Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
+            Outcome::Kicked { jobs } => vec![format!("kicked {jobs}")],
             Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
         }
     }

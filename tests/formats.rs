@@ -18,8 +18,8 @@ use adjourn::types::{
 use bytes::Bytes;
 use tempfile::TempDir;
 
-/// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 20;
+/// So many kinds of commands are in the frozen entries.
+const COMMANDS: usize = 21;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -31,14 +31,20 @@ const GROUP: GroupId = GroupId(0);
 fn an_entry_with_every_command() {
     let attributes = attributes();
     let commands = commands(&attributes);
-    let mut kinds: Vec<usize> = commands.iter().map(kind).collect();
+    let later = vec![
+        Command::KickMany { topic: TopicSelect::Name("orders.unpaid"), jobs_max: 1000 },
+        Command::KickMany { topic: TopicSelect::Id(TopicId(70_000)), jobs_max: 0 },
+    ];
+    let mut kinds: Vec<usize> = commands.iter().chain(&later).map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     assert_eq!(kinds, (0..COMMANDS).collect::<Vec<_>>(), "every command is in it");
 
-    let frozen = frozen("entry-v1.bin", || entry(&commands));
-    assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
-    assert_eq!(entry(&commands), frozen, "the encoder writes other bytes");
+    for (name, commands) in [("entry-v1.bin", commands), ("entry-v1-level-2.bin", later)] {
+        let frozen = frozen(name, || entry(&commands));
+        assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
+        assert_eq!(entry(&commands), frozen, "{name}: the encoder writes other bytes");
+    }
 }
 
 #[test]
@@ -144,7 +150,7 @@ fn attributes() -> Attributes {
         .expect("they are valid")
 }
 
-/// Every command, with every variant of what it holds.
+/// Every command of feature level 1, with every variant of what it holds.
 fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
     let session = SessionId(300);
     let job = JobId::new(GROUP, 70_000);
@@ -238,5 +244,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::SkipIds { .. } => 17,
         Command::MemberSet { .. } => 18,
         Command::FeatureLevel { .. } => 19,
+        Command::KickMany { .. } => 20,
     }
 }

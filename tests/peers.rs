@@ -14,8 +14,8 @@ use adjourn::server::peers::frames::{
     ClusterInfo, Greeting, PeerDecoder, PeerFrame, Purpose, Refusal, RefusalCode,
 };
 use adjourn::storage::Depth;
-use adjourn::types::Member;
 use adjourn::types::limits::PEER_FRAME_BYTES_MAX;
+use adjourn::types::{FEATURE_LEVEL, Member};
 use bytes::{Bytes, BytesMut};
 
 use super::server_rig::{Node, Raw, hello, push};
@@ -114,7 +114,11 @@ fn greeting(cluster_id: [u8; 16], node: u64, storage: u8) -> Greeting {
         peer_address: "127.0.0.1:1".to_owned(),
         client_address: "127.0.0.1:1".to_owned(),
     };
-    Greeting { purpose: Purpose::Peer, cluster_id, about: PeerInfo { member, feature_level_max: 1 } }
+    Greeting {
+        purpose: Purpose::Peer,
+        cluster_id,
+        about: PeerInfo { member, feature_level_max: FEATURE_LEVEL },
+    }
 }
 
 /// Starts the first node of a cluster.

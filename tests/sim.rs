@@ -165,7 +165,11 @@ fn every_invariant_holds_in_a_cluster() {
         assert_eq!(one.broken, None);
         return;
     }
-    all_hold(number("ADJOURN_SIM_CLUSTER_SEEDS").unwrap_or(CLUSTER_SEEDS), Plan::of_nodes);
+    let seeds = number("ADJOURN_SIM_CLUSTER_SEEDS").unwrap_or(CLUSTER_SEEDS);
+    let tally = all_hold(seeds, Plan::of_nodes);
+    println!("{tally:?}");
+    let Tally { kicked, kicks_refused, .. } = tally;
+    assert!(kicked.min(kicks_refused) * 20 >= seeds, "too little is kicked: {tally:?}");
 }
 
 #[test]

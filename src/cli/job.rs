@@ -1,8 +1,10 @@
-//! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key.
+//! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key. `kick` takes many of a
+//! topic, too.
 //!
 //! Each prints one JSON object: the job, or what became of it.
 
 use clap::{ArgGroup, Args, value_parser};
+use serde::Serialize;
 
 use super::arguments::{delay_ms, time};
 use super::connection::{Leases, ServerArgs, not_found};
@@ -76,16 +78,38 @@ pub(super) struct RunNowArgs {
 }
 
 const KICK_EXAMPLE: &str = "\
+With --max the buried jobs of a topic are kicked: by priority, then by when they were due. Their number is printed.
+
 Example:
   adjourn kick --id 42
-  adjourn kick --topic orders --key order-17";
+  adjourn kick --topic orders --key order-17
+  adjourn kick --topic orders --max 1000";
 
 /// What `adjourn kick` is told.
 #[derive(Debug, Args)]
 #[command(after_help = KICK_EXAMPLE)]
+#[command(group = ArgGroup::new("jobs").args(["id", "key", "max"]).required(true))]
+#[command(group = ArgGroup::new("within").args(["key", "max"]))]
 pub(super) struct KickArgs {
+    /// The job's id as `adjourn push` prints it
+    #[arg(long, value_name = "ID", value_parser = value_parser!(u64), conflicts_with = "topic")]
+    id: Option<u64>,
+    /// The topic of the job's key, or of the jobs
+    #[arg(long, value_name = "TOPIC", requires = "within")]
+    topic: Option<TopicName>,
+    /// The key that the job was pushed with
+    #[arg(long, value_name = "KEY", requires = "topic")]
+    key: Option<Key>,
+    /// As many buried jobs of the topic as there are, but no more than this
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), requires = "topic")]
+    max: Option<u64>,
     #[command(flatten)]
-    job: JobArgs,
+    server: ServerArgs,
+}
+
+#[derive(Debug, Serialize)]
+struct KickedJson {
+    kicked: u64,
 }
 
 #[derive(Debug, Args)]
@@ -127,9 +151,16 @@ pub(super) fn run_now(args: RunNowArgs) -> Result<(), Failure> {
     args.job.change(async |client, job| client.run_now(job).await)
 }
 
-/// Makes a buried job ready.
+/// Makes buried jobs ready.
 pub(super) fn kick(args: KickArgs) -> Result<(), Failure> {
-    args.job.change(async |client, job| client.kick(job).await)
+    let KickArgs { id, topic, key, max, server } = args;
+    let (Some(topic), Some(jobs_max)) = (&topic, max) else {
+        let job = JobArgs { id, topic, key, server };
+        return job.change(async |client, job| client.kick(job).await);
+    };
+    let kicked =
+        server.with_client(Leases::EndWithIt, async |client| client.kick_many(topic, jobs_max).await)?;
+    print_json(&KickedJson { kicked })
 }
 
 impl JobArgs {

@@ -14,6 +14,7 @@ use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
     SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
 };
+use crate::types::limits::KICK_JOBS_MAX;
 use crate::types::{JobId, JobState, Lease, Millis, TopicName, When};
 
 /// A client of one queue: a session, and the connection that carries it at the time.
@@ -186,6 +187,29 @@ impl Client {
     /// Makes one buried job ready; its attempts start at 0 again.
     pub async fn kick(&self, job: JobRef) -> Result<Changed, ClientError> {
         self.change(Request::Kick(job)).await
+    }
+
+    /// Makes up to `jobs_max` buried jobs of a topic ready, due now: by priority, then by when they were due, then by id.
+    /// Their attempts start at 0 again. Returns how many: fewer than `jobs_max` if no more were buried. More than fit into one request are asked
+    /// for in several: when one fails, those before it may have been carried out.
+    ///
+    /// [`ErrorCode::Unsupported`] while a member of the cluster runs a version that does not know this.
+    pub async fn kick_many(&self, topic: &TopicName, jobs_max: u64) -> Result<u64, ClientError> {
+        let mut kicked = 0;
+        while kicked < jobs_max {
+            let asked = u32::try_from(jobs_max - kicked).unwrap_or(u32::MAX).min(KICK_JOBS_MAX);
+            let request = Request::KickMany { topic: topic.clone(), jobs_max: asked };
+            let ticket = self.submit(request, |response| match response {
+                Response::Kicked { jobs } => Ok(jobs),
+                other => Err(other),
+            })?;
+            let jobs = ticket.await?;
+            kicked += u64::from(jobs);
+            if jobs < asked {
+                break;
+            }
+        }
+        Ok(kicked)
     }
 
     /// Stops the reserving of a topic's jobs.

@@ -65,7 +65,7 @@ impl Open {
             | Request::Goodbye
             | Request::ClusterStatus => true,
             // The job may have gone on meanwhile, and would be moved a second time.
-            Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_)
+            Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
             | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }
             // These belong to one connection.
             | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. }

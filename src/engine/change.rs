@@ -1,7 +1,7 @@
-//! Delete, reschedule, run now and kick: what is done to one job from outside, by its id or its key.
+//! Delete, reschedule, run now and kick: what is done to jobs from outside, to one by its id or its key, or to many of a topic.
 
 use super::Engine;
-use super::command::JobSelect;
+use super::command::{JobSelect, TopicSelect};
 use super::jobs::{Found, Slot};
 use super::outcome::{Outcome, Reject};
 use super::store::JobStore;
@@ -66,14 +66,33 @@ impl Engine {
         if self.jobs[slot].state != JobState::Buried {
             return Err(Reject::WrongState);
         }
-        self.change(slot, |job| job.attempts = 0);
-        self.make_due(slot);
+        self.revive(slot);
         Ok(self.changed(slot))
+    }
+
+    /// The buried jobs whose turn comes first become ready, as [`Engine::kick`] does it with one.
+    pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+        let topic = self.known(topic).filter(|topic| self.topics.find(*topic).is_some());
+        let topic = topic.ok_or(Reject::NotFound)?;
+        let mut jobs = 0;
+        while jobs < jobs_max
+            && let Some((.., slot)) = self.topics.existing(topic).buried.first().copied()
+        {
+            self.revive(slot);
+            jobs += 1;
+        }
+        Ok(Outcome::Kicked { jobs })
     }
 
     /// The job that is meant, which is near: see [`Engine::bring_near`].
     fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
         self.find(job).and_then(Found::near)
+    }
+
+    /// Makes a buried job ready, with all its attempts before it.
+    fn revive(&mut self, slot: Slot) {
+        self.change(slot, |job| job.attempts = 0);
+        self.make_due(slot);
     }
 
     fn make_due(&mut self, slot: Slot) {

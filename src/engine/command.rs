@@ -155,6 +155,15 @@ pub enum Command<'a> {
         /// How much.
         level: u32,
     },
+    /// Buried jobs of a topic become ready, due now, the first in the order (priority, due, id); their attempts start at 0
+    /// again. It needs the feature level [`FEATURE_KICK_MANY`](crate::types::FEATURE_KICK_MANY).
+    KickMany {
+        /// Of which topic.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// At most so many.
+        jobs_max: u32,
+    },
 }
 
 /// Names a topic: by number when the proposer knew it, which is shorter.

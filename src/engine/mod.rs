@@ -37,7 +37,7 @@
 //!
 //! # Invariants
 //!
-//! - A job is in exactly one state, and in exactly what that state asks for: the ready order of its topic, a
+//! - A job is in exactly one state, and in exactly what that state asks for: an order of its topic, a
 //!   timer, the leases of its session. All changes go through [`Engine::change`], which takes it out of the one and puts
 //!   it into the other; `verify` recomputes all of it from the jobs.
 //! - A job has at most one timer.
@@ -258,6 +258,7 @@ impl Engine {
                 self.members.set(member, &mut self.sum)?;
             }
             Command::FeatureLevel { level } => self.members.raise_feature_level(*level),
+            Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
         }
         Ok(Outcome::Done)
     }

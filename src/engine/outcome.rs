@@ -38,6 +38,11 @@ pub enum Outcome {
         /// When it is due, by the wall clock.
         due: Millis,
     },
+    /// Kick many: so many jobs are ready now.
+    Kicked {
+        /// How many.
+        jobs: u32,
+    },
     /// Nothing was changed.
     Rejected(Reject),
 }

@@ -1,4 +1,4 @@
-//! The order in which a topic's ready jobs are reserved, for millions of them.
+//! The order in which a topic's ready jobs are reserved, and its buried ones kicked, for millions of them.
 //!
 //! A sorted list in runs: each a sorted piece of it, found by its first element in a tree. Most jobs become ready behind
 //! all others and leave from the front, so runs are filled to the end, and a job costs little more than its turn; in a tree
@@ -9,12 +9,18 @@ use std::collections::{BTreeMap, VecDeque};
 use super::jobs::{Job, Slot};
 use crate::types::JobId;
 
-/// A ready job's place in the order of reserving: priority, due as a stamp, id; and where it lies.
+/// A job's place in the order of reserving: priority, due, id; and where it lies.
 pub(super) type Rank = (u32, u64, JobId, Slot);
 
-/// The turn of a ready job.
+/// The turn of a ready job: it is due by the stamp at which it became so.
 pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.since, job.id, slot)
+}
+
+/// The turn of a buried job. What it was due at counts as it was given, by whichever clock: that stays while it is buried,
+/// whatever happens to the clocks.
+pub(super) fn buried_rank_of(job: &Job, slot: Slot) -> Rank {
+    (job.priority, job.due.at, job.id, slot)
 }
 
 /// Turns of one run.

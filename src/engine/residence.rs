@@ -159,7 +159,8 @@ impl Engine {
         }
     }
 
-    fn known(&self, topic: TopicSelect<'_>) -> Option<TopicId> {
+    /// The number of the topic that is meant; it may be that of none.
+    pub(super) fn known(&self, topic: TopicSelect<'_>) -> Option<TopicId> {
         match topic {
             TopicSelect::Id(id) => Some(id),
             TopicSelect::Name(name) => self.topics.id(name),

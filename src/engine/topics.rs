@@ -1,4 +1,4 @@
-//! The topics: names, counters, and the order in which ready jobs are reserved.
+//! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::hash::{Element, Kind, Sum};
 use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
-use super::ready::{ReadyOrder, rank_of};
+use super::ready::{ReadyOrder, buried_rank_of, rank_of};
 use crate::types::limits::TOPICS_MAX;
 use crate::types::{JobState, Millis, TopicId, TopicName};
 
@@ -21,7 +21,7 @@ pub(super) struct Topic {
     pub(super) ready: ReadyOrder,
     pub(super) delayed: u64,
     pub(super) reserved: u64,
-    pub(super) buried: u64,
+    pub(super) buried: ReadyOrder,
     pub(super) totals: Totals,
     /// What it adds to the state hash at the moment.
     hashed: u128,
@@ -133,7 +133,7 @@ impl Topics {
                 }
             }
             JobState::Reserved => topic.reserved += 1,
-            JobState::Buried => topic.buried += 1,
+            JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
     }
 
@@ -149,7 +149,7 @@ impl Topics {
                 }
             }
             JobState::Reserved => topic.reserved -= 1,
-            JobState::Buried => topic.buried -= 1,
+            JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
     }
 
@@ -205,9 +205,9 @@ impl Topics {
         Ok(())
     }
 
-    /// Bytes of memory that the ready orders take.
+    /// Bytes of memory that the orders take.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.known.iter().map(|topic| topic.ready.memory_bytes()).sum()
+        self.known.iter().map(|topic| topic.ready.memory_bytes() + topic.buried.memory_bytes()).sum()
     }
 
     fn note_serving(&mut self, id: TopicId) {
@@ -235,7 +235,7 @@ impl Topic {
             ready: ReadyOrder::default(),
             delayed: 0,
             reserved: 0,
-            buried: 0,
+            buried: ReadyOrder::default(),
             totals: Totals::default(),
             hashed: 0,
             changed: false,
@@ -249,7 +249,7 @@ impl Topic {
             delayed: self.delayed,
             ready: self.ready.len() as u64,
             reserved: self.reserved,
-            buried: self.buried,
+            buried: self.buried.len() as u64,
             totals: self.totals,
         }
     }
@@ -268,7 +268,7 @@ impl Topic {
             delayed: self.delayed,
             ready: self.ready.len() as u64,
             reserved: self.reserved,
-            buried: self.buried,
+            buried: self.buried.len() as u64,
             pushed,
             finished,
             deleted,

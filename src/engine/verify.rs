@@ -6,7 +6,7 @@ use super::Engine;
 use super::hash::{self, Sum};
 use super::image::ImageError;
 use super::jobs::Found;
-use super::ready::{Rank, rank_of};
+use super::ready::{Rank, buried_rank_of, rank_of};
 use super::store::JobStore;
 use crate::types::{JobState, SessionId, TopicId};
 
@@ -54,7 +54,7 @@ impl Engine {
     /// hunting a fault: it looks at every job.
     #[doc(hidden)]
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
-        let mut by_topic: BTreeMap<TopicId, (BTreeSet<Rank>, [u64; 4])> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 4])> = BTreeMap::new();
         let mut held = BTreeSet::new();
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
@@ -64,12 +64,14 @@ impl Engine {
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
             assert!(job.id.sequence() <= self.last_job && job.fence.0 <= self.last_fence, "{job:?}");
-            let (turns, counts) = by_topic.entry(job.topic).or_default();
+            let ([ready, buried], counts) = by_topic.entry(job.topic).or_default();
             if let Some(count) = counts.get_mut(job.state as usize) {
                 *count += 1;
             }
-            if job.state == JobState::Ready {
-                turns.insert(rank_of(job, slot));
+            match job.state {
+                JobState::Ready => _ = ready.insert(rank_of(job, slot)),
+                JobState::Buried => _ = buried.insert(buried_rank_of(job, slot)),
+                JobState::Delayed | JobState::Reserved => {}
             }
             if job.holder != SessionId(0) {
                 held.insert((job.holder, job.id, slot));
@@ -92,10 +94,11 @@ impl Engine {
         assert_eq!(self.jobs.iter().count() + self.jobs.far().len(), self.jobs.len(), "the number of jobs");
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
         for view in self.topics.views() {
-            let (turns, counts) = by_topic.remove(&view.id).unwrap_or_default();
+            let ([ready, buried], counts) = by_topic.remove(&view.id).unwrap_or_default();
             assert_eq!([view.delayed, view.ready, view.reserved, view.buried], counts, "{view:?}");
-            let ready = self.topics.find(view.id).map(|topic| &topic.ready);
-            assert!(ready.is_some_and(|ready| ready.iter().eq(&turns)), "the ready order");
+            let topic = self.topics.find(view.id);
+            assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
+            assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");
             let serves = !view.paused && view.ready > 0;
             assert_eq!(self.topics.serving().contains(&view.id), serves, "the topics that serve: {view:?}");
         }

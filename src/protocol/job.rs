@@ -1,13 +1,13 @@
-//! Requests about one job, named by its id or its key; JOB and CHANGED.
+//! Requests about one job, named by its id or its key; JOB and CHANGED. `KICK_MANY`, about many of a topic; KICKED.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::request::{JobRef, Request};
 use super::response::{JobReport, Response};
-use super::wire::{Fixed, Reader, key_bytes, put_piece, put_topic8, when, when_fields};
-use crate::types::limits::KEY_BYTES_MAX;
-use crate::types::{BuryReason, JobId, JobState, Key, Millis, When};
+use super::wire::{Fixed, Reader, in_range, key_bytes, put_piece, put_topic8, when, when_fields};
+use crate::types::limits::{KEY_BYTES_MAX, KICK_JOBS_MAX};
+use crate::types::{BuryReason, JobId, JobState, Key, Millis, TopicName, When};
 
 const BY_ID: u8 = 0;
 const BY_KEY: u8 = 1;
@@ -46,6 +46,24 @@ pub(super) fn decode_reschedule(reader: &mut Reader<'_>) -> Result<Request, Deco
     let due_ms = reader.u64("due_ms")?;
     let due = when(reader.u8("due_kind")?, due_ms)?;
     Ok(Request::Reschedule { job: decode_job_ref(reader)?, due })
+}
+
+pub(super) fn encode_kick_many(topic: &TopicName, jobs_max: u32, out: &mut BytesMut) {
+    out.put_u32_le(jobs_max);
+    put_topic8(out, topic);
+}
+
+pub(super) fn decode_kick_many(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let jobs_max = in_range(reader.u32("jobs_max")?, 1, KICK_JOBS_MAX, "jobs_max")?;
+    Ok(Request::KickMany { topic: reader.topic8()?, jobs_max })
+}
+
+pub(super) fn encode_kicked(jobs: u32, out: &mut BytesMut) {
+    out.put_u32_le(jobs);
+}
+
+pub(super) fn decode_kicked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+    Ok(Response::Kicked { jobs: reader.u32("jobs")? })
 }
 
 pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {

@@ -73,6 +73,8 @@ opcodes! {
         Kick = 0x44, "KICK";
         /// Reads a topic's next job.
         Peek = 0x45, "PEEK";
+        /// Makes buried jobs ready.
+        KickMany = 0x46, "KICK_MANY";
         /// Stops a topic.
         Pause = 0x50, "PAUSE";
         /// Starts a topic again.
@@ -123,6 +125,8 @@ opcodes! {
         Job = 0xC0, "JOB";
         /// One job was changed.
         Changed = 0xC1, "CHANGED";
+        /// Jobs were kicked.
+        Kicked = 0xC2, "KICKED";
         /// Counts by topic.
         TopicCounts = 0xD0, "TOPIC_COUNTS";
         /// Counts of the queue.

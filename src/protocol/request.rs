@@ -74,6 +74,13 @@ pub enum Request {
     RunNow(JobRef),
     /// Makes one buried job ready.
     Kick(JobRef),
+    /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
+    KickMany {
+        /// Of which topic.
+        topic: TopicName,
+        /// At most so many: 1 to [`KICK_JOBS_MAX`](crate::types::limits::KICK_JOBS_MAX).
+        jobs_max: u32,
+    },
     /// Stops the reserving of a topic's jobs.
     Pause {
         /// Which.

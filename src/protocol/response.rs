@@ -40,6 +40,11 @@ pub enum Response {
         /// When it is due.
         due: Millis,
     },
+    /// To `KICK_MANY`.
+    Kicked {
+        /// How many jobs are ready now that were buried.
+        jobs: u32,
+    },
     /// To TOPICS.
     Topics(Vec<TopicReport>),
     /// To STATS.
@@ -84,6 +89,7 @@ impl Response {
                 | Self::Done
                 | Self::Subscribed
                 | Self::Changed { .. }
+                | Self::Kicked { .. }
                 | Self::BackupReady(_) => 0,
             }
     }

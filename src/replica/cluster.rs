@@ -64,6 +64,13 @@ enum Step {
     Moving { to: u64, until_us: u64 },
 }
 
+impl UnderWay {
+    /// Whether somebody may become a member by it, who has been looked at already.
+    fn changes_members(&self) -> bool {
+        matches!(self.step, Step::Registering { .. } | Step::Proposing { .. } | Step::Changing { .. })
+    }
+}
+
 impl Replica {
     /// Answers what this node knows of the cluster.
     pub(super) fn cluster_status(&mut self, connection: ConnectionId, request: RequestId) {
@@ -167,7 +174,7 @@ impl Replica {
             );
             return Err(invalid(text));
         }
-        if info.feature_level_max < self.engine.feature_level() {
+        if info.feature_level_max < self.engine.feature_level().max(self.cluster.feature_level) {
             return Err(invalid(format!(
                 "node {node} is of an older version than the cluster: upgrade it first"
             )));
@@ -353,8 +360,12 @@ impl Replica {
         }
     }
 
-    /// Raises the feature level to what all members can do.
+    /// Raises the feature level to what all members can do. It waits for a node that is on its way to become one: that was
+    /// let in at the level of before.
     fn raise_feature_level(&mut self) {
+        if self.cluster.under_way.as_ref().is_some_and(UnderWay::changes_members) {
+            return;
+        }
         let others = self.group.members().all().filter(|member| *member != self.config.node);
         let levels =
             others.map(|member| self.peers.one(member).map_or(0, |peer| peer.info.feature_level_max));

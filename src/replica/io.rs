@@ -265,6 +265,8 @@ pub enum Output {
         members: Vec<Member>,
         /// Numbers of nodes that were members once.
         removed: Vec<u64>,
+        /// What every member must be able to do.
+        feature_level: u32,
     },
     /// Find out who is at this address of another node; [`Input::Probed`] tells.
     Probe {

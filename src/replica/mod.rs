@@ -268,7 +268,9 @@ impl Replica {
         }
         if std::mem::take(&mut self.members_changed) {
             let members = self.engine.members().values().cloned().collect();
-            outputs.push(Output::Members { members, removed: self.engine.removed_members().collect() });
+            let removed = self.engine.removed_members().collect();
+            let feature_level = self.engine.feature_level();
+            outputs.push(Output::Members { members, removed, feature_level });
         }
         let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
         self.prepared = self.engine.prepare(ahead, PREPARE_BUDGET) && loaded;

@@ -37,7 +37,8 @@ impl Replica {
         }
         for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
             self.note_settled(command, outcome);
-            self.members_changed |= matches!(command, Command::MemberSet { .. });
+            self.members_changed |=
+                matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. });
         }
         self.note_state();
         while let Some(made) = self.engine.topic(self.waiters.next_topic()) {
@@ -199,6 +200,7 @@ fn response(outcome: Outcome) -> Response {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
         }
         Outcome::Changed { job, state, due } => Response::Changed { job, state, due },
+        Outcome::Kicked { jobs } => Response::Kicked { jobs },
         Outcome::Rejected(reject) => Response::Error(ErrorReply::new(code(reject), why(reject))),
     }
 }

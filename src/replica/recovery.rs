@@ -57,6 +57,17 @@ pub enum ReplayError {
         /// Its index.
         index: u64,
     },
+    /// The cluster has come to use what this node is not to know.
+    #[error(
+        "the data is of feature level {level}, and this node goes up to {level_max}: there is no way back. Start the newer \
+         binary again, or leave feature_level_max out"
+    )]
+    FeatureLevel {
+        /// That of the data.
+        level: u32,
+        /// That of the node.
+        level_max: u32,
+    },
     /// An entry is missing.
     #[error("entry {expected} is missing, the log goes on with {found}")]
     Gap {
@@ -95,6 +106,11 @@ impl Recovery {
         recovery
     }
 
+    /// Whether the state so far needs no more than this node is to know. What is replayed is held against that, too.
+    pub fn check_feature_level(&self) -> Result<(), ReplayError> {
+        check_level(self.engine.feature_level(), self.config.feature_level_max)
+    }
+
     /// The first entry that is to be replayed.
     pub fn first_index(&self) -> u64 {
         self.applied.0 + 1
@@ -106,7 +122,8 @@ impl Recovery {
         if entry.index != last + 1 {
             return Err(ReplayError::Gap { expected: last + 1, found: entry.index });
         }
-        check(&entry)?;
+        // Also what is not known to be committed: it may be, and this node alone would not be kept from going by it.
+        check(&entry, self.config.feature_level_max)?;
         if entry.kind == EntryKind::ConfChange {
             self.commit_changes()?;
         }
@@ -249,16 +266,32 @@ pub(super) fn change_members(
     after
 }
 
-/// Whether an entry can be read.
-fn check(entry: &LogEntry) -> Result<(), ReplayError> {
+/// Whether an entry can be read, and asks for no more than this node is to know.
+fn check(entry: &LogEntry, level_max: u32) -> Result<(), ReplayError> {
     let index = entry.index;
     match entry.kind {
-        EntryKind::Normal => decode(entry).map(drop).map_err(|source| ReplayError::Entry { index, source }),
+        EntryKind::Normal => {
+            let decoded = decode(entry).map_err(|source| ReplayError::Entry { index, source })?;
+            check_level(decoded.as_ref().and_then(raised_to).unwrap_or(0), level_max)
+        }
         EntryKind::ConfChange => match MembershipChange::decode(&entry.data) {
             Some(_) => Ok(()),
             None => Err(ReplayError::Membership { index }),
         },
     }
+}
+
+fn check_level(level: u32, level_max: u32) -> Result<(), ReplayError> {
+    if level > level_max { Err(ReplayError::FeatureLevel { level, level_max }) } else { Ok(()) }
+}
+
+/// The feature level that an entry raises that of the state to.
+fn raised_to(entry: &Entry<'_>) -> Option<u32> {
+    let levels = entry.commands.iter().filter_map(|command| match command {
+        Command::FeatureLevel { level } => Some(*level),
+        _ => None,
+    });
+    levels.max()
 }
 
 fn last_offset(entry: &Entry<'_>) -> Option<i64> {

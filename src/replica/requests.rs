@@ -10,7 +10,7 @@ use crate::protocol::{
     ErrorCode, ErrorReply, JobRef, Push, Request, RequestId, Reserve, Response, Subscribe,
 };
 use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT};
-use crate::types::{SessionId, TopicName, When};
+use crate::types::{FEATURE_KICK_MANY, SessionId, TopicName, When};
 
 impl Replica {
     pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
@@ -77,6 +77,7 @@ impl Replica {
             | Request::Reschedule { .. }
             | Request::RunNow(_)
             | Request::Kick(_)
+            | Request::KickMany { .. }
             | Request::Pause { .. }
             | Request::Resume { .. } => self.command(connection, id, &request),
         }
@@ -242,6 +243,11 @@ impl Replica {
         if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
             return self.connections.refuse(connection, id, too_much_under_way());
         }
+        if matches!(request, Request::KickMany { .. }) && self.engine.feature_level() < FEATURE_KICK_MANY {
+            let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
+                        out; `adjourn cluster status` shows the feature level";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unsupported, text));
+        }
         let engine = &self.engine;
         let topic = |name| select_topic(engine, name);
         let job = |reference| select_job(engine, reference);
@@ -259,6 +265,9 @@ impl Replica {
             }
             Request::RunNow(reference) => Command::RunNow { job: job(reference) },
             Request::Kick(reference) => Command::Kick { job: job(reference) },
+            Request::KickMany { topic: name, jobs_max } => {
+                Command::KickMany { topic: topic(name), jobs_max: *jobs_max }
+            }
             Request::Pause { topic: name } => Command::TopicPause { topic: topic(name), paused: true },
             Request::Resume { topic: name } => Command::TopicPause { topic: topic(name), paused: false },
             other => unreachable!("{other:?} is more, or less, than one command"),

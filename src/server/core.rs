@@ -243,7 +243,9 @@ impl Core {
         };
         match output {
             Output::Peer { to, bundle } => peers.send(to, bundle),
-            Output::Members { members, removed } => peers.members(members, removed),
+            Output::Members { members, removed, feature_level } => {
+                peers.members(members, removed, feature_level);
+            }
             Output::Probe { address } => peers.probe(address),
             Output::FetchSnapshot { from, index } => {
                 self.pulls += 1;

@@ -63,7 +63,7 @@ pub(super) fn recover(
     let recovered = storage.recovered();
     let replica_config = replica_config(config, addresses, &storage)?;
     let mut recovery = Replica::recover(replica_config, recovered, storage.take_restored());
-    let mut refused = None;
+    let mut refused = recovery.check_feature_level().err();
     storage.replay(recovery.first_index(), &mut |entry| {
         if refused.is_none() {
             refused = recovery.replay(entry).err();

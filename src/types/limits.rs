@@ -22,6 +22,8 @@ pub const FRAME_BYTES_MAX_BEFORE_HELLO: usize = 4096;
 pub const RESPONSE_BYTES_MAX: usize = 32 << 20;
 /// Most jobs in one PUSH.
 pub const PUSH_JOBS_MAX: usize = 4096;
+/// Most jobs that one `KICK_MANY` moves.
+pub const KICK_JOBS_MAX: u32 = 4096;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
 pub const LEASES_MAX: usize = 4096;
 /// Most topics that one RESERVE or SUBSCRIBE names.

@@ -2,7 +2,10 @@
 
 /// How much this version can do together with others. A cluster does what all its members can: see
 /// [`Command::FeatureLevel`](crate::engine::Command::FeatureLevel).
-pub const FEATURE_LEVEL: u32 = 1;
+pub const FEATURE_LEVEL: u32 = 2;
+
+/// The feature level from which on [`Command::KickMany`](crate::engine::Command::KickMany) is proposed.
+pub const FEATURE_KICK_MANY: u32 = 2;
 
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -50,7 +50,8 @@ pub(crate) struct Cluster<N> {
     pub(crate) nodes: Vec<Node>,
     pub(crate) network: N,
     data: TempDir,
-    arguments: Vec<String>,
+    /// What each node is told that is started from here on.
+    pub(crate) arguments: Vec<String>,
     asking: RefCell<BTreeMap<u64, Raw>>,
 }
 

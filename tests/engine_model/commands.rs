@@ -71,6 +71,7 @@ impl Model {
                     return Err(Reject::MemberChanged);
                 }
             }
+            Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
         }
         Ok(Outcome::Done)
@@ -357,6 +358,22 @@ impl Model {
         (job.due, job.attempts) = (due, 0);
         self.ready(id);
         Ok(self.changed(id))
+    }
+
+    fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+        let topic = self.topic(topic, false)?;
+        let buried = |job: &&Job| job.topic == topic && matches!(job.state, State::Buried(_));
+        let due = |job: &Job| match job.due {
+            Time::Stamp(at) | Time::Wall(at) => at,
+        };
+        let turn = |job: &Job| (job.priority, due(job), job.id);
+        let mut turns: Vec<_> = self.jobs.iter().filter(buried).map(turn).collect();
+        turns.sort_unstable();
+        turns.truncate(usize::try_from(jobs_max).expect("few"));
+        for (.., id) in &turns {
+            self.kick(&JobSelect::Id(JobId(*id)))?;
+        }
+        Ok(Outcome::Kicked { jobs: u32::try_from(turns.len()).expect("few") })
     }
 
     fn changed(&self, id: u64) -> Outcome {

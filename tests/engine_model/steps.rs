@@ -81,6 +81,8 @@ pub(crate) enum Action {
     Reschedule(Which, Due),
     RunNow(Which),
     Kick(Which),
+    /// Of which topic, named or by its number, and how many at most.
+    KickMany(usize, bool, u32),
     Pause(usize, bool),
     SkipIds,
     /// A member, and which of two copies of the data it has.
@@ -168,6 +170,11 @@ impl Known {
             }
             Action::RunNow(which) => Command::RunNow { job: self.which(which) },
             Action::Kick(which) => Command::Kick { job: self.which(which) },
+            Action::KickMany(topic, by_id, jobs_max) => {
+                let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
+                let topic = if *by_id { id } else { TopicSelect::Name(TOPICS[*topic]) };
+                Command::KickMany { topic, jobs_max: *jobs_max }
+            }
             Action::Pause(topic, paused) => {
                 Command::TopicPause { topic: TopicSelect::Name(TOPICS[*topic]), paused: *paused }
             }
@@ -284,6 +291,8 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (which(), due()).prop_map(|(which, due)| Action::Reschedule(which, due)),
         4 => which().prop_map(Action::RunNow),
         6 => which().prop_map(Action::Kick),
+        4 => (0..3_usize, any::<bool>(), 0..5_u32)
+            .prop_map(|(topic, by_id, max)| Action::KickMany(topic, by_id, max)),
         2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
     ]
 }

@@ -118,6 +118,23 @@ fn a_member_whose_data_is_gone_does_not_come_back_under_its_number() {
     again.stop();
 }
 
+#[test]
+fn a_node_that_cannot_do_what_the_cluster_does_is_refused() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = founder(data.path());
+    // It has raised the level before it answers.
+    assert!(matches!(client_of(&[&node]).ask(push("t", vec![7], 0)), Response::Pushed(_)));
+    let cluster_id = cluster_of(node.peer_address(), 2).expect("a cluster").cluster_id;
+    let mut older = greeting(cluster_id, 2, 2);
+    older.about.feature_level_max = FEATURE_LEVEL - 1;
+    let mut peer = RawPeer::connect(node.peer_address());
+    peer.send(&PeerFrame::Hello(older));
+    let Refusal { code, text } = peer.refusal();
+    assert_eq!(code, RefusalCode::FeatureLevel);
+    assert!(text.contains("node 2 goes up to feature level 1, and the cluster is at 2"), "{text}");
+    node.stop();
+}
+
 fn of_a_later_version() -> Vec<u8> {
     let said = b"\x01ADJPEERS\x02\0\x03\0and what this version does not know";
     let length = u32::try_from(said.len() + 4).expect("short");

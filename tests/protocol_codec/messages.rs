@@ -6,8 +6,8 @@ use adjourn::protocol::{
     TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
-    BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX,
-    TTR_MS_MIN, WAIT_MS_MAX,
+    BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, RESERVE_JOBS_MAX,
+    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, BuryReason, Fence, IfExists, JobId, JobState, Key, Lease, Millis,
@@ -121,6 +121,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         (job_ref(), when()).prop_map(|(job, due)| Request::Reschedule { job, due }),
         job_ref().prop_map(Request::RunNow),
         job_ref().prop_map(Request::Kick),
+        (topic(), 1..=KICK_JOBS_MAX).prop_map(|(topic, jobs_max)| Request::KickMany { topic, jobs_max }),
         topic().prop_map(|topic| Request::Peek { topic }),
         topic().prop_map(|topic| Request::Pause { topic }),
         topic().prop_map(|topic| Request::Resume { topic }),
@@ -332,6 +333,7 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         vec(delivered(), 0..8).prop_map(Response::Deliver),
         vec(prop_oneof![Just(Ok(())), code().prop_map(Err)], 0..20).prop_map(Response::Settled),
         report().prop_map(|report| Response::Job(Box::new(report))),
+        any::<u32>().prop_map(|jobs| Response::Kicked { jobs }),
         (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
             job: JobId(job),
             state,

@@ -1,6 +1,7 @@
 //! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
 
 use adjourn::replica::Input;
+use adjourn::types::FEATURE_LEVEL;
 
 use super::clients::Wish;
 use super::mutants::Mutant;
@@ -23,6 +24,8 @@ const SKEW_MS: u64 = 150;
 pub(super) struct ClusterPlan {
     /// How many there are when the cluster has grown.
     pub(super) nodes: u64,
+    /// Nodes begin with the version before the newest, and are upgraded one after the other.
+    pub(super) upgraded: bool,
     /// Nothing goes wrong while it grows.
     pub(super) calm_growth: bool,
     /// Time that a bundle takes.
@@ -41,12 +44,13 @@ pub(super) type Cuts = Vec<(NodeId, NodeId)>;
 impl ClusterPlan {
     fn calm(nodes: u64) -> Self {
         let (lost_percent, twice_percent, split_percent) = (0, 0, 0);
-        Self { nodes, calm_growth: true, peer_us: (20, 300), lost_percent, twice_percent, split_percent }
+        let (upgraded, calm_growth, peer_us) = (false, true, (20, 300));
+        Self { nodes, upgraded, calm_growth, peer_us, lost_percent, twice_percent, split_percent }
     }
 
     /// From now on nothing is lost, and nothing is slow.
     pub(super) fn heal(&mut self) {
-        *self = Self::calm(self.nodes);
+        *self = Self { upgraded: self.upgraded, ..Self::calm(self.nodes) };
     }
 
     /// When clients begin to work, and things to go wrong.
@@ -65,7 +69,9 @@ impl Plan {
         let (every_us, cluster) = if calm {
             (EveryUs::default(), ClusterPlan::calm(nodes))
         } else {
-            (faults_of_nodes(&mut random), rough_wires(nodes, &mut random))
+            let (every_us, cluster) = (faults_of_nodes(&mut random), rough_wires(nodes, &mut random));
+            let upgrade = if cluster.upgraded { random.within((SECOND / 2, 3 * SECOND)) } else { 0 };
+            (EveryUs { upgrade, ..every_us }, cluster)
         };
         Self {
             turmoil_us: cluster.begins() + random.within((5, 25)) * SECOND,
@@ -76,6 +82,12 @@ impl Plan {
             cluster: Some(cluster),
             ..plan
         }
+    }
+
+    /// What the version can do that a node begins with.
+    pub(super) fn first_feature_level(&self) -> u32 {
+        let upgraded = self.cluster.as_ref().is_some_and(|cluster| cluster.upgraded);
+        FEATURE_LEVEL - u32::from(upgraded)
     }
 }
 
@@ -94,6 +106,7 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         slow: sometimes(30, (2 * SECOND, 8 * SECOND)),
         transfer: sometimes(30, (2 * SECOND, 8 * SECOND)),
         replace: sometimes(30, (4 * SECOND, 12 * SECOND)),
+        upgrade: 0,
     }
 }
 
@@ -105,10 +118,16 @@ fn rough_wires(nodes: u64, random: &mut Random) -> ClusterPlan {
         lost_percent: *random.pick(&[0, 0, 2, 15]),
         twice_percent: *random.pick(&[0, 2, 15]),
         split_percent: *random.pick(&[0, 10, 60]),
+        upgraded: random.percent(40),
     }
 }
 
 impl Node {
+    /// Whether it is to be upgraded.
+    fn is_older(&self) -> bool {
+        !self.is_gone && self.feature_level_max < FEATURE_LEVEL
+    }
+
     /// The wall clock of a node of several.
     pub(super) fn wall_among_others(plan: &Plan, random: &mut Random) -> WallClock {
         if plan.every_us.step == 0 && plan.every_us.partition == 0 {
@@ -262,11 +281,28 @@ impl World {
         self.after(SECOND, Event::Starts { node: id });
     }
 
+    fn has_grown(&self) -> bool {
+        self.plan.cluster.as_ref().is_none_or(|plan| self.board.wishes_done as u64 + 1 >= plan.nodes)
+    }
+
+    /// Somebody gives a node the newest version that has an older one.
+    pub(super) fn upgrade(&mut self) {
+        let older = self.nodes.values().find(|node| node.is_older()).map(|node| node.id);
+        if let Some(node) = older.filter(|_| self.has_grown()) {
+            self.give_newest(node);
+        }
+    }
+
+    fn give_newest(&mut self, node: NodeId) {
+        if self.nodes[&node].life.is_some() {
+            self.end(node, End::Killed);
+        }
+        self.node(node).feature_level_max = FEATURE_LEVEL;
+    }
+
     /// Somebody sets a wall clock of one node, or sets it right again; or all of them are set alike.
     pub(super) fn step_one_of_many(&mut self) {
-        let has_grown =
-            self.plan.cluster.as_ref().is_none_or(|plan| self.board.wishes_done as u64 + 1 >= plan.nodes);
-        if !has_grown {
+        if !self.has_grown() {
             // A node that is alone believes its own clock.
             return;
         }
@@ -315,6 +351,9 @@ impl World {
         self.see_islands();
         for node in self.nodes.keys().copied().collect::<Vec<_>>() {
             self.set_right(node);
+            if self.nodes[&node].is_older() {
+                self.give_newest(node);
+            }
             if self.plan.strikes.is_empty() {
                 self.node(node).disk.disarm();
             }

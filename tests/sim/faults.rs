@@ -34,6 +34,7 @@ pub(super) enum Fault {
     Slow,
     Transfer,
     Replace,
+    Upgrade,
 }
 
 impl World {
@@ -41,13 +42,13 @@ impl World {
     pub(super) fn plan_faults(&mut self) {
         use Fault::{
             Crash, Cut, DiskFailure, DiskLow, FolderFailure, Partition, PeerLost, Replace, Slow, Step, Stop,
-            Transfer,
+            Transfer, Upgrade,
         };
         let begins = self.plan.cluster.as_ref().map_or(0, ClusterPlan::begins);
         for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step] {
             self.plan_next(fault, begins);
         }
-        for fault in [Partition, PeerLost, Slow, Transfer, Replace] {
+        for fault in [Partition, PeerLost, Slow, Transfer, Replace, Upgrade] {
             self.plan_next(fault, begins);
         }
     }
@@ -68,6 +69,7 @@ impl World {
             Fault::Slow => every_us.slow,
             Fault::Transfer => every_us.transfer,
             Fault::Replace => every_us.replace,
+            Fault::Upgrade => every_us.upgrade,
         };
         if pause > 0 {
             let pause = self.random.within((pause / 3, pause * 2));
@@ -127,6 +129,7 @@ impl World {
             Fault::Slow => self.slow_down(),
             Fault::Transfer => self.board.wishes.push(Wish::Transfer),
             Fault::Replace => self.replace(),
+            Fault::Upgrade => self.upgrade(),
         }
     }
 
@@ -230,6 +233,7 @@ impl World {
         let jumped_us = jumped(clock.unwrap_or_default(), &log, wall.0, now.saturating_sub(last_us));
         let base_us = node.random.below(100 * SECOND);
         let (config, chunks) = (node.config(&plan), node.disk.chunks.clone());
+        let feature_level_max = config.feature_level_max;
         let restored = restored.map(RefCell::new);
         self.see(&Seen::Started {
             node: id,
@@ -238,6 +242,7 @@ impl World {
             log: &log,
             chunks: &chunks,
             jumped_us,
+            feature_level_max,
         });
         let mut recovery = Replica::recover(config, recovered, restored.map(RefCell::into_inner));
         for entry in &log {

@@ -70,6 +70,8 @@ pub(super) enum Mutant {
     SessionsLeftBehind,
     /// A start takes everything in the log for committed.
     CommitAhead,
+    /// Nodes of an older version say that they are of the newest.
+    VersionHidden,
 }
 
 impl Mutant {
@@ -102,7 +104,7 @@ impl Mutant {
     ];
 
     /// Those that need several nodes to be seen.
-    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 14] = [
+    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 15] = [
         (Self::SessionsLeftBehind, &["same state"]),
         (Self::AcksForOthers, &["same state", "acknowledged"]),
         (Self::HeartbeatsEchoed, &["cut off", "fresh reads", "ended", "acknowledged", "one lease"]),
@@ -115,6 +117,7 @@ impl Mutant {
         (Self::StampJumps, &["never early", "one lease", "settled once"]),
         (Self::ClocksUnseen, &["never early"]),
         (Self::GraceForgotten, &["one lease", "settled once"]),
+        (Self::VersionHidden, &["known"]),
         (Self::WipedIsKnown, &["acknowledged", "members", "same state"]),
         (Self::DeliveredTwice, &["one lease"]),
     ];

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use adjourn::protocol::{PushResult, RequestId, Response};
 use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
 use adjourn::storage::StorageError;
-use adjourn::types::{FEATURE_LEVEL, Millis};
+use adjourn::types::Millis;
 
 use super::checkpoint::Checkpointing;
 use super::disk::{Disk, Part};
@@ -39,6 +39,8 @@ pub(super) struct Node {
     pub(super) proposed: BTreeMap<u64, Us>,
     /// Which copy of the data it has.
     pub(super) storage_id: [u8; 16],
+    /// What its version can do.
+    pub(super) feature_level_max: u32,
     /// Whether the cluster began here.
     pub(super) founder: bool,
     /// It is not to be a member any more, and nobody harms it.
@@ -91,6 +93,7 @@ impl Node {
             random,
             life: None,
             lives: 0,
+            feature_level_max: plan.first_feature_level(),
             proposed: BTreeMap::new(),
             founder: id == NODE,
             is_gone: false,
@@ -106,7 +109,7 @@ impl Node {
             storage_id: self.storage_id,
             founder: self.founder,
             peer_address: peer_address(self.id),
-            feature_level_max: FEATURE_LEVEL,
+            feature_level_max: self.feature_level_max,
             entropy: self.random.bytes(),
             server_name: "simulated".to_owned(),
             client_address: client_address(self.id),
@@ -224,9 +227,9 @@ impl World {
             Output::Cut { through } => self.cut_ordered(node, life, through),
             Output::Backup { .. } => unreachable!("nobody asks for a backup"),
             Output::Peer { to, bundle } => self.say_to_peer(node, to, bundle),
-            Output::Members { members, removed } => {
+            Output::Members { members, removed, feature_level } => {
                 if let Some(life) = self.life(node, life) {
-                    life.told = Told { members, removed };
+                    life.told = Told { members, removed, feature_level };
                 }
             }
             Output::Probe { address } => self.probe(node, life, address),

@@ -11,6 +11,7 @@ use adjourn::replica::{Bundle, Input, PeerInfo, ProbeError};
 use adjourn::types::{FEATURE_LEVEL, Member};
 use bytes::Bytes;
 
+use super::mutants::Mutant;
 use super::node::Node;
 use super::plan::Pace;
 use super::seen::{End, NodeId, Seen};
@@ -47,6 +48,7 @@ pub(super) struct Parcel {
 pub(super) struct Told {
     pub(super) members: Vec<Member>,
     pub(super) removed: Vec<u64>,
+    pub(super) feature_level: u32,
 }
 
 impl Wires {
@@ -81,8 +83,10 @@ impl Told {
         self.members.iter().any(|known| known.node == member.node && known.storage_id == member.storage_id)
     }
 
-    fn refuses(&self, member: &Member) -> bool {
+    fn refuses(&self, about: &PeerInfo) -> bool {
+        let member = &about.member;
         self.removed.contains(&member.node)
+            || about.feature_level_max < self.feature_level
             || self
                 .members
                 .iter()
@@ -106,19 +110,6 @@ pub(super) fn node_at(address: &str) -> Option<NodeId> {
     name.strip_prefix("node-")?.parse().ok()
 }
 
-impl Node {
-    /// What it says of itself to other nodes.
-    pub(super) fn about(&self) -> PeerInfo {
-        let member = Member {
-            node: self.id,
-            storage_id: self.storage_id,
-            peer_address: peer_address(self.id),
-            client_address: client_address(self.id),
-        };
-        PeerInfo { member, feature_level_max: FEATURE_LEVEL }
-    }
-}
-
 impl World {
     /// Everybody tries to reach whom it should be connected to.
     pub(super) fn dial(&mut self) {
@@ -133,14 +124,27 @@ impl World {
         }
     }
 
+    /// What a node says of itself to other nodes.
+    fn about(&self, node: NodeId) -> PeerInfo {
+        let Node { id, storage_id, feature_level_max, .. } = self.nodes[&node];
+        let member = Member {
+            node: id,
+            storage_id,
+            peer_address: peer_address(id),
+            client_address: client_address(id),
+        };
+        let hidden = self.plan.mutant == Mutant::VersionHidden;
+        PeerInfo { member, feature_level_max: if hidden { FEATURE_LEVEL } else { feature_level_max } }
+    }
+
     fn may_connect(&self, one: NodeId, other: NodeId) -> bool {
         let (Some(life), Some(other_life)) = (&self.nodes[&one].life, &self.nodes[&other].life) else {
             return false;
         };
-        let (about, other_about) = (self.nodes[&one].about().member, self.nodes[&other].about().member);
+        let (about, other_about) = (self.about(one), self.about(other));
         let refused = life.told.refuses(&other_about) || other_life.told.refuses(&about);
         let wires = &self.wires;
-        let known = life.told.knows(&other_about) || other_life.told.knows(&about);
+        let known = life.told.knows(&other_about.member) || other_life.told.knows(&about.member);
         let fresh = !wires.ends.contains(&(one, other)) && !wires.ends.contains(&(other, one));
         known && !refused && fresh && wires.are_joined(one, other)
     }
@@ -148,7 +152,7 @@ impl World {
     fn connect_nodes(&mut self, one: NodeId, other: NodeId) {
         for (node, peer) in [(one, other), (other, one)] {
             self.wires.ends.insert((node, peer));
-            let about = self.nodes[&peer].about();
+            let about = self.about(peer);
             self.see(&Seen::PeerConnected { node, peer });
             self.hand(node, Input::PeerConnected { about });
         }
@@ -270,7 +274,7 @@ impl World {
             .and_then(|there| self.nodes.get(&there))
             .filter(|there| there.life.is_some());
         let found = match there {
-            Some(there) => Ok(there.about()),
+            Some(there) => Ok(self.about(there.id)),
             None => Err(ProbeError::Unreachable { address: address.clone(), why: "silence".to_owned() }),
         };
         self.hand(node, Input::Probed { address, found });

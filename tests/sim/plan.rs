@@ -88,6 +88,8 @@ pub(super) struct EveryUs {
     pub(super) transfer: Us,
     /// A node is lost for good, and another one takes its place.
     pub(super) replace: Us,
+    /// A node of an older version is upgraded.
+    pub(super) upgrade: Us,
 }
 
 impl Plan {

@@ -29,6 +29,8 @@ pub(super) enum Seen<'a> {
         chunks: &'a Chunks,
         /// By so much its stamp may have jumped ahead of true time: the wall clock was set while nobody watched it.
         jumped_us: Us,
+        /// What its version can do.
+        feature_level_max: u32,
     },
     /// A node is gone, or ends in good order.
     Ended { node: NodeId, why: End, connections: &'a [ConnectionId] },
@@ -115,9 +117,10 @@ pub(super) struct When {
 impl fmt::Display for Seen<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started { node, recovered, restored, log, jumped_us, .. } => {
+            Self::Started { node, recovered, restored, log, jumped_us, feature_level_max, .. } => {
                 let Recovered { vote, commit, last_index, last_term, .. } = recovered;
-                write!(f, "node {node} starts: {} entries to {last_index} of term {last_term}, ", log.len())?;
+                write!(f, "node {node} of level {feature_level_max} starts: {} entries ", log.len())?;
+                write!(f, "to {last_index} of term {last_term}, ")?;
                 write!(f, "commit {commit}, {vote:?}, jumped {jumped_us} us")?;
                 let base = restored.map(|restored| restored.borrow().base.index);
                 base.map_or(Ok(()), |index| write!(f, ", after the checkpoint at {index}"))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
-use adjourn::protocol::{JobRef, PushResult, Request, Response};
+use adjourn::protocol::{ErrorCode, JobRef, PushResult, Request, Response};
 use adjourn::storage::ChunkState;
 use adjourn::types::{JobId, Key, TopicName};
 
@@ -30,6 +30,10 @@ pub(super) struct Tally {
     pub(super) far_moved: u64,
     pub(super) far_replaced: u64,
     pub(super) far_read: u64,
+    /// Buried jobs that were kicked, many at once.
+    pub(super) kicked: u64,
+    /// Times that this was refused, as one member did not know it.
+    pub(super) kicks_refused: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -84,6 +88,10 @@ impl Teller {
             (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
                 let far = jobs.iter().filter(|job| self.far.remove(&job.lease.job));
                 tally.far_delivered += far.count() as u64;
+            }
+            (_, Response::Kicked { jobs }) => tally.kicked += u64::from(*jobs),
+            (Some(Request::KickMany { .. }), Response::Error(error)) => {
+                tally.kicks_refused += u64::from(error.code == ErrorCode::Unsupported);
             }
             (_, Response::Job(report)) => tally.far_read += u64::from(self.far.contains(&report.id)),
             (Some(Request::Delete(JobRef::Id(_) | JobRef::Key { .. })), Response::Changed { job, .. }) => {
@@ -155,5 +163,7 @@ impl AddAssign<&Self> for Tally {
         self.far_moved += other.far_moved;
         self.far_replaced += other.far_replaced;
         self.far_read += other.far_read;
+        self.kicked += other.kicked;
+        self.kicks_refused += other.kicks_refused;
     }
 }

@@ -138,6 +138,8 @@ pub enum RefusalCode {
     OtherNode = 7,
     /// Too many are at the door.
     Busy = 8,
+    /// It cannot do what the cluster does.
+    FeatureLevel = 9,
 }
 
 /// Why bytes are no frame. The connection cannot go on.
@@ -385,6 +387,7 @@ impl Refusal {
             Code::Malformed,
             Code::OtherNode,
             Code::Busy,
+            Code::FeatureLevel,
         ];
         let code = known.into_iter().find(|known| *known as u16 == code).unwrap_or(Code::Unknown);
         Some(Self { code, text: fields.text(TEXT_BYTES_MAX)? })

@@ -189,11 +189,11 @@ impl Peers {
     }
 
     /// From here on these are the members, and those were.
-    pub(super) fn members(&self, members: Vec<Member>, removed: Vec<u64>) {
+    pub(super) fn members(&self, members: Vec<Member>, removed: Vec<u64>, feature_level: u32) {
         let shared = &self.shared;
         let others: Vec<Member> = {
             let mut roster = lock(&shared.roster);
-            roster.update(members, removed);
+            roster.update(members, removed, feature_level);
             roster.others().cloned().collect()
         };
         for Member { node, peer_address, .. } in others {

@@ -16,6 +16,8 @@ pub(super) struct Roster {
     own: PeerInfo,
     members: BTreeMap<u64, Member>,
     removed: BTreeSet<u64>,
+    /// What every member must be able to do.
+    feature_level: u32,
 }
 
 /// The first eight digits of an id: enough for people to tell two apart.
@@ -27,11 +29,12 @@ pub(super) fn short(id: &[u8; 16]) -> String {
 impl Roster {
     /// That of a node which knows nobody yet.
     pub(super) fn new(cluster_id: [u8; 16], own: PeerInfo) -> Self {
-        Self { cluster_id, own, members: BTreeMap::new(), removed: BTreeSet::new() }
+        Self { cluster_id, own, members: BTreeMap::new(), removed: BTreeSet::new(), feature_level: 0 }
     }
 
-    /// From here on these are the members, and those were.
-    pub(super) fn update(&mut self, members: Vec<Member>, removed: Vec<u64>) {
+    /// From here on these are the members, those were, and this they must all be able to do.
+    pub(super) fn update(&mut self, members: Vec<Member>, removed: Vec<u64>, feature_level: u32) {
+        self.feature_level = feature_level;
         self.members = members.into_iter().map(|member| (member.node, member)).collect();
         self.removed = removed.into_iter().collect();
     }
@@ -94,10 +97,18 @@ impl Roster {
             );
             return Err(Refusal::new(RefusalCode::OtherNode, text));
         }
-        match self.members.get(&member.node) {
-            Some(known) if known.storage_id != member.storage_id => Err(data_lost(member.node)),
-            _ => Ok(()),
+        if self.members.get(&member.node).is_some_and(|known| known.storage_id != member.storage_id) {
+            return Err(data_lost(member.node));
         }
+        if other.about.feature_level_max < self.feature_level {
+            let text = format!(
+                "node {} goes up to feature level {}, and the cluster is at {}: give it the binary that the others run, and \
+                 leave feature_level_max out of its configuration",
+                member.node, other.about.feature_level_max, self.feature_level
+            );
+            return Err(Refusal::new(RefusalCode::FeatureLevel, text));
+        }
+        Ok(())
     }
 
     fn check_number(&self, node: u64) -> Result<(), Refusal> {
@@ -136,7 +147,7 @@ mod tests {
 
     fn roster() -> Roster {
         let mut roster = Roster::new([7; 16], about(1, 1));
-        roster.update(vec![about(1, 1).member, about(2, 2).member], vec![3]);
+        roster.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 1);
         roster
     }
 
@@ -160,6 +171,18 @@ mod tests {
         assert_eq!(check(7, 3, 3, None), Some(RefusalCode::Removed));
         assert_eq!(check(7, 1, 1, None), Some(RefusalCode::SameNumber));
         assert_eq!(check(7, 4, 9, Some(2)), Some(RefusalCode::OtherNode));
+    }
+
+    #[test]
+    fn whoever_cannot_do_what_the_cluster_does_is_refused() {
+        let mut roster = roster();
+        roster.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 2);
+        let check = |feature_level_max| {
+            let about = PeerInfo { feature_level_max, ..about(2, 2) };
+            let greeting = Greeting { purpose: Purpose::Probe, cluster_id: [7; 16], about };
+            roster.check(&greeting, None).map_err(|refusal| refusal.code)
+        };
+        assert_eq!([check(1), check(2), check(3)], [Err(RefusalCode::FeatureLevel), Ok(()), Ok(())]);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Rig {
 async fn two() -> (Rig, Rig) {
     let (one, two) = (Rig::start(1, quick()).await, Rig::start(2, quick()).await);
     for rig in [&one, &two] {
-        rig.peers.members(vec![one.member(), two.member()], vec![]);
+        rig.peers.members(vec![one.member(), two.member()], vec![], 1);
     }
     (one, two)
 }
@@ -256,7 +256,7 @@ async fn a_member_that_is_removed_is_cut_off_and_not_let_in_again() {
     let (one, two) = two().await;
     one.peers.send(2, bundle(vec![heartbeat(1, 2)]));
     assert_eq!((one.connected(), two.connected()), (2, 1));
-    one.peers.members(vec![one.member()], vec![2]);
+    one.peers.members(vec![one.member()], vec![2], 1);
     assert_eq!((one.lost(), two.lost()), (2, 1));
     let (roster, patience) = (&two.peers.shared.roster, PATIENCE);
     let met = handshake::dial(&one.address, roster, Purpose::Peer, Some(1), patience).await;
@@ -289,7 +289,7 @@ async fn who_is_at_an_address_is_found_out() {
 async fn a_stranger_at_a_members_address_is_not_taken_for_it() {
     let (one, two) = (Rig::start(1, quick()).await, Rig::start(2, quick()).await);
     let elsewhere = Member { node: 3, storage_id: [3; 16], ..two.member() };
-    one.peers.members(vec![one.member(), elsewhere], vec![]);
+    one.peers.members(vec![one.member(), elsewhere], vec![], 1);
     let (roster, patience) = (&one.peers.shared.roster, PATIENCE);
     let met = handshake::dial(&two.address, roster, Purpose::Peer, Some(3), patience).await;
     assert!(

@@ -1,6 +1,7 @@
 //! An operator: looks at jobs and changes them from outside, by their ids and by their keys.
 
 use adjourn::protocol::{JobRef, Request, RequestId, Response};
+use adjourn::types::limits::KICK_JOBS_MAX;
 
 use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, Us};
@@ -32,7 +33,11 @@ impl Operator {
                 Request::Reschedule { job: job(line, board), due }
             }
             12..=14 => Request::RunNow(job(line, board)),
-            15..=17 => Request::Kick(job(line, board)),
+            15 | 16 => Request::Kick(job(line, board)),
+            17 => {
+                let jobs_max = *line.random.pick(&[1, 3, KICK_JOBS_MAX]);
+                Request::KickMany { topic: name, jobs_max }
+            }
             18 => Request::Pause { topic: name },
             19 | 20 => Request::Resume { topic: name },
             21 => Request::Peek { topic: name },

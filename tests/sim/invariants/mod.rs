@@ -10,6 +10,7 @@ mod cut_off;
 mod ended;
 mod fresh_reads;
 mod hardly_late;
+mod known;
 mod lapse;
 mod members;
 mod never_early;
@@ -48,6 +49,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(cut_off::CutOff::default()),
         Box::new(ended::Ended::default()),
         Box::new(fresh_reads::FreshReads::default()),
+        Box::new(known::Known::default()),
         Box::new(lapse::Lapse::default()),
         Box::new(members::Members::default()),
         Box::new(never_early::NeverEarly::new(plan.cluster.is_some())),

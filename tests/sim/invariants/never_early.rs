@@ -36,6 +36,8 @@ pub(super) struct NeverEarly {
     open: BTreeMap<(ConnectionId, RequestId), Vec<(Job, Due)>>,
     /// Those that never had one.
     lost: Vec<(Job, Due)>,
+    /// Those that kicked buried jobs of a topic, nobody knows which.
+    kicks: Vec<(Job, Due)>,
     /// What the wall clock showed before it was set, and when that was.
     walls: Vec<(Us, Millis)>,
     jumps: Jumps,
@@ -46,6 +48,8 @@ pub(super) struct NeverEarly {
 enum Job {
     Id(JobId),
     Key(TopicName, Key),
+    /// Any of this topic that is buried.
+    Buried(TopicName),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +77,7 @@ impl NeverEarly {
             }
             Request::Reschedule { job, due: when } => open.push((named(job), due(*when))),
             Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
+            Request::KickMany { topic, .. } => open.push((Job::Buried(topic.clone()), due(now))),
             Request::Release { leases, delay_ms } => {
                 let when = delay_ms.map_or(now, types::When::After);
                 open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
@@ -92,6 +97,9 @@ impl NeverEarly {
                 for (_, due) in open {
                     self.acknowledge(at, *job, due);
                 }
+            }
+            Response::Kicked { jobs: 1.. } => {
+                self.kicks.extend(open.into_iter().map(|(job, due)| (job, Due { said: Some(at), ..due })));
             }
             Response::Settled(results) => {
                 for ((job, due), _) in open.into_iter().zip(results).filter(|(_, result)| result.is_ok()) {
@@ -113,14 +121,21 @@ impl NeverEarly {
     fn deliver(&self, when: When, job: &adjourn::protocol::Delivered) -> Result<(), String> {
         let id = job.lease.job;
         let (ruled, pushed) = (self.dues.get(&id), self.pushed.get(&job.body));
-        let name = job.key.clone().map(|key| Job::Key(job.topic.clone(), key));
-        let is_it = |named: &Job| *named == Job::Id(id) || name.as_ref() == Some(named);
+        let by_key = job.key.clone().map(|key| Job::Key(job.topic.clone(), key));
+        // Who buries a job by its lease has seen it come due; one whose attempts are used up was to wait for the next.
+        let by_topic = job.attributes.policy().attempts_max.map(|_| Job::Buried(job.topic.clone()));
+        let names = [Some(Job::Id(id)), by_key, by_topic];
+        let is_it = |named: &Job| names.iter().flatten().any(|name| name == named);
+        let counts =
+            |kick: &Due| ruled.into_iter().flatten().all(|due| kick.said.is_none_or(|said| said > due.asked));
+        let kicks = self.kicks.iter().filter(|(named, due)| is_it(named) && counts(due));
         let unanswered = self.open.values().flatten().chain(&self.lost);
         let possible: Vec<&Due> = ruled
             .into_iter()
             .flatten()
             .chain(pushed.filter(|_| ruled.is_none()))
             .chain(unanswered.filter(|(named, _)| is_it(named)).map(|(_, due)| due))
+            .chain(kicks.map(|(_, due)| due))
             .collect();
         if possible.iter().any(|due| self.has_come(when, due)) || possible.is_empty() {
             return Ok(());
@@ -138,7 +153,8 @@ impl NeverEarly {
                 // And a clock that was set counts when most of the others have shown theirs.
                 let seen_by = if self.among_others { ADOPTED_WITHIN } else { 0 };
                 let counted = |set: Us| set + seen_by >= due.asked;
-                let since = self.walls.iter().filter(|(set, _)| counted(*set)).map(|(_, wall)| *wall);
+                let since = self.walls.iter().filter(|(set, _)| counted(*set));
+                let since = since.map(|(_, wall)| wall.after(seen_by / MS));
                 // Among several nodes, one that starts believes its own clock until it hears of the others'.
                 let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };
                 let slack_ms = WALL_SLACK_MS + if self.among_others { AGREED_MS + jumped } else { 0 };

@@ -20,6 +20,7 @@ fn frames() -> Vec<PeerFrame> {
         PeerFrame::Welcome(greeting(Purpose::Peer)),
         PeerFrame::Refused(Refusal::new(RefusalCode::DataLost, "its data was lost")),
         PeerFrame::Refused(Refusal::new(RefusalCode::Busy, "")),
+        PeerFrame::Refused(Refusal::new(RefusalCode::FeatureLevel, "upgrade it")),
         PeerFrame::Join(3),
         PeerFrame::Cluster(ClusterInfo { cluster_id: [7; 16], members }),
         PeerFrame::Cluster(ClusterInfo { cluster_id: [8; 16], members: Vec::new() }),
