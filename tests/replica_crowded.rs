@@ -6,7 +6,7 @@ use adjourn::protocol::{
     ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Resume,
     Subscribe, VERSION, VERSION_MIN,
 };
-use adjourn::replica::{ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
+use adjourn::replica::{CheckpointOrder, ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
 use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
 use adjourn::types::{
@@ -36,10 +36,17 @@ struct Rig {
     answers: Vec<(ConnectionId, RequestId, Response)>,
     /// How many of them the replica says answer a request.
     answered: usize,
+    /// How many checkpoints were begun.
+    checkpoints: usize,
 }
 
 impl Rig {
     fn new() -> Self {
+        Self::with_checkpoints(64 << 20)
+    }
+
+    /// Checkpoints are due when the log has grown by so many bytes. Nobody writes them.
+    fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
         let config = ReplicaConfig {
             node: 1,
             cluster_id: [1; 16],
@@ -57,12 +64,13 @@ impl Rig {
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
             memory_max_bytes: 0,
-            checkpoint_log_bytes: 64 << 20,
+            checkpoint_log_bytes,
         };
         let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
         let replica =
             Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
-        let mut rig = Self { replica, at, orders: VecDeque::new(), answers: Vec::new(), answered: 0 };
+        let mut rig =
+            Self { replica, at, orders: VecDeque::new(), answers: Vec::new(), answered: 0, checkpoints: 0 };
         rig.poll();
         rig.settle();
         rig
@@ -75,6 +83,7 @@ impl Rig {
         for output in outputs {
             match output {
                 Output::Persist(order) => self.orders.push_back(order.number),
+                Output::Checkpoint(CheckpointOrder::Begin(_)) => self.checkpoints += 1,
                 Output::Send { connection, responses, answers } => {
                     self.answered += answers as usize;
                     self.answers
@@ -442,4 +451,33 @@ fn leases_outlive_a_session_that_was_opened_in_place_of_a_lost_one() {
     rig.settle();
     assert_eq!(*rig.answer(consumer, 2), Response::Done);
     assert_eq!(rig.ready(producer), 0, "the lease outlives the session");
+}
+
+/// While a checkpoint of many jobs is written, the log may grow by as much as made it due before anything has to wait.
+#[test]
+fn a_large_checkpoint_may_take_its_time() {
+    const LOG_BYTES: u64 = 64 << 10;
+    const MANY: u32 = 10_000;
+    let mut rig = Rig::with_checkpoints(LOG_BYTES);
+    let client = rig.connect(1);
+    for id in 1..=10 {
+        let jobs = vec![NewJob::new(b"x".to_vec()).after(60_000); MANY as usize / 10];
+        let topic = "jobs".parse().expect("a name");
+        rig.ask(client, id, Request::Push(Push { topic, sequence: 0, jobs }));
+        rig.settle();
+    }
+    let mut id = 11;
+    while rig.checkpoints == 0 {
+        rig.push(client, id, "jobs", LARGE_BYTES);
+        rig.settle();
+        id += 1;
+    }
+    let mut grown = 0;
+    while grown < u64::from(MANY) * 32 / 2 {
+        rig.push(client, id, "jobs", LARGE_BYTES);
+        assert_eq!(rig.orders.len(), 1, "nothing waits although the log has grown by {grown} bytes");
+        rig.settle();
+        id += 1;
+        grown += LARGE_BYTES as u64;
+    }
 }

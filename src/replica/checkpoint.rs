@@ -40,7 +40,7 @@ const SHORT_LOG_BYTES: u64 = 4 << 20;
 const PINS_MAX: usize = 2;
 /// When there was no space for a checkpoint, the next one begins so much later.
 const NO_SPACE_PAUSE_US: u64 = 10_000_000;
-/// A checkpoint lags when the log has grown by so many quarters of what makes the next one due.
+/// A checkpoint lags when the log has grown by so many quarters of what it may grow by meanwhile.
 const LAGGING_QUARTERS: u64 = 6;
 /// Then there is this pause between two entries, twice as long with every quarter that is added, in microseconds.
 const LAGGING_PAUSE_US: u64 = 1_000;
@@ -77,6 +77,8 @@ pub(super) struct Checkpoints {
     pub(super) next_chunk: u32,
     /// Bytes of entries since the last one.
     pub(super) log_bytes: u64,
+    /// By so many bytes the log may grow for what the last one had to write.
+    pub(super) written_for_bytes: u64,
     /// The last one did not fit on the disk: the next one has time until then.
     pub(super) not_before_us: u64,
     pub(super) stage: Stage,
@@ -136,7 +138,7 @@ impl Replica {
         if matches!(self.checkpoints.stage, Stage::Idle) {
             return 0;
         }
-        let quarters = 4 * self.checkpoints.log_bytes / self.checkpoint_due_bytes();
+        let quarters = 4 * self.checkpoints.log_bytes / self.checkpoint_may_take_bytes();
         match quarters.checked_sub(LAGGING_QUARTERS) {
             None => 0,
             Some(beyond) => LAGGING_PAUSE_US << beyond.min(LAGGING_SHIFT_MAX),
@@ -144,13 +146,19 @@ impl Replica {
     }
 
     fn jobs_per_step(&self) -> usize {
-        let late = self.checkpoints.log_bytes > self.checkpoint_due_bytes();
+        let late = self.checkpoints.log_bytes > self.checkpoint_may_take_bytes();
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
     fn checkpoint_due_bytes(&self) -> u64 {
         self.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
+    }
+
+    /// While a checkpoint is under way the log may grow by so many bytes: as much as makes the next one due, and as much as
+    /// the one under way is worth.
+    fn checkpoint_may_take_bytes(&self) -> u64 {
+        self.checkpoint_due_bytes().max(self.checkpoints.written_for_bytes)
     }
 
     /// New chunks are so large, in bytes.
@@ -270,14 +278,13 @@ impl Replica {
             return;
         }
         // What is written leaves memory.
-        let short = self.is_short_of_memory();
-        let enough = if short { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
+        let enough = if self.memory.is_short() { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
         let due =
             self.checkpoints.log_bytes >= enough || self.records.has_waste(self.config.checkpoint_log_bytes);
         if !due && !wanted {
             return;
         }
-        if wanted {
+        if pin {
             self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         }
         self.checkpoints.number += 1;
@@ -314,7 +321,12 @@ impl Replica {
         let outdated = last.iter().filter(|file| file.is_outdated(rewrite)).map(PageFile::page);
         let outdated: BTreeSet<u32> = outdated.collect();
         let unchanged = self.engine.begin_capture(|page| outdated.contains(&page));
-        last.iter().filter(|file| unchanged.contains(&file.page())).cloned().collect()
+        let pages: Vec<PageFile> =
+            last.iter().filter(|file| unchanged.contains(&file.page())).cloned().collect();
+        let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
+        let captured = (self.engine.jobs() - self.engine.far_jobs()).saturating_sub(kept);
+        self.checkpoints.written_for_bytes = captured * LOG_BYTES_PER_JOB;
+        pages
     }
 
     fn hand_over(&mut self, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {

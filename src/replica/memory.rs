@@ -12,6 +12,8 @@ pub(super) struct Memory {
     resident: u64,
     /// What the state was estimated to take then.
     estimated: u64,
+    /// What it is estimated to take now.
+    now: u64,
     /// What a checkpoint would have taken at most then.
     checkpoint: u64,
 }
@@ -38,8 +40,13 @@ impl Memory {
     /// The process takes so much, the state is estimated to take so much of it, and a checkpoint takes no more than this
     /// in addition.
     pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
-        (self.resident, self.estimated) = (resident_bytes, estimated_bytes);
+        (self.resident, self.estimated, self.now) = (resident_bytes, estimated_bytes, estimated_bytes);
         self.checkpoint = checkpoint_bytes;
+    }
+
+    /// The state has changed, and is estimated to take so much.
+    pub(super) fn changed(&mut self, estimated_bytes: u64) {
+        self.now = estimated_bytes;
     }
 
     /// New chunks may be so large, in bytes.
@@ -48,9 +55,9 @@ impl Memory {
         usize::try_from(part.clamp(CHUNK_BYTES_MAX_LEAST, CHUNK_BYTES_MAX)).unwrap_or(usize::MAX)
     }
 
-    /// Whether nothing more may be added to a state that is estimated to take so much now.
-    pub(super) fn is_short(&self, estimated_bytes: u64) -> bool {
-        let added = estimated_bytes.saturating_sub(self.estimated);
+    /// Whether nothing more may be added.
+    pub(super) fn is_short(&self) -> bool {
+        let added = self.now.saturating_sub(self.estimated);
         self.max > 0 && self.resident + added + self.checkpoint + REQUESTS_BYTES > self.max
     }
 }
@@ -63,17 +70,21 @@ mod tests {
     fn what_was_added_since_the_measurement_counts() {
         const CHECKPOINT: u64 = 72 << 20;
         let mut memory = Memory::new(1 << 30);
+        let short_at = |memory: &mut Memory, estimated_bytes| {
+            memory.changed(estimated_bytes);
+            memory.is_short()
+        };
         memory.measured(500 << 20, 100 << 20, CHECKPOINT);
-        assert!(!memory.is_short(100 << 20));
-        assert!(!memory.is_short(500 << 20));
-        assert!(memory.is_short(530 << 20));
+        assert!(!memory.is_short());
+        assert!(!short_at(&mut memory, 500 << 20));
+        assert!(short_at(&mut memory, 530 << 20));
         memory.measured(500 << 20, 100 << 20, 2 * CHECKPOINT);
-        assert!(memory.is_short(500 << 20), "what a checkpoint takes is kept free");
+        assert!(short_at(&mut memory, 500 << 20), "what a checkpoint takes is kept free");
         memory.measured(940 << 20, 530 << 20, CHECKPOINT);
-        assert!(memory.is_short(530 << 20), "the process takes more than the state");
+        assert!(memory.is_short(), "the process takes more than the state");
         memory.measured(600 << 20, 530 << 20, CHECKPOINT);
-        assert!(!memory.is_short(530 << 20), "it has become less");
-        assert!(!Memory::new(0).is_short(u64::MAX / 2), "no limit");
+        assert!(!memory.is_short(), "it has become less");
+        assert!(!short_at(&mut Memory::new(0), u64::MAX / 2), "no limit");
     }
 
     #[test]

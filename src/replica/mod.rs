@@ -274,6 +274,7 @@ impl Replica {
         }
         let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
         self.prepared = self.engine.prepare(ahead, PREPARE_BUDGET) && loaded;
+        self.note_memory();
         self.step_checkpoint(outputs)?;
         outputs.extend(self.checkpoints.take_backups());
         if let Some(through) = self.cut_through.take() {
@@ -497,8 +498,12 @@ impl Replica {
         self.orders_out.is_empty() && self.stop == Stop::No
     }
 
-    fn is_short_of_memory(&self) -> bool {
-        self.memory.is_limited() && self.memory.is_short(self.memory_bytes())
+    /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
+    fn note_memory(&mut self) {
+        if self.memory.is_limited() {
+            let estimated_bytes = self.memory_bytes();
+            self.memory.changed(estimated_bytes);
+        }
     }
 
     /// Bytes of memory that the state takes, by and large.
