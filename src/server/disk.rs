@@ -14,6 +14,9 @@ use super::core::ToCore;
 use crate::raft::Wanted;
 use crate::replica::{Input, PersistOrder};
 use crate::storage::{LogBase, PersistBatch, Shrunk, Storage, StorageError};
+use watches::{MemoryWatch, Shrink, SlowCommits, SpaceWatch};
+
+mod watches;
 
 /// What the disk thread is asked to do.
 #[derive(Debug)]
@@ -75,10 +78,6 @@ const CUT_EVERY: Duration = Duration::from_millis(2);
 const CUT_LAGS_BYTES: usize = 256 << 20;
 /// Then there are so many rounds at once, so that the log does not grow for ever under load. Commits wait for them.
 const CUT_LAGS_ROUNDS: usize = 6;
-/// After something was written, until it is looked whether the log should give space back.
-const SHRINK_AFTER: Duration = Duration::from_secs(2);
-/// Between two steps of giving space back.
-const SHRINK_EVERY: Duration = Duration::from_millis(5);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl<S: Storage> Disk<S> {
@@ -91,8 +90,8 @@ impl<S: Storage> Disk<S> {
         free_min_bytes: u64,
         watch_memory: bool,
     ) -> Self {
-        let memory = MemoryWatch { wanted: watch_memory, next: clock.elapsed() };
-        let space = SpaceWatch { free_min_bytes, low: false, next_check: clock.elapsed() };
+        let now = clock.elapsed();
+        let (memory, space) = (MemoryWatch::new(watch_memory, now), SpaceWatch::new(free_min_bytes, now));
         Self {
             storage,
             core,
@@ -101,7 +100,7 @@ impl<S: Storage> Disk<S> {
             memory,
             watermark_due: None,
             cut: None,
-            shrink: Shrink { due: Some(clock.elapsed() + SHRINK_AFTER), begun: None },
+            shrink: Shrink::at(now + Shrink::AFTER),
             slow: SlowCommits::default(),
         }
     }
@@ -171,7 +170,7 @@ impl<S: Storage> Disk<S> {
             cut.written_bytes += bytes;
         }
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
-        self.shrink.due.get_or_insert(ended + SHRINK_AFTER);
+        self.shrink.changed(ended);
         if let Some(through) = merged.batch.install {
             // What is left of the log before the checkpoint that was installed.
             self.order_cut(through);
@@ -194,7 +193,7 @@ impl<S: Storage> Disk<S> {
             done = done || self.storage.cut(cut.through)?;
         }
         cut.due = self.clock.elapsed() + CUT_EVERY;
-        self.shrink.due.get_or_insert(self.clock.elapsed() + SHRINK_AFTER);
+        self.shrink.changed(self.clock.elapsed());
         self.cut = (!done).then_some(cut);
         Ok(())
     }
@@ -205,17 +204,15 @@ impl<S: Storage> Disk<S> {
             return Ok(());
         }
         let shrunk = self.storage.shrink(self.space.free_min_bytes / 2)?;
-        let begun = *self.shrink.begun.get_or_insert(now);
+        let begun = self.shrink.begin(now);
         if let Shrunk::Moved { bytes_before, bytes_after } = shrunk {
             let took_ms = milliseconds(self.clock.elapsed().saturating_sub(begun));
             info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
         }
-        self.shrink = match shrunk {
-            Shrunk::Nothing => Shrink::default(),
-            Shrunk::More | Shrunk::Moved { .. } => {
-                Shrink { due: Some(self.clock.elapsed() + SHRINK_EVERY), begun: Some(begun) }
-            }
-        };
+        match shrunk {
+            Shrunk::Nothing => self.shrink = Shrink::default(),
+            Shrunk::More | Shrunk::Moved { .. } => self.shrink.goes_on(self.clock.elapsed()),
+        }
         Ok(())
     }
 
@@ -250,6 +247,7 @@ impl<S: Storage> Disk<S> {
     fn idle_time(&self) -> Duration {
         let now = self.clock.elapsed();
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
+        let check = check.min(self.memory.next_when_idle());
         let due = [self.watermark_due, self.cut.map(|cut| cut.due), self.shrink.due].into_iter().flatten();
         due.fold(check, Duration::min).saturating_sub(now)
     }
@@ -281,83 +279,6 @@ fn data_bytes(batch: &PersistBatch) -> usize {
 
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Giving back what the log does not need any more.
-#[derive(Default)]
-struct Shrink {
-    /// When the next step is due, if anything may have changed since the last.
-    due: Option<Duration>,
-    /// When the first of the steps was taken that are under way.
-    begun: Option<Duration>,
-}
-
-/// Tells a disk that is nearly full from one that is not, without wavering between the two.
-struct SpaceWatch {
-    free_min_bytes: u64,
-    low: bool,
-    next_check: Duration,
-}
-
-impl SpaceWatch {
-    /// The new state, if `free_bytes` changes it.
-    fn turned(&mut self, free_bytes: u64) -> Option<bool> {
-        let enough_bytes = self.free_min_bytes.saturating_add(self.free_min_bytes / 8);
-        let low = if self.low { free_bytes < enough_bytes } else { free_bytes < self.free_min_bytes };
-        (low != self.low).then(|| {
-            self.low = low;
-            low
-        })
-    }
-}
-
-/// Looks at how much memory the process takes, but not at each commit.
-struct MemoryWatch {
-    wanted: bool,
-    next: Duration,
-}
-
-impl MemoryWatch {
-    const EVERY: Duration = Duration::from_millis(50);
-
-    fn measure(&mut self, now: Duration) -> Option<u64> {
-        if !self.wanted || now < self.next {
-            return None;
-        }
-        self.next = now + Self::EVERY;
-        resident_bytes()
-    }
-}
-
-/// What the system says; `None` where it does not say it in this way.
-fn resident_bytes() -> Option<u64> {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = pages.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
-}
-
-/// Logs commits that take long, but not each of them.
-#[derive(Default)]
-struct SlowCommits {
-    since_last_line: u64,
-    next_line: Duration,
-}
-
-impl SlowCommits {
-    const SLOW: Duration = Duration::from_millis(200);
-    const LINE_EVERY: Duration = Duration::from_secs(10);
-
-    fn note(&mut self, now: Duration, took: Duration, bytes: usize) {
-        if took < Self::SLOW {
-            return;
-        }
-        self.since_last_line += 1;
-        if now >= self.next_line {
-            let took_ms = milliseconds(took);
-            warn!(took_ms, bytes, commits = self.since_last_line, "the disk is slow to sync");
-            *self = Self { since_last_line: 0, next_line: now + Self::LINE_EVERY };
-        }
-    }
 }
 
 #[cfg(test)]
@@ -465,7 +386,7 @@ mod tests {
         sender.send(ToDisk::Finish).expect("open");
         let notebook = Notebook { pages, persists_left, shrinks: shrinks.unwrap_or(Ok(Shrunk::Nothing)) };
         let mut disk = Disk::new(notebook, core, Clock::start(), FREE_MIN_BYTES, false);
-        disk.shrink.due = shrinks.map(|_| Duration::ZERO);
+        disk.shrink = shrinks.map_or_else(Shrink::default, |_| Shrink::at(Duration::ZERO));
         let good = disk.run(&receiver).is_ok();
         let told = told.iter().map(|message| match message {
             ToCore::Input(input) => input,
@@ -567,12 +488,5 @@ mod tests {
         assert_eq!(merged.batch.vote, Some(Vote { term: 2, vote: 1 }));
         merge(&mut merged, order(5, 3..=3, 3, 9));
         assert_eq!(merged.batch.entries.iter().map(|entry| entry.index).collect::<Vec<_>>(), [3]);
-    }
-
-    #[test]
-    fn space_does_not_waver_at_the_limit() {
-        let mut space = SpaceWatch { free_min_bytes: 800, low: false, next_check: Duration::ZERO };
-        let turns = [900, 799, 800, 899, 900, 800, 799].map(|free_bytes| space.turned(free_bytes));
-        assert_eq!(turns, [None, Some(true), None, None, Some(false), None, Some(true)]);
     }
 }

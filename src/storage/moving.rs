@@ -20,7 +20,8 @@
 //!
 //! Anything that does more to the log than adding to it and cutting off what is copied gives a move up: entries that are
 //! replaced, a checkpoint that is installed, a cut beyond the copy. So does a want of space, which only the new log may
-//! have: whatever fails in the log that counts is the end, as ever. The next move begins anew.
+//! have, and a copy that does not read back as it was: whatever fails in the log that counts is the end, as ever. The next
+//! move begins anew.
 //!
 //! # What it costs
 //!
@@ -37,7 +38,7 @@ use super::durable::Media;
 use super::install::Folders;
 use super::log::ROUND_BYTES_MAX;
 use super::value::{Assembler, HEADER_BYTES, Key, PAYLOAD_BYTES_MAX, VALUE_BYTES_MAX, Value, ValueError};
-use super::{Damage, LogBase, LogEntry, StorageError};
+use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind};
 use crate::types::GroupId;
 
 /// The folder of the log that counts.
@@ -192,7 +193,7 @@ impl Mover {
                 let Some(bytes_before) = self.is_due(media, live_bytes, spare_bytes)? else {
                     return Ok(Shrunk::Nothing);
                 };
-                self.stage = match room(media.create_new(media.base()))? {
+                self.stage = match of_copy(media.create_new(media.base()))? {
                     Some(()) => Stage::Copying(Copying::new(media.base(), bytes_before)),
                     None => Stage::Removing,
                 };
@@ -277,9 +278,9 @@ impl Copying {
         if self.copied.next().index <= end {
             let values = round(media, Which::Log, &mut self.copied, end, path)?;
             self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
-            let has_room = room(media.put_new(&values))?.is_some();
+            let is_put = of_copy(media.put_new(&values))?.is_some();
             // A copy that does not get smaller than what it is made of is worth nothing.
-            if !has_room || self.bytes > self.bytes_before / 2 {
+            if !is_put || self.bytes > self.bytes_before / 2 {
                 return Ok(None);
             }
         }
@@ -287,7 +288,7 @@ impl Copying {
         let Some(checked) = &mut self.checked else {
             if is_copied {
                 // It writes a little.
-                if room(media.reopen_new())?.is_none() {
+                if of_copy(media.reopen_new())?.is_none() {
                     return Ok(None);
                 }
                 self.checked = Some(after(self.base));
@@ -295,7 +296,10 @@ impl Copying {
             return Ok(Some(false));
         };
         if checked.next() < self.copied.next() {
-            round(media, Which::New, checked, end, path)?;
+            let read_back = round(media, Which::New, checked, end, path);
+            if of_copy(read_back)?.is_none() {
+                return Ok(None);
+            }
         }
         Ok(Some(is_copied && checked.next() == self.copied.next()))
     }
@@ -331,12 +335,14 @@ fn round(
     Ok(values)
 }
 
-/// Tells that the new log finds no room, which is `None`, from what must not happen.
-fn room<T>(outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+/// Tells what only gives the move up, which is `None`, from what must not happen: the new log finds no room, or is not what
+/// was written. The log that counts is whole, whatever becomes of the copy.
+fn of_copy<T>(outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
     match outcome {
         Ok(done) => Ok(Some(done)),
         // Some file systems look for room when they sync. Nobody counts on what was written before.
         Err(error) if error.is_shortage() || is_full(&error) => Ok(None),
+        Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -10,6 +11,7 @@ use tempfile::TempDir;
 use super::super::chunks::Manifest;
 use super::super::disk::tests::{batch, entries, entry, options};
 use super::super::faulty::{Fault, FaultyDisk, FaultyStorage};
+use super::super::folder::Folder as _;
 use super::super::recover::tests::images_of;
 use super::super::{
     Depth, DiskStorage, PersistBatch, Recovered, Salvage, Storage, StorageErrorKind, inspect,
@@ -259,6 +261,22 @@ fn a_want_of_space_gives_it_up() {
 }
 
 #[test]
+fn a_copy_that_does_not_read_back_gives_it_up() {
+    let (swap, _) = steps_of_a_move();
+    // All is copied, and little of it read back.
+    let (directory, mut storage) = given_up(swap - 2, |storage| {
+        let database = storage.incoming().path().with_file_name(LOG_MOVE).join("db");
+        let file = fs::File::options().write(true).open(database).expect("opened");
+        let bytes = file.metadata().expect("it is there").len();
+        (4096..bytes).step_by(4096).for_each(|at| file.write_all_at(&[0x5A; 64], at).expect("spoilt"));
+    });
+    assert_eq!(entries(&mut storage, BASE + 1), (BASE + 1..=LAST).map(large).collect::<Vec<_>>());
+    assert_eq!(shrink(&mut storage).len(), 1, "the next one begins anew");
+    drop(storage);
+    assert_eq!(entries(&mut opened(directory.path()), LAST), [large(LAST)]);
+}
+
+#[test]
 fn it_can_be_cut_short_anywhere() {
     let (directory, mut storage) = long_ago();
     let images = images_of(directory.path(), || assert_eq!(shrink(&mut storage).len(), 1));
@@ -407,11 +425,11 @@ fn a_log_that_is_gone_is_not_made_of_an_old_one() {
 
 #[test]
 fn a_full_disk_is_told_from_one_that_fails() {
-    let of = |kind: ErrorKind| room::<()>(Err(StorageError::sync(Path::new("log.move/db"), kind.into())));
+    let of = |kind: ErrorKind| of_copy::<()>(Err(StorageError::sync(Path::new("log.move/db"), kind.into())));
     assert!(matches!(of(ErrorKind::StorageFull), Ok(None)));
     assert!(matches!(of(ErrorKind::QuotaExceeded), Ok(None)));
     assert!(of(ErrorKind::Other).is_err(), "whatever else a sync says is the end");
-    assert!(matches!(room(Ok(7)), Ok(Some(7))));
+    assert!(matches!(of_copy(Ok(7)), Ok(Some(7))));
 }
 
 #[test]

@@ -1,0 +1,182 @@
+//! What the disk thread keeps an eye on beside its orders: free space, memory, slow commits, and when to look whether the
+//! log should give space back. Knows no storage: it is told what was found.
+
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::milliseconds;
+
+/// Giving back what the log does not need any more: when the next step is due.
+#[derive(Default)]
+pub(super) struct Shrink {
+    /// When the next step is due, if anything may have changed since the last.
+    pub(super) due: Option<Duration>,
+    /// When the first step is due at the latest.
+    latest: Option<Duration>,
+    /// When the first of the steps was taken that are under way.
+    begun: Option<Duration>,
+}
+
+impl Shrink {
+    /// After the log was changed last, until it is looked: while it is written to, it needs space, and commits would wait.
+    pub(super) const AFTER: Duration = Duration::from_secs(2);
+    /// After it was changed first.
+    const AFTER_MAX: Duration = Duration::from_secs(60);
+    /// Between two steps.
+    const EVERY: Duration = Duration::from_millis(5);
+
+    /// The first look.
+    pub(super) fn at(due: Duration) -> Self {
+        Self { due: Some(due), latest: Some(due), begun: None }
+    }
+
+    /// The log was written to or cut.
+    pub(super) fn changed(&mut self, now: Duration) {
+        if self.begun.is_none() {
+            let latest = *self.latest.get_or_insert(now + Self::AFTER_MAX);
+            self.due = Some(latest.min(now + Self::AFTER));
+        }
+    }
+
+    /// A step is taken. Returns when the first one was.
+    pub(super) fn begin(&mut self, now: Duration) -> Duration {
+        *self.begun.get_or_insert(now)
+    }
+
+    /// It was taken, and another one follows.
+    pub(super) fn goes_on(&mut self, now: Duration) {
+        self.due = Some(now + Self::EVERY);
+    }
+}
+
+/// Tells a disk that is nearly full from one that is not, without wavering between the two.
+pub(super) struct SpaceWatch {
+    pub(super) free_min_bytes: u64,
+    low: bool,
+    pub(super) next_check: Duration,
+}
+
+impl SpaceWatch {
+    /// Keeps so many bytes free, and looks at once.
+    pub(super) fn new(free_min_bytes: u64, now: Duration) -> Self {
+        Self { free_min_bytes, low: false, next_check: now }
+    }
+
+    /// The new state, if `free_bytes` changes it.
+    pub(super) fn turned(&mut self, free_bytes: u64) -> Option<bool> {
+        let enough_bytes = self.free_min_bytes.saturating_add(self.free_min_bytes / 8);
+        let low = if self.low { free_bytes < enough_bytes } else { free_bytes < self.free_min_bytes };
+        (low != self.low).then(|| {
+            self.low = low;
+            low
+        })
+    }
+}
+
+/// Looks at how much memory the process takes, but not at each commit.
+pub(super) struct MemoryWatch {
+    wanted: bool,
+    next: Duration,
+}
+
+impl MemoryWatch {
+    const EVERY: Duration = Duration::from_millis(50);
+    /// What the process takes gets less while nothing is written, too.
+    const IDLE_EVERY: Duration = Duration::from_secs(1);
+
+    /// Looks at once, if it is wanted at all.
+    pub(super) fn new(wanted: bool, now: Duration) -> Self {
+        Self { wanted, next: now }
+    }
+
+    /// What the process takes, if it is time to look.
+    pub(super) fn measure(&mut self, now: Duration) -> Option<u64> {
+        if !self.wanted || now < self.next {
+            return None;
+        }
+        self.next = now + Self::EVERY;
+        resident_bytes()
+    }
+
+    /// When to look although nothing happens.
+    pub(super) fn next_when_idle(&self) -> Duration {
+        if self.wanted { self.next + Self::IDLE_EVERY } else { Duration::MAX }
+    }
+}
+
+/// What the system says; `None` where it does not say it in this way.
+fn resident_bytes() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// Logs commits that take long, but not each of them.
+#[derive(Default)]
+pub(super) struct SlowCommits {
+    since_last_line: u64,
+    next_line: Duration,
+}
+
+impl SlowCommits {
+    const SLOW: Duration = Duration::from_millis(200);
+    const LINE_EVERY: Duration = Duration::from_secs(10);
+
+    pub(super) fn note(&mut self, now: Duration, took: Duration, bytes: usize) {
+        if took < Self::SLOW {
+            return;
+        }
+        self.since_last_line += 1;
+        if now >= self.next_line {
+            let took_ms = milliseconds(took);
+            warn!(took_ms, bytes, commits = self.since_last_line, "the disk is slow to sync");
+            *self = Self { since_last_line: 0, next_line: now + Self::LINE_EVERY };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    #[test]
+    fn the_log_is_looked_at_when_it_rests_or_after_a_minute() {
+        let mut shrink = Shrink::default();
+        for now in [10, 11, 12] {
+            shrink.changed(seconds(now));
+        }
+        assert_eq!(shrink.due, Some(seconds(14)));
+        (13..69).for_each(|now| shrink.changed(seconds(now)));
+        assert_eq!(shrink.due, Some(seconds(70)), "a minute after the first change");
+        assert_eq!((shrink.begin(seconds(70)), shrink.begin(seconds(71))), (seconds(70), seconds(70)));
+        shrink.goes_on(seconds(71));
+        let due = shrink.due;
+        shrink.changed(seconds(72));
+        assert_eq!(shrink.due, due, "what is begun is not put off");
+        let mut first = Shrink::at(seconds(2));
+        first.changed(seconds(1));
+        assert_eq!(first.due, Some(seconds(2)));
+    }
+
+    /// Pushes are refused while it takes too much, and then nothing else may come that would wake the thread.
+    #[test]
+    fn memory_is_looked_at_although_nothing_is_written() {
+        let mut memory = MemoryWatch::new(true, seconds(5));
+        assert!(memory.measure(seconds(4)).is_none() && memory.measure(seconds(6)).is_some());
+        let next = memory.next_when_idle();
+        assert!(next <= seconds(8) && memory.measure(next).is_some(), "{next:?}");
+        assert_eq!(MemoryWatch::new(false, seconds(5)).next_when_idle(), Duration::MAX);
+    }
+
+    #[test]
+    fn space_does_not_waver_at_the_limit() {
+        let mut space = SpaceWatch::new(800, Duration::ZERO);
+        let turns = [900, 799, 800, 899, 900, 800, 799].map(|free_bytes| space.turned(free_bytes));
+        assert_eq!(turns, [None, Some(true), None, None, Some(false), None, Some(true)]);
+    }
+}
