@@ -264,7 +264,8 @@ async fn launch(
     clock: Clock,
 ) -> Result<Running, ServerError> {
     let Recovered { storage, recovery, own } = recovered;
-    let places = Places { file: config.data.join("incoming.pull"), incoming: storage.incoming() };
+    let incoming = SpareFolder::new(storage.incoming(), config.disk_free_min_bytes / 2);
+    let places = Places { file: config.data.join("incoming.pull"), incoming };
     let channels = Channels::new();
     let to_core = channels.to_core.clone();
     let (tell_serving, serving) = oneshot::channel();

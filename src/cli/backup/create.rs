@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -102,7 +102,14 @@ impl Part {
         // What people push is nobody else's business.
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(|error| disk_failure("create", &path, &error))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        Self::begin(file, path)
+    }
+
+    /// Empties the file, which had this name a moment ago, unless another process has it, or has finished it.
+    fn begin(file: File, path: PathBuf) -> Result<Self, Failure> {
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // Whoever had the lock until now may have made a whole backup of it.
+        if !locked || !is_at(&file, &path).map_err(|error| disk_failure("read", &path, &error))? {
             let text = format_args!("another process writes {}: wait, or name another file", path.display());
             return Err(Failure::new(Exit::Refused, text));
         }
@@ -132,6 +139,16 @@ impl Part {
     }
 }
 
+/// Whether the file still has this name.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let own = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(found) => Ok((own.dev(), own.ino()) == (found.dev(), found.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 fn disk_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
     let exit = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => {
@@ -140,4 +157,27 @@ fn disk_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
         _ => Exit::DiskFailed,
     };
     Failure::new(exit, format_args!("cannot {action} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_process_has_finished_is_not_emptied() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let [target, path] = ["queue.backup", "queue.backup.part"].map(|name| directory.path().join(name));
+        std::fs::write(&path, b"all of it").expect("written");
+        let opened = || OpenOptions::new().write(true).open(&path).expect("opened");
+        let file = opened();
+        std::fs::rename(&path, &target).expect("renamed");
+        assert!(Part::begin(file, path.clone()).is_err(), "nothing has the name");
+        std::fs::write(&path, b"another").expect("written");
+        let file = opened();
+        std::fs::rename(&path, &target).expect("renamed");
+        std::fs::write(&path, b"a third one").expect("written");
+        assert!(Part::begin(file, path.clone()).is_err(), "another file has the name");
+        assert_eq!(std::fs::read(&target).expect("there"), b"another");
+        assert!(Part::begin(opened(), path).is_ok());
+    }
 }

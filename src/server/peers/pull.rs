@@ -3,7 +3,8 @@
 //!
 //! One at a time, and one part in hand: whoever sends is never flooded, and what is urgent overtakes it. A connection that
 //! breaks, or a pull that begins again, goes on where the file ends, if the checkpoint begins with the same bytes: these
-//! hold the hash of everything in it. A checkpoint that is damaged is thrown away and pulled again, a few times.
+//! hold the hash of everything in it. A checkpoint that is damaged is thrown away and pulled again, a few times; so is one for
+//! which there is no space.
 //!
 //! ```text
 //! DIR/incoming.pull    what was pulled so far
@@ -26,7 +27,7 @@ use super::Shared;
 use super::frames::PeerFrame;
 use super::pulled::{self, Pulled};
 use crate::replica::Input;
-use crate::storage::folder::{DiskFolder, Folder as _};
+use crate::storage::folder::{DiskFolder, Folder, SpareFolder};
 use crate::storage::{Backup, Restored, StorageError, StorageErrorKind, checkpoint};
 
 /// A checkpoint to be pulled.
@@ -54,8 +55,18 @@ pub(super) enum Answer {
 pub(in crate::server) struct Places {
     /// What was pulled.
     pub(in crate::server) file: PathBuf,
-    /// The files of the checkpoint.
-    pub(in crate::server) incoming: DiskFolder,
+    /// The files of the checkpoint, on the same device: what is spared of it is left to the log.
+    pub(in crate::server) incoming: SpareFolder<DiskFolder>,
+}
+
+impl Places {
+    /// Refuses to go on if there is no room for so many bytes more.
+    fn look(&self, bytes: usize) -> Result<(), StorageError> {
+        if self.incoming.free_bytes()? < bytes as u64 {
+            return Err(StorageError::DiskFull { action: "write", path: self.file.clone() });
+        }
+        Ok(())
+    }
 }
 
 /// Why a pull ended without a checkpoint.
@@ -181,7 +192,9 @@ impl Pull<'_> {
             if claimed != total || data.is_empty() {
                 return Err(PullEnd::Useless(Flaw::Parts));
             }
+            let places = self.places.clone();
             pulled = blocking(move || {
+                places.look(data.len())?;
                 pulled.put(&data)?;
                 Ok(pulled)
             })
@@ -272,7 +285,7 @@ fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, PullEnd> {
     outcome.map(Box::new)
 }
 
-fn empty(folder: &DiskFolder) -> Result<(), StorageError> {
+fn empty(folder: &impl Folder) -> Result<(), StorageError> {
     folder.list()?.iter().try_for_each(|name| folder.remove(name))
 }
 

@@ -8,7 +8,7 @@ use super::frames::{PeerFrame, RefusalCode};
 use super::said::{about, append, bundle, heartbeat};
 use super::wire::Wire;
 use super::*;
-use crate::storage::folder::DiskFolder;
+use crate::storage::folder::{DiskFolder, SpareFolder};
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
 mod pulling;
@@ -47,12 +47,18 @@ impl Rig {
     }
 
     async fn start_in(node: u64, timing: Timing, data: tempfile::TempDir) -> Self {
+        Self::start_sparing(node, timing, data, 0).await
+    }
+
+    /// So much of the device is left to others.
+    async fn start_sparing(node: u64, timing: Timing, data: tempfile::TempDir, spare_bytes: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let (to_core, core) = std::sync::mpsc::channel();
         let (to_checkpoint, checkpoint) = std::sync::mpsc::channel();
         let stopping = CancellationToken::new();
         let incoming = DiskFolder::new(&data.path().join("incoming")).expect("a folder");
+        let incoming = SpareFolder::new(incoming, spare_bytes);
         let options = Options {
             cluster_id: CLUSTER,
             own: about(node, copy_of(node), &address),

@@ -212,6 +212,21 @@ async fn a_checkpoint_that_stays_damaged_is_given_up_and_leaves_nothing_behind()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_log_needs_of_the_disk_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let (backup, _) = checkpoint(folder.path());
+    let data = tempfile::tempdir().expect("a directory");
+    let one = Rig::start_sparing(1, quick(), data, u64::MAX).await;
+    let sender = send_parts(let_in(&one, 2).await, backup, |_, _| true);
+    one.peers.pull(1, 2, INDEX);
+    assert!(one.pulled(1).is_none());
+    assert_eq!(one.left_behind(), (false, vec![]));
+    drop(one);
+    let asked = sender.await.expect("ended");
+    assert!(asked.iter().all(|offset| *offset <= part(1)), "{asked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_later_order_takes_the_place_of_one_that_gets_no_answer() {
     let folder = tempfile::tempdir().expect("a directory");
     let (backup, hash) = checkpoint(folder.path());
