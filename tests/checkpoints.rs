@@ -163,7 +163,10 @@ fn a_start_names_the_chunk_that_is_missing_or_short_and_what_was_in_it() {
             panic!("it started with a chunk that {what}")
         };
         assert_eq!(code, Some(7), "{log}");
-        assert!(log.contains(&name) && log.contains(what) && log.contains("of topic 0, due from"), "{log}");
+        assert!(
+            log.contains(&name) && log.contains(what) && log.contains("of topic orders, due from"),
+            "{log}"
+        );
     };
     fs::remove_file(&chunk).expect("removed");
     refused("is missing");

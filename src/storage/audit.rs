@@ -39,8 +39,9 @@ pub fn audit<F: Folder>(
     let mut known = BTreeMap::new();
     let mut done = 0;
     for listed in &manifest.chunks {
+        known.insert(listed.summary.number, None);
         let checked = check_chunk(folder, listed, depth, &mut known, |bytes| progress(done + bytes));
-        found.extend(damage(checked)?);
+        found.extend(damage(checked.map_err(|error| error.with_topics(&manifest.image)))?);
         done += listed.summary.bytes;
         progress(done);
     }
@@ -74,7 +75,7 @@ fn check_chunk<'a, F: Folder>(
     folder: &F,
     listed: &'a ManifestChunk,
     depth: Depth,
-    known: &mut BTreeMap<u32, Known<'a>>,
+    known: &mut BTreeMap<u32, Option<Known<'a>>>,
     progress: impl FnMut(u64),
 ) -> Result<(), StorageError> {
     let chunk = Chunk::open(folder, &listed.summary)?;
@@ -98,7 +99,7 @@ fn check_chunk<'a, F: Folder>(
             return Err(chunk.bad_row(next));
         }
     }
-    known.insert(listed.summary.number, Known { listed, rows });
+    known.insert(listed.summary.number, Some(Known { listed, rows }));
     Ok(())
 }
 
@@ -118,7 +119,7 @@ fn check_pages<F: Folder>(
     folder: &F,
     summary: &PagesSummary,
     depth: Depth,
-    known: &BTreeMap<u32, Known<'_>>,
+    known: &BTreeMap<u32, Option<Known<'_>>>,
 ) -> Result<(), StorageError> {
     let pages = Pages::open(folder, summary)?;
     let mut nth = 0;
@@ -129,7 +130,7 @@ fn check_pages<F: Folder>(
             let (saved, _) = SavedJob::decode(saved).ok()?;
             let (chunk, row) = row(Place(u64::from_le_bytes(*place)))?;
             // Of a chunk that is damaged nothing is known; that was told.
-            let Some(Known { listed, rows }) = known.get(&chunk) else { return Some(()) };
+            let Some(Known { listed, rows }) = known.get(&chunk)? else { return Some(()) };
             let job = rows.get(row as usize)?;
             let is_record = listed.live.get(row) && !listed.far.get(row);
             (is_record && *job == (saved.id().0, saved.checksum())).then_some(())

@@ -29,7 +29,7 @@ use super::chunks::{
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
 use super::{Damage, LogBase, StorageError};
-use crate::engine::{CapturedJob, Engine, Image, Moment, Place, SavedJob};
+use crate::engine::{CapturedJob, Engine, Image, ImageError, Moment, Place, Restoring, SavedJob};
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
 pub use near::PageFile;
@@ -479,17 +479,9 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
     let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
     let mut records = Records::default();
-    for ManifestChunk { summary, live, far } in manifest.chunks {
-        let chunk = Chunk::open(folder, &summary)?;
-        let mut taken = Ok(());
-        chunk.for_each_index(|row, head| {
-            if far.get(row) && taken.is_ok() {
-                taken = restoring.far(JobId(head.id), head.identity, row_place(summary.number, row));
-            }
-        })?;
-        taken.map_err(bad)?;
-        let (chunk, live, far) = (Arc::new(chunk), Arc::new(live), Arc::new(far));
-        records.restore_chunk(ChunkState { chunk, live, far })?;
+    for listed in manifest.chunks {
+        let taken = restore_chunk(folder, listed, &mut restoring, &mut records);
+        taken.map_err(|error| error.with_topics(&manifest.image))?.map_err(bad)?;
     }
     for pages in pages {
         let mut nth = 0;
@@ -505,6 +497,26 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     let number = u32::try_from(manifest.checkpoint).unwrap_or(u32::MAX);
     let Manifest { voters, learners, next_chunk, .. } = manifest;
     Ok(Restored { number, base, voters, learners, next_chunk, engine, records })
+}
+
+/// Takes a chunk in, and the far jobs in it. The inner error says which of them does not fit.
+fn restore_chunk<F: Folder>(
+    folder: &F,
+    listed: ManifestChunk,
+    restoring: &mut Restoring,
+    records: &mut Records,
+) -> Result<Result<(), ImageError>, StorageError> {
+    let ManifestChunk { summary, live, far } = listed;
+    let chunk = Chunk::open(folder, &summary)?;
+    let mut taken = Ok(());
+    chunk.for_each_index(|row, head| {
+        if far.get(row) && taken.is_ok() {
+            taken = restoring.far(JobId(head.id), head.identity, row_place(summary.number, row));
+        }
+    })?;
+    let (chunk, live, far) = (Arc::new(chunk), Arc::new(live), Arc::new(far));
+    records.restore_chunk(ChunkState { chunk, live, far })?;
+    Ok(taken)
 }
 
 mod near;

@@ -59,13 +59,15 @@ const WATERMARK: &str = "watermark";
 const RECOVERING: &str = "recovering";
 const LOG_NEW: &str = "log.new";
 const LOG_LOST: &str = "log.lost";
+/// What was pulled so far of a checkpoint of another member.
+const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// So much of a file goes at a time.
 const PIECE_BYTES: u64 = 16 << 20;
 
-const OURS: [&str; 16] = [
+const OURS: [&str; 17] = [
     IDENTITY,
     IDENTITY_NEW,
     FOUNDING,
@@ -79,6 +81,7 @@ const OURS: [&str; 16] = [
     CHUNKS,
     CHUNKS_OLD,
     INCOMING,
+    INCOMING_PULL,
     RECOVERING,
     lock::NAME,
     LOST_AND_FOUND,

@@ -3,6 +3,7 @@
 //! The text of an error is all that somebody sees at three in the morning: it says what is wrong, where, and what
 //! to do. [`StorageError::kind`] sorts the errors for those who only need to know which kind of help to call.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use rustix::io::Errno;
 
 use super::chunks::{self, ChunkSummary, PagesId, TopicSummary};
 use super::value::ValueError;
+use crate::engine::Image;
+use crate::types::TopicName;
 
 /// The text of an error names no more topics of a chunk than these.
 const TOPICS_TOLD_MAX: usize = 8;
@@ -286,18 +289,25 @@ pub enum Damage {
     #[error("`adjourn restore` was begun and not finished")]
     RestoreUnfinished,
     /// A chunk is not as it was written.
-    #[error("{name} {damage}. {}", jobs_in(summary), name = chunks::chunk_name(summary.number))]
+    #[error("{name} {damage}. {}", jobs_in(summary, topics), name = chunks::chunk_name(summary.number))]
     Chunk {
         /// What was written.
         summary: Box<ChunkSummary>,
+        /// The names of its topics by number, as far as they are known.
+        topics: BTreeMap<u32, TopicName>,
         /// What was found.
         damage: FileDamage,
     },
     /// A page file is not as it was written.
-    #[error("{name} {damage}. It tells the state of every job that is due soon", name = chunks::pages_name(*id))]
+    #[error(
+        "{name} {damage}. It tells the state of {entries} jobs that do not wait for long: ready, reserved, buried, or due soon",
+        name = chunks::pages_name(*id)
+    )]
     Pages {
         /// Which file.
         id: PagesId,
+        /// Jobs in it.
+        entries: u64,
         /// What was found.
         damage: FileDamage,
     },
@@ -431,6 +441,18 @@ impl StorageError {
         }
     }
 
+    /// The same with the names of topics, if it is about a chunk of a checkpoint with this image.
+    pub(super) fn with_topics(mut self, image: &[u8]) -> Self {
+        if let Self::Damaged { damage: Damage::Chunk { summary, topics, .. }, .. } = &mut self
+            && let Ok(image) = Image::decode(image)
+        {
+            let names = (0..).zip(image.topics()).map(|(number, topic)| (number, topic.name));
+            let is_in = |number: u32| summary.topics.iter().any(|topic| topic.topic == number);
+            topics.extend(names.filter(|(number, _)| is_in(*number)));
+        }
+        self
+    }
+
     /// A sync failed. That the disk is full makes it no better: nobody knows what was written before.
     pub(super) fn sync(path: &Path, source: io::Error) -> Self {
         Self::Io { action: "sync", path: path.to_owned(), source }
@@ -480,7 +502,7 @@ fn what_sled_says(error: &sled::Error) -> String {
 }
 
 /// Which jobs are lost without a chunk, as far as its summary tells: some of them may be done.
-fn jobs_in(summary: &ChunkSummary) -> String {
+fn jobs_in(summary: &ChunkSummary, names: &BTreeMap<u32, TopicName>) -> String {
     let mut text = format!("It holds up to {} jobs", summary.rows);
     for (nth, TopicSummary { topic, rows, first_at, last_at }) in summary.topics.iter().enumerate() {
         if nth == TOPICS_TOLD_MAX {
@@ -488,6 +510,7 @@ fn jobs_in(summary: &ChunkSummary) -> String {
             break;
         }
         let before = if nth == 0 { ": " } else { "; " };
+        let topic = names.get(topic).map_or_else(|| format!("{topic}"), TopicName::to_string);
         _ = write!(text, "{before}{rows} of topic {topic}, due from {first_at} to {last_at}");
     }
     text + " (ms since 1970)"

@@ -1,10 +1,10 @@
 //! Backups: a checkpoint in one file.
 //!
 //! ```text
-//!  header | table | manifest | page file | chunk | ... | chunk | footer
+//!  header | table | manifest | page file | ... | page file | chunk | ... | chunk | footer
 //! ```
 //!
-//! Manifest, page file and chunks are the bytes of a checkpoint as they lie in a data directory; the table says where
+//! Manifest, page files and chunks are the bytes of a checkpoint as they lie in a data directory; the table says where
 //! each is. The bytes are drawn in `docs/format.md`.
 //!
 //! - [`PinnedBackup`] is the running node's side: the files of one checkpoint, held open.
@@ -136,8 +136,8 @@ impl Backup {
     fn located(&self, error: StorageError) -> StorageError {
         let StorageError::Damaged { damage, .. } = error else { return error };
         let (name, within) = match &damage {
-            Damage::Chunk { summary, damage } => (chunk_name(summary.number), within(damage)),
-            Damage::Pages { id, damage } => (pages_name(*id), within(damage)),
+            Damage::Chunk { summary, damage, .. } => (chunk_name(summary.number), within(damage)),
+            Damage::Pages { id, damage, .. } => (pages_name(*id), within(damage)),
             Damage::Manifest(damage) => (MANIFEST.to_owned(), within(damage)),
             _ => (MANIFEST.to_owned(), 0),
         };

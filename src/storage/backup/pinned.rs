@@ -4,12 +4,13 @@
 //! it was. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied: header and table
 //! are made here, the rest is read where it lies. The footer is for whoever puts the bytes together.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::layout::{BackupFile, BackupHeader, FOOTER_BYTES};
-use crate::storage::chunks::{Chunk, MANIFEST, Manifest, chunk_name, pages_name};
+use crate::storage::chunks::{Chunk, MANIFEST, Manifest, PagesSummary, chunk_name, pages_name};
 use crate::storage::folder::{Folder, FolderFile};
 use crate::storage::{Damage, FileDamage, StorageError};
 use crate::types::{GroupId, Millis};
@@ -57,15 +58,19 @@ impl PinnedBackup {
         add(MANIFEST.to_owned(), bytes.len() as u64, xxh3_128(&bytes), file);
         for pages in &manifest.pages {
             let name = pages_name(pages.id);
-            let damage = Damage::Pages { id: pages.id, damage: FileDamage::Missing };
+            let PagesSummary { id, entries, .. } = *pages;
+            let damage = Damage::Pages { id, entries, damage: FileDamage::Missing };
             let file = opened(&name, damage)?;
             add(name, pages.bytes, pages.hash, file);
         }
         for listed in &manifest.chunks {
             let summary = &listed.summary;
             let name = chunk_name(summary.number);
-            let missing = FileDamage::Missing;
-            let damage = || Damage::Chunk { summary: Box::new(summary.clone()), damage: missing };
+            let damage = || Damage::Chunk {
+                summary: Box::new(summary.clone()),
+                topics: BTreeMap::new(),
+                damage: FileDamage::Missing,
+            };
             let file: Arc<dyn FolderFile> = match held(summary.number) {
                 Some(chunk) => chunk.file(),
                 None => opened(&name, damage())?,

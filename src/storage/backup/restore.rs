@@ -2,7 +2,7 @@
 //!
 //! 1. All of the backup is verified.
 //! 2. `restoring` marks the directory: a node refuses it from here on.
-//! 3. Chunks and page file are written as they are, then a manifest with the new node as the one that votes, in front
+//! 3. Chunks and page files are written as they are, then a manifest with the new node as the one that votes, in front
 //!    of the log of a new cluster.
 //! 4. The log begins behind the checkpoint. Its first entry says that there was a loss: ids, fences and sessions that
 //!    were given out after the backup must not come again ([`Command::SkipIds`](crate::engine::Command::SkipIds)), and

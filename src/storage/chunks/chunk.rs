@@ -1,5 +1,6 @@
 //! Reads a chunk. Holds its directory in memory (some 33 bytes for each 16 KiB of rows), and nothing else of it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -267,7 +268,8 @@ fn read_section(file: &impl FolderFile, at: u64, bytes: u64) -> Result<Option<Ve
 }
 
 fn damaged(path: PathBuf, summary: &ChunkSummary, damage: FileDamage) -> StorageError {
-    StorageError::Damaged { path, damage: Damage::Chunk { summary: Box::new(summary.clone()), damage } }
+    let (summary, topics) = (Box::new(summary.clone()), BTreeMap::new());
+    StorageError::Damaged { path, damage: Damage::Chunk { summary, topics, damage } }
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl Pages {
     /// Opens the page file that `expected` describes; reads its header and its footer.
     pub fn open<F: Folder>(folder: &F, expected: &PagesSummary) -> Result<Self, StorageError> {
         let name = pages_name(expected.id);
-        let damaged = |damage| damaged(folder.path().to_owned(), expected.id, damage);
+        let damaged = |damage| damaged(folder.path().to_owned(), expected, damage);
         let file = folder.open(&name)?.ok_or_else(|| damaged(FileDamage::Missing))?;
         let found = file.bytes()?;
         let mut bytes = [0; HEADER_BYTES];
@@ -216,7 +216,7 @@ impl Pages {
     }
 
     fn damaged(&self, damage: FileDamage) -> StorageError {
-        damaged(self.folder.clone(), self.summary.id, damage)
+        damaged(self.folder.clone(), &self.summary, damage)
     }
 }
 
@@ -234,8 +234,9 @@ fn read_footer(bytes: &[u8]) -> Option<(PagesSummary, u32)> {
     (magic == FOOTER_MAGIC && fields.0.is_empty()).then_some((summary, blocks))
 }
 
-fn damaged(path: PathBuf, id: PagesId, damage: FileDamage) -> StorageError {
-    StorageError::Damaged { path, damage: Damage::Pages { id, damage } }
+fn damaged(path: PathBuf, summary: &PagesSummary, damage: FileDamage) -> StorageError {
+    let PagesSummary { id, entries, .. } = *summary;
+    StorageError::Damaged { path, damage: Damage::Pages { id, entries, damage } }
 }
 
 #[cfg(test)]

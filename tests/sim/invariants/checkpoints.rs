@@ -4,10 +4,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjourn::storage::audit::audit;
 use adjourn::storage::checkpoint::rewritten_rows_max;
-use adjourn::storage::chunks::{Chunk, MANIFEST, Manifest, Pages, chunk_name, pages_name};
+use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
 use adjourn::storage::folder::Folder as _;
-use adjourn::storage::{CheckpointBegin, ChunkState, Restored, StorageError};
+use adjourn::storage::{CheckpointBegin, ChunkState, Depth, Restored, StorageError};
 
 use super::super::chunks::Chunks;
 use super::super::seen::{NodeId, Seen, When};
@@ -119,14 +120,10 @@ fn takes_little(begin: &CheckpointBegin) -> Result<(), String> {
     Ok(())
 }
 
-/// What the manifest lists is there, to the last byte.
+/// What the manifest lists is there, to the last byte, and makes the state that it says.
 fn is_whole(chunks: &Chunks, manifest: &Manifest) -> Result<(), String> {
-    let pages = manifest.pages.iter().map(|summary| Pages::open(chunks, summary)?.for_each(|_| Ok(())));
-    let files = manifest.chunks.iter().map(|chunk| Chunk::open(chunks, &chunk.summary)?.verify(|_| {}));
-    for read in files.chain(pages) {
-        unless_broken(read)?;
-    }
-    Ok(())
+    let found = unless_broken(audit(chunks, manifest, Depth::Whole, |_| {}))?;
+    found.into_iter().flatten().next().map_or(Ok(()), |damage| Err(damage.to_string()))
 }
 
 /// Nothing else is there.

@@ -116,10 +116,11 @@ fn a_block_of_another_file_is_found_by_the_hash() {
 fn an_error_of_the_visitor_ends_it() {
     let folder = FaultyFolder::new(1);
     let summary = write(&folder, 9, &[vec![1], vec![2], vec![3]]);
+    let other = PagesSummary { id: id(7), ..summary.clone() };
     let mut seen = 0;
     let ended = Pages::open(&folder, &summary).expect("it opens").for_each(|entry| {
         seen += 1;
-        if entry == [2] { Err(damaged(PathBuf::new(), id(7), FileDamage::Hash)) } else { Ok(()) }
+        if entry == [2] { Err(damaged(PathBuf::new(), &other, FileDamage::Hash)) } else { Ok(()) }
     });
     let Err(StorageError::Damaged { damage: Damage::Pages { id: found, .. }, .. }) = ended else {
         panic!("{ended:?}")
