@@ -3,10 +3,8 @@
 //! A delayed job takes some 130 bytes in memory, without its record. A far one takes 16, and 32 with a key; to each come
 //! 5 to 12 in each index. Where the slot of a job that left is used again is not part of the state.
 
-#![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
-
 use super::jobs::Identity;
-use super::paged::Paged;
+use super::slab::Slab;
 use super::store::Place;
 use crate::types::JobId;
 
@@ -14,9 +12,8 @@ use crate::types::JobId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FarSlot(pub(super) u32);
 
-/// No job has this id: the slot is free, and its place is the next free slot.
+/// No job has this id: nothing is there.
 const FREE: JobId = JobId(0);
-const END: u64 = u64::MAX;
 
 #[derive(Debug)]
 struct Far {
@@ -24,26 +21,23 @@ struct Far {
     place: Place,
 }
 
-/// All far jobs.
-#[derive(Debug)]
-pub(super) struct FarJobs {
-    plain: Paged<Far>,
-    keyed: Paged<(Far, [u64; 2])>,
-    free_plain: u64,
-    free_keyed: u64,
-    len: usize,
+impl Default for Far {
+    fn default() -> Self {
+        Self { id: FREE, place: Place(0) }
+    }
 }
 
-impl Default for FarJobs {
-    fn default() -> Self {
-        Self { plain: Paged::default(), keyed: Paged::default(), free_plain: END, free_keyed: END, len: 0 }
-    }
+/// All far jobs.
+#[derive(Debug, Default)]
+pub(super) struct FarJobs {
+    plain: Slab<Far>,
+    keyed: Slab<(Far, [u64; 2])>,
 }
 
 impl FarJobs {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.plain.len() + self.keyed.len()
     }
 
     /// Bytes of memory that they take.
@@ -65,47 +59,49 @@ impl FarJobs {
 
     /// Its record was written anew.
     pub(super) fn set_place(&mut self, slot: FarSlot, place: Place) {
-        self.far_mut(slot).place = place;
+        let keyed = slot.is_keyed();
+        let far = if keyed { &mut self.keyed[slot.number()].0 } else { &mut self.plain[slot.number()] };
+        far.place = place;
     }
 
     pub(super) fn insert(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> FarSlot {
-        self.len += 1;
         let far = Far { id, place };
-        match identity {
-            None => {
-                let number = take(&mut self.free_plain, |free| self.plain[free].place.0);
-                put(&mut self.plain, number, far)
-            }
-            Some(identity) => {
-                let number = take(&mut self.free_keyed, |free| self.keyed[free].0.place.0);
-                FarSlot(put(&mut self.keyed, number, (far, narrow(identity))).0 | 1)
-            }
-        }
+        let (number, keyed) = match identity {
+            None => (self.plain.insert(far), 0),
+            Some(identity) => (self.keyed.insert((far, narrow(identity))), 1),
+        };
+        assert!(number < 1 << 30, "a billion far jobs are the most that one group can have");
+        FarSlot(number << 1 | keyed)
     }
 
     pub(super) fn remove(&mut self, slot: FarSlot) {
-        self.len -= 1;
-        let next = std::mem::replace(self.free(slot), slot.number() as u64);
-        *self.far_mut(slot) = Far { id: FREE, place: Place(next) };
+        if slot.is_keyed() {
+            self.keyed.remove(slot.number());
+        } else {
+            self.plain.remove(slot.number());
+        }
+    }
+
+    /// Whether many have gone, and there is memory to be given back.
+    pub(super) fn can_shrink(&self) -> bool {
+        self.plain.can_shrink() || self.keyed.can_shrink()
+    }
+
+    /// Gives some of it back, if there is.
+    pub(super) fn shrink(&mut self) {
+        self.plain.shrink();
+        self.keyed.shrink();
     }
 
     /// Every far job, in no order that means anything.
     pub(super) fn iter(&self) -> impl Iterator<Item = (JobId, Option<Identity>, Place)> + '_ {
-        let plain = self.plain.iter().map(|far| (far.id, None, far.place));
-        let keyed = self.keyed.iter().map(|(far, identity)| (far.id, Some(wide(*identity)), far.place));
+        let plain = self.plain.places().map(|far| (far.id, None, far.place));
+        let keyed = self.keyed.places().map(|(far, identity)| (far.id, Some(wide(*identity)), far.place));
         plain.chain(keyed).filter(|far| far.0 != FREE)
     }
 
     fn far(&self, slot: FarSlot) -> &Far {
         if slot.is_keyed() { &self.keyed[slot.number()].0 } else { &self.plain[slot.number()] }
-    }
-
-    fn far_mut(&mut self, slot: FarSlot) -> &mut Far {
-        if slot.is_keyed() { &mut self.keyed[slot.number()].0 } else { &mut self.plain[slot.number()] }
-    }
-
-    fn free(&mut self, slot: FarSlot) -> &mut u64 {
-        if slot.is_keyed() { &mut self.free_keyed } else { &mut self.free_plain }
     }
 }
 
@@ -114,28 +110,9 @@ impl FarSlot {
         self.0 & 1 == 1
     }
 
-    fn number(self) -> usize {
-        (self.0 >> 1) as usize
+    fn number(self) -> u32 {
+        self.0 >> 1
     }
-}
-
-/// The first free slot, if there is one; the next one becomes the first.
-fn take(free: &mut u64, next_of: impl Fn(usize) -> u64) -> Option<usize> {
-    let number = usize::try_from(*free).ok().filter(|_| *free != END)?;
-    *free = next_of(number);
-    Some(number)
-}
-
-fn put<T>(list: &mut Paged<T>, free: Option<usize>, far: T) -> FarSlot {
-    let number = free.unwrap_or(list.len());
-    if number == list.len() {
-        list.push(far);
-    } else {
-        list[number] = far;
-    }
-    let number = u32::try_from(number).unwrap_or(u32::MAX);
-    assert!(number < 1 << 30, "a billion far jobs are the most that one group can have");
-    FarSlot(number << 1)
 }
 
 fn wide([low, high]: [u64; 2]) -> Identity {

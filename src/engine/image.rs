@@ -10,7 +10,7 @@ use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
 use super::store::Place;
 use super::topics::SavedTopic;
-use super::{COUNT_MAX, Engine, LAST_JOB_MAX, hash};
+use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash};
 use crate::types::{GroupId, JobId, Millis, TopicName};
 
 /// Everything in the state but the jobs.
@@ -140,7 +140,7 @@ impl Image {
 
     /// Whether all numbers were given out, and leave room for more.
     fn counts(&self) -> bool {
-        self.last_job <= LAST_JOB_MAX
+        self.last_job <= COUNTED_JOBS_MAX
             && self.last_fence <= COUNT_MAX
             && self.last_session <= COUNT_MAX
             && self.sessions.iter().all(|session| session.id().0 <= self.last_session)

@@ -277,18 +277,19 @@ impl Jobs {
         self.capture = None;
     }
 
-    /// Whether the last pages hold no job. One that does not is kept, for the next jobs.
+    /// Whether the last pages of the slab hold no job, or many far jobs have gone. One empty page is kept, for the next jobs.
     pub(super) fn can_shrink(&self) -> bool {
-        let empty = self.pages.iter().rev().take(2).filter(|page| page.used == 0).count();
-        empty == 2 && self.capture.is_none()
+        self.slab_can_shrink() || self.far.can_shrink()
     }
 
-    /// Gives back the memory of the last page, of which that [can](Self::can_shrink) be. Returns how many slots there are.
+    /// Gives back some of the memory of which that [can](Self::can_shrink) be. Returns how many slots there are.
     pub(super) fn shrink(&mut self) -> usize {
-        debug_assert!(self.can_shrink(), "nobody is on the last page");
-        self.pages.pop();
-        #[expect(clippy::cast_possible_truncation, reason = "there are fewer pages than slots")]
-        self.slots.truncate(start_of(self.pages.len() as u32));
+        if self.slab_can_shrink() {
+            self.pages.pop();
+            #[expect(clippy::cast_possible_truncation, reason = "there are fewer pages than slots")]
+            self.slots.truncate(start_of(self.pages.len() as u32));
+        }
+        self.far.shrink();
         let (slots, far) = (&self.slots, &self.far);
         self.ids.shrink(|handle| hash_of_id(id_of(slots, far, handle)));
         self.identities.shrink(|handle| identity_of(slots, far, handle).map_or(0, hash_of_identity));
@@ -304,6 +305,11 @@ impl Jobs {
     /// Every near job, in no order that means anything: for recomputing sums.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
         (0..).zip(self.slots.iter()).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
+    }
+
+    fn slab_can_shrink(&self) -> bool {
+        let empty = self.pages.iter().rev().take(2).filter(|page| page.used == 0).count();
+        empty == 2 && self.capture.is_none()
     }
 
     fn place(&mut self, job: Job) -> Slot {

@@ -49,7 +49,7 @@ mod change;
 mod clock;
 mod far;
 mod finished;
-pub(crate) mod free;
+mod free;
 mod hash;
 mod image;
 mod index;
@@ -65,6 +65,7 @@ mod retry;
 mod saved;
 mod sessions;
 mod settle;
+pub(crate) mod slab;
 mod timers;
 mod topics;
 mod transition;
@@ -97,8 +98,12 @@ use crate::types::{GroupId, Lease, Member, Millis, SessionId, TopicId};
 /// moved them.
 pub const IDS_SKIPPED: u64 = 1 << 40;
 
-/// The job sequence that is given out last: it has 56 bits, and some room is left for those that count on.
+/// No clock makes a [floor](ids_floor) higher than this: the job sequence has 56 bits, and some room is left for those that
+/// count on, and skip on.
 pub const LAST_JOB_MAX: u64 = (1 << 56) - (1 << 48);
+
+/// No state has counted its jobs further than this. What is skipped ends so early that centuries are left.
+pub const COUNTED_JOBS_MAX: u64 = (1 << 56) - IDS_SKIPPED;
 
 /// The greatest of all other numbers that count up.
 pub const COUNT_MAX: u64 = 1 << 62;
@@ -246,7 +251,8 @@ impl Engine {
             }
             Command::SkipIds { floor } => {
                 let skipped = |last: u64| if last < *floor { *floor } else { last + IDS_SKIPPED };
-                self.last_job = skipped(self.last_job).min(LAST_JOB_MAX);
+                let skipped_to = skipped(self.last_job).min(COUNTED_JOBS_MAX - IDS_SKIPPED);
+                self.last_job = self.last_job.max(skipped_to);
                 self.last_fence = skipped(self.last_fence);
                 self.sessions.skip(skipped);
                 self.members.clear(&mut self.sum);

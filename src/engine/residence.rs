@@ -21,6 +21,9 @@ pub const HORIZON_MS: u64 = 3_600_000;
 /// its time.
 const HORIZON_LEAST_MS: u64 = HORIZON_MS / 2;
 
+/// Bodies that are read at once for far jobs that come near ahead of their time, in bytes.
+const LOAD_BYTES_MAX: u64 = 2 << 20;
+
 /// When a timer fires, as a stamp, and the id of its job.
 type FiringOrder = (i128, u64);
 
@@ -77,7 +80,8 @@ impl Engine {
         }
     }
 
-    /// Brings far jobs near that wait for a moment up to that of `stamp`: at most `budget` of them. Whether those are all.
+    /// Brings far jobs near that wait for a moment up to that of `stamp`: at most `budget` of them, and none after one with
+    /// which the bodies that were read come to 2 MiB. Whether those are all.
     pub fn load_ahead<S: JobStore>(
         &mut self,
         store: &mut S,
@@ -85,9 +89,12 @@ impl Engine {
         budget: usize,
     ) -> Result<bool, S::Error> {
         let clock = self.clock.at(stamp);
-        for _ in 0..budget {
+        let (mut jobs, mut bytes) = (0, 0);
+        while jobs < budget && bytes < LOAD_BYTES_MAX {
             let Some((_, first)) = first_far(store, clock)? else { return Ok(true) };
-            self.bring_one_near(first.job, store)?;
+            let slot = self.bring_one_near(first.job, store)?;
+            jobs += 1;
+            bytes += u64::from(self.jobs[slot].body.body_bytes);
         }
         Ok(first_far(store, clock)?.is_none())
     }
@@ -125,7 +132,7 @@ impl Engine {
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => match self.find(job) {
-                Some(Found::Far(slot)) => self.promote(slot, store),
+                Some(Found::Far(slot)) => self.promote(slot, store).map(drop),
                 _ => Ok(()),
             },
             // A lease is on a job that is near.
@@ -182,7 +189,7 @@ impl Engine {
         Ok(())
     }
 
-    fn bring_one_near<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<(), S::Error> {
+    fn bring_one_near<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<Slot, S::Error> {
         match self.jobs.find(job) {
             Some(Found::Far(slot)) => self.promote(slot, store),
             _ => unreachable!("a store offers far jobs alone"),
@@ -190,7 +197,7 @@ impl Engine {
     }
 
     /// Sums and counters take no notice: it is the same job.
-    fn promote<S: JobStore>(&mut self, far: FarSlot, store: &mut S) -> Result<(), S::Error> {
+    fn promote<S: JobStore>(&mut self, far: FarSlot, store: &mut S) -> Result<Slot, S::Error> {
         let place = self.jobs.far().place(far);
         let job = store.far_job(place)?.into_job(place);
         store.no_longer_far(place);
@@ -199,7 +206,7 @@ impl Engine {
         if let Some(timer) = timer {
             self.timers.set(slot, timer, id.0);
         }
-        Ok(())
+        Ok(slot)
     }
 
     fn demote(&mut self, slot: Slot, place: Place) {

@@ -55,7 +55,7 @@ pub fn wait_ms(backoff: &Backoff, job: JobId, attempts: u32) -> u64 {
     let (id, attempt) = seed.split_at_mut(8);
     id.copy_from_slice(&job.0.to_le_bytes());
     attempt.copy_from_slice(&attempts.to_le_bytes());
-    wait_ms - xxh3_64(&seed) % (jitter_max_ms + 1)
+    wait_ms.saturating_sub(xxh3_64(&seed) % (jitter_max_ms + 1))
 }
 
 #[cfg(test)]

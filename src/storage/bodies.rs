@@ -6,16 +6,13 @@
 //! key length + 1, or 0 for no key  u16 | attributes length  u16 | key | attributes | body
 //! ```
 //!
-//! The same block stands in the row of a chunk. A place is used again when its record is forgotten. Pages of places never
-//! move, so that a growing table costs no pause.
+//! The same block stands in the row of a chunk. A place is used again when its record is forgotten.
 
 use bytes::Bytes;
 
-use crate::engine::free::FreeNumbers;
+use crate::engine::slab::Slab;
 use crate::engine::{BodyRef, Place, Record};
 
-/// Places in one page.
-const PAGE_PLACES: usize = 1 << 16;
 /// Bytes before a record's key.
 const HEAD_BYTES: usize = 4;
 /// What an allocation takes beyond its length, by and large.
@@ -24,21 +21,10 @@ const ALLOCATION_BYTES: usize = 16;
 /// Records in memory.
 #[derive(Debug, Default)]
 pub(super) struct MemoryBodies {
-    /// All pages but the last are full.
-    pages: Vec<Page>,
-    /// Places that are used again, the lowest first, so that pages at the end can go. Some may lie behind the end: they
-    /// are forgotten before it moves on.
-    free: FreeNumbers,
-    kept: usize,
+    /// None is empty.
+    blocks: Slab<Box<[u8]>>,
     /// Bytes of all blocks.
     bytes: usize,
-}
-
-#[derive(Debug, Default)]
-struct Page {
-    /// An empty one is a free place.
-    blocks: Vec<Box<[u8]>>,
-    used: usize,
 }
 
 /// A copy of a record, for whoever sends it.
@@ -67,12 +53,12 @@ impl StoredRecord {
 impl MemoryBodies {
     /// How many records are kept.
     pub(super) fn len(&self) -> usize {
-        self.kept
+        self.blocks.len()
     }
 
     /// Bytes of memory that they take: an estimate.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes + self.len() * ALLOCATION_BYTES + self.places() * size_of::<Box<[u8]>>()
+        self.bytes + self.len() * ALLOCATION_BYTES + self.blocks.memory_bytes()
     }
 
     /// Takes a record in.
@@ -80,34 +66,21 @@ impl MemoryBodies {
         let checksum = checksum(record);
         let block = join(record);
         self.bytes += block.len();
-        self.kept += 1;
-        let place = if let Some(place) = self.free.take_below(self.places()) {
-            let page = self.page(place);
-            page.used += 1;
-            *page.block(place) = block;
-            place
-        } else {
-            self.append(block)
-        };
+        let place = self.blocks.insert(block);
         let body_bytes = u32::try_from(record.body.len()).expect("bodies have a ceiling far below 4 GiB");
         BodyRef { place: Place(place.into()), body_bytes, checksum }
     }
 
     /// Drops a record.
     pub(super) fn forget(&mut self, place: u32) {
-        let page = self.page(place);
-        let block = std::mem::take(page.block(place));
-        assert!(!block.is_empty(), "the record at {place} is forgotten twice");
-        page.used -= 1;
-        self.bytes -= block.len();
-        self.kept -= 1;
-        self.free.insert(place);
+        assert!(!self.blocks[place].is_empty(), "the record at {place} is forgotten twice");
+        self.bytes -= self.blocks.remove(place).len();
     }
 
-    /// Gives back the pages at the end of which no place is used.
+    /// Gives back what was taken for places at the end of which none is used.
     pub(super) fn shrink(&mut self) {
-        while self.pages.last().is_some_and(|page| page.used == 0) {
-            self.pages.pop();
+        while self.blocks.can_shrink() {
+            self.blocks.shrink();
         }
     }
 
@@ -127,37 +100,9 @@ impl MemoryBodies {
     ///
     /// If nothing is kept there.
     pub(super) fn block(&self, place: u32) -> &[u8] {
-        let block = self.pages.get(page(place)).and_then(|page| page.blocks.get(within(place)));
-        match block {
-            Some(block) if !block.is_empty() => block,
-            _ => panic!("no record at {place}"),
-        }
-    }
-
-    fn places(&self) -> usize {
-        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE_PLACES + last.blocks.len())
-    }
-
-    fn append(&mut self, block: Box<[u8]>) -> u32 {
-        let place = u32::try_from(self.places()).expect("fewer than 2^32 jobs fit into memory");
-        if self.pages.last().is_none_or(|page| page.blocks.len() == PAGE_PLACES) {
-            self.pages.push(Page { blocks: Vec::with_capacity(PAGE_PLACES), used: 0 });
-        }
-        if let Some(page) = self.pages.last_mut() {
-            page.blocks.push(block);
-            page.used += 1;
-        }
-        place
-    }
-
-    fn page(&mut self, place: u32) -> &mut Page {
-        self.pages.get_mut(page(place)).unwrap_or_else(|| panic!("no record was ever at {place}"))
-    }
-}
-
-impl Page {
-    fn block(&mut self, place: u32) -> &mut Box<[u8]> {
-        self.blocks.get_mut(within(place)).unwrap_or_else(|| panic!("no record was ever at {place}"))
+        let block = &self.blocks[place];
+        assert!(!block.is_empty(), "no record at {place}");
+        block
     }
 }
 
@@ -189,14 +134,6 @@ pub(super) fn split(block: &[u8]) -> Option<Record<'_>> {
     let (key, rest) = rest.split_at_checked(key_mark.saturating_sub(1))?;
     let (attributes, body) = rest.split_at_checked(usize::from(u16::from_le_bytes(*attributes_bytes)))?;
     Some(Record { key: (key_mark > 0).then_some(key), attributes, body })
-}
-
-fn page(place: u32) -> usize {
-    place as usize / PAGE_PLACES
-}
-
-fn within(place: u32) -> usize {
-    place as usize % PAGE_PLACES
 }
 
 #[cfg(test)]
@@ -241,7 +178,7 @@ mod tests {
             bodies.forget(place(reference));
         }
         assert_eq!((bodies.len(), bodies.bytes), (0, 0));
-        assert_eq!(bodies.places(), 193, "places are used again");
+        assert_eq!(bodies.blocks.places().count(), 193, "places are used again");
     }
 
     #[test]
@@ -251,20 +188,6 @@ mod tests {
         let none = bodies.keep(Record { key: None, attributes: b"", body: b"" });
         assert_eq!(read(&bodies, empty).key, Some(&b""[..]));
         assert_eq!(read(&bodies, none).key, None);
-    }
-
-    #[test]
-    fn a_table_of_several_pages() {
-        let mut bodies = MemoryBodies::default();
-        let many = PAGE_PLACES + 2;
-        let body = |place: usize| (place as u64).to_le_bytes();
-        let kept: Vec<BodyRef> = (0..many)
-            .map(|place| bodies.keep(Record { key: None, attributes: b"", body: &body(place) }))
-            .collect();
-        for (place, reference) in kept.iter().enumerate() {
-            assert_eq!(read(&bodies, *reference).body, body(place));
-        }
-        assert_eq!((bodies.len(), bodies.pages.len()), (many, 2));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
 use super::*;
-use crate::engine::{COUNT_MAX, Command, Entry, ImageError, JobSelect, JobStore as _, NewJob, TopicSelect};
-use crate::storage::Fault;
+use crate::engine::{
+    COUNT_MAX, Command, Entry, IDS_SKIPPED, ImageError, JobSelect, JobStore as _, LAST_JOB_MAX, NewJob,
+    TopicSelect, ids_floor,
+};
+use crate::storage::audit::audit;
 use crate::storage::folder::FaultyFolder;
+use crate::storage::{Depth, Fault};
 use crate::types::{IfExists, Millis, SessionId, When};
 
 const CHUNK_BYTES: usize = 4 << 10;
@@ -287,6 +291,37 @@ fn counts_that_leave_no_room_are_refused() {
     assert_eq!(Image::decode(&queue.engine.image().encode()), Err(ImageError::Counts));
 }
 
+/// Somebody accepted a loss with a clock of the far future, more than once.
+#[test]
+fn where_skips_end_ids_go_on() {
+    let mut queue = Queue::new();
+    let mut last = JobId(0);
+    for _ in 0..3 {
+        queue.apply(Command::SkipIds { floor: ids_floor(Millis(u64::MAX)) });
+        queue.push(1, 0, 10);
+        let job = queue.checkpoint(Vec::new()).written.last().expect("it was written").job;
+        assert!(
+            job.sequence() > LAST_JOB_MAX.max(last.sequence() + IDS_SKIPPED - 1),
+            "{job:?} after {last:?}"
+        );
+        last = job;
+    }
+}
+
+#[test]
+fn an_entry_that_names_a_chunk_which_is_not_listed_is_damage() {
+    let mut queue = Queue::new();
+    queue.push(20, 0, 10);
+    queue.checkpoint(Vec::new());
+    let whole = Manifest::read(&queue.folder).expect("read").expect("there is one");
+    let damage = |manifest: &Manifest| audit(&queue.folder, manifest, Depth::Whole, |_| {}).expect("read");
+    assert!(damage(&whole).is_empty());
+    let found = damage(&Manifest { chunks: Vec::new(), ..whole });
+    let of_pages =
+        |error: &StorageError| matches!(error, StorageError::Damaged { damage: Damage::Pages { .. }, .. });
+    assert!(!found.is_empty() && found.iter().all(of_pages), "{found:?}");
+}
+
 #[test]
 fn chunks_are_not_written_again_for_their_number_alone() {
     let mut queue = Queue::new();
@@ -318,6 +353,19 @@ fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
         let none = queue.records.first_far_of(crate::engine::Line::Wall, wanted).expect("read");
         assert_eq!(none, None, "the other timeline");
     }
+}
+
+#[test]
+fn far_jobs_with_large_bodies_come_near_a_few_at_a_time() {
+    let mut queue = Queue::new();
+    (0..10).for_each(|_| queue.push(1, 2 * DAY_MS, 1 << 20));
+    queue.checkpoint(Vec::new());
+    let stamp = Millis(3 * DAY_MS);
+    let mut left = vec![queue.engine.far_jobs()];
+    while !queue.engine.load_ahead(&mut queue.records, stamp, 100).expect("read") {
+        left.push(queue.engine.far_jobs());
+    }
+    assert_eq!(left, [10, 8, 6, 4, 2]);
 }
 
 /// Whatever fails while something is shown, the far jobs come in order afterwards.
@@ -374,6 +422,27 @@ fn a_job_that_could_not_go_far_because_its_chunk_went_goes_with_the_next_checkpo
     assert_eq!((queue.engine.far_jobs(), checkpoint.pages.len()), (0, 1));
     let checkpoint = queue.checkpoint(Vec::new());
     assert_eq!((queue.engine.far_jobs(), checkpoint.pages.len()), (1, 0));
+}
+
+#[test]
+fn the_memory_of_far_jobs_is_given_back() {
+    const MANY: usize = 60_000;
+    let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
+    queue.push(MANY, 2 * DAY_MS, 10);
+    let written = queue.checkpoint(Vec::new()).written;
+    let shrunk = |engine: &mut Engine| {
+        while engine.can_shrink() {
+            engine.shrink();
+        }
+        engine.memory_bytes()
+    };
+    let full = shrunk(&mut queue.engine);
+    assert!(queue.engine.far_jobs() == MANY as u64 && full > 16 * MANY, "{full} bytes");
+    for one in written {
+        queue.apply(Command::Delete { job: JobSelect::Id(one.job) });
+    }
+    let left = shrunk(&mut queue.engine);
+    assert!(left < full / 2, "{left} of {full} bytes");
 }
 
 #[test]

@@ -1,0 +1,121 @@
+//! Things by number: a number is used again when its thing has gone, the lowest first, so that the end empties and can be
+//! given back. What a number stands for is the business of whoever has it.
+
+#![expect(clippy::indexing_slicing, reason = "a number that is held elsewhere is there")]
+
+use std::ops::{Index, IndexMut};
+
+use super::free::FreeNumbers;
+use super::paged::{PAGE, Paged};
+
+/// Things by number. A free place has the default.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    places: Paged<T>,
+    /// How many places of each page are used.
+    used: Vec<u32>,
+    /// Some may lie behind the end: they are forgotten before it moves on.
+    free: FreeNumbers,
+    len: usize,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { places: Paged::default(), used: Vec::new(), free: FreeNumbers::default(), len: 0 }
+    }
+}
+
+impl<T: Default> Slab<T> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Takes one in. Returns its number.
+    pub(crate) fn insert(&mut self, thing: T) -> u32 {
+        let number = self.free.take_below(self.places.len()).unwrap_or_else(|| {
+            self.places.push(T::default());
+            u32::try_from(self.places.len() - 1).expect("fewer than 2^32 things fit into memory")
+        });
+        let page = number as usize / PAGE;
+        if page == self.used.len() {
+            self.used.push(0);
+        }
+        self.used[page] += 1;
+        self.len += 1;
+        self.places[number as usize] = thing;
+        number
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&mut self, number: u32) -> T {
+        self.used[number as usize / PAGE] -= 1;
+        self.len -= 1;
+        self.free.insert(number);
+        std::mem::take(&mut self.places[number as usize])
+    }
+
+    /// All places in order, free ones too.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &T> {
+        self.places.iter()
+    }
+
+    /// Whether there are pages at the end that hold nothing. One of them is kept, for the next.
+    pub(crate) fn can_shrink(&self) -> bool {
+        matches!(self.used[..], [.., 0, 0])
+    }
+
+    /// Gives back the last page, if that [can](Self::can_shrink) be.
+    pub(crate) fn shrink(&mut self) {
+        if self.can_shrink() {
+            self.used.pop();
+            self.places.truncate(self.used.len() * PAGE);
+        }
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.places.memory_bytes()
+    }
+}
+
+impl<T> Index<u32> for Slab<T> {
+    type Output = T;
+
+    fn index(&self, number: u32) -> &T {
+        &self.places[number as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Slab<T> {
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        &mut self.places[number as usize]
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "a page has fewer than 2^32 places")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_numbers_are_used_again_and_the_end_is_given_back() {
+        const MANY: u32 = 3 * PAGE as u32 + 1;
+        let mut slab = Slab::default();
+        assert!((0..MANY).all(|number| slab.insert(number + 1) == number));
+        assert!((0..MANY).filter(|number| number % 2 == 1).all(|number| slab.remove(number) == number + 1));
+        assert_eq!((slab.insert(7), slab.insert(8), slab[1], slab[3]), (1, 3, 7, 8));
+        slab[1] = 9;
+        assert_eq!((slab.remove(1), slab.places().filter(|thing| **thing != 0).count()), (9, slab.len()));
+        for number in (PAGE as u32..MANY).filter(|number| number % 2 == 0) {
+            assert!(!slab.can_shrink());
+            slab.remove(number);
+        }
+        let full = slab.memory_bytes();
+        while slab.can_shrink() {
+            slab.shrink();
+        }
+        assert!(slab.memory_bytes() < full, "one empty page is kept");
+        assert_eq!((slab[0], slab.insert(5), slab.places().count()), (1, 1, 2 * PAGE));
+    }
+}
