@@ -23,7 +23,7 @@ use crate::types::JobState;
 const SMALLEST_BITS: u32 = 5;
 /// So many have the largest. The second page is as large as the first, and every other twice as large as the one before, up
 /// to that.
-const LARGEST_BITS: u32 = 16;
+const LARGEST_BITS: u32 = 14;
 /// Slots of the largest page.
 pub const PAGE_SLOTS_MAX: usize = 1 << LARGEST_BITS;
 
@@ -58,11 +58,11 @@ const SLOTS_PER_JOB: usize = 8;
 pub(super) struct Capture {
     /// What lay behind was added later.
     end: usize,
-    /// The pages to be seen, in order; the walk is on the first.
-    ahead: VecDeque<u32>,
-    /// Those that it has seen.
-    seen: Vec<u32>,
-    /// The next slot on the first page ahead.
+    /// The pages to be seen, in order.
+    pages: Vec<u32>,
+    /// How many of them were seen: the walk is on the one behind.
+    seen: usize,
+    /// The next slot on that page.
     next: usize,
     /// Bits of slots that changed before the walk came to them.
     changed: Vec<u64>,
@@ -130,10 +130,9 @@ impl Engine {
 
 impl Capture {
     /// Begins with the first of these pages, of so many slots in all.
-    pub(super) fn new(slots: usize, pages: VecDeque<u32>) -> Self {
+    pub(super) fn new(slots: usize, pages: Vec<u32>) -> Self {
         let changed = vec![0; slots.div_ceil(64)];
-        let mut walk =
-            Self { end: slots, ahead: pages, seen: Vec::new(), next: 0, changed, saved: BTreeMap::new() };
+        let mut walk = Self { end: slots, pages, seen: 0, next: 0, changed, saved: BTreeMap::new() };
         walk.enter_page();
         walk
     }
@@ -157,7 +156,7 @@ impl Capture {
         mut visit: impl FnMut(u32, &Job) -> bool,
     ) -> bool {
         let (mut left, mut slots_left) = (budget, budget * SLOTS_PER_JOB);
-        while let Some(page) = self.ahead.front().copied() {
+        while let Some(page) = self.page() {
             while let Some(job) = self.saved.get_mut(&page).filter(|_| left > 0).and_then(VecDeque::pop_front)
             {
                 left = if visit(page, &job) { left - 1 } else { 0 };
@@ -180,7 +179,7 @@ impl Capture {
                 return false;
             }
             self.saved.remove(&page);
-            self.seen.extend(self.ahead.pop_front());
+            self.seen += 1;
             self.enter_page();
         }
         true
@@ -188,17 +187,22 @@ impl Capture {
 
     /// Every page, seen or not.
     pub(super) fn into_pages(self) -> impl Iterator<Item = u32> {
-        self.seen.into_iter().chain(self.ahead)
+        self.pages.into_iter()
+    }
+
+    /// The page on which the walk is.
+    fn page(&self) -> Option<u32> {
+        self.pages.get(self.seen).copied()
     }
 
     fn enter_page(&mut self) {
-        self.next = self.ahead.front().map_or(self.end, |page| start_of(*page));
+        self.next = self.page().map_or(self.end, start_of);
     }
 
     /// The page of a slot, if the walk will come to it.
     fn ahead_of(&self, slot: Slot) -> Option<u32> {
         let (at, page) = (slot as usize, page_of(slot));
-        let ahead = at >= self.next && at < self.end && self.ahead.binary_search(&page).is_ok();
+        let ahead = at >= self.next && at < self.end && self.pages.binary_search(&page).is_ok();
         ahead.then_some(page)
     }
 }

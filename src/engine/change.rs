@@ -19,7 +19,7 @@ impl Engine {
         let outcome = self.changed(slot);
         let job = self.end(slot, store);
         if job.state == JobState::Reserved {
-            ended.push(Lease { job: job.id, fence: job.fence });
+            ended.push(Lease { job: job.id, fence: job.fence() });
         }
         self.topics.totals(job.topic).deleted += 1;
         Ok(outcome)
@@ -98,13 +98,13 @@ impl Engine {
     fn make_due(&mut self, slot: Slot) {
         let now = self.clock.later(0);
         self.change(slot, |job| {
-            job.due = now;
+            job.set_due(now);
             job.set_ready(i128::from(now.at));
         });
     }
 
     fn changed(&self, slot: Slot) -> Outcome {
         let job = &self.jobs[slot];
-        Outcome::Changed { job: job.id, state: job.state, due: self.clock.as_wall(job.due) }
+        Outcome::Changed { job: job.id, state: job.state, due: self.clock.as_wall(job.due()) }
     }
 }

@@ -97,11 +97,11 @@ impl Element {
 pub(super) fn of_job(job: &Job) -> u128 {
     let mut element = Element::new(Kind::Job);
     let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8;
-    element.pair(kinds, job.due.line.number().into()).word(job.due.at);
-    element.word(job.id.0).word(job.since).word(job.fence.0).word(job.holder.0);
+    element.pair(kinds, job.due_line.number().into()).word(job.due_at);
+    element.word(job.id.0).word(job.since).word(job.fence().0).word(job.holder().0);
     element.pair(job.topic.0, job.priority).pair(job.ttr_ms, job.attempts);
     element.pair(job.body.body_bytes, job.body.checksum);
-    if job.rare.is_some() {
+    if job.identity().is_some() || job.retry().is_some() {
         element.wide(job.identity().unwrap_or_default());
         if let Some(retry) = job.retry() {
             element.word(retry.digest);
@@ -135,15 +135,14 @@ mod tests {
     fn job() -> Job {
         Job {
             id: JobId(1),
-            due: Moment { line: Line::Stamp, at: 2 },
+            due_at: 2,
             since: 3,
-            fence: Fence(4),
-            holder: SessionId(5),
             topic: TopicId(6),
             priority: 7,
             ttr_ms: 8,
             attempts: 9,
             body: BodyRef { place: Place(10), body_bytes: 11, checksum: 12 },
+            due_line: Line::Stamp,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
             rare: None,
@@ -159,11 +158,11 @@ mod tests {
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
         let changes: [fn(&mut Job); 18] = [
             |job| job.id = JobId(99),
-            |job| job.due.line = Line::Wall,
-            |job| job.due.at = 99,
+            |job| job.due_line = Line::Wall,
+            |job| job.due_at = 99,
             |job| job.since = 99,
-            |job| job.fence = Fence(99),
-            |job| job.holder = SessionId(99),
+            |job| job.set_lease(Fence(99), SessionId(5)),
+            |job| job.set_lease(Fence(4), SessionId(99)),
             |job| job.topic = TopicId(99),
             |job| job.priority = 99,
             |job| job.ttr_ms = 99,

@@ -5,11 +5,11 @@
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops;
 
 use super::capture::{Capture, page_of, start_of};
-use super::clock::Moment;
+use super::clock::{Line, Moment};
 use super::far::{FarJobs, FarSlot};
 use super::free::FreeNumbers;
 use super::index::Index;
@@ -28,19 +28,17 @@ pub(super) type Identity = u128;
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) id: JobId,
-    /// When it is, or was, due.
-    pub(super) due: Moment,
+    /// When it is, or was, [due](Self::due).
+    pub(super) due_at: u64,
     /// Ready: its due time as a stamp when it became so, which orders it. Reserved: the deadline, as a stamp.
     pub(super) since: u64,
-    /// Reserved: the lease's fence.
-    pub(super) fence: Fence,
-    /// Reserved: the session that gives the lease back when it ends; 0 when the lease outlives it.
-    pub(super) holder: SessionId,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
     pub(super) ttr_ms: u32,
     pub(super) attempts: u32,
     pub(super) body: BodyRef,
+    /// On which timeline `due_at` lies.
+    pub(super) due_line: Line,
     pub(super) state: JobState,
     /// Why it is buried; means nothing in another state.
     pub(super) buried: BuryReason,
@@ -49,13 +47,45 @@ pub(super) struct Job {
 }
 
 /// What most jobs do not have.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rare {
-    pub(super) identity: Option<[u64; 2]>,
-    pub(super) retry: Option<Box<Retry>>,
+    identity: Option<[u64; 2]>,
+    retry: Option<Box<Retry>>,
+    fence: Fence,
+    holder: SessionId,
 }
 
 impl Job {
+    /// When it is, or was, due.
+    pub(super) fn due(&self) -> Moment {
+        Moment { line: self.due_line, at: self.due_at }
+    }
+
+    pub(super) fn set_due(&mut self, due: Moment) {
+        (self.due_line, self.due_at) = (due.line, due.at);
+    }
+
+    /// Reserved: the lease's fence.
+    pub(super) fn fence(&self) -> Fence {
+        self.rare.as_ref().map(|rare| rare.fence).unwrap_or_default()
+    }
+
+    /// Reserved: the session that gives the lease back when it ends; 0 when the lease outlives it.
+    pub(super) fn holder(&self) -> SessionId {
+        self.rare.as_ref().map(|rare| rare.holder).unwrap_or_default()
+    }
+
+    /// Its lease from now on; zeros when it has none.
+    pub(super) fn set_lease(&mut self, fence: Fence, holder: SessionId) {
+        let lease = (fence, holder);
+        if lease == (self.fence(), self.holder()) {
+            return;
+        }
+        let mut rare = self.rare.take().unwrap_or_default();
+        (rare.fence, rare.holder) = lease;
+        self.rare = (*rare != Rare::default()).then_some(rare);
+    }
+
     /// The hash of its key.
     pub(super) fn identity(&self) -> Option<Identity> {
         let [low, high] = self.rare.as_ref()?.identity?;
@@ -75,13 +105,13 @@ impl Job {
     /// The one timer that its state asks for.
     pub(super) fn timer(&self) -> Option<Moment> {
         match self.state {
-            JobState::Reserved => Some(Moment { line: super::clock::Line::Stamp, at: self.since }),
+            JobState::Reserved => Some(Moment { line: Line::Stamp, at: self.since }),
             JobState::Ready | JobState::Buried => self.expires(),
             // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
             // at when that comes.
             JobState::Delayed => match self.expires() {
-                Some(expires) if expires.line == self.due.line && expires.at < self.due.at => Some(expires),
-                _ => Some(self.due),
+                Some(expires) if expires.line == self.due_line && expires.at < self.due_at => Some(expires),
+                _ => Some(self.due()),
             },
         }
     }
@@ -95,7 +125,7 @@ impl Rare {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
         let identity = identity.map(|identity| [identity as u64, (identity >> 64) as u64]);
-        Some(Box::new(Self { identity, retry: retry.map(Box::new) }))
+        Some(Box::new(Self { identity, retry: retry.map(Box::new), ..Self::default() }))
     }
 }
 
@@ -245,10 +275,10 @@ impl Jobs {
     /// [`Self::captured`] has seen all of it. Returns the others.
     pub(super) fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         self.end_capture();
-        let (mut wanted, mut unchanged) = (VecDeque::new(), BTreeSet::new());
+        let (mut wanted, mut unchanged) = (Vec::new(), BTreeSet::new());
         for (number, page) in (0..).zip(&mut self.pages) {
             if page.used > 0 && (page.changed || again(number)) {
-                wanted.push_back(number);
+                wanted.push(number);
             } else if page.used > 0 {
                 unchanged.insert(number);
             }
@@ -453,6 +483,6 @@ mod tests {
 
     #[test]
     fn a_job_takes_at_most_128_bytes_with_its_timer() {
-        assert!(size_of::<Option<Job>>() <= 96, "{}", size_of::<Option<Job>>());
+        assert!(size_of::<Option<Job>>() <= 72, "{}", size_of::<Option<Job>>());
     }
 }

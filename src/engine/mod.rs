@@ -291,7 +291,7 @@ impl Engine {
     ) -> Result<(), Reject> {
         for slot in self.sessions.lapse(session, self.clock.stamp)? {
             let job = &self.jobs[slot];
-            ended.push(Lease { job: job.id, fence: job.fence });
+            ended.push(Lease { job: job.id, fence: job.fence() });
             self.fail_attempt(slot, None, store);
         }
         Ok(())

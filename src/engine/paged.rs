@@ -4,7 +4,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Elements of one page. An allocator gives back a megabyte or two at once; larger pieces it keeps.
+/// Elements of one page.
 pub(super) const PAGE: usize = 1 << 14;
 
 /// A list. All pages but the last are full.

@@ -10,7 +10,7 @@ use super::outcome::{PushOutcome, Reject};
 use super::retry::Retry;
 use super::store::{JobStore, Record};
 use super::window::Recall;
-use crate::types::{BuryReason, Fence, IfExists, JobId, JobState, SessionId, TopicId};
+use crate::types::{BuryReason, IfExists, JobId, JobState, SessionId, TopicId};
 
 impl Engine {
     /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before.
@@ -77,15 +77,14 @@ impl Engine {
         let body = store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
         let mut job = Job {
             id,
-            due,
+            due_at: due.at,
             since: 0,
-            fence: Fence(0),
-            holder: SessionId(0),
             topic,
             priority: new.priority,
             ttr_ms: new.ttr_ms,
             attempts: 0,
             body,
+            due_line: due.line,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
             rare: Rare::new(identity, retry),

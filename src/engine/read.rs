@@ -196,9 +196,9 @@ impl Engine {
             topic: job.topic,
             priority: job.priority,
             attempts: job.attempts,
-            due: self.clock.as_wall(job.due),
+            due: self.clock.as_wall(job.due()),
             ttr_ms: job.ttr_ms,
-            lease: reserved.then_some((job.fence, Millis(job.since))),
+            lease: reserved.then_some((job.fence(), Millis(job.since))),
             buried: (job.state == JobState::Buried).then_some(job.buried),
             body: job.body,
         }

@@ -20,7 +20,7 @@ pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
 /// The turn of a buried job. What it was due at counts as it was given, by whichever clock: that stays while it is buried,
 /// whatever happens to the clocks.
 pub(super) fn buried_rank_of(job: &Job, slot: Slot) -> Rank {
-    (job.priority, job.due.at, job.id, slot)
+    (job.priority, job.due_at, job.id, slot)
 }
 
 /// Turns of one run.

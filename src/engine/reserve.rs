@@ -69,7 +69,8 @@ impl Engine {
         let fence = Fence(self.last_fence);
         let clock = self.clock;
         self.change(slot, |job| {
-            (job.state, job.fence, job.holder) = (JobState::Reserved, fence, holder);
+            job.state = JobState::Reserved;
+            job.set_lease(fence, holder);
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);
         });
@@ -79,7 +80,7 @@ impl Engine {
             topic: job.topic,
             priority: job.priority,
             attempts: job.attempts,
-            due: clock.as_wall(job.due),
+            due: clock.as_wall(job.due()),
             deadline: crate::types::Millis(job.since),
             body: job.body,
         }

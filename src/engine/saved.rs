@@ -44,10 +44,10 @@ impl SavedJob {
             topic: job.topic,
             state: job.state,
             buried: job.buried,
-            due: job.due,
+            due: job.due(),
             since: job.since,
-            fence: job.fence,
-            holder: job.holder,
+            fence: job.fence(),
+            holder: job.holder(),
             priority: job.priority,
             ttr_ms: job.ttr_ms,
             attempts: job.attempts,
@@ -60,21 +60,22 @@ impl SavedJob {
 
     /// The job in memory, with its record at this place.
     pub(super) fn into_job(self, place: Place) -> Job {
-        Job {
+        let mut job = Job {
             id: self.id,
-            due: self.due,
+            due_at: self.due.at,
             since: self.since,
-            fence: self.fence,
-            holder: self.holder,
             topic: self.topic,
             priority: self.priority,
             ttr_ms: self.ttr_ms,
             attempts: self.attempts,
             body: BodyRef { place, body_bytes: self.body_bytes, checksum: self.checksum },
+            due_line: self.due.line,
             state: self.state,
             buried: self.buried,
             rare: Rare::new(self.identity, self.retry),
-        }
+        };
+        job.set_lease(self.fence, self.holder);
+        job
     }
 
     /// Its id.
@@ -192,21 +193,22 @@ mod tests {
         (numbers, kinds, moments(), rare).prop_map(
             |(([id, since, fence, holder], numbers), (state, buried), due, (identity, retry))| {
                 let [topic, priority, ttr_ms, attempts, body_bytes, checksum, place] = numbers;
-                Job {
+                let mut job = Job {
                     id: JobId(id),
-                    due,
+                    due_at: due.at,
                     since,
-                    fence: Fence(fence),
-                    holder: SessionId(holder),
                     topic: TopicId(topic),
                     priority,
                     ttr_ms,
                     attempts,
                     body: BodyRef { place: Place(place.into()), body_bytes, checksum },
+                    due_line: due.line,
                     state: JobState::from_u8(state).expect("a state"),
                     buried: BuryReason::from_u8(buried).expect("a reason"),
                     rare: Rare::new(identity, retry),
-                }
+                };
+                job.set_lease(Fence(fence), SessionId(holder));
+                job
             },
         )
     }

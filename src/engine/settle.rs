@@ -38,7 +38,7 @@ impl Engine {
                 let clock = self.clock;
                 self.change(slot, |job| {
                     job.attempts = job.attempts.saturating_sub(1);
-                    job.set_ready(clock.as_stamp(job.due));
+                    job.set_ready(clock.as_stamp(job.due()));
                 });
             }
             Ok(())
@@ -74,7 +74,7 @@ impl Engine {
     fn held(&self, lease: Lease) -> Result<Slot, Reject> {
         let slot = self.jobs.near(lease.job).ok_or(Reject::StaleLease)?;
         let job = &self.jobs[slot];
-        let holds = job.state == JobState::Reserved && job.fence == lease.fence;
+        let holds = job.state == JobState::Reserved && job.fence() == lease.fence;
         if holds { Ok(slot) } else { Err(Reject::StaleLease) }
     }
 }

@@ -23,8 +23,8 @@ impl Engine {
         if let Some(timer) = job.timer() {
             self.timers.set(slot, timer, job.id.0);
         }
-        if job.holder != SessionId(0)
-            && let Some(session) = self.sessions.holder(job.holder)
+        if job.holder() != SessionId(0)
+            && let Some(session) = self.sessions.holder(job.holder())
         {
             session.leases.insert((job.id, slot));
         }
@@ -34,7 +34,7 @@ impl Engine {
     /// Makes a job ready in its turn, due when it is due.
     pub(super) fn make_ready(&mut self, slot: Slot) {
         let clock = self.clock;
-        self.change(slot, |job| job.set_ready(clock.as_stamp(job.due)));
+        self.change(slot, |job| job.set_ready(clock.as_stamp(job.due())));
     }
 
     /// Ends a job: it is gone, whatever its state was.
@@ -63,7 +63,7 @@ impl Engine {
     pub(super) fn fire(&mut self, slot: Slot, store: &mut impl JobStore, ended: &mut Vec<Lease>) {
         let job = &self.jobs[slot];
         if job.state == JobState::Reserved {
-            ended.push(Lease { job: job.id, fence: job.fence });
+            ended.push(Lease { job: job.id, fence: job.fence() });
             self.fail_attempt(slot, None, store);
         } else if !self.drop_expired(slot, store) {
             self.make_ready(slot);
@@ -99,8 +99,8 @@ impl Engine {
     fn leave(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
         self.sum.subtract(hash::of_job(job));
-        if job.holder != SessionId(0)
-            && let Some(session) = self.sessions.holder(job.holder)
+        if job.holder() != SessionId(0)
+            && let Some(session) = self.sessions.holder(job.holder())
         {
             session.leases.remove(&(job.id, slot));
         }
@@ -132,7 +132,8 @@ impl Job {
 
     pub(super) fn set_delayed(&mut self, due: Moment) {
         self.end_lease();
-        (self.state, self.due) = (JobState::Delayed, due);
+        self.state = JobState::Delayed;
+        self.set_due(due);
     }
 
     pub(super) fn set_buried(&mut self, reason: BuryReason) {
@@ -143,8 +144,7 @@ impl Job {
     /// What does not describe the new state is zero: equal states have equal records.
     fn end_lease(&mut self) {
         self.since = 0;
-        self.fence = Fence(0);
-        self.holder = SessionId(0);
+        self.set_lease(Fence::default(), SessionId::default());
         self.buried = BuryReason::Consumer;
     }
 }

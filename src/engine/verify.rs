@@ -63,7 +63,7 @@ impl Engine {
                 assert_eq!(self.jobs.find_identity(identity), Some(Found::Near(slot)), "the index of keys");
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
-            assert!(job.id.sequence() <= self.last_job && job.fence.0 <= self.last_fence, "{job:?}");
+            assert!(job.id.sequence() <= self.last_job && job.fence().0 <= self.last_fence, "{job:?}");
             let ([ready, buried], counts) = by_topic.entry(job.topic).or_default();
             if let Some(count) = counts.get_mut(job.state as usize) {
                 *count += 1;
@@ -73,8 +73,8 @@ impl Engine {
                 JobState::Buried => _ = buried.insert(buried_rank_of(job, slot)),
                 JobState::Delayed | JobState::Reserved => {}
             }
-            if job.holder != SessionId(0) {
-                held.insert((job.holder, job.id, slot));
+            if job.holder() != SessionId(0) {
+                held.insert((job.holder(), job.id, slot));
             }
             sum.add(hash::of_job(job));
         }

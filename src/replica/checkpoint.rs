@@ -10,7 +10,7 @@
 //!
 //! None of this is in the log, and none of it is state: each node does it when it sees fit.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use super::io::{CheckpointOrder, ConnectionId, Output};
@@ -19,7 +19,7 @@ use crate::protocol::{ErrorCode, ErrorReply, RequestId};
 use crate::raft::Offer;
 use crate::storage::checkpoint::memory_bytes_max;
 use crate::storage::{
-    Checkpoint, CheckpointBegin, CheckpointJobs, PageFile, PinnedBackup, StorageError, Written,
+    Checkpoint, CheckpointBegin, CheckpointJobs, PageFile, PinnedBackup, StorageError, Written, begin_capture,
 };
 use crate::types::limits::BODY_BYTES_CEILING;
 
@@ -291,7 +291,10 @@ impl Replica {
         self.checkpoints.log_bytes = 0;
         let chunk_bytes = self.chunk_bytes();
         let rewrite = self.records.to_rewrite(chunk_bytes);
-        let pages = self.begin_capture(&rewrite);
+        let pages = begin_capture(&mut self.engine, &self.checkpoints.pages, &rewrite);
+        let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
+        let captured = (self.engine.jobs() - self.engine.far_jobs()).saturating_sub(kept);
+        self.checkpoints.written_for_bytes = captured * LOG_BYTES_PER_JOB;
         let members = self.group.members().clone();
         let begin = CheckpointBegin {
             number: self.checkpoints.number,
@@ -312,21 +315,6 @@ impl Replica {
         self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });
         outputs.push(Output::Checkpoint(CheckpointOrder::Begin(Box::new(begin))));
         self.checkpoints.stage = Stage::Capturing { on_the_way: VecDeque::new() };
-    }
-
-    /// Begins to capture the jobs on pages that changed, or have rows in chunks that are to be written again. Returns the page
-    /// files of the others.
-    fn begin_capture(&mut self, rewrite: &[u32]) -> Vec<PageFile> {
-        let last = &self.checkpoints.pages;
-        let outdated = last.iter().filter(|file| file.is_outdated(rewrite)).map(PageFile::page);
-        let outdated: BTreeSet<u32> = outdated.collect();
-        let unchanged = self.engine.begin_capture(|page| outdated.contains(&page));
-        let pages: Vec<PageFile> =
-            last.iter().filter(|file| unchanged.contains(&file.page())).cloned().collect();
-        let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
-        let captured = (self.engine.jobs() - self.engine.far_jobs()).saturating_sub(kept);
-        self.checkpoints.written_for_bytes = captured * LOG_BYTES_PER_JOB;
-        pages
     }
 
     fn hand_over(&mut self, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {

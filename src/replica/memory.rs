@@ -92,7 +92,7 @@ mod tests {
         for max in [256 << 20, 1 << 30, 1 << 34] {
             let chunk_bytes = Memory::new(max).chunk_bytes_max();
             let taken = crate::storage::checkpoint::memory_bytes_max(chunk_bytes) as u64;
-            assert!(taken < max / 6, "{taken} of {max}");
+            assert!(taken < max / 8, "{taken} of {max}");
         }
         assert_eq!(Memory::new(0).chunk_bytes_max(), 256 << 20, "no limit");
     }

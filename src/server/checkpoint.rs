@@ -143,8 +143,7 @@ impl<F: Folder> CheckpointThread<F> {
         if pin {
             checkpoint.pinned = self.pin(clock::wall(), &checkpoint.listed);
         }
-        let took_ms =
-            u64::try_from(self.clock.elapsed().saturating_sub(since).as_millis()).unwrap_or(u64::MAX);
+        let took_ms = clock::milliseconds(self.clock.elapsed().saturating_sub(since));
         let (index, chunks) = (checkpoint.index, checkpoint.listed.len());
         info!(index, rows = checkpoint.written.len(), chunks, took_ms, "checkpoint");
         self.tell(ToCore::Input(Input::CheckpointDone(Box::new(checkpoint))));

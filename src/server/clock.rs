@@ -33,7 +33,12 @@ impl Clock {
 #[expect(clippy::disallowed_methods, reason = "the server's edge: time enters here")]
 pub(crate) fn wall() -> Millis {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Millis(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+    Millis(milliseconds(since_epoch))
+}
+
+/// Whole milliseconds.
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn micros(elapsed: Duration) -> u64 {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use super::clock::Clock;
+use super::clock::{Clock, milliseconds};
 use super::core::ToCore;
 use crate::raft::Wanted;
 use crate::replica::{Input, PersistOrder};
@@ -275,10 +275,6 @@ fn merge(merged: &mut PersistOrder, later: PersistOrder) {
 
 fn data_bytes(batch: &PersistBatch) -> usize {
     batch.entries.iter().map(|entry| entry.data.len()).sum()
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

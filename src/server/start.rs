@@ -2,7 +2,7 @@
 
 use tracing::info;
 
-use super::clock::Clock;
+use super::clock::{Clock, milliseconds};
 use super::config::Config;
 use super::{ServerError, entropy};
 use crate::replica::{PeerInfo, Recovery, Replica, ReplicaConfig};
@@ -73,7 +73,7 @@ pub(super) fn recover(
     if let Some(refused) = refused {
         return Err(ServerError::Replay { data: config.data.clone(), source: refused });
     }
-    let took_ms = u64::try_from(clock.elapsed().saturating_sub(begun).as_millis()).unwrap_or(u64::MAX);
+    let took_ms = milliseconds(clock.elapsed().saturating_sub(begun));
     info!(
         version = env!("CARGO_PKG_VERSION"),
         data = %config.data.display(),

@@ -32,8 +32,8 @@ use super::{Damage, LogBase, StorageError};
 use crate::engine::{CapturedJob, Engine, Image, ImageError, Moment, Place, Restoring, SavedJob};
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
-pub use near::PageFile;
 use near::{NearPages, PAGE_BYTES_MAX, RowAt};
+pub use near::{PageFile, begin_capture};
 
 /// What is known of the rows that are gathered, and the jobs that wait for them, may take so many times what the rows
 /// themselves may.

@@ -37,7 +37,7 @@ pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};
 pub use bodies::StoredRecord;
 pub use checkpoint::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
-    Written,
+    Written, begin_capture,
 };
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::milliseconds;
+use crate::server::clock::milliseconds;
 
 /// Giving back what the log does not need any more: when the next step is due.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Shrink {
     /// After the log was changed last, until it is looked: while it is written to, it needs space, and commits would wait.
     pub(super) const AFTER: Duration = Duration::from_secs(2);
     /// After it was changed first.
-    const AFTER_MAX: Duration = Duration::from_secs(60);
+    const AFTER_MAX: Duration = Duration::from_mins(1);
     /// Between two steps.
     const EVERY: Duration = Duration::from_millis(5);
 

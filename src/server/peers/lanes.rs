@@ -14,6 +14,7 @@ use super::frames::PeerFrame;
 use super::handshake::lock;
 use crate::raft::Message;
 use crate::replica::Bundle;
+use crate::server::clock::milliseconds;
 use crate::types::Millis;
 
 /// Entries that wait for one node, in bytes; beyond it they are dropped.
@@ -173,7 +174,7 @@ fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
 
 /// What the sender would say of its clocks now: the time that a bundle has waited must not look like a difference.
 fn aged(bundle: Bundle, waited: Duration) -> Bundle {
-    let wall = Millis(bundle.wall.0.saturating_add(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX)));
+    let wall = Millis(bundle.wall.0.saturating_add(milliseconds(waited)));
     let stamp_us = bundle.stamp_us.saturating_add(u64::try_from(waited.as_micros()).unwrap_or(u64::MAX));
     Bundle { wall, stamp_us, ..bundle }
 }

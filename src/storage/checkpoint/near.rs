@@ -10,7 +10,7 @@ use super::super::StorageError;
 use super::super::chunks::{PageWriter, PagesId, PagesSummary};
 use super::super::folder::Folder;
 use super::super::records::row;
-use crate::engine::{PAGE_SLOTS_MAX, Place, SavedJob};
+use crate::engine::{Engine, PAGE_SLOTS_MAX, Place, SavedJob};
 
 /// A page file of the newest checkpoint. It stays while nothing on its page changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +30,18 @@ impl PageFile {
     }
 
     /// Whether it has to be written again, although nothing on its page has changed, when these chunks go.
-    pub fn is_outdated(&self, rewritten: &[u32]) -> bool {
+    fn is_outdated(&self, rewritten: &[u32]) -> bool {
         self.again || rewritten.iter().any(|chunk| self.chunks.contains(chunk))
     }
+}
+
+/// Begins to capture the jobs on pages that changed, or have rows in chunks that are to be written again. Returns those of
+/// the last page files that hold for the other pages.
+pub fn begin_capture(engine: &mut Engine, last: &[PageFile], rewritten: &[u32]) -> Vec<PageFile> {
+    let outdated = last.iter().filter(|file| file.is_outdated(rewritten)).map(PageFile::page);
+    let outdated: BTreeSet<u32> = outdated.collect();
+    let unchanged = engine.begin_capture(|page| outdated.contains(&page));
+    last.iter().filter(|file| unchanged.contains(&file.page())).cloned().collect()
 }
 
 /// Bytes of memory that a page of common jobs takes at most.

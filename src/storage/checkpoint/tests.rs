@@ -97,11 +97,7 @@ impl Queue {
     /// Takes a checkpoint that writes these chunks again, takes it over, and reads it back.
     fn checkpoint(&mut self, rewrite: Vec<u32>) -> Checkpoint {
         self.number += 1;
-        let outdated = self.pages.extract_if(.., |file| file.is_outdated(&rewrite));
-        let outdated: Vec<u32> = outdated.map(|file| file.page()).collect();
-        let unchanged = self.engine.begin_capture(|page| outdated.contains(&page));
-        self.pages.retain(|file| unchanged.contains(&file.page()));
-        let pages = self.pages.clone();
+        let pages = begin_capture(&mut self.engine, &self.pages, &rewrite);
         let chunks = self.records.begin_capture();
         let Self { number, next_chunk, chunk_bytes, .. } = *self;
         let begin = CheckpointBegin {
