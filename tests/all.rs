@@ -22,6 +22,7 @@ mod peers;
 mod power_cut;
 mod protocol_codec;
 mod protocol_document;
+mod replica_cluster;
 mod replica_crowded;
 mod same_log;
 mod server_config;

@@ -34,6 +34,8 @@ pub const TICK_MS: u64 = 50;
 const HEARTBEAT_TICKS: usize = 2;
 /// The shortest election timeout, in ticks; the longest is twice that.
 const ELECTION_TICKS: usize = 10;
+/// The same in milliseconds: a leader holds on for so long without a majority.
+pub const ELECTION_MS_MIN: u64 = ELECTION_TICKS as u64 * TICK_MS;
 /// Largest append message, in bytes; but one entry is never split.
 const MESSAGE_BYTES_MAX: u64 = 512 << 10;
 /// Append messages on their way to one member.
@@ -326,16 +328,23 @@ impl Group {
     }
 
     /// Asks whether this node still leads. When [`Drained::reads`] names `context`, the state at that index is as new as
-    /// any that was acknowledged before. Nothing comes if leadership is lost meanwhile, or a message is.
+    /// any that was acknowledged before. Nothing comes if leadership is lost, or a message is.
     pub fn read(&mut self, context: u64) {
-        // Raft passes over what it is asked twice.
-        self.node.read_index(context.to_le_bytes().to_vec());
+        // raft-rs would pass the question on to the leader, and members do not ask each other.
+        if self.is_leader() {
+            // Raft passes over what it is asked twice.
+            self.node.read_index(context.to_le_bytes().to_vec());
+        }
     }
 
-    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout.
+    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout. Nothing comes of
+    /// it if this node does not lead.
     pub fn transfer_to(&mut self, node: u64) {
-        self.node.transfer_leader(node);
-        self.fix_election_timeout();
+        // Here, too, raft-rs would pass it on.
+        if self.is_leader() {
+            self.node.transfer_leader(node);
+            self.fix_election_timeout();
+        }
     }
 
     /// To whom leadership is being handed.

@@ -420,6 +420,19 @@ fn a_read_is_confirmed_by_a_majority_alone() {
 }
 
 #[test]
+fn who_does_not_lead_passes_on_neither_reads_nor_leadership() {
+    let mut net = Net::of(&[1, 2, 3], &[]);
+    let leader = net.elect();
+    net.tick(HEARTBEAT_TICKS);
+    let other = leader % 3 + 1;
+    assert_eq!(net.groups[&other].leader(), Some(leader), "it would know to whom");
+    net.group(other).read(7);
+    net.group(other).transfer_to(other);
+    let drained = net.group(other).drain().unwrap_or_default();
+    assert!(drained.messages.is_empty(), "{:?}", drained.messages);
+}
+
+#[test]
 fn a_node_whose_disk_forgot_is_told() {
     let mut net = Net::of(&[1, 2], &[]);
     let leader = net.elect();

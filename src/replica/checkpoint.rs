@@ -118,6 +118,12 @@ impl Checkpoints {
         !self.backups_wanted.is_empty() && held.count() < PINS_MAX
     }
 
+    /// Whether one is to begin for whoever waits for it, or because it is due. Without space even a member waits a while that
+    /// is to get one; a backup fails at once and says so.
+    fn begins(&self, pin: bool, offer_wanted: bool, due: bool, now_us: u64) -> bool {
+        pin || ((offer_wanted || due) && now_us >= self.not_before_us)
+    }
+
     /// Backups that can be read by now.
     pub(super) fn take_backups(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.backups)
@@ -249,7 +255,7 @@ impl Replica {
     /// as far as those that are up still need it, within bounds: who lags further gets a checkpoint.
     fn cut_point(&mut self) -> Option<u64> {
         let alone = self.group.is_alone();
-        let progress = self.group.progress();
+        let progress = self.progress();
         let others =
             progress.iter().filter(|(node, progress)| **node != self.config.node && progress.is_active);
         let needed = others.map(|(_, progress)| progress.snapshot.unwrap_or(progress.matched)).min();
@@ -273,18 +279,18 @@ impl Replica {
         let connections = &mut self.connections;
         self.checkpoints.backups_wanted.retain(|(connection, _)| connections.one(*connection).is_some());
         let pin = self.checkpoints.may_begin_backup();
-        let wanted = pin || self.group.is_offer_wanted();
-        if self.stop != Stop::No || (self.now_us < self.checkpoints.not_before_us && !wanted) {
+        if self.stop != Stop::No {
             return;
         }
         // What is written leaves memory.
         let enough = if self.memory.is_short() { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
         let due =
             self.checkpoints.log_bytes >= enough || self.records.has_waste(self.config.checkpoint_log_bytes);
-        if !due && !wanted {
+        if !self.checkpoints.begins(pin, self.group.is_offer_wanted(), due, self.now_us) {
             return;
         }
         if pin {
+            // Those beyond what may be held open wait for another one.
             self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         }
         self.checkpoints.number += 1;
@@ -362,4 +368,20 @@ impl Replica {
 /// Whether whoever writes can be given another batch.
 fn may_send(on_the_way: &VecDeque<usize>) -> bool {
     on_the_way.len() < BATCHES_MAX && on_the_way.iter().sum::<usize>() < ON_THE_WAY_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_space_a_member_waits_as_what_is_due_does() {
+        let checkpoints = Checkpoints { not_before_us: 10, ..Checkpoints::default() };
+        let begins =
+            |pin, offer_wanted, due| [9, 10].map(|now_us| checkpoints.begins(pin, offer_wanted, due, now_us));
+        assert_eq!(begins(false, true, false), [false, true]);
+        assert_eq!(begins(false, false, true), [false, true]);
+        assert_eq!(begins(true, false, false), [true, true]);
+        assert_eq!(begins(false, false, false), [false, false]);
+    }
 }

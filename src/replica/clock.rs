@@ -25,18 +25,20 @@ pub(super) struct LeaderClock {
     unslewed_us: u64,
     /// The term whose leader showed its stamp last, and when, on the monotonic clock.
     followed: Option<(u64, u64)>,
+    /// This node has led, or followed a leader, since it was started: the monotonic clock has counted from there.
+    is_set: bool,
 }
 
 impl LeaderClock {
-    /// A clock that goes on from the state's last stamp and offset. Time that passed while nobody led counts.
+    /// A clock that goes on from the state's last stamp and offset. How much time has passed since then is not known.
     pub(super) fn new(now: Now, stamp: Millis, offset_ms: i64) -> Self {
-        let wall = now.wall.0.saturating_add_signed(offset_ms.saturating_neg());
         Self {
-            stamp_us: wall.max(stamp.0) * 1000,
+            stamp_us: stamp.0.saturating_mul(1000),
             elapsed_us: now.elapsed_us,
             offset_ms,
             unslewed_us: 0,
             followed: None,
+            is_set: false,
         }
     }
 
@@ -76,6 +78,22 @@ impl LeaderClock {
             self.stamp_us.saturating_sub((self.elapsed_us - before_us) / FOLLOW_PARTS)
         });
         self.stamp_us = stamp_us.max(floor_us);
+        self.is_set = true;
+    }
+
+    /// A node that does not lead shows its stamp, which is that of the last leader, or behind it.
+    pub(super) fn hear(&mut self, stamp_us: u64) {
+        if !self.is_set {
+            self.stamp_us = self.stamp_us.max(stamp_us);
+        }
+    }
+
+    /// Time passed that this node did not see, if it has seen no leader since it was started: up to what `wall` tells.
+    pub(super) fn catch_up(&mut self, wall: Millis) {
+        if !std::mem::replace(&mut self.is_set, true) {
+            let passed = wall.0.saturating_add_signed(self.offset_ms.saturating_neg());
+            self.stamp_us = self.stamp_us.max(passed.saturating_mul(1000));
+        }
     }
 
     /// This node leads from now on, over a state with this stamp and offset. The stamp goes on from the last leader's.
@@ -87,6 +105,11 @@ impl LeaderClock {
     /// The stamp of an entry that is proposed now.
     pub(super) fn stamp(&self) -> Millis {
         Millis(self.stamp_us / 1000)
+    }
+
+    /// Whether it is a leader's, from since this node was started.
+    pub(super) fn is_set(&self) -> bool {
+        self.is_set
     }
 
     /// What added to the stamp gives the wall clock.
@@ -117,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_step_forward_goes_into_the_offset() {
-        let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
+        let mut clock = LeaderClock::new(at(0, 100_000), Millis(100_000), 0);
         let stepped = at(SECOND_US, 101_000 + 3_600_000);
         assert_eq!(clock.advance(stepped), Some(3_600_000));
         assert_eq!(clock.advance(stepped), Some(3_600_000), "until it is taken over");
@@ -129,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_step_back_neither_stops_nor_rewinds_the_stamp() {
-        let mut clock = LeaderClock::new(at(0, 5_000_000), Millis(0), 0);
+        let mut clock = LeaderClock::new(at(0, 5_000_000), Millis(5_000_000), 0);
         assert_eq!(clock.advance(at(SECOND_US, 1_001_000)), Some(-4_000_000));
         clock.adopt(-4_000_000);
         assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(5_001_000), -4_000_000));
@@ -137,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_small_difference_is_slewed() {
-        let mut clock = LeaderClock::new(at(0, 10_000), Millis(0), 0);
+        let mut clock = LeaderClock::new(at(0, 10_000), Millis(10_000), 0);
         let mut last = clock.stamp();
         for second in 1..=2000 {
             assert_eq!(clock.advance(at(second * SECOND_US, 9_500 + second * 1000)), None);
@@ -149,7 +172,7 @@ mod tests {
 
     #[test]
     fn it_is_slewed_however_often_it_is_asked() {
-        let mut clock = LeaderClock::new(at(0, 10_000), Millis(0), 0);
+        let mut clock = LeaderClock::new(at(0, 10_000), Millis(10_000), 0);
         for step in 1..=200_000 {
             assert_eq!(clock.advance(at(step * 50, 10_005 + step / 20)), None);
         }
@@ -158,18 +181,38 @@ mod tests {
 
     #[test]
     fn a_restart_counts_the_time_that_has_passed_but_never_goes_back() {
-        assert_eq!(LeaderClock::new(at(0, 90_000), Millis(50_000), 0).stamp(), Millis(90_000));
-        assert_eq!(LeaderClock::new(at(0, 90_000), Millis(50_000), 30_000).stamp(), Millis(60_000));
-        let mut back = LeaderClock::new(at(0, 20_000), Millis(50_000), 0);
+        let started = |stamp, offset_ms, wall| {
+            let mut clock = LeaderClock::new(at(0, wall), Millis(stamp), offset_ms);
+            clock.catch_up(Millis(wall));
+            clock
+        };
+        assert_eq!(started(50_000, 0, 90_000).stamp(), Millis(90_000));
+        assert_eq!(started(50_000, 30_000, 90_000).stamp(), Millis(60_000));
+        let mut back = started(50_000, 0, 20_000);
         assert_eq!(back.stamp(), Millis(50_000));
         assert_eq!(back.advance(at(1, 20_000)), Some(-30_000));
     }
 
     #[test]
+    fn a_node_that_has_seen_no_leader_yet_believes_the_others_first() {
+        let mut clock = LeaderClock::new(at(0, 3_690_000), Millis(50_000), 0);
+        assert_eq!(clock.stamp(), Millis(50_000), "its own clock may have been set");
+        clock.hear(89_000_000);
+        clock.hear(70_000_000);
+        assert_eq!(clock.stamp(), Millis(89_000));
+        clock.catch_up(Millis(90_000));
+        assert_eq!(clock.stamp(), Millis(90_000), "so much have most clocks reached");
+        clock.hear(99_000_000);
+        clock.catch_up(Millis(3_690_000));
+        assert_eq!(clock.stamp(), Millis(90_000), "from then on it has counted itself");
+    }
+
+    #[test]
     fn a_new_leader_goes_on_where_the_last_one_was() {
-        let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
+        let mut clock = LeaderClock::new(at(0, 100_000), Millis(100_000), 0);
         clock.follow(3, 99_990_000);
         assert_eq!(clock.advance(at(SECOND_US, 101_000)), None);
+        clock.catch_up(Millis(500_000));
         clock.lead(Millis(99_000), 250);
         assert_eq!((clock.stamp(), clock.offset_ms()), (Millis(100_990), 250));
         clock.lead(Millis(200_000), 0);
@@ -178,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_took_longer_to_come_does_not_set_a_follower_back() {
-        let mut clock = LeaderClock::new(at(0, 100_000), Millis(0), 0);
+        let mut clock = LeaderClock::new(at(0, 100_000), Millis(100_000), 0);
         clock.follow(3, 99_990_000);
         assert_eq!(clock.advance(at(SECOND_US, 101_000)), None);
         clock.follow(3, 100_200_000);
@@ -189,7 +232,7 @@ mod tests {
 
     #[test]
     fn it_says_when_a_stamp_will_be_reached() {
-        let clock = LeaderClock::new(at(7, 1000), Millis(0), 0);
+        let clock = LeaderClock::new(at(7, 1000), Millis(1000), 0);
         assert_eq!(clock.elapsed_at(Millis(1500)), 500_007);
         assert_eq!(clock.elapsed_at(Millis(500)), 7);
     }

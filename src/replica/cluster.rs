@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::Replica;
-use super::io::{ConnectionId, Notice, Output, PeerInfo, ProbeError};
+use super::io::{ConnectionId, Output, PeerInfo, ProbeError};
 use super::peers::Verdict;
 use super::proposals::Reply;
 use crate::engine::Command;
 use crate::protocol::{ClusterReport, ErrorCode, ErrorReply, MemberReport, RequestId, Response, Role};
-use crate::raft::{MembershipChange, ProposeError};
-use crate::storage::LogEntry;
+use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress, ProposeError};
+use crate::storage::{LogEntry, StorageError};
 use crate::types::Member;
 
 /// What the leader does for its cluster it looks at so often.
@@ -23,6 +23,8 @@ const CAUGHT_UP_ENTRIES: u64 = 256;
 const PULL_PAUSE_US_MAX: u64 = 10_000_000;
 /// Leadership moves within this time, or not at all.
 const TRANSFER_US_MAX: u64 = 1_500_000;
+/// Who does not lead so long after it was to take over does not take over.
+const HEIR_US: u64 = ELECTION_MS_MIN * 1000;
 
 /// What the leader keeps in mind.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ pub(super) struct Cluster {
     pub(super) clock_told: bool,
     /// Whom this node took for the leader when it last said so.
     pub(super) leader_told: Option<u64>,
+    /// To whom leadership was handed last, and until when that holds.
+    heir: Option<(u64, u64)>,
 }
 
 /// What an operator asked for.
@@ -80,7 +84,7 @@ impl Replica {
 
     /// What any member says of the cluster; the leader knows the most.
     fn cluster_report(&self) -> ClusterReport {
-        let progress = self.group.progress();
+        let progress = self.progress();
         let leader = self.group.leader();
         let members = self.group.members();
         let last = self.group.last_index();
@@ -203,7 +207,7 @@ impl Replica {
     /// Why the members that are left without a voter could not go on, if they could not.
     fn leaves_no_majority(&self, without: u64) -> Option<String> {
         let left = self.group.members().after(MembershipChange::Remove(without))?;
-        let progress = self.group.progress();
+        let progress = self.progress();
         let is_up = |voter: &&u64| {
             **voter == self.config.node || progress.get(voter).is_some_and(|progress| progress.is_active)
         };
@@ -233,17 +237,41 @@ impl Replica {
         }
         let until_us = self.now_us + TRANSFER_US_MAX;
         if self.begin(connection, request, Step::Moving { to, until_us }) {
-            self.group.transfer_to(to);
+            self.hand_to(to);
         }
     }
 
-    /// The other voter that has come furthest, of those that are up; one whose clock is off does not take over.
+    /// Hands leadership to a member, and keeps in mind for a while that it did.
+    pub(super) fn hand_to(&mut self, to: u64) {
+        self.cluster.heir = Some((to, self.now_us + HEIR_US));
+        self.group.transfer_to(to);
+    }
+
+    /// To whom leadership was handed a moment ago: it leads, or is about to.
+    pub(super) fn heir(&self) -> Option<u64> {
+        self.cluster.heir.filter(|(_, until_us)| self.now_us < *until_us).map(|(to, _)| to)
+    }
+
+    /// How far each member has come. Raft forgets at each check of the majority who is there: who spoke within an election
+    /// timeout is.
+    pub(super) fn progress(&self) -> BTreeMap<u64, Progress> {
+        let since_us = self.now_us.saturating_sub(ELECTION_MS_MIN * 1000);
+        let mut all = self.group.progress();
+        for (node, progress) in &mut all {
+            progress.is_active |= self.peers.spoke_since(*node, since_us);
+        }
+        all
+    }
+
+    /// The other voter that has come furthest, of those that are up; one whose clock is off does not take over. If it is this
+    /// node's that is off, those are fit that differ from it.
     pub(super) fn successor(&self) -> Option<u64> {
-        let progress = self.group.progress();
+        let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
         let up = voters.filter_map(|voter| progress.get(voter).map(|progress| (progress, voter)));
         let up = up.filter(|(progress, _)| progress.is_active && progress.snapshot.is_none());
-        let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us);
+        let outside = matches!(self.verdict(), Verdict::Outside(_));
+        let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us) != outside;
         up.max_by_key(|(progress, voter)| (fit(voter), progress.matched)).map(|(_, voter)| *voter)
     }
 
@@ -272,7 +300,7 @@ impl Replica {
     /// This node does not lead any more: what an operator asked for is done, or nobody knows.
     pub(super) fn leave_cluster_work(&mut self, moved: ErrorReply) {
         if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
-            if matches!(step, Step::Moving { .. }) {
+            if matches!(step, Step::Moving { to, .. } if self.heir() == Some(to)) {
                 self.connections.send(connection, request, Response::Done);
             } else {
                 self.connections.refuse(connection, request, moved);
@@ -344,7 +372,7 @@ impl Replica {
     /// Makes a voter of a learner that has caught up.
     fn promote_learner(&mut self) {
         let last = self.group.last_index();
-        let progress = self.group.progress();
+        let progress = self.progress();
         let has_caught_up = |learner: &&u64| {
             let up_to_date = progress.get(learner).is_some_and(|progress| {
                 progress.is_active
@@ -376,6 +404,12 @@ impl Replica {
         }
     }
 
+    /// Whether this node can do what a state asks for. Who cannot must not lead, nor apply it in a way of its own.
+    pub(super) fn check_feature_level(&self, level: u32) -> Result<(), StorageError> {
+        let level_max = self.config.feature_level_max;
+        if level > level_max { Err(StorageError::FeatureLevel { level, level_max }) } else { Ok(()) }
+    }
+
     /// Goes on with what an operator asked for.
     fn go_on(&mut self) {
         let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() else { return };
@@ -404,29 +438,6 @@ impl Replica {
             step => step,
         };
         self.cluster.under_way = Some(UnderWay { connection, request, step });
-    }
-
-    /// Holds this node's clock against those of the others: with one that differs it neither leads nor stands for
-    /// election.
-    pub(super) fn judge_clock(&mut self) {
-        if self.group.is_alone() {
-            return self.group.abstain(false);
-        }
-        let verdict = self.peers.verdict(self.config.node, self.group.members(), self.now_us);
-        let outside = matches!(verdict, Verdict::Outside(_));
-        self.group.abstain(outside);
-        if let Verdict::Outside(by_ms) = verdict
-            && !self.cluster.clock_told
-        {
-            self.notices.push(Notice::ClockOutside { by_ms });
-        }
-        self.cluster.clock_told = outside;
-        if outside && self.group.takes_proposals() {
-            let agreed = self.successor();
-            if let Some(to) = agreed {
-                self.group.transfer_to(to);
-            }
-        }
     }
 }
 

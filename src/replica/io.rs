@@ -245,7 +245,8 @@ pub enum Output {
         /// How many of them answer a request; the others come unasked.
         answers: u32,
     },
-    /// Close this connection when what was sent to it is written: another one took over its session.
+    /// Close this connection when what was sent to it is written: another one took over its session, this node does not lead
+    /// any more, or there is no room for its session.
     Close {
         /// Which.
         connection: ConnectionId,

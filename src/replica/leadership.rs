@@ -7,6 +7,9 @@ use crate::engine::Command;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, RequestId, Response};
 use crate::raft::MembershipChange;
 
+/// While nobody leads, clients ask again after so long at the soonest. An election takes longer; a hand-over does not.
+const ELECTION_PAUSE_MS: u32 = 20;
+
 impl Replica {
     /// Whether this node leads and has applied everything from before: then it takes requests.
     pub(super) fn is_serving(&self) -> bool {
@@ -16,6 +19,11 @@ impl Replica {
     /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
     pub(super) fn follow_leadership(&mut self) {
         let term = self.group.term();
+        if self.group.is_leader() && !self.clock.is_set() {
+            // The others go by its stamp from here on. A single clock may have been set while nobody looked.
+            let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
+            self.clock.catch_up(wall);
+        }
         if self.serving.is_some_and(|serving| !self.group.is_leader() || serving != term) {
             self.end_leading();
         }
@@ -62,8 +70,9 @@ impl Replica {
         let elsewhere = self.elsewhere();
         let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
         let (proposed, gathered) = self.proposals.take_lost();
-        self.answer_lost(proposed, &unknown);
+        // The ends of sessions that wait for these go first, or they would be proposed, by whoever leads much later.
         let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
+        self.answer_lost(proposed, &unknown);
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
         self.answer_lost(not_proposed, &elsewhere);
         for (connection, request, _) in self.reads.take_all() {
@@ -102,11 +111,11 @@ impl Replica {
 
     /// What a request is told that only the leader can carry out.
     pub(super) fn elsewhere(&self) -> ErrorReply {
-        let leader = self.group.leader().filter(|leader| *leader != self.config.node);
+        let leader = self.group.leader().or_else(|| self.heir()).filter(|leader| *leader != self.config.node);
         let address = leader.and_then(|leader| self.engine.members().get(&leader));
         let Some(member) = address else {
             let mut error = ErrorReply::new(ErrorCode::NoLeader, "no leader is elected yet: try again");
-            error.retry_after_ms = 100;
+            error.retry_after_ms = ELECTION_PAUSE_MS;
             return error;
         };
         let text = format!("node {} at {} leads: connect to it", member.node, member.client_address);

@@ -6,8 +6,8 @@
 //!
 //! The way of a request: `requests` turns it into a command and puts it into `proposals`; `poll` stamps what has
 //! gathered and proposes it; when Raft says that the entry is durable and committed, `outcomes` applies it to the
-//! engine and answers everybody who waited. Nothing is answered before it is durable. Reads are answered at once,
-//! from the state that is applied.
+//! engine and answers everybody who waited. Nothing is answered before it is durable. Reads are answered from the state that is
+//! applied: at once if this node is alone, else when `reads` knows that it still led.
 //!
 //! Consumers that wait are not state. `waiters` keeps them, and `poll` proposes a reserve for them in the same
 //! entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing
@@ -17,6 +17,7 @@ mod checkpoint;
 mod clock;
 mod cluster;
 mod connections;
+mod fitness;
 mod io;
 mod leadership;
 mod memory;
@@ -29,6 +30,7 @@ mod recovery;
 mod requests;
 mod sessions;
 mod snapshots;
+mod stopping;
 mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +42,7 @@ pub use io::{
 pub use recovery::{Recovery, ReplayError};
 
 use crate::engine::{Command, Engine};
-use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
+use crate::protocol::Response;
 use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
 use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::limits::{DUE_PER_ENTRY_MAX, ENTRY_BYTES_TARGET};
@@ -54,6 +56,7 @@ use peers::{CLOCKS_AGREE_MS, Peers, Verdict};
 use proposals::{Proposals, Reply};
 use reads::Reads;
 use snapshots::Incoming;
+use stopping::Stop;
 use waiters::Waiters;
 
 /// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
@@ -62,8 +65,6 @@ const ORDERS_MAX: usize = 2;
 const ORDER_BYTES_MAX: usize = 512 << 10;
 /// Without a waiter, due jobs are moved so often.
 const HOUSEKEEPING_US: u64 = 1_000_000;
-/// At a stop, another member has so long to take leadership over.
-const HAND_OVER_US_MAX: u64 = 1_000_000;
 /// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
 const TICKS_AT_ONCE_MAX: u64 = 2;
 /// The wall clock is compared so often, to notice that somebody set it.
@@ -120,6 +121,8 @@ pub struct Replica {
     /// back first.
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     orders_out: Vec<u64>,
+    /// While there are such: when the disk began with the oldest of them.
+    writing_since_us: u64,
     /// Whether all timers of the next seconds are in order, and no job that is due soon is far.
     prepared: bool,
     /// The term in which this node leads and has applied everything from before.
@@ -127,19 +130,6 @@ pub struct Replica {
     disk_low: bool,
     memory: Memory,
     stop: Stop,
-}
-
-/// How far [`Input::Stop`] has come.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    No,
-    Asked,
-    /// What was accepted is done; leadership is handed to somebody else, by this time on the monotonic clock.
-    HandsOver {
-        until_us: u64,
-    },
-    /// Said with [`Output::Stopped`].
-    Done,
 }
 
 /// Whether what is on the disk could be read. Nothing is done after it could not.
@@ -302,9 +292,7 @@ impl Replica {
         self.wall = now.wall;
         let Some(by_ms) = self.clock.advance(now) else { return };
         // Among several members it counts only if most of their clocks show the same.
-        let counts =
-            || self.peers.verdict(self.config.node, self.group.members(), self.now_us) == Verdict::Agreed;
-        if self.group.is_alone() || (self.is_serving() && counts()) {
+        if self.group.is_alone() || (self.is_serving() && self.verdict() == Verdict::Agreed) {
             self.clock.adopt(by_ms);
             self.notices.push(Notice::ClockStepped { by_ms });
             self.propose_offset();
@@ -351,6 +339,9 @@ impl Replica {
 
     fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         if let Some((number, batch)) = drained.persist {
+            if self.orders_out.is_empty() {
+                self.writing_since_us = self.now_us;
+            }
             self.orders_out.push(number);
             outputs.push(Output::Persist(PersistOrder { number, batch }));
         }
@@ -382,6 +373,7 @@ impl Replica {
 
     fn persisted(&mut self, number: u64) {
         self.orders_out.retain(|order| *order > number);
+        self.writing_since_us = self.now_us;
         if let Some(index) = self.group.persisted(number) {
             self.installed(index);
         }
@@ -404,6 +396,8 @@ impl Replica {
         }
         if self.group.leader() == Some(from) {
             self.clock.follow(self.group.term(), stamp_us);
+        } else {
+            self.clock.hear(stamp_us);
         }
     }
 
@@ -512,7 +506,7 @@ impl Replica {
     }
 
     fn tick(&mut self) {
-        self.judge_clock();
+        self.judge_fitness();
         if self.group.is_alone() {
             self.next_tick_us = self.now_us;
             return;
@@ -525,59 +519,6 @@ impl Replica {
             self.next_tick_us += tick_us;
             self.group.tick();
         }
-    }
-
-    fn stop(&mut self) {
-        self.stop = Stop::Asked;
-        self.refuse_backups(&Self::stopping());
-        for connection in self.connections.ids() {
-            let message = "the server is stopping: connect again later".to_owned();
-            self.connections.tell(connection, RequestId(0), Response::GoingAway { message });
-            while let Some((id, request)) = self.connections.take_held(connection) {
-                self.request(connection, id, request);
-            }
-            for id in self.waiters.of(connection) {
-                if let Some(waiter) = self.waiters.remove(id)
-                    && waiter.is_poll()
-                {
-                    self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));
-                }
-            }
-        }
-    }
-
-    /// At a stop, hands leadership to another member when everything that was accepted is done: nobody has to wait for an
-    /// election.
-    fn hand_leadership_over(&mut self) {
-        if self.stop != Stop::Asked || !self.proposals.is_idle() {
-            return;
-        }
-        if let Some(to) = self.heir() {
-            self.group.transfer_to(to);
-            self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
-        }
-    }
-
-    /// To whom leadership can be handed, if this node has it.
-    fn heir(&self) -> Option<u64> {
-        self.successor().filter(|_| self.group.is_leader())
-    }
-
-    /// Whether everything that was accepted is done, and another member leads if there is one that can.
-    fn may_stop(&self) -> bool {
-        self.orders_out.is_empty()
-            && match self.stop {
-                Stop::Asked => self.proposals.is_idle() && self.heir().is_none(),
-                Stop::HandsOver { until_us } => {
-                    let moved = !self.group.is_leader() && self.group.leader().is_some();
-                    moved || self.now_us >= until_us
-                }
-                Stop::No | Stop::Done => false,
-            }
-    }
-
-    fn stopping() -> ErrorReply {
-        ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later")
     }
 
     fn propose_offset(&mut self) {

@@ -32,6 +32,7 @@ impl Replica {
             return Ok(());
         };
         let applied = self.engine.apply(&decoded, &mut self.records)?;
+        self.check_feature_level(self.engine.feature_level())?;
         for lease in applied.ended {
             self.waiters.lease_over(lease);
         }

@@ -24,6 +24,8 @@ pub(super) struct Peers {
     /// How far each one's clock was ahead of this node's, and when that was seen. It outlives the connection: who judges
     /// clocks by those that are left takes one that is off for one of two equals.
     clocks: BTreeMap<u64, (i64, u64)>,
+    /// When each last pulled a checkpoint, or was offered one. It outlives the connection, as a pull does.
+    pulled_us: BTreeMap<u64, u64>,
     next_shown_us: u64,
     outboxes: BTreeMap<u64, Vec<Message>>,
     audits: VecDeque<(u64, u128)>,
@@ -36,8 +38,8 @@ pub(super) struct Peer {
     /// The last entry that it said it had applied.
     pub(super) applied: u64,
     audited: (u64, u128),
-    /// When it last pulled a checkpoint, or was offered one.
-    pulled_us: u64,
+    /// When it last said something to Raft.
+    spoke_us: Option<u64>,
 }
 
 /// What the others' clocks say of this node's.
@@ -45,15 +47,16 @@ pub(super) struct Peer {
 pub(super) enum Verdict {
     /// A majority of the voters agrees, this one included.
     Agreed,
-    /// A majority of the voters differs: this clock is ahead of the nearest of them by so much (negative: behind).
+    /// A majority of the voters agrees without this one, whose clock is ahead of the nearest that differs by so much
+    /// (negative: behind).
     Outside(i64),
-    /// Too little is known.
+    /// Too little is known, or no majority agrees: then nobody's clock is better than any other.
     Open,
 }
 
 impl Peers {
     pub(super) fn connected(&mut self, info: PeerInfo) {
-        let peer = Peer { info, applied: 0, audited: (0, 0), pulled_us: 0 };
+        let peer = Peer { info, applied: 0, audited: (0, 0), spoke_us: None };
         self.connected.insert(peer.info.member.node, peer);
     }
 
@@ -74,6 +77,9 @@ impl Peers {
     pub(super) fn heard(&mut self, from: u64, bundle: &Bundle, wall: Millis, now_us: u64) -> Option<u64> {
         let peer = self.connected.get_mut(&from)?;
         peer.applied = bundle.applied;
+        if !bundle.messages.is_empty() {
+            peer.spoke_us = Some(now_us);
+        }
         let ahead_ms = bundle.wall.0.cast_signed().saturating_sub(wall.0.cast_signed());
         self.clocks.insert(from, (ahead_ms, now_us));
         let before = std::mem::replace(&mut peer.audited, bundle.audited);
@@ -134,30 +140,42 @@ impl Peers {
     /// What the clocks of the other voters say of this node's.
     pub(super) fn verdict(&self, own: u64, members: &Membership, now_us: u64) -> Verdict {
         let others = members.voters.iter().filter(|voter| **voter != own);
-        let seen: Vec<i64> = others.filter_map(|voter| self.ahead_ms(*voter, now_us)).collect();
-        let agreeing = seen.iter().filter(|ahead_ms| ahead_ms.unsigned_abs() <= CLOCKS_AGREE_MS).count();
+        let mut seen: Vec<i64> = others.filter_map(|voter| self.ahead_ms(*voter, now_us)).collect();
+        seen.sort_unstable();
+        let differs = |ahead_ms: &&i64| ahead_ms.unsigned_abs() > CLOCKS_AGREE_MS;
+        let agreeing = seen.iter().filter(|ahead_ms| !differs(ahead_ms)).count();
         if agreeing + usize::from(members.voters.contains(&own)) >= members.majority() {
             return Verdict::Agreed;
         }
-        if seen.len() - agreeing < members.majority() {
-            return Verdict::Open;
-        }
-        let nearest = seen.into_iter().filter(|ahead_ms| ahead_ms.unsigned_abs() > CLOCKS_AGREE_MS);
-        Verdict::Outside(
-            nearest.min_by_key(|ahead_ms| ahead_ms.unsigned_abs()).map_or(0, |ahead_ms| -ahead_ms),
-        )
+        let others = seen.windows(members.majority()).filter(|some| agree(some)).flatten();
+        let nearest = others.filter(differs).min_by_key(|ahead_ms| ahead_ms.unsigned_abs());
+        nearest.map_or(Verdict::Open, |ahead_ms| Verdict::Outside(-ahead_ms))
+    }
+
+    /// What the clocks of a majority of the voters that agree have reached; if none agree, what the one has that is furthest
+    /// behind: of any majority, one is right if most are. `wall` is what this node's shows. Zero if too few were seen.
+    pub(super) fn reached(&self, own: u64, members: &Membership, wall: Millis, now_us: u64) -> Millis {
+        let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
+        let mut seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
+        seen.sort_unstable();
+        let agreeing = seen.windows(members.majority()).rfind(|some| agree(some));
+        let behind = agreeing.unwrap_or(&seen).first().filter(|_| seen.len() >= members.majority());
+        behind.map_or(Millis(0), |ahead_ms| Millis(wall.0.saturating_add_signed(*ahead_ms)))
     }
 
     /// A member pulls a checkpoint, or was offered one.
     pub(super) fn pulls(&mut self, node: u64, now_us: u64) {
-        if let Some(peer) = self.connected.get_mut(&node) {
-            peer.pulled_us = now_us;
-        }
+        self.pulled_us.insert(node, now_us);
     }
 
     /// Whether a member was neither offered a checkpoint nor has pulled one for so long.
     pub(super) fn pulls_nothing_since(&self, node: u64, us: u64) -> bool {
-        self.connected.get(&node).is_none_or(|peer| peer.pulled_us < us)
+        self.pulled_us.get(&node).is_none_or(|pulled_us| *pulled_us < us)
+    }
+
+    /// Whether a node has said something to Raft since then.
+    pub(super) fn spoke_since(&self, node: u64, us: u64) -> bool {
+        self.connected.get(&node).and_then(|peer| peer.spoke_us).is_some_and(|spoke_us| spoke_us >= us)
     }
 
     /// Something to say. Who is not connected does not hear it.
@@ -173,6 +191,12 @@ impl Peers {
             outputs.push(Output::Peer { to, bundle });
         }
     }
+}
+
+/// Whether clocks that are so far ahead, in rising order, agree with each other.
+fn agree(ahead_ms: &[i64]) -> bool {
+    let (first, last) = (ahead_ms.first(), ahead_ms.last());
+    first.zip(last).is_some_and(|(first, last)| last.abs_diff(*first) <= CLOCKS_AGREE_MS)
 }
 
 #[cfg(test)]
@@ -201,10 +225,23 @@ mod tests {
     fn a_majority_judges_a_clock() {
         let verdict = |ahead_ms: &[(u64, i64)]| peers(ahead_ms).verdict(1, &three(), 5);
         assert_eq!(verdict(&[(2, 400), (3, 9000)]), Verdict::Agreed);
-        assert_eq!(verdict(&[(2, 700), (3, 9000)]), Verdict::Outside(-700));
-        assert_eq!(verdict(&[(2, -3000), (3, -9000)]), Verdict::Outside(3000));
+        assert_eq!(verdict(&[(2, 1100), (3, 700)]), Verdict::Outside(-700));
+        assert_eq!(verdict(&[(2, -3000), (3, -3400)]), Verdict::Outside(3000));
         assert_eq!(verdict(&[(2, 700)]), Verdict::Open);
         assert_eq!(verdict(&[(4, 0)]), Verdict::Open, "a learner has no say");
+    }
+
+    #[test]
+    fn without_a_majority_that_agrees_no_clock_is_off() {
+        let verdict = |ahead_ms: &[(u64, i64)]| peers(ahead_ms).verdict(1, &three(), 5);
+        assert_eq!(verdict(&[(2, 600), (3, 1200)]), Verdict::Open);
+        assert_eq!(verdict(&[(2, -600), (3, 600)]), Verdict::Open);
+        let five = Membership { voters: vec![1, 2, 3, 4, 5], learners: vec![] };
+        let verdict = |ahead_ms: &[(u64, i64)]| peers(ahead_ms).verdict(1, &five, 5);
+        let two_and_two = [(2, 0), (3, 9000), (4, 9000), (5, -9000)];
+        assert_eq!(verdict(&two_and_two), Verdict::Open);
+        assert_eq!(verdict(&[(2, 0), (3, 9000), (4, 9000), (5, 9000)]), Verdict::Outside(-9000));
+        assert_eq!(verdict(&[(2, 400), (3, 800), (4, 850), (5, 9000)]), Verdict::Outside(-800));
     }
 
     #[test]
@@ -220,6 +257,29 @@ mod tests {
         peers.lost(2);
         assert_eq!(peers.verdict(1, &three(), 5 + CLOCK_SAMPLE_US_MAX), Verdict::Outside(3000));
         assert_eq!(peers.verdict(1, &three(), 6 + CLOCK_SAMPLE_US_MAX), Verdict::Open);
+    }
+
+    #[test]
+    fn a_majority_of_clocks_tells_how_much_time_has_passed() {
+        let reached = |ahead_ms: &[(u64, i64)]| peers(ahead_ms).reached(1, &three(), Millis(1_000_000), 5);
+        assert_eq!(reached(&[(2, 10), (3, 3_600_000)]), Millis(1_000_000));
+        assert_eq!(reached(&[(2, -700_000), (3, -700_000)]), Millis(300_000));
+        assert_eq!(reached(&[(2, 3_600_000), (3, 7_200_000)]), Millis(1_000_000), "nobody agrees");
+        assert_eq!(reached(&[(2, -900_000)]), Millis(100_000));
+        assert_eq!(reached(&[(2, 3_600_000)]), Millis(1_000_000));
+        assert_eq!(reached(&[(4, 0)]), Millis(0), "a learner has no say");
+    }
+
+    #[test]
+    fn a_pull_goes_on_over_another_connection() {
+        let mut peers = peers(&[(2, 0)]);
+        peers.pulls(2, 40);
+        peers.lost(2);
+        assert!(peers.pulls_nothing_since(2, 41) && !peers.pulls_nothing_since(2, 40));
+        let (peer_address, client_address) = (String::new(), String::new());
+        let member = Member { node: 2, storage_id: [0; 16], peer_address, client_address };
+        peers.connected(PeerInfo { member, feature_level_max: 1 });
+        assert!(!peers.pulls_nothing_since(2, 40), "it was not offered anew");
     }
 
     #[test]

@@ -182,7 +182,10 @@ impl Recovery {
         group.campaign_if_sole();
         let Self { config, engine, records, checkpoints, applied, .. } = self;
         let memory = Memory::new(config.memory_max_bytes);
-        let clock = LeaderClock::new(now, stamp, clock_offset_ms);
+        let mut clock = LeaderClock::new(now, stamp, clock_offset_ms);
+        if group.is_alone() {
+            clock.catch_up(now.wall);
+        }
         let connections = Connections::new(config.output_bytes_max);
         Replica {
             config,
@@ -215,6 +218,7 @@ impl Recovery {
             lapsing: BTreeSet::new(),
             held_ends: BTreeMap::new(),
             orders_out: Vec::new(),
+            writing_since_us: now.elapsed_us,
             prepared: true,
             serving: None,
             disk_low: false,
@@ -262,6 +266,10 @@ pub(super) fn change_members(
     let Some(after) = before.after(change) else { return before.clone() };
     for gone in before.all().filter(|node| !after.contains(*node)) {
         engine.remove_member(gone);
+    }
+    if let MembershipChange::Remove(node) = change {
+        // It may be known, and have been no member yet.
+        engine.remove_member(node);
     }
     after
 }

@@ -58,6 +58,8 @@ impl Replica {
     pub(super) fn snapshot_fetched(&mut self, fetched: u64, restored: Box<Restored>) {
         match std::mem::take(&mut self.incoming) {
             Incoming::Pulled { offer, index } if index == fetched => {
+                let fits = self.check_feature_level(restored.engine.feature_level());
+                self.note_failure(fits);
                 self.incoming = Incoming::Here { offer, restored };
             }
             // Another one was offered meanwhile.

@@ -143,6 +143,17 @@ pub enum StorageError {
         /// The last one that is there.
         last: u64,
     },
+    /// The cluster has come to do what this node cannot.
+    #[error(
+        "the cluster is at feature level {level}, and this node goes up to {level_max}: give it the binary that the others \
+         run, and leave feature_level_max out of its configuration"
+    )]
+    FeatureLevel {
+        /// That of the cluster.
+        level: u32,
+        /// That of the node.
+        level_max: u32,
+    },
     /// Something that was written is not there as it was written.
     #[error("the data in {0} is damaged: {damage}. {1}", path.display(), damage.advice(path))]
     Damaged {
@@ -410,6 +421,7 @@ impl StorageError {
             | Self::NotADataDirectory { .. }
             | Self::NotADirectory { .. }
             | Self::NoData { .. }
+            | Self::FeatureLevel { .. }
             | Self::NotEmpty { .. }
             | Self::NoBackup { .. } => StorageErrorKind::Unusable,
             Self::ShortLog { .. }

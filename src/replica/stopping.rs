@@ -1,0 +1,76 @@
+//! A stop in good order: what was accepted is done, and another member leads before this one is gone.
+
+use super::Replica;
+use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
+
+/// At a stop, another member has so long to take leadership over.
+const HAND_OVER_US_MAX: u64 = 1_000_000;
+
+/// How far [`Input::Stop`](super::Input::Stop) has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    No,
+    Asked,
+    /// What was accepted is done; leadership is handed to somebody else, by this time on the monotonic clock.
+    HandsOver {
+        until_us: u64,
+    },
+    /// Said with [`Output::Stopped`](super::Output::Stopped).
+    Done,
+}
+
+impl Replica {
+    /// Nothing more is accepted from here on.
+    pub(super) fn stop(&mut self) {
+        self.stop = Stop::Asked;
+        self.refuse_backups(&Self::stopping());
+        for connection in self.connections.ids() {
+            let message = "the server is stopping: connect again later".to_owned();
+            self.connections.tell(connection, RequestId(0), Response::GoingAway { message });
+            while let Some((id, request)) = self.connections.take_held(connection) {
+                self.request(connection, id, request);
+            }
+            for id in self.waiters.of(connection) {
+                if let Some(waiter) = self.waiters.remove(id)
+                    && waiter.is_poll()
+                {
+                    self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));
+                }
+            }
+        }
+    }
+
+    /// At a stop, hands leadership to another member when everything that was accepted is done: nobody has to wait for an
+    /// election.
+    pub(super) fn hand_leadership_over(&mut self) {
+        if self.stop != Stop::Asked || !self.proposals.is_idle() {
+            return;
+        }
+        if let Some(to) = self.taker() {
+            self.hand_to(to);
+            self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
+        }
+    }
+
+    /// To whom leadership can be handed, if this node has it.
+    fn taker(&self) -> Option<u64> {
+        self.successor().filter(|_| self.group.is_leader())
+    }
+
+    /// Whether everything that was accepted is done, and another member leads if there is one that can.
+    pub(super) fn may_stop(&self) -> bool {
+        self.orders_out.is_empty()
+            && match self.stop {
+                Stop::Asked => self.proposals.is_idle() && self.taker().is_none(),
+                Stop::HandsOver { until_us } => {
+                    let moved = !self.group.is_leader() && self.group.leader().is_some();
+                    moved || self.now_us >= until_us
+                }
+                Stop::No | Stop::Done => false,
+            }
+    }
+
+    pub(super) fn stopping() -> ErrorReply {
+        ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later")
+    }
+}

@@ -1,0 +1,200 @@
+//! Replicas of one cluster, in the cases that decide who leads and who is told what: clocks that differ, disks that hang,
+//! leadership that moves or is lost.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+mod rig;
+
+use adjourn::protocol::{Applied, ErrorCode, Request, Reserve, Response, Subscribe};
+use adjourn::replica::{Input, Notice};
+use adjourn::types::FEATURE_LEVEL;
+
+use rig::{KNOWN_ONLY, Rig, client_address, refusal};
+
+fn serves(rig: &mut Rig, node: u64) -> bool {
+    let connection = rig.connect(node);
+    rig.push(node, connection, 1, 0);
+    matches!(rig.answer(node, connection, 1), Response::Pushed(_))
+}
+
+/// How often each of the nodes laid leadership down.
+fn lost(rig: &Rig) -> usize {
+    let lost = |notice: &&Notice| matches!(notice, Notice::Following { .. });
+    rig.nodes.values().map(|node| node.notices.iter().filter(lost).count()).sum()
+}
+
+#[test]
+fn clocks_that_all_differ_stop_nobody() {
+    let mut rig = Rig::of(&[0, 600, 1200]);
+    let first = rig.elect();
+    rig.pass(5_000);
+    assert_eq!((rig.leader(), lost(&rig)), (Some(first), 0), "nobody's clock is better");
+    rig.kill(first);
+    let second = rig.elect_another(first);
+    assert!(serves(&mut rig, second));
+}
+
+#[test]
+fn a_clock_that_differs_from_a_majority_does_not_lead() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    rig.node(first).wall_ahead_ms = 60_000;
+    let second = rig.elect_another(first);
+    assert!(rig.node(first).notices.iter().any(|notice| matches!(notice, Notice::ClockOutside { .. })));
+    assert!(serves(&mut rig, second));
+}
+
+#[test]
+fn of_two_clocks_that_are_off_alike_none_takes_over_from_the_other() {
+    let mut rig = Rig::of(&[0, 0, 0, 0, 0]);
+    let first = rig.elect();
+    let also_wrong = first % 5 + 1;
+    rig.pass(1_500);
+    rig.node(also_wrong).wall_ahead_ms = 60_000;
+    rig.pass(1_500);
+    rig.node(first).wall_ahead_ms = 60_000;
+    let second = rig.elect_another(first);
+    assert!(second != also_wrong && serves(&mut rig, second));
+}
+
+#[test]
+fn a_leader_whose_disk_hangs_gives_way() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let connection = rig.connect(first);
+    rig.node(first).hangs = true;
+    rig.push(first, connection, 1, 0);
+    let second = rig.elect_another(first);
+    let told = refusal(rig.answer(first, connection, 1));
+    assert_eq!((told.code, told.applied), (ErrorCode::NotLeader, Applied::Unknown));
+    assert_eq!(told.leader, Some(client_address(second)));
+    assert!(serves(&mut rig, second));
+    rig.pass(3_000);
+    assert_eq!(rig.leader(), Some(second), "it does not come back while its disk hangs");
+    rig.node(first).hangs = false;
+    rig.pass(1_000);
+    rig.kill(second);
+    let third = rig.elect_another(second);
+    assert!(serves(&mut rig, third));
+}
+
+/// A session ends while a reserve of its is on its way; then its node is cut off, and lays leadership down.
+fn an_end_behind_a_reserve(rig: &mut Rig) -> u64 {
+    let first = rig.elect();
+    let (producer, consumer) = (rig.connect(first), rig.connect(first));
+    let subscribe =
+        Subscribe { topics: vec!["jobs".parse().expect("a name")], credit_jobs: 9, credit_bytes: 1 << 20 };
+    rig.push(first, producer, 1, 0);
+    rig.answer(first, producer, 1);
+    rig.cut_off(first);
+    rig.hand_request(first, consumer, 1, Request::Subscribe(subscribe));
+    rig.poll(first);
+    rig.hand_request(first, consumer, 2, Request::Goodbye);
+    let second = rig.elect_another(first);
+    rig.wait("it notices", 2_000, |rig| {
+        rig.nodes[&first]
+            .notices
+            .iter()
+            .rev()
+            .find(|notice| matches!(notice, Notice::Following { .. }))
+            .map(drop)
+    });
+    assert_eq!(refusal(rig.answer(first, consumer, 2)).applied, Applied::No);
+    rig.cut.clear();
+    assert!(serves(rig, second));
+    first
+}
+
+#[test]
+fn a_stop_ends_after_leadership_was_lost_with_an_end_of_a_session_waiting() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = an_end_behind_a_reserve(&mut rig);
+    rig.hand(first, Input::Stop);
+    rig.wait("the stop ends", 2_000, |rig| rig.nodes[&first].stopped.then_some(()));
+}
+
+#[test]
+fn a_step_down_says_at_once_who_leads() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    rig.pass(500);
+    let (operator, consumer) = (rig.connect(first), rig.connect(first));
+    let reserve = Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 };
+    rig.hand_request(first, consumer, 1, Request::Reserve(reserve));
+    let second = first % 3 + 1;
+    let done = rig.ask(first, operator, 1, Request::ClusterTransfer { node: second });
+    assert!(matches!(done, Response::Done), "{done:?}");
+    let told = refusal(rig.answer(first, consumer, 1));
+    assert_eq!((told.code, told.leader), (ErrorCode::NotLeader, Some(client_address(second))));
+    rig.wait("it leads", 100, |rig| rig.leader().filter(|leader| *leader == second));
+}
+
+#[test]
+fn leadership_that_is_lost_was_not_handed_over() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let operator = rig.connect(first);
+    rig.cut_off(first);
+    rig.hand_request(first, operator, 1, Request::ClusterTransfer { node: first % 3 + 1 });
+    let told = refusal(rig.answer(first, operator, 1));
+    assert!(matches!(told.code, ErrorCode::Busy | ErrorCode::NoLeader), "{told}");
+}
+
+#[test]
+fn a_member_that_answers_is_up_at_any_moment() {
+    for ticks in 0..24 {
+        let mut rig = Rig::of(&[0, 0, 0]);
+        let first = rig.elect();
+        let operator = rig.connect(first);
+        rig.pass(500 + 25 * ticks);
+        let done = rig.ask(first, operator, 1, Request::ClusterTransfer { node: 0 });
+        assert!(matches!(done, Response::Done), "after {ticks} half ticks: {done:?}");
+    }
+}
+
+#[test]
+fn a_node_that_comes_back_with_a_wrong_clock_brings_nothing_forward() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let connection = rig.connect(first);
+    rig.push(first, connection, 1, 30_000);
+    rig.answer(first, connection, 1);
+    rig.pass(1_000);
+    let (second, third) = (first % 3 + 1, (first + 1) % 3 + 1);
+    (1..=3).for_each(|node| rig.kill(node));
+    rig.node(third).wall_ahead_ms = 3_600_000;
+    rig.start(third);
+    rig.pass(900);
+    rig.start(second);
+    assert_eq!(rig.elect_another(first), third, "it began to wait sooner");
+    let connection = rig.connect(third);
+    let reserve = Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 };
+    rig.hand_request(third, connection, 1, Request::Reserve(reserve));
+    rig.pass(25_000);
+    assert_eq!(rig.answered(third, connection, 1), None);
+    rig.pass(5_000);
+    assert!(matches!(rig.answered(third, connection, 1), Some(Response::Reserved(jobs)) if jobs.len() == 1));
+}
+
+#[test]
+fn a_node_that_is_known_and_never_was_a_member_can_be_removed() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let leader = rig.elect();
+    let operator = rig.connect(leader);
+    let done = rig.ask(leader, operator, 2, Request::ClusterRemove { node: KNOWN_ONLY });
+    assert!(matches!(done, Response::Done), "{done:?}");
+    let again = refusal(rig.ask(leader, operator, 3, Request::ClusterRemove { node: KNOWN_ONLY }));
+    assert!(again.message.contains("is no member"), "{again}");
+}
+
+#[test]
+fn who_cannot_do_what_the_cluster_does_ends() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    rig.kill(3);
+    let leader = rig.elect();
+    rig.node(3).feature_level_max = FEATURE_LEVEL - 1;
+    rig.start(3);
+    let error = rig.wait("it notices", 10_000, |rig| rig.nodes[&3].failed.as_ref().map(ToString::to_string));
+    assert!(error.contains(&format!("the cluster is at feature level {FEATURE_LEVEL}")), "{error}");
+    assert!(serves(&mut rig, leader));
+}

@@ -1,0 +1,350 @@
+//! Some replicas, each with two clocks and a disk that can hang, and wires between them that can be cut. Time goes on in
+//! steps; what is said or written in one is there in the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjourn::engine::{Command, EntryBuilder};
+use adjourn::protocol::{
+    ErrorReply, Hello, NewJob, Push, Request, RequestId, Response, VERSION, VERSION_MIN,
+};
+use adjourn::raft::{MembershipChange, Message};
+use adjourn::replica::{Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Replica, ReplicaConfig};
+use adjourn::storage::{EntryKind, LogEntry, PersistBatch, Recovered, StorageError, Vote};
+use adjourn::types::{FEATURE_LEVEL, Member, Millis, SessionSecret};
+
+/// Length of a step.
+const STEP_MS: u64 = 5;
+/// Somebody leads within this time.
+const ELECTED_MS: u64 = 5_000;
+/// What all walls show at first.
+const EPOCH_MS: u64 = 1_790_000_000_000;
+
+/// A node that was made known to all, and never became a member.
+pub(crate) const KNOWN_ONLY: u64 = 9;
+
+/// A node.
+pub(crate) struct Node {
+    replica: Option<Replica>,
+    pub(crate) wall_ahead_ms: i64,
+    /// What it can do, whatever it says.
+    pub(crate) feature_level_max: u32,
+    /// Its disk takes orders, and does nothing.
+    pub(crate) hangs: bool,
+    ordered: Vec<(u64, PersistBatch)>,
+    vote: Vote,
+    commit: u64,
+    log: Vec<LogEntry>,
+    pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) stopped: bool,
+    pub(crate) failed: Option<StorageError>,
+}
+
+/// All of them.
+pub(crate) struct Rig {
+    pub(crate) nodes: BTreeMap<u64, Node>,
+    at_us: u64,
+    /// Directions in which nothing gets through.
+    pub(crate) cut: BTreeSet<(u64, u64)>,
+    on_the_way: Vec<(u64, u64, Bundle, Vec<Vec<u8>>)>,
+    next_connection: u64,
+}
+
+fn member(node: u64) -> Member {
+    let (peer_address, client_address) = (format!("peer-{node}"), client_address(node));
+    Member { node, storage_id: [u8::try_from(node).expect("a small one"); 16], peer_address, client_address }
+}
+
+pub(crate) fn client_address(node: u64) -> String {
+    format!("node-{node}")
+}
+
+/// A log that makes these nodes a cluster.
+fn founding(voters: u64) -> Vec<LogEntry> {
+    let mut builder = EntryBuilder::default();
+    builder.push(&Command::Genesis { key_secret: [9; 16] });
+    for node in (1..=voters).chain([KNOWN_ONLY]) {
+        let Member { storage_id, peer_address, client_address, .. } = member(node);
+        let (peer_address, client_address) = (&peer_address[..], &client_address[..]);
+        builder.push(&Command::MemberSet { node, storage_id, peer_address, client_address });
+    }
+    let changes =
+        std::iter::once(MembershipChange::Alone(1)).chain((2..=voters).map(MembershipChange::Voter));
+    let entries = std::iter::once((EntryKind::Normal, builder.finish(Millis(EPOCH_MS))))
+        .chain(changes.map(|change| (EntryKind::ConfChange, change.encode())));
+    let numbered = (1..).zip(entries);
+    numbered.map(|(index, (kind, data))| LogEntry { index, term: 1, kind, data: data.into() }).collect()
+}
+
+impl Node {
+    fn new(voters: u64) -> Self {
+        let log = founding(voters);
+        Self {
+            replica: None,
+            wall_ahead_ms: 0,
+            feature_level_max: FEATURE_LEVEL,
+            hangs: false,
+            ordered: Vec::new(),
+            vote: Vote { term: 1, vote: 1 },
+            commit: log.len() as u64,
+            log,
+            answers: Vec::new(),
+            notices: Vec::new(),
+            stopped: false,
+            failed: None,
+        }
+    }
+
+    fn write(&mut self, batch: PersistBatch) {
+        self.vote = batch.vote.unwrap_or(self.vote);
+        if let Some(first) = batch.entries.first() {
+            self.log.retain(|entry| entry.index < first.index);
+        }
+        self.log.extend(batch.entries);
+        self.commit = self.commit.max(batch.commit.min(self.log.len() as u64));
+    }
+}
+
+fn config(node: u64) -> ReplicaConfig {
+    let Member { storage_id, peer_address, client_address, .. } = member(node);
+    ReplicaConfig {
+        node,
+        cluster_id: [1; 16],
+        storage_id,
+        founder: false,
+        peer_address,
+        feature_level_max: FEATURE_LEVEL,
+        entropy: storage_id.repeat(2).try_into().expect("twice as long"),
+        server_name: "one of several".to_owned(),
+        client_address,
+        body_bytes_max: 1 << 20,
+        heartbeat_ms: 10_000,
+        session_grace_ms: 300,
+        in_flight_max: 1024,
+        output_bytes_max: 1 << 20,
+        uncommitted_bytes_max: 1 << 20,
+        memory_max_bytes: 0,
+        checkpoint_log_bytes: 64 << 20,
+    }
+}
+
+impl Rig {
+    /// So many voters that know each other, with these walls.
+    pub(crate) fn of(walls_ahead_ms: &[i64]) -> Self {
+        let mut rig = Self {
+            nodes: BTreeMap::new(),
+            at_us: 1_000_000,
+            cut: BTreeSet::new(),
+            on_the_way: Vec::new(),
+            next_connection: 0,
+        };
+        let voters = walls_ahead_ms.len() as u64;
+        for (node, wall_ahead_ms) in (1..).zip(walls_ahead_ms) {
+            rig.nodes.insert(node, Node { wall_ahead_ms: *wall_ahead_ms, ..Node::new(voters) });
+        }
+        for node in 1..=voters {
+            rig.start(node);
+        }
+        rig
+    }
+
+    pub(crate) fn node(&mut self, node: u64) -> &mut Node {
+        self.nodes.get_mut(&node).expect("there is such a node")
+    }
+
+    fn now(&self, node: u64) -> Now {
+        let wall = EPOCH_MS + self.at_us / 1000;
+        let wall = Millis(wall.saturating_add_signed(self.nodes[&node].wall_ahead_ms));
+        Now { elapsed_us: self.at_us, wall }
+    }
+
+    /// Starts a node from what is on its disk, and connects it with those that run.
+    pub(crate) fn start(&mut self, id: u64) {
+        let now = self.now(id);
+        let node = self.node(id);
+        let (last_index, last_term) = node.log.last().map_or((0, 0), |last| (last.index, last.term));
+        let recovered =
+            Recovered { vote: node.vote, commit: node.commit, first_index: 1, last_index, last_term };
+        let config = ReplicaConfig { feature_level_max: node.feature_level_max, ..config(id) };
+        let mut recovery = Replica::recover(config, recovered, None);
+        for entry in node.log.clone() {
+            recovery.replay(entry).expect("it was written before");
+        }
+        node.replica = Some(recovery.start(now));
+        for other in self.nodes.keys().copied().filter(|other| *other != id).collect::<Vec<_>>() {
+            for (one, other) in [(id, other), (other, id)] {
+                let about = PeerInfo { member: member(other), feature_level_max: FEATURE_LEVEL };
+                self.hand(one, Input::PeerConnected { about });
+            }
+        }
+    }
+
+    /// A node is gone, with all that its disk has not done.
+    pub(crate) fn kill(&mut self, id: u64) {
+        let node = self.node(id);
+        node.replica = None;
+        node.ordered.clear();
+        for other in self.nodes.keys().copied().collect::<Vec<_>>() {
+            self.hand(other, Input::PeerLost { node: id });
+        }
+    }
+
+    pub(crate) fn hand(&mut self, id: u64, input: Input) {
+        let now = self.now(id);
+        if let Some(replica) = &mut self.node(id).replica {
+            replica.handle(now, input);
+        }
+    }
+
+    /// One step.
+    pub(crate) fn step(&mut self) {
+        self.at_us += STEP_MS * 1000;
+        for (from, to, mut bundle, messages) in std::mem::take(&mut self.on_the_way) {
+            if !self.cut.contains(&(from, to)) {
+                let read = |bytes: Vec<u8>| Message::decode(&bytes.into()).expect("members say such things");
+                bundle.messages = messages.into_iter().map(read).collect();
+                self.hand(to, Input::Peer { from, bundle });
+            }
+        }
+        for id in self.nodes.keys().copied().collect::<Vec<_>>() {
+            let node = self.node(id);
+            let done = if node.hangs { Vec::new() } else { std::mem::take(&mut node.ordered) };
+            for (number, batch) in done {
+                self.node(id).write(batch);
+                self.hand(id, Input::Persisted { number });
+            }
+            self.poll(id);
+        }
+    }
+
+    pub(crate) fn poll(&mut self, id: u64) {
+        let (now, mut outputs) = (self.now(id), Vec::new());
+        let Some(replica) = &mut self.node(id).replica else { return };
+        replica.poll(now, &mut outputs);
+        for output in outputs {
+            let node = self.node(id);
+            match output {
+                Output::Persist(order) => node.ordered.push((order.number, order.batch)),
+                Output::Send { connection, responses, .. } => {
+                    node.answers
+                        .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
+                }
+                Output::Notice(notice) => node.notices.push(notice),
+                Output::Stopped => node.stopped = true,
+                Output::Failed(error) => node.failed = Some(error),
+                Output::Peer { to, mut bundle } => {
+                    let messages = std::mem::take(&mut bundle.messages);
+                    let messages = messages.iter().map(Message::encode).collect();
+                    self.on_the_way.push((id, to, bundle, messages));
+                }
+                Output::Fetch(wanted) => {
+                    let range = wanted.first..=wanted.last;
+                    let entries =
+                        node.log.iter().filter(|entry| range.contains(&entry.index)).cloned().collect();
+                    self.hand(id, Input::Fetched { entries });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn pass(&mut self, ms: u64) {
+        for _ in 0..ms / STEP_MS {
+            self.step();
+        }
+    }
+
+    /// Lets time pass until something is so.
+    pub(crate) fn wait<T>(&mut self, what: &str, ms_max: u64, found: impl Fn(&Self) -> Option<T>) -> T {
+        for _ in 0..ms_max / STEP_MS {
+            if let Some(found) = found(self) {
+                return found;
+            }
+            self.step();
+        }
+        panic!("{what}: not within {ms_max} ms")
+    }
+
+    /// Who said last that it leads, and has not taken it back.
+    pub(crate) fn leader(&self) -> Option<u64> {
+        let leads = |node: &Node| {
+            let said = node.notices.iter().rev().find_map(|notice| match notice {
+                Notice::Leading { term } => Some(Some(*term)),
+                Notice::Following { .. } => Some(None),
+                _ => None,
+            });
+            said.flatten().filter(|_| node.replica.is_some())
+        };
+        let leading = self.nodes.iter().filter_map(|(id, node)| Some((leads(node)?, *id)));
+        leading.max().map(|(_, id)| id)
+    }
+
+    pub(crate) fn elect(&mut self) -> u64 {
+        self.wait("somebody leads", ELECTED_MS, Self::leader)
+    }
+
+    /// Somebody else leads than this node.
+    pub(crate) fn elect_another(&mut self, before: u64) -> u64 {
+        self.wait("another leads", ELECTED_MS, |rig| rig.leader().filter(|leader| *leader != before))
+    }
+
+    /// Cuts a node off from all others.
+    pub(crate) fn cut_off(&mut self, node: u64) {
+        for other in self.nodes.keys().filter(|other| **other != node) {
+            self.cut.extend([(node, *other), (*other, node)]);
+        }
+    }
+
+    /// A client connects, and says nothing.
+    pub(crate) fn open(&mut self, node: u64) -> ConnectionId {
+        self.next_connection += 1;
+        let connection = ConnectionId(self.next_connection);
+        self.hand(node, Input::Connected { connection, secret: SessionSecret([3; 16]) });
+        connection
+    }
+
+    /// A client connects and is welcomed.
+    pub(crate) fn connect(&mut self, node: u64) -> ConnectionId {
+        let connection = self.open(node);
+        let hello = Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() };
+        self.hand_request(node, connection, 0, Request::Hello(hello));
+        let answer = self.answer(node, connection, 0);
+        assert!(matches!(answer, Response::Welcome(_)), "{answer:?}");
+        connection
+    }
+
+    pub(crate) fn hand_request(&mut self, node: u64, connection: ConnectionId, id: u32, request: Request) {
+        self.hand(node, Input::Requests { connection, requests: vec![(RequestId(id), request)] });
+    }
+
+    /// The answer to a request, when it has come.
+    pub(crate) fn answer(&mut self, node: u64, connection: ConnectionId, id: u32) -> Response {
+        self.wait("an answer", ELECTED_MS, |rig| rig.answered(node, connection, id))
+    }
+
+    pub(crate) fn answered(&self, node: u64, connection: ConnectionId, id: u32) -> Option<Response> {
+        let answers = &self.nodes[&node].answers;
+        let of =
+            |(to, of, _): &&(ConnectionId, RequestId, Response)| (*to, *of) == (connection, RequestId(id));
+        answers.iter().find(of).map(|(.., answer)| answer.clone())
+    }
+
+    pub(crate) fn ask(&mut self, node: u64, connection: ConnectionId, id: u32, request: Request) -> Response {
+        self.hand_request(node, connection, id, request);
+        self.answer(node, connection, id)
+    }
+
+    pub(crate) fn push(&mut self, node: u64, connection: ConnectionId, id: u32, delay_ms: u64) {
+        let jobs = vec![NewJob::new("body").after(delay_ms)];
+        let push = Push { topic: "jobs".parse().expect("a name"), sequence: 0, jobs };
+        self.hand_request(node, connection, id, Request::Push(push));
+    }
+}
+
+/// What a request was refused with.
+pub(crate) fn refusal(response: Response) -> ErrorReply {
+    match response {
+        Response::Error(error) => error,
+        other => panic!("{other:?} is no refusal"),
+    }
+}
