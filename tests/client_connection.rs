@@ -5,6 +5,7 @@
 use std::future::Future as _;
 use std::pin::pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig, ClientError, ProtocolFault};
 use adjourn::protocol::{
@@ -250,6 +251,23 @@ async fn a_server_that_goes_away_answers_first_and_is_left() {
     while let Some((_, request)) = peer.next().await {
         assert!(!matches!(request, Request::Push(_)), "nothing new is asked of a server that goes away");
     }
+}
+
+#[test]
+fn calls_end_when_the_runtime_of_their_client_does() {
+    let (own, other) = (tokio::runtime::Runtime::new().unwrap(), tokio::runtime::Runtime::new().unwrap());
+    let (client, ticket, _peer) = own.block_on(async {
+        let server = FakeServer::start().await;
+        let (client, mut peer) = server.client(welcome()).await;
+        let ticket = client.push_detached(&topic(), job()).unwrap();
+        peer.push().await;
+        (client, ticket, peer)
+    });
+    own.shutdown_background();
+    let ended = other.block_on(async { tokio::time::timeout(Duration::from_secs(30), ticket).await });
+    assert!(matches!(ended, Ok(Err(ClientError::OutcomeUnknown))), "{ended:?}");
+    let later = other.block_on(client.topics());
+    assert!(matches!(later, Err(ClientError::Closed)), "{later:?}");
 }
 
 #[tokio::test]

@@ -129,7 +129,10 @@ impl Requests {
         match response {
             Ok(Response::GoingAway { message }) => {
                 tracing::info!(message, "the server is about to close the connection");
-                self.drain();
+                if self.drain() {
+                    // It may still say who else is there. Nothing waits for that.
+                    Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
+                }
             }
             Ok(Response::Pong { .. }) => {}
             other => tracing::warn!(?other, "the server speaks of the connection as a whole"),

@@ -19,7 +19,7 @@ use super::reader::Reader;
 use super::requests::{Connection, Requests};
 use super::search::{Elsewhere, Search};
 use super::shared::{Handle, Shared};
-use crate::protocol::{Hello, Resume, Welcome};
+use crate::protocol::{Hello, RequestId, Resume, Welcome};
 
 /// A connection that the server is about to close is given so long to answer what is under way.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
@@ -35,6 +35,8 @@ pub(super) enum Loss {
     Failed(io::Error),
     /// The server was silent for too long.
     Silent,
+    /// The server said something, and left a request without an answer for too long.
+    Stuck,
     /// It was to be closed, and everything was answered.
     Drained,
     /// The server broke the protocol.
@@ -83,7 +85,7 @@ async fn first(
         }
         let Elsewhere { leader: hint, retry_after_ms } = missed.elsewhere;
         leader = hint;
-        sleep(waits.wait(dice(), missed.was_answered).max(millis(retry_after_ms))).await;
+        sleep(waits.wait(dice(), missed.was_answered) + millis(retry_after_ms)).await;
     }
 }
 
@@ -155,9 +157,22 @@ struct Task {
     config: ClientConfig,
 }
 
+/// Ends every call when the task is over, also if it panics or its runtime ends: nobody would answer them any more.
+struct Ending<'a> {
+    shared: &'a Shared,
+    cause: ClientError,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.shared.change(|requests, _, answers| requests.end(&self.cause, answers));
+    }
+}
+
 impl Task {
     /// Runs until nobody needs the connection any more, or there is no hope for it.
     async fn run(self, link: Link, search: Search) {
+        let mut ending = Ending { shared: &self.shared, cause: ClientError::Closed };
         let end = tokio::select! {
             end = self.connections(link, search) => end,
             never = self.deadlines() => match never {},
@@ -166,7 +181,7 @@ impl Task {
         if !matches!(end, ClientError::Closed) {
             tracing::error!(error = %end, "the client gives up");
         }
-        self.shared.change(|requests, _, answers| requests.end(&end, answers));
+        ending.cause = end;
     }
 
     /// One connection after the other, until one cannot be replaced.
@@ -231,10 +246,30 @@ impl Task {
         loop {
             match self.shared.change(|requests, now, _| requests.beat(now)) {
                 Beat::Lost => return Loss::Silent,
+                Beat::Stuck => {
+                    self.tell_stuck();
+                    return Loss::Stuck;
+                }
                 Beat::Quiet(until) => sleep_until(until).await,
-                Beat::Never => std::future::pending().await,
             }
         }
+    }
+
+    /// Says all that is known of a connection on which something has no answer.
+    fn tell_stuck(&self) {
+        let mut requests = self.shared.lock();
+        let oldest = requests.oldest_unanswered();
+        let (id, waited) = oldest.map_or((RequestId(0), Duration::ZERO), |(id, since)| (id, since.elapsed()));
+        tracing::warn!(
+            request = id.0,
+            waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+            connection = ?requests.connection,
+            in_flight = requests.in_flight,
+            in_line = requests.line.len(),
+            unsent_bytes = requests.out.len(),
+            elsewhere = ?requests.elsewhere,
+            "a request has no answer: the connection is given up"
+        );
     }
 
     async fn drain_limit(&self) {
@@ -262,7 +297,8 @@ impl Task {
         // Whoever says that it does not lead is there, and the one that does is not far.
         let mut was_answered = elsewhere != Elsewhere::default();
         loop {
-            sleep(waits.wait(dice(), was_answered).max(millis(elsewhere.retry_after_ms))).await;
+            // All who were sent away are told the same pause: what is drawn comes on top of it.
+            sleep(waits.wait(dice(), was_answered) + millis(elsewhere.retry_after_ms)).await;
             let welcome = self.shared.welcome();
             let resume = Resume { session: welcome.session, secret: welcome.secret };
             search.begin(elsewhere.leader.as_deref(), &welcome.members);

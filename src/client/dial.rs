@@ -94,7 +94,9 @@ pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response
     match answer {
         Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer }, response)),
         Ok(Some((_, Err(error)))) => Err(hopeless(error.into())),
-        Ok(None) | Err(Loss::Closed | Loss::Silent | Loss::Drained) => Err(Attempt::Again(cut_off(address))),
+        Ok(None) | Err(Loss::Closed | Loss::Silent | Loss::Stuck | Loss::Drained) => {
+            Err(Attempt::Again(cut_off(address)))
+        }
         Err(Loss::Fault(fault)) => Err(hopeless(fault)),
         Err(Loss::Failed(error)) => Err(failed(error)),
     }

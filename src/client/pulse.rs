@@ -1,14 +1,20 @@
-//! When to send a heartbeat, when to believe that the other side is gone, and when to ask who else is there.
+//! When to send a heartbeat, when to believe that the other side is gone or stuck, and when to ask who else is there.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::requests::{Connection, MEMBERS_ID, OWN_ID, Requests};
-use crate::protocol::Request;
+use crate::protocol::{Request, RequestId};
 
 /// WELCOME names the members once. So often the client asks for the newest, to know where to go when its server dies.
 const MEMBERS_EVERY: Duration = Duration::from_secs(5);
+
+/// The first time a little after the connection is there: a cluster that is being made has more of them then.
+const MEMBERS_FIRST: Duration = Duration::from_secs(1);
+/// A server may take so long for an answer, or two heartbeats if that is more. One that answers heartbeats may be stuck
+/// behind them.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// What was heard and said on the present connection.
 #[derive(Debug)]
@@ -30,17 +36,17 @@ pub(super) struct Pulse {
 pub(super) enum Beat {
     /// Nothing came for too long: the connection counts as lost.
     Lost,
+    /// A request has been without an answer for too long, whatever else came: the same.
+    Stuck,
     /// Nothing until then.
     Quiet(Instant),
-    /// Nothing at all.
-    Never,
 }
 
 impl Pulse {
     /// A connection that was welcomed just now.
     pub(super) fn new(now: Instant, heartbeat_ms: u32) -> Self {
         let every = (heartbeat_ms > 0).then(|| Duration::from_millis(heartbeat_ms.into()));
-        Self { every, heard: now, spoken: now, pinged: now, members_due: Some(now + MEMBERS_EVERY) }
+        Self { every, heard: now, spoken: now, pinged: now, members_due: Some(now + MEMBERS_FIRST) }
     }
 
     /// Bytes came.
@@ -60,14 +66,27 @@ impl Pulse {
 }
 
 impl Requests {
-    /// Sends what is due by the clock: a heartbeat, or the question who the members are.
+    /// Sends what is due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
     pub(super) fn beat(&mut self, now: Instant) -> Beat {
-        let next = self.ask_members(now);
-        match (self.heartbeat(now), next) {
-            (Beat::Quiet(until), Some(next)) => Beat::Quiet(until.min(next)),
-            (Beat::Never, Some(next)) => Beat::Quiet(next),
-            (beat, _) => beat,
+        let due = self.oldest_unanswered().map_or(now, |(_, since)| since) + self.answer_max();
+        if due <= now {
+            return Beat::Stuck;
         }
+        let next = self.ask_members(now).map_or(due, |next| next.min(due));
+        match self.heartbeat(now) {
+            Beat::Quiet(until) => Beat::Quiet(until.min(next)),
+            beat => beat,
+        }
+    }
+
+    /// The request that has waited longest for its answer, but for what it is to wait on purpose; and since when.
+    pub(super) fn oldest_unanswered(&mut self) -> Option<(RequestId, Instant)> {
+        let sent = self.slots.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
+        sent.map(|(id, open)| (id, open.sent + open.wait())).min_by_key(|(_, since)| *since)
+    }
+
+    fn answer_max(&self) -> Duration {
+        self.pulse.every.map_or(ANSWER_MAX, |every| ANSWER_MAX.max(every * 2))
     }
 
     fn ask_members(&mut self, now: Instant) -> Option<Instant> {
@@ -86,7 +105,7 @@ impl Requests {
     /// Either side must see a frame in each interval. A client that only sends (a long poll) has to ask for an answer; one
     /// that only receives (a subscription) has to say something. PING does both.
     fn heartbeat(&mut self, now: Instant) -> Beat {
-        let Some(every) = self.pulse.every else { return Beat::Never };
+        let Some(every) = self.pulse.every else { return Beat::Quiet(now + MEMBERS_EVERY) };
         let lost = self.pulse.heard + every * 2;
         if now >= lost {
             return Beat::Lost;

@@ -358,7 +358,8 @@ impl Requests {
         }
         self.serial += 1;
         let serial = self.serial;
-        let open = Open { serial, accepted: now, request, on_wire: false, doubts: 0, waiter, feed };
+        let open =
+            Open { serial, accepted: now, request, on_wire: false, sent: now, doubts: 0, waiter, feed };
         let id = self.slots.insert(open);
         self.line.push_back((id, serial));
         Ok(id)
@@ -404,6 +405,7 @@ impl Requests {
             return self.finish(id, Err(error), answers);
         }
         open.on_wire = true;
+        open.sent = now;
         open.doubts = open.doubts.saturating_add(1);
         if open.feed.is_none() {
             self.in_flight += 1;

@@ -23,6 +23,8 @@ pub(super) struct Open {
     pub(super) request: Request,
     /// Whether it was sent on the present connection.
     pub(super) on_wire: bool,
+    /// When it was sent last; until then when it was accepted.
+    pub(super) sent: Instant,
     /// How many copies were sent of which nobody knows whether they were carried out.
     pub(super) doubts: u32,
     /// Whoever waits for the answer. Taken when it was given, or nobody waits any more.
@@ -77,11 +79,13 @@ mod tests {
     use super::*;
 
     fn open(serial: u64) -> Open {
+        let now = Instant::now();
         Open {
             serial,
-            accepted: Instant::now(),
+            accepted: now,
             request: Request::Ping,
             on_wire: false,
+            sent: now,
             doubts: 0,
             waiter: None,
             feed: None,
