@@ -50,7 +50,7 @@ test-net:
 ## sim: simulate SEEDS runs of a node and of a cluster, in a release build
 .PHONY: sim
 sim:
-	@ADJOURN_SIM_SEEDS=$(SEEDS) ADJOURN_SIM_CLUSTER_SEEDS=$(SEEDS) ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) $(CARGO) test --quiet --locked --release --test all sim::
+	@ADJOURN_SIM_SEEDS=$(SEEDS) ADJOURN_SIM_CLUSTER_SEEDS=$(SEEDS) ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) $(CARGO) test --quiet --locked --release --test sim
 
 ## fmt: format every file
 .PHONY: fmt

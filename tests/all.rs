@@ -1,4 +1,4 @@
-//! The one integration-test binary: linking once keeps the build short.
+//! The integration tests but for the simulation: linking once keeps the build short.
 
 mod backups;
 mod checkpoint_formats;
@@ -30,7 +30,6 @@ mod server_ends;
 mod server_hostile;
 mod server_lives;
 mod server_rig;
-mod sim;
 mod storage_faults;
 mod tidy;
 mod tour;

@@ -1,33 +1,13 @@
-//! A job store for tests: it knows exactly what is kept, fails on what is forgotten twice, and can take jobs far.
+//! A job store for tests that can also take jobs far.
 
 #![expect(clippy::indexing_slicing, reason = "what is far is there")]
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
+mod store;
 
-use adjourn::engine::{
-    BodyRef, CapturedJob, Engine, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob,
-};
-use adjourn::types::{JobId, TopicId};
+use adjourn::engine::{BodyRef, CapturedJob, Engine, Place, Record, Rehomed};
+use adjourn::types::JobId;
 
-/// Keeps records under growing places (or falling ones, to show that places do not matter).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KeptBodies {
-    kept: BTreeMap<Place, KeptRecord>,
-    far: BTreeMap<(Line, u64, JobId), Place>,
-    saved: BTreeMap<Place, (SavedJob, Line, u64)>,
-    count: u64,
-    falling: bool,
-}
-
-/// A record and the reference to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeptRecord {
-    pub(crate) reference: BodyRef,
-    pub(crate) key: Option<Vec<u8>>,
-    pub(crate) attributes: Vec<u8>,
-    pub(crate) body: Vec<u8>,
-}
+pub(crate) use store::{KeptBodies, KeptRecord};
 
 impl KeptBodies {
     pub(crate) fn falling() -> Self {
@@ -71,68 +51,9 @@ impl KeptBodies {
         }
         (to, rehomed == Rehomed::Far)
     }
-
-    /// The far jobs of a timeline, in order.
-    fn far_of(&self, line: Line) -> impl Iterator<Item = FarTimer> + '_ {
-        let of_line = self.far.iter().filter(move |((of, ..), _)| *of == line);
-        of_line.map(|((_, at, job), place)| FarTimer { at: *at, job: *job, place: *place })
-    }
-
-    fn next_place(&mut self) -> Place {
-        self.count += 1;
-        Place(if self.falling { u64::MAX - self.count } else { self.count })
-    }
 }
 
 /// The reference that the `place`-th kept record has.
 pub(crate) fn reference(place: u32, record: &Record<'_>) -> BodyRef {
-    reference_at(Place(place.into()), record)
-}
-
-fn reference_at(place: Place, record: &Record<'_>) -> BodyRef {
-    let checksum = crc32c::crc32c(record.key.unwrap_or_default());
-    let checksum = crc32c::crc32c_append(checksum, record.attributes);
-    let checksum = crc32c::crc32c_append(checksum, record.body);
-    let body_bytes = u32::try_from(record.body.len()).expect("a small body");
-    BodyRef { place, body_bytes, checksum }
-}
-
-impl JobStore for KeptBodies {
-    type Error = Infallible;
-
-    fn keep(&mut self, record: Record<'_>) -> BodyRef {
-        let place = self.next_place();
-        let reference = reference_at(place, &record);
-        let kept = KeptRecord {
-            reference,
-            key: record.key.map(<[u8]>::to_vec),
-            attributes: record.attributes.to_vec(),
-            body: record.body.to_vec(),
-        };
-        assert_eq!(self.kept.insert(place, kept), None);
-        reference
-    }
-
-    fn forget(&mut self, body: BodyRef) {
-        let forgotten = self.kept.remove(&body.place).expect("a record is forgotten once");
-        assert_eq!(forgotten.reference, body);
-        assert!(!self.saved.contains_key(&body.place), "what is done to a job is done to a near one");
-    }
-
-    fn far_job(&mut self, place: Place) -> Result<SavedJob, Infallible> {
-        Ok(self.saved[&place].0.clone())
-    }
-
-    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, Infallible> {
-        Ok(self.far_of(line).find(|timer| self.saved[&timer.place].0.topic() == topic))
-    }
-
-    fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Infallible> {
-        Ok(self.far_of(line).next())
-    }
-
-    fn no_longer_far(&mut self, place: Place) {
-        let (saved, line, at) = self.saved.remove(&place).expect("it was far");
-        assert_eq!(self.far.remove(&(line, at, saved.id())), Some(place));
-    }
+    store::reference_at(Place(place.into()), record)
 }

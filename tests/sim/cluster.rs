@@ -1,7 +1,7 @@
 //! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
 
 use adjourn::replica::Input;
-use adjourn::types::FEATURE_LEVEL;
+use adjourn::types::{FEATURE_LEVEL, Millis};
 
 use super::clients::Wish;
 use super::mutants::Mutant;
@@ -10,12 +10,16 @@ use super::plan::{EveryUs, Plan};
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
 use super::time::{MS, SECOND, Us, WallClock};
-use super::world::{Event, NODE, World};
+use super::world::{Event, NODE, World, true_wall};
 
 /// Where growth is calm, everything else begins when it is over.
 const GROWTH: Us = 4 * SECOND;
 /// Nodes that may be lost for good in one run.
 const REPLACED_MAX: usize = 2;
+/// Clocks that differ by no more agree.
+const AGREE_MS: u64 = 500;
+/// So many wall clocks may be wrong at once, each in its own way or all alike.
+const WRONG_MAX: usize = 3;
 /// Wall clocks of a cluster differ by so much at most, unless somebody sets one: well below what counts as different.
 const SKEW_MS: u64 = 150;
 
@@ -104,6 +108,7 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         partition: sometimes(70, (SECOND, 8 * SECOND)),
         peer_lost: sometimes(60, (SECOND / 2, 5 * SECOND)),
         slow: sometimes(30, (2 * SECOND, 8 * SECOND)),
+        disk_hangs: sometimes(30, (3 * SECOND, 12 * SECOND)),
         transfer: sometimes(30, (2 * SECOND, 8 * SECOND)),
         replace: sometimes(30, (4 * SECOND, 12 * SECOND)),
         upgrade: 0,
@@ -246,6 +251,7 @@ impl World {
             return;
         }
         let old = self.any_node();
+        self.set_right(old);
         let new = self.nodes.keys().next_back().copied().unwrap_or(NODE) + 1;
         let how = self.random.below(3);
         if how < 2 {
@@ -281,7 +287,8 @@ impl World {
         self.after(SECOND, Event::Starts { node: id });
     }
 
-    fn has_grown(&self) -> bool {
+    /// Whether the cluster has had as many members as it was to have.
+    pub(super) fn has_grown(&self) -> bool {
         self.plan.cluster.as_ref().is_none_or(|plan| self.board.wishes_done as u64 + 1 >= plan.nodes)
     }
 
@@ -300,27 +307,35 @@ impl World {
         self.node(node).feature_level_max = FEATURE_LEVEL;
     }
 
-    /// Somebody sets a wall clock of one node, or sets it right again; or all of them are set alike.
+    /// Somebody sets a wall clock of one node, or of more, alike or not, or sets one right again; or all of them are set
+    /// alike.
     pub(super) fn step_one_of_many(&mut self) {
         if !self.has_grown() {
             // A node that is alone believes its own clock.
             return;
         }
-        let wrong = self.nodes.values().find(|node| node.set_wrong_ms != 0).map(|node| node.id);
-        if let Some(node) = wrong {
-            return self.set_right(node);
+        let is_wrong = |node: &&Node| node.set_wrong_ms != 0;
+        let wrong: Vec<(NodeId, i64)> =
+            self.nodes.values().filter(is_wrong).map(|node| (node.id, node.set_wrong_ms)).collect();
+        if let Some((node, _)) = wrong.first()
+            && (wrong.len() >= WRONG_MAX || self.random.percent(50))
+        {
+            return self.set_right(*node);
         }
-        let size_ms = *self.random.pick(&[5, 200, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]);
+        let size_ms = *self.random.pick(&[5, 200, 700, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]);
         let by_ms = if self.random.percent(50) { size_ms } else { -size_ms };
-        if self.random.percent(25) {
+        let by_ms = wrong.first().filter(|_| self.random.percent(30)).map_or(by_ms, |(_, by_ms)| *by_ms);
+        if wrong.is_empty() && self.random.percent(25) {
             for node in self.nodes.keys().copied().collect::<Vec<_>>() {
                 self.set_clock(node, by_ms);
             }
             return;
         }
         let node = self.any_node();
-        self.set_clock(node, by_ms);
-        self.node(node).set_wrong_ms = by_ms;
+        if self.nodes[&node].set_wrong_ms == 0 {
+            self.set_clock(node, by_ms);
+            self.node(node).set_wrong_ms = by_ms;
+        }
     }
 
     pub(super) fn set_right(&mut self, node: NodeId) {
@@ -336,13 +351,30 @@ impl World {
         self.node(node).wall.step(now, by_ms);
     }
 
-    /// What the clocks of most nodes show, or more.
-    pub(super) fn most_walls(&self) -> adjourn::types::Millis {
+    /// What the wall clocks show, the one that is furthest ahead first.
+    fn walls(&self) -> Vec<Millis> {
         let among = self.nodes.values().filter(|node| !node.is_gone || self.plan.cluster.is_none());
-        let mut walls: Vec<_> = among.map(|node| node.wall.show(self.now)).collect();
+        let mut walls: Vec<Millis> = among.map(|node| node.wall.show(self.now)).collect();
         walls.sort_unstable();
         walls.reverse();
+        walls
+    }
+
+    /// What the clocks of most nodes show, or more.
+    pub(super) fn most_walls(&self) -> Millis {
+        let walls = self.walls();
         walls.get(walls.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// What most clocks show if they agree; if not, what they would show since they last did: nobody knows better.
+    pub(super) fn agreed_wall(&mut self) -> Millis {
+        let walls = self.walls();
+        let agree = |some: &[Millis]| some[0].0 - some[some.len() - 1].0 <= AGREE_MS;
+        let now = true_wall(self.now).0.cast_signed();
+        if walls.windows(walls.len() / 2 + 1).any(agree) {
+            self.agreed_ahead_ms = self.most_walls().0.cast_signed() - now;
+        }
+        Millis((now + self.agreed_ahead_ms).cast_unsigned())
     }
 
     /// Everything that is wrong with the cluster is put right.
@@ -354,6 +386,7 @@ impl World {
             if self.nodes[&node].is_older() {
                 self.give_newest(node);
             }
+            self.node(node).hangs_us = 0;
             if self.plan.strikes.is_empty() {
                 self.node(node).disk.disarm();
             }

@@ -32,6 +32,7 @@ pub(super) enum Fault {
     Partition,
     PeerLost,
     Slow,
+    DiskHangs,
     Transfer,
     Replace,
     Upgrade,
@@ -41,14 +42,14 @@ impl World {
     /// The first of each fault that is planned.
     pub(super) fn plan_faults(&mut self) {
         use Fault::{
-            Crash, Cut, DiskFailure, DiskLow, FolderFailure, Partition, PeerLost, Replace, Slow, Step, Stop,
-            Transfer, Upgrade,
+            Crash, Cut, DiskFailure, DiskHangs, DiskLow, FolderFailure, Partition, PeerLost, Replace, Slow,
+            Step, Stop, Transfer, Upgrade,
         };
         let begins = self.plan.cluster.as_ref().map_or(0, ClusterPlan::begins);
         for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step] {
             self.plan_next(fault, begins);
         }
-        for fault in [Partition, PeerLost, Slow, Transfer, Replace, Upgrade] {
+        for fault in [Partition, PeerLost, Slow, DiskHangs, Transfer, Replace, Upgrade] {
             self.plan_next(fault, begins);
         }
     }
@@ -67,6 +68,7 @@ impl World {
             Fault::Partition => every_us.partition,
             Fault::PeerLost => every_us.peer_lost,
             Fault::Slow => every_us.slow,
+            Fault::DiskHangs => every_us.disk_hangs,
             Fault::Transfer => every_us.transfer,
             Fault::Replace => every_us.replace,
             Fault::Upgrade => every_us.upgrade,
@@ -127,6 +129,10 @@ impl World {
             Fault::Partition => self.partition(),
             Fault::PeerLost => self.lose_peer(),
             Fault::Slow => self.slow_down(),
+            Fault::DiskHangs if self.has_grown() => {
+                self.node(node).hangs_us = self.random.within((3 * SECOND, 12 * SECOND));
+            }
+            Fault::DiskHangs => {}
             Fault::Transfer => self.board.wishes.push(Wish::Transfer),
             Fault::Replace => self.replace(),
             Fault::Upgrade => self.upgrade(),
@@ -171,8 +177,12 @@ impl World {
     }
 
     fn stop(&mut self, node: NodeId) {
-        if let Some(life) = self.node(node).life.as_mut().filter(|life| life.serving && !life.stopping) {
+        let among_others = self.plan.cluster.is_some();
+        let life =
+            self.node(node).life.as_mut().filter(|life| (life.serving || among_others) && !life.stopping);
+        if let Some(life) = life {
             life.stopping = true;
+            self.see(&Seen::Stops { node });
             self.hand(node, Input::Stop);
         }
     }
@@ -207,6 +217,7 @@ impl World {
 
     pub(super) fn start(&mut self, id: NodeId) {
         let (now, mutant, plan) = (self.now, self.plan.mutant, self.plan.clone());
+        let most = self.plan.cluster.as_ref().map(|_| self.most_walls());
         let node = self.node(id);
         if node.life.is_some() || (node.is_gone && !node.is_wiped) {
             return;
@@ -230,7 +241,8 @@ impl World {
         let last_us = node.proposed.get(&recovered.last_index).copied().unwrap_or(now);
         let clock =
             restored.as_ref().map(|Restored { engine, .. }| (engine.stamp().0, engine.clock_offset_ms()));
-        let jumped_us = jumped(clock.unwrap_or_default(), &log, wall.0, now.saturating_sub(last_us));
+        let seen = most.unwrap_or(wall).0;
+        let jumped_us = jumped(clock.unwrap_or_default(), &log, seen, now.saturating_sub(last_us));
         let base_us = node.random.below(100 * SECOND);
         let (config, chunks) = (node.config(&plan), node.disk.chunks.clone());
         let feature_level_max = config.feature_level_max;
@@ -298,8 +310,8 @@ fn commands(entry: &LogEntry) -> Vec<Command<'_>> {
     Entry::decode(&entry.data).expect("what was written can be read").commands
 }
 
-/// How far the stamp may jump ahead of true time at a start: nobody watched the wall clock since the last entry, which
-/// was proposed `passed_us` ago. A checkpoint gives stamp and offset at which the log begins.
+/// How far the stamp may jump ahead of true time after a start: nobody watched the wall clocks, which show `wall_ms`, since
+/// the last entry, which was proposed `passed_us` ago. A checkpoint gives stamp and offset at which the log begins.
 fn jumped((mut stamp_ms, mut offset_ms): (u64, i64), log: &[LogEntry], wall_ms: u64, passed_us: Us) -> Us {
     for entry in log.iter().filter(|entry| has_commands(entry)) {
         let decoded = Entry::decode(&entry.data).expect("what was written can be read");

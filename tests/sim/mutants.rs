@@ -107,7 +107,10 @@ impl Mutant {
     pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 15] = [
         (Self::SessionsLeftBehind, &["same state"]),
         (Self::AcksForOthers, &["same state", "acknowledged"]),
-        (Self::HeartbeatsEchoed, &["cut off", "fresh reads", "ended", "acknowledged", "one lease"]),
+        (
+            Self::HeartbeatsEchoed,
+            &["cut off", "fresh reads", "ended", "acknowledged", "one lease", "never early"],
+        ),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::VoteTooSoon, &["same log", "same state", "progress"]),
         (Self::VoteForgotten, &["same log"]),

@@ -49,6 +49,8 @@ pub(super) struct Node {
     pub(super) is_wiped: bool,
     /// Its wall clock was set wrong by so much.
     pub(super) set_wrong_ms: i64,
+    /// Its disk takes so much longer for the next order.
+    pub(super) hangs_us: Us,
 }
 
 /// From a start to an end.
@@ -99,6 +101,7 @@ impl Node {
             is_gone: false,
             is_wiped: false,
             set_wrong_ms: 0,
+            hangs_us: 0,
         }
     }
 
@@ -349,6 +352,7 @@ impl World {
         if !self.plan.calm && self.random.percent(1) {
             takes += self.random.below(SECOND);
         }
+        takes += std::mem::take(&mut self.node(node).hangs_us);
         self.after(takes, Event::Written { node, life });
     }
 

@@ -84,6 +84,8 @@ pub(super) struct EveryUs {
     pub(super) peer_lost: Us,
     /// What one node says to another takes long.
     pub(super) slow: Us,
+    /// A disk takes very long for something, among others that do not.
+    pub(super) disk_hangs: Us,
     /// Somebody moves leadership.
     pub(super) transfer: Us,
     /// A node is lost for good, and another one takes its place.

@@ -27,13 +27,16 @@ pub(super) enum Seen<'a> {
         /// The log behind it.
         log: &'a [LogEntry],
         chunks: &'a Chunks,
-        /// By so much its stamp may have jumped ahead of true time: the wall clock was set while nobody watched it.
+        /// By so much its stamp jumps ahead of true time if it leads before it has seen another leader: the wall clocks of
+        /// most nodes were set while nobody watched them.
         jumped_us: Us,
         /// What its version can do.
         feature_level_max: u32,
     },
     /// A node is gone, or ends in good order.
     Ended { node: NodeId, why: End, connections: &'a [ConnectionId] },
+    /// Somebody stops a node in good order.
+    Stops { node: NodeId },
     /// A node says something to its operator.
     Noticed { node: NodeId, notice: &'a Notice },
     /// A node wants something made durable.
@@ -147,6 +150,7 @@ impl fmt::Display for Seen<'_> {
                 write!(f, "node {node} is at {index} with {state_hash:032x}")
             }
             Self::Ended { node, why, .. } => write!(f, "node {node} ends: {why:?}"),
+            Self::Stops { node } => write!(f, "node {node} is asked to stop"),
             Self::Noticed { node, notice } => write!(f, "node {node} notes {notice:?}"),
             Self::Ordered { node, order } => {
                 write!(

@@ -176,6 +176,8 @@ pub(super) struct World {
     pub(super) random: Random,
     pub(super) nodes: BTreeMap<NodeId, Node>,
     pub(super) clients: Vec<Client>,
+    /// How far ahead most wall clocks were when most of them agreed last.
+    pub(super) agreed_ahead_ms: i64,
     /// Each client's connection, and when it wakes.
     pub(super) ends: Vec<(Option<ConnectionId>, Us)>,
     pub(super) board: Board,
@@ -210,6 +212,7 @@ impl World {
         let mut world = Self {
             now: 0,
             nodes: [(NODE, node)].into(),
+            agreed_ahead_ms: 0,
             ends: vec![(None, 0); clients.len()],
             clients,
             board: Board::default(),
@@ -287,7 +290,7 @@ impl World {
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         self.trace.line(self.now, || seen.to_string());
         self.teller.see(seen);
-        let wall = self.most_walls();
+        let wall = self.agreed_wall();
         let when = When { at: self.now, wall };
         for invariant in &mut self.invariants {
             if let Err(what) = invariant.see(when, seen) {

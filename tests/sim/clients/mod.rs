@@ -272,8 +272,9 @@ impl Client {
         };
         let pause = if self.hint.is_some() { (MS, 20 * MS) } else { pause };
         self.failures += u32::from(self.hint.is_none());
-        // The node may be down for hours.
-        let pause = if self.failures > PATIENCE { (9 * SECOND, 10 * SECOND) } else { pause };
+        // The only node may be down for hours.
+        let pause =
+            if self.failures > PATIENCE && self.nodes.len() == 1 { (9 * SECOND, 10 * SECOND) } else { pause };
         let until = now + self.line.random.within(pause);
         self.state = State::Down { until };
         vec![Act::WakeAt(until)]

@@ -23,6 +23,9 @@ mod same_log;
 mod same_state;
 mod settled_once;
 mod silence;
+mod stop_ends;
+
+use std::collections::BTreeMap;
 
 use adjourn::protocol::{Delivered, Response};
 use adjourn::replica::Notice;
@@ -31,7 +34,7 @@ use adjourn::storage::{EntryKind, LogEntry};
 
 use super::plan::Plan;
 use super::seen::{NodeId, Seen, When};
-use super::time::Us;
+use super::time::{MS, Us};
 
 /// Something that must hold.
 pub(super) trait Invariant {
@@ -62,6 +65,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(same_state::SameState::default()),
         Box::new(settled_once::SettledOnce::default()),
         Box::new(silence::Silence::new(plan.cluster.is_some())),
+        Box::new(stop_ends::StopEnds::default()),
     ];
     if plan.calm {
         all.push(Box::new(hardly_late::HardlyLate::new(plan.checkpoint_log_bytes)));
@@ -110,22 +114,42 @@ impl Leading {
     }
 }
 
-/// How far the stamp may have jumped ahead of true time, and when.
+/// How far the stamp may have jumped ahead of true time, and when: by what the clocks of most nodes were set while nobody
+/// watched them, as seen by a node that leads and has followed nobody since its start.
 #[derive(Debug, Default)]
-struct Jumps(Vec<(Us, Us)>);
+struct Jumps {
+    seen: Vec<(Us, Us)>,
+    /// What each node may bring that has neither led nor followed yet.
+    started: BTreeMap<NodeId, Us>,
+}
 
 impl Jumps {
     fn see(&mut self, when: When, seen: &Seen<'_>) {
-        if let Seen::Started { jumped_us, .. } = seen
-            && *jumped_us > 0
-        {
-            self.0.push((when.at, *jumped_us));
+        match seen {
+            Seen::Started { node, jumped_us, .. } => _ = self.started.insert(*node, *jumped_us),
+            Seen::Set { by_ms, .. } => {
+                let by_us = u64::try_from(*by_ms).unwrap_or(0) * MS;
+                self.started.values_mut().for_each(|jumped_us| *jumped_us += by_us);
+            }
+            Seen::Noticed { node, notice: Notice::Follows { leader } } => {
+                self.started.remove(node);
+                self.led_by(when.at, *leader);
+            }
+            Seen::Noticed { node, notice: Notice::Leading { .. } } => self.led_by(when.at, *node),
+            _ => {}
         }
+    }
+
+    /// Others go by this node's stamp, perhaps before it serves.
+    fn led_by(&mut self, at: Us, node: NodeId) {
+        let jumped_us = self.started.remove(&node).filter(|jumped_us| *jumped_us > 0);
+        self.seen.extend(jumped_us.map(|jumped_us| (at, jumped_us)));
     }
 
     /// How much longer than in true time it may be, by the stamp, since then: the jumps, and what the stamp is slewed by.
     fn ahead_since(&self, since: Us, now: Us) -> Us {
-        let jumped: Us = self.0.iter().filter(|(at, _)| *at >= since).map(|(_, jumped_us)| *jumped_us).sum();
+        let jumped: Us =
+            self.seen.iter().filter(|(at, _)| *at >= since).map(|(_, jumped_us)| *jumped_us).sum();
         jumped + now.saturating_sub(since) / 2000 + 1
     }
 }

@@ -5,7 +5,7 @@
 //! or not. A job may come when any of those left allows it.
 //!
 //! Allowed are what the design allows: the stamp is slewed by at most one part in 2000; a wall clock that nobody watched,
-//! because the node was down, is believed; and a wall clock that is wrong by less than a second counts as right.
+//! because the node was down, is believed, or most of them are; and a wall clock that is wrong by less than a second counts as right.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,9 @@ const WALL_SLACK_MS: u64 = 1_001;
 /// Clocks that differ by no more agree.
 const AGREED_MS: u64 = 500;
 
-/// Among several nodes, a leader that hears of a majority knows by then whether its clock was set for good.
-const ADOPTED_WITHIN: Us = 2 * SECOND;
+/// Among several nodes, a leader knows whether its clock was set for good when it has heard of a majority. Some may be down, or
+/// cut off, for a while.
+const ADOPTED_WITHIN: Us = 20 * SECOND;
 
 #[derive(Debug, Default)]
 pub(super) struct NeverEarly {
@@ -155,7 +156,7 @@ impl NeverEarly {
                 let counted = |set: Us| set + seen_by >= due.asked;
                 let since = self.walls.iter().filter(|(set, _)| counted(*set));
                 let since = since.map(|(_, wall)| wall.after(seen_by / MS));
-                // Among several nodes, one that starts believes its own clock until it hears of the others'.
+                // Among several nodes, one that was the first to lead after a start may have believed most of the others.
                 let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };
                 let slack_ms = WALL_SLACK_MS + if self.among_others { AGREED_MS + jumped } else { 0 };
                 since.chain([now.wall]).any(|wall| wall.after(slack_ms) >= at)

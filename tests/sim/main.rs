@@ -1,4 +1,4 @@
-//! One node under a seed: virtual clocks, a network that delays and breaks, a disk that forgets what was not synced,
+//! A node, or several, under a seed: virtual clocks, a network that delays and breaks, a disk that forgets what was not synced,
 //! clients of all kinds, and invariants that watch everything that can be seen from outside.
 //!
 //! A whole run happens in one thread and in virtual time: [`world`] takes one event after the other from a queue. What
@@ -22,6 +22,8 @@ mod disk;
 mod faults;
 mod forgery;
 mod invariants;
+#[path = "../kept_bodies/store.rs"]
+mod kept_bodies;
 mod mutants;
 mod network;
 mod node;
@@ -107,7 +109,7 @@ fn must_hold(plan: &Plan) -> Result<Tally, String> {
     let strikes = &plan.strikes;
     let end = again.trace.end();
     Err(format!(
-        "{end}\n\n{pace:?} seed {seed} with strikes {strikes:?} breaks `{}`: {}\nRepeat it with: {variable}={seed} cargo test --test all sim::",
+        "{end}\n\n{pace:?} seed {seed} with strikes {strikes:?} breaks `{}`: {}\nRepeat it with: {variable}={seed} cargo test --release --test sim",
         broken.invariant, broken.what,
     ))
 }
