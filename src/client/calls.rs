@@ -190,8 +190,8 @@ impl Client {
     }
 
     /// Makes up to `jobs_max` buried jobs of a topic ready, due now: by priority, then by when they were due, then by id.
-    /// Their attempts start at 0 again. Returns how many: fewer than `jobs_max` if no more were buried. More than fit into one request are asked
-    /// for in several: when one fails, those before it may have been carried out.
+    /// Their attempts start at 0 again. Returns how many: fewer than `jobs_max` if no more were buried. More than fit into
+    /// one request are asked for in several: when one fails, those before it may have been carried out.
     ///
     /// [`ErrorCode::Unsupported`] while a member of the cluster runs a version that does not know this.
     pub async fn kick_many(&self, topic: &TopicName, jobs_max: u64) -> Result<u64, ClientError> {

@@ -20,6 +20,7 @@ use super::requests::{Connection, Requests};
 use super::search::{Elsewhere, Search};
 use super::shared::{Handle, Shared};
 use crate::protocol::{Hello, RequestId, Resume, Welcome};
+use crate::types::whole_ms;
 
 /// A connection that the server is about to close is given so long to answer what is under way.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
@@ -262,7 +263,7 @@ impl Task {
         let (id, waited) = oldest.map_or((RequestId(0), Duration::ZERO), |(id, since)| (id, since.elapsed()));
         tracing::warn!(
             request = id.0,
-            waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+            waited_ms = whole_ms(waited),
             connection = ?requests.connection,
             in_flight = requests.in_flight,
             in_line = requests.line.len(),

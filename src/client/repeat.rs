@@ -10,6 +10,7 @@ use super::feed::End;
 use super::slots::Open;
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId, Response};
+use crate::types::whole_ms;
 
 /// A server may take so long to write a checkpoint.
 const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
@@ -114,17 +115,13 @@ impl Open {
         let wait = self.wait();
         let left = wait.saturating_sub(now.saturating_duration_since(self.accepted));
         if let Request::Reserve(reserve) = &mut self.request {
-            let whole_ms = std::mem::replace(&mut reserve.wait_ms, millis(left));
+            let asked_ms = std::mem::replace(&mut reserve.wait_ms, whole_ms(left));
             let bytes = self.request.encode(id, out);
             if let Request::Reserve(reserve) = &mut self.request {
-                reserve.wait_ms = whole_ms;
+                reserve.wait_ms = asked_ms;
             }
             return bytes;
         }
         self.request.encode(id, out)
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

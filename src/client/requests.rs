@@ -28,8 +28,8 @@ use super::search::Elsewhere;
 use super::slots::{Open, Slots};
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
-use crate::types::Lease;
 use crate::types::limits::PRODUCER_WINDOW_MAX;
+use crate::types::{Lease, whole_ms};
 
 /// The id of what the connection itself asks: HELLO and heartbeats. No slot has it.
 pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
@@ -296,7 +296,7 @@ impl Requests {
             let error = if open.doubtful_push() {
                 ClientError::OutcomeUnknown
             } else {
-                ClientError::Timeout { after_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX) }
+                ClientError::Timeout { after_ms: whole_ms(timeout) }
             };
             if open.on_wire || open.feed.is_some() {
                 // The id is in use until the answer comes, or the connection is lost.

@@ -1,4 +1,5 @@
-//! Delete, reschedule, run now and kick: what is done to jobs from outside, to one by its id or its key, or to many of a topic.
+//! Delete, reschedule, run now and kick: what is done to jobs from outside, to one by its id or its key, or to many of a
+//! topic.
 
 use super::Engine;
 use super::command::{JobSelect, TopicSelect};

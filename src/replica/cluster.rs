@@ -23,8 +23,9 @@ const CAUGHT_UP_ENTRIES: u64 = 256;
 const PULL_PAUSE_US_MAX: u64 = 10_000_000;
 /// Leadership moves within this time, or not at all.
 const TRANSFER_US_MAX: u64 = 1_500_000;
-/// Who does not lead so long after it was to take over does not take over.
-const HEIR_US: u64 = ELECTION_MS_MIN * 1000;
+/// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
+/// for so long is not there.
+const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
 
 /// What the leader keeps in mind.
 #[derive(Debug, Default)]
@@ -243,7 +244,7 @@ impl Replica {
 
     /// Hands leadership to a member, and keeps in mind for a while that it did.
     pub(super) fn hand_to(&mut self, to: u64) {
-        self.cluster.heir = Some((to, self.now_us + HEIR_US));
+        self.cluster.heir = Some((to, self.now_us + ELECTION_US_MIN));
         self.group.transfer_to(to);
     }
 
@@ -255,7 +256,7 @@ impl Replica {
     /// How far each member has come. Raft forgets at each check of the majority who is there: who spoke within an election
     /// timeout is.
     pub(super) fn progress(&self) -> BTreeMap<u64, Progress> {
-        let since_us = self.now_us.saturating_sub(ELECTION_MS_MIN * 1000);
+        let since_us = self.now_us.saturating_sub(ELECTION_US_MIN);
         let mut all = self.group.progress();
         for (node, progress) in &mut all {
             progress.is_active |= self.peers.spoke_since(*node, since_us);

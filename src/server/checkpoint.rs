@@ -20,7 +20,7 @@ use crate::storage::{
     BackupOrigin, CheckpointBegin, CheckpointJobs, CheckpointWriter, DirectoryLock, LogBase, PinnedBackup,
     StorageError,
 };
-use crate::types::Millis;
+use crate::types::{Millis, whole_ms};
 
 /// What the checkpoint thread is told.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl<F: Folder> CheckpointThread<F> {
         if pin {
             checkpoint.pinned = self.pin(clock::wall(), &checkpoint.listed);
         }
-        let took_ms = clock::milliseconds(self.clock.elapsed().saturating_sub(since));
+        let took_ms = whole_ms(self.clock.elapsed().saturating_sub(since));
         let (index, chunks) = (checkpoint.index, checkpoint.listed.len());
         info!(index, rows = checkpoint.written.len(), chunks, took_ms, "checkpoint");
         self.tell(ToCore::Input(Input::CheckpointDone(Box::new(checkpoint))));

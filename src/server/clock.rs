@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::replica::Now;
-use crate::types::Millis;
+use crate::types::{Millis, whole_ms};
 
 /// Reads both clocks. Copies agree: they count from the same moment.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +33,7 @@ impl Clock {
 #[expect(clippy::disallowed_methods, reason = "the server's edge: time enters here")]
 pub(crate) fn wall() -> Millis {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Millis(milliseconds(since_epoch))
-}
-
-/// Whole milliseconds.
-pub(super) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    Millis(whole_ms(since_epoch))
 }
 
 fn micros(elapsed: Duration) -> u64 {

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use super::clock::{Clock, milliseconds};
+use super::clock::Clock;
 use super::core::ToCore;
 use crate::raft::Wanted;
 use crate::replica::{Input, PersistOrder};
 use crate::storage::{LogBase, PersistBatch, Shrunk, Storage, StorageError};
+use crate::types::whole_ms;
 use watches::{MemoryWatch, Shrink, SlowCommits, SpaceWatch};
 
 mod watches;
@@ -206,7 +207,7 @@ impl<S: Storage> Disk<S> {
         let shrunk = self.storage.shrink(self.space.free_min_bytes / 2)?;
         let begun = self.shrink.begin(now);
         if let Shrunk::Moved { bytes_before, bytes_after } = shrunk {
-            let took_ms = milliseconds(self.clock.elapsed().saturating_sub(begun));
+            let took_ms = whole_ms(self.clock.elapsed().saturating_sub(begun));
             info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
         }
         match shrunk {

@@ -2,12 +2,12 @@
 
 use tracing::info;
 
-use super::clock::{Clock, milliseconds};
+use super::clock::Clock;
 use super::config::Config;
 use super::{ServerError, entropy};
 use crate::replica::{PeerInfo, Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
-use crate::types::Member;
+use crate::types::{Member, whole_ms};
 
 /// What was in a data directory.
 pub(super) struct Recovered {
@@ -73,7 +73,7 @@ pub(super) fn recover(
     if let Some(refused) = refused {
         return Err(ServerError::Replay { data: config.data.clone(), source: refused });
     }
-    let took_ms = milliseconds(clock.elapsed().saturating_sub(begun));
+    let took_ms = whole_ms(clock.elapsed().saturating_sub(begun));
     info!(
         version = env!("CARGO_PKG_VERSION"),
         data = %config.data.display(),

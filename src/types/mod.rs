@@ -16,4 +16,4 @@ pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionS
 pub use job::{BuryReason, IfExists, JobState};
 pub use member::{FEATURE_KICK_MANY, FEATURE_LEVEL, Member};
 pub use names::{Key, NameError, TopicName};
-pub use time::{Millis, When};
+pub use time::{Millis, When, whole_ms};

@@ -1,6 +1,7 @@
 //! Time as the queue speaks of it. Nothing here reads a clock.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A point in time: milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +25,11 @@ impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}ms", self.0)
     }
+}
+
+/// The whole milliseconds of a span of time; the greatest number when they are more than that.
+pub fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// When a job becomes due.

@@ -148,12 +148,18 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {text:?}")))
 }
 
+/// Runs the one seed that a variable names, if it does, and shows what happens.
+fn repeats(variable: &str, plan: impl Fn(u64) -> Plan) -> bool {
+    let Some(seed) = number(variable) else { return false };
+    let one = run(Plan { traced: true, ..plan(seed) });
+    println!("{}\n{:?}", one.trace.text(), one.tally);
+    assert_eq!(one.broken, None);
+    true
+}
+
 #[test]
 fn every_invariant_holds() {
-    if let Some(seed) = number("ADJOURN_SIM_SEED") {
-        let one = run(Plan { traced: true, ..Plan::drawn(seed) });
-        println!("{}", one.trace.text());
-        assert_eq!(one.broken, None);
+    if repeats("ADJOURN_SIM_SEED", Plan::drawn) {
         return;
     }
     all_hold(number("ADJOURN_SIM_SEEDS").unwrap_or(SEEDS), Plan::drawn);
@@ -161,10 +167,7 @@ fn every_invariant_holds() {
 
 #[test]
 fn every_invariant_holds_in_a_cluster() {
-    if let Some(seed) = number("ADJOURN_SIM_CLUSTER_SEED") {
-        let one = run(Plan { traced: true, ..Plan::of_nodes(seed) });
-        println!("{}", one.trace.text());
-        assert_eq!(one.broken, None);
+    if repeats("ADJOURN_SIM_CLUSTER_SEED", Plan::of_nodes) {
         return;
     }
     let seeds = number("ADJOURN_SIM_CLUSTER_SEEDS").unwrap_or(CLUSTER_SEEDS);
@@ -183,10 +186,7 @@ fn a_power_cut_at_every_write_and_sync_loses_nothing() {
 
 #[test]
 fn every_invariant_holds_for_hours_with_far_jobs() {
-    if let Some(seed) = number("ADJOURN_SIM_SLOW_SEED") {
-        let one = run(Plan { traced: true, ..Plan::slow(seed) });
-        println!("{}\n{:?}", one.trace.text(), one.tally);
-        assert_eq!(one.broken, None);
+    if repeats("ADJOURN_SIM_SLOW_SEED", Plan::slow) {
         return;
     }
     let seeds = number("ADJOURN_SIM_SLOW_SEEDS").unwrap_or(SLOW_SEEDS);

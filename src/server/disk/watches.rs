@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use crate::server::clock::milliseconds;
+use crate::types::whole_ms;
 
 /// Giving back what the log does not need any more: when the next step is due.
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl SlowCommits {
         }
         self.since_last_line += 1;
         if now >= self.next_line {
-            let took_ms = milliseconds(took);
+            let took_ms = whole_ms(took);
             warn!(took_ms, bytes, commits = self.since_last_line, "the disk is slow to sync");
             *self = Self { since_last_line: 0, next_line: now + Self::LINE_EVERY };
         }

@@ -14,8 +14,7 @@ use super::frames::PeerFrame;
 use super::handshake::lock;
 use crate::raft::Message;
 use crate::replica::Bundle;
-use crate::server::clock::milliseconds;
-use crate::types::Millis;
+use crate::types::{Millis, whole_ms};
 
 /// Entries that wait for one node, in bytes; beyond it they are dropped.
 pub(super) const WAITING_BYTES_MAX: usize = 16 << 20;
@@ -174,7 +173,7 @@ fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
 
 /// What the sender would say of its clocks now: the time that a bundle has waited must not look like a difference.
 fn aged(bundle: Bundle, waited: Duration) -> Bundle {
-    let wall = Millis(bundle.wall.0.saturating_add(milliseconds(waited)));
+    let wall = Millis(bundle.wall.0.saturating_add(whole_ms(waited)));
     let stamp_us = bundle.stamp_us.saturating_add(u64::try_from(waited.as_micros()).unwrap_or(u64::MAX));
     Bundle { wall, stamp_us, ..bundle }
 }
