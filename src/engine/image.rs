@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
 use super::finished::SavedFinished;
+use super::jobs::Slot;
 use super::members::Members;
 use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
@@ -89,7 +90,14 @@ pub struct TopicCounts {
 pub struct Restoring {
     engine: Engine,
     image: Image,
+    /// Handles of jobs that no index has yet.
+    unindexed: Vec<u32>,
+    /// Those of them that are near.
+    near: Vec<Slot>,
 }
+
+/// So many jobs are indexed together.
+const INDEXED_AT_ONCE: usize = 1 << 18;
 
 impl Engine {
     /// Everything in the state but the jobs.
@@ -181,7 +189,7 @@ impl Image {
         engine.finished.restore(&self.finished);
         engine.members.clone_from(&self.members);
         engine.jobs.reserve(room(self.jobs), room(self.keyed));
-        Restoring { engine, image: self }
+        Restoring { engine, image: self, unindexed: Vec::new(), near: Vec::new() }
     }
 }
 
@@ -189,16 +197,13 @@ impl Restoring {
     /// Takes a near job back, whose record is at `place`.
     pub fn near(&mut self, saved: SavedJob, place: Place) -> Result<(), ImageError> {
         let engine = &mut self.engine;
-        let (id, identity) = (saved.id(), saved.identity());
-        let twice = engine.jobs.find(id).is_some()
-            || identity.is_some_and(|identity| engine.jobs.find_identity(identity).is_some());
-        let given_out = engine.has_given_out(id) && saved.fence().0 <= engine.last_fence;
-        if twice || !given_out || engine.topics.find(saved.topic()).is_none() {
-            return Err(ImageError::Job(id));
+        let given_out = engine.has_given_out(saved.id()) && saved.fence().0 <= engine.last_fence;
+        if !given_out || engine.topics.find(saved.topic()).is_none() {
+            return Err(ImageError::Job(saved.id()));
         }
-        let slot = engine.jobs.insert(saved.into_job(place));
-        engine.enter(slot);
-        Ok(())
+        let slot = engine.jobs.place(saved.into_job(place));
+        self.near.push(slot);
+        self.taken(slot)
     }
 
     /// Takes a far job back, which is at `place`.
@@ -206,13 +211,27 @@ impl Restoring {
         if !self.engine.has_given_out(id) {
             return Err(ImageError::Job(id));
         }
-        self.engine.jobs.insert_far(id, identity, place);
+        let handle = self.engine.jobs.place_far(id, identity, place);
+        self.taken(handle)
+    }
+
+    fn taken(&mut self, handle: u32) -> Result<(), ImageError> {
+        self.unindexed.push(handle);
+        if self.unindexed.len() < INDEXED_AT_ONCE { Ok(()) } else { self.index() }
+    }
+
+    /// A job that is there twice is noticed here.
+    fn index(&mut self) -> Result<(), ImageError> {
+        self.engine.jobs.index_all(&self.unindexed).map_err(ImageError::Job)?;
+        self.unindexed.clear();
+        self.near.drain(..).for_each(|slot| self.engine.enter(slot));
         Ok(())
     }
 
     /// Ends it, when all jobs are back.
-    pub fn finish(self) -> Result<Engine, ImageError> {
-        let Self { mut engine, image } = self;
+    pub fn finish(mut self) -> Result<Engine, ImageError> {
+        self.index()?;
+        let Self { mut engine, image, .. } = self;
         let found = engine.jobs();
         if found != image.jobs {
             return Err(ImageError::Jobs { expected: image.jobs, found });

@@ -5,6 +5,7 @@
 #![expect(clippy::indexing_slicing, reason = "a shard's number is below their number")]
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 const SHARDS: usize = 1024;
 /// hashbrown takes the lowest bits for the place in a table and the highest seven for its tags.
@@ -49,6 +50,26 @@ impl Index {
         self.len += 1;
     }
 
+    /// Adds many numbers, each with its hash, in a fraction of the time that one after the other takes: all that go into
+    /// one table do so together, while it is in the processor's cache. Ends at a number that is
+    /// the `same` as one that is there, and returns it.
+    pub(super) fn insert_all(
+        &mut self,
+        numbers: &[(u64, u32)],
+        hash_of: impl Fn(u32) -> u64,
+        same: impl Fn(u32, u32) -> bool,
+    ) -> Result<(), u32> {
+        for (hash, number) in by_shard(numbers) {
+            let table = &mut self.shards[shard(hash)];
+            match table.entry(hash, |there| same(*there, number), |there| hash_of(*there)) {
+                Entry::Occupied(_) => return Err(number),
+                Entry::Vacant(place) => _ = place.insert(number),
+            }
+            self.len += 1;
+        }
+        Ok(())
+    }
+
     /// Another number takes the place of this one.
     pub(super) fn replace(&mut self, hash: u64, old: u32, new: u32) {
         match self.shards[shard(hash)].find_mut(hash, |number| *number == old) {
@@ -81,6 +102,26 @@ impl Index {
     }
 }
 
+/// Sorted by shard, in one pass over their number and one over themselves.
+fn by_shard(numbers: &[(u64, u32)]) -> Vec<(u64, u32)> {
+    let mut ends = [0; SHARDS];
+    for (hash, _) in numbers {
+        ends[shard(*hash)] += 1;
+    }
+    let mut end = 0;
+    for place in &mut ends {
+        end += *place;
+        *place = end;
+    }
+    let mut sorted = vec![(0, 0); numbers.len()];
+    for &(hash, number) in numbers.iter().rev() {
+        let place = &mut ends[shard(hash)];
+        *place -= 1;
+        sorted[*place] = (hash, number);
+    }
+    sorted
+}
+
 fn shard(hash: u64) -> usize {
     usize::try_from(hash >> SHARD_SHIFT).map_or(0, |spread| spread % SHARDS)
 }
@@ -109,6 +150,24 @@ mod tests {
             let replaced = index.find(hash_of(number + 1), |found| found == number + 1_000_001);
             assert_eq!(replaced, Some(number + 1_000_001));
         }
+    }
+
+    #[test]
+    fn many_at_once_are_there_as_if_they_had_come_one_by_one() {
+        let mut index = Index::default();
+        let same = |one, other| one % 100_000 == other % 100_000;
+        let numbers =
+            |range: std::ops::Range<u32>| range.map(|number| (hash_of(number), number)).collect::<Vec<_>>();
+        assert_eq!(index.insert_all(&numbers(0..70_000), hash_of, same), Ok(()));
+        assert_eq!(index.insert_all(&[], hash_of, same), Ok(()));
+        assert_eq!(index.insert_all(&numbers(70_000..100_000), hash_of, same), Ok(()));
+        assert_eq!(index.len(), 100_000);
+        for number in 0..100_000 {
+            assert_eq!(index.find(hash_of(number), |found| found == number), Some(number));
+        }
+        assert_eq!(index.insert_all(&[(hash_of(7), 100_007)], hash_of, same), Err(100_007));
+        let twice = [(hash_of(200_001), 100_007), (hash_of(200_001), 7)];
+        assert_eq!(index.insert_all(&twice, hash_of, same), Err(7), "twice among themselves");
     }
 
     #[test]

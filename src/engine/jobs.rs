@@ -201,10 +201,27 @@ impl Jobs {
         slot
     }
 
-    /// Takes a far job in, whose id and key are not here yet.
-    pub(super) fn insert_far(&mut self, id: JobId, identity: Option<Identity>, place: Place) {
-        let slot = self.far.insert(id, identity, place);
-        self.index(id, identity, handle(slot));
+    /// Takes a far job in, as [`Self::place`] does a near one.
+    pub(super) fn place_far(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> u32 {
+        handle(self.far.insert(id, identity, place))
+    }
+
+    /// Makes jobs be found that were only placed. One that was there already, with its id or its key, is returned: then
+    /// nothing here is of use any more.
+    pub(super) fn index_all(&mut self, handles: &[u32]) -> Result<(), JobId> {
+        let (slots, far) = (&self.slots, &self.far);
+        let id = |handle| id_of(slots, far, handle);
+        let identity = |handle| identity_of(slots, far, handle);
+        let hash = |handle| identity(handle).map_or(0, hash_of_identity);
+        let ids: Vec<_> = handles.iter().map(|handle| (hash_of_id(id(*handle)), *handle)).collect();
+        let keyed = handles.iter().filter_map(|handle| Some((hash_of_identity(identity(*handle)?), *handle)));
+        let keyed: Vec<_> = keyed.collect();
+        self.ids
+            .insert_all(&ids, |handle| hash_of_id(id(handle)), |one, other| id(one) == id(other))
+            .and_then(|()| {
+                self.identities.insert_all(&keyed, hash, |one, other| identity(one) == identity(other))
+            })
+            .map_err(id)
     }
 
     /// Makes room in the indexes for so many jobs in all.
@@ -342,7 +359,9 @@ impl Jobs {
         empty == 2 && self.capture.is_none()
     }
 
-    fn place(&mut self, job: Job) -> Slot {
+    /// Takes a near job in, which is not found before it is [indexed](Self::index_all). Returns its handle, which is its
+    /// slot.
+    pub(super) fn place(&mut self, job: Job) -> Slot {
         let slot = self.free.take_below(self.slots.len()).unwrap_or_else(|| {
             self.slots.push(None);
             let slot = Slot::try_from(self.slots.len() - 1).unwrap_or(FAR_BIT);

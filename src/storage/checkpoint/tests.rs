@@ -278,6 +278,35 @@ fn a_job_that_was_not_given_out_yet_is_refused() {
 }
 
 #[test]
+fn a_job_that_is_there_twice_is_refused() {
+    let mut queue = Queue::new();
+    queue.push(3, 0, 10);
+    let image = queue.engine.image();
+    let restoring = || image.clone().restore(0);
+    let twice = |restoring: Restoring, job| {
+        assert_eq!(restoring.finish().map(drop), Err(ImageError::Job(JobId(job))));
+    };
+    let mut far = restoring();
+    for (id, identity) in [(1, None), (2, Some(7)), (1, None)] {
+        far.far(JobId(id), identity, Place(id)).expect("it is seen in the end");
+    }
+    twice(far, 1);
+    let mut keys = restoring();
+    for (id, identity) in [(1, 7), (2, 8), (3, 7)] {
+        keys.far(JobId(id), Some(identity), Place(id)).expect("it is seen in the end");
+    }
+    twice(keys, 3);
+    let mut near = restoring();
+    let mut captured = Vec::new();
+    queue.engine.begin_capture(|_| false);
+    assert!(queue.engine.capture(10, u64::MAX, &mut captured));
+    for job in captured.iter().chain(captured.first()) {
+        near.near(job.saved.clone(), job.place).expect("it is seen in the end");
+    }
+    twice(near, 1);
+}
+
+#[test]
 fn counts_that_leave_no_room_are_refused() {
     let mut queue = Queue::new();
     let skip = Command::SkipIds { floor: COUNT_MAX + 1 };
