@@ -27,6 +27,9 @@ use crate::types::limits::BODY_BYTES_CEILING;
 const JOBS_PER_STEP: usize = 256;
 /// The same when the log has grown so much meanwhile that the next checkpoint is due.
 const JOBS_PER_STEP_LATE: usize = 2048;
+/// While there is time, half as many jobs are taken out of memory at once, and so often at most, in microseconds: nobody
+/// waits for it, and deliveries want the processor.
+const ADOPTING_EVERY_US: u64 = 500;
 /// A batch is closed when the bodies in it come to so many bytes.
 const BATCH_BYTES: u64 = 256 << 10;
 /// Batches that are on their way to whoever writes them.
@@ -62,8 +65,8 @@ pub(super) enum Stage {
     Capturing { on_the_way: VecDeque<usize> },
     /// All are handed over.
     Writing,
-    /// It is durable. What was written from this number on is still in memory.
-    Adopting { checkpoint: Box<Checkpoint>, next: usize },
+    /// It is durable. What was written from this number on is still in memory, until then at least.
+    Adopting { checkpoint: Box<Checkpoint>, next: usize, not_before_us: u64 },
 }
 
 /// The checkpoints of a node.
@@ -97,13 +100,13 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Whether there is something to do at once.
-    pub(super) fn is_busy(&self) -> bool {
+    /// When the next step can be taken; `None` if that is not for the clock to say.
+    pub(super) fn next_step_us(&self) -> Option<u64> {
         match &self.stage {
-            Stage::Capturing { on_the_way } => may_send(on_the_way),
-            Stage::Adopting { .. } => true,
-            Stage::Idle => self.may_begin_backup(),
-            Stage::Writing => false,
+            Stage::Capturing { on_the_way } => may_send(on_the_way).then_some(0),
+            Stage::Adopting { not_before_us, .. } => Some(*not_before_us),
+            Stage::Idle => self.may_begin_backup().then_some(0),
+            Stage::Writing => None,
         }
     }
 
@@ -156,6 +159,11 @@ impl Replica {
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
+    /// Whether it will be long before the next checkpoint is due.
+    fn has_time(&self) -> bool {
+        self.checkpoints.log_bytes < self.checkpoint_due_bytes() / 2
+    }
+
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
     fn checkpoint_due_bytes(&self) -> u64 {
         self.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
@@ -189,7 +197,9 @@ impl Replica {
                 self.begin_checkpoint_if_due(outputs);
             }
             Stage::Capturing { on_the_way } if may_send(&on_the_way) => self.hand_over(on_the_way, outputs),
-            Stage::Adopting { checkpoint, next } => return self.adopt(checkpoint, next),
+            Stage::Adopting { checkpoint, next, not_before_us } if not_before_us <= self.now_us => {
+                return self.adopt(checkpoint, next);
+            }
             stage => self.checkpoints.stage = stage,
         }
         Ok(())
@@ -247,7 +257,7 @@ impl Replica {
             self.group.offer(offer);
         }
         self.cut_through = self.cut_point().or(self.cut_through);
-        self.checkpoints.stage = Stage::Adopting { checkpoint, next: 0 };
+        self.checkpoints.stage = Stage::Adopting { checkpoint, next: 0, not_before_us: 0 };
         Ok(())
     }
 
@@ -349,13 +359,15 @@ impl Replica {
     /// Takes what was written out of memory.
     fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
-        let jobs_max = self.jobs_per_step();
+        let (jobs_max, pause_us) =
+            if self.has_time() { (JOBS_PER_STEP / 2, ADOPTING_EVERY_US) } else { (self.jobs_per_step(), 0) };
         for one in written.iter().take(jobs_max) {
             let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
             self.records.rehomed(one.from, one.to, rehomed)?;
         }
         if written.len() > jobs_max {
-            self.checkpoints.stage = Stage::Adopting { checkpoint, next: next + jobs_max };
+            let (next, not_before_us) = (next + jobs_max, self.now_us + pause_us);
+            self.checkpoints.stage = Stage::Adopting { checkpoint, next, not_before_us };
         } else {
             let listed = checkpoint.numbers();
             self.records.retain_chunks(|number| listed.binary_search(&number).is_ok());

@@ -302,8 +302,7 @@ impl Replica {
     /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
     pub fn next_wake_us(&mut self) -> u64 {
         let can_shrink = self.checkpoints.is_idle() && self.engine.can_shrink();
-        if can_shrink || self.checkpoints.is_busy() || (self.stop == Stop::Asked && self.proposals.is_idle())
-        {
+        if can_shrink || (self.stop == Stop::Asked && self.proposals.is_idle()) {
             return self.now_us;
         }
         let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
@@ -311,6 +310,7 @@ impl Replica {
             wake_us = wake_us.min(self.next_tick_us);
         }
         wake_us = wake_us.min(self.next_keep_us());
+        wake_us = wake_us.min(self.checkpoints.next_step_us().unwrap_or(u64::MAX));
         if self.is_serving() {
             let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
             wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);

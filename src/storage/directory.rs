@@ -65,7 +65,7 @@ const INCOMING_PULL: &str = "incoming.pull";
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// So much of a file goes at a time.
-const PIECE_BYTES: u64 = 16 << 20;
+const PIECE_BYTES: u64 = 2 << 20;
 
 const OURS: [&str; 17] = [
     IDENTITY,

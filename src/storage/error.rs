@@ -493,8 +493,8 @@ impl Damage {
                 format!("Run it again with `--data {path}`: it begins anew")
             }
             Self::Chunk { .. } => {
-                "Put this file back from a backup: it never changes after it was written. Or restore the directory \
-                 from a backup"
+                "Put a copy of this file back, if there is one: it never changes after it was written. Or restore the \
+                 directory from a backup"
                     .to_owned()
             }
             _ => format!(

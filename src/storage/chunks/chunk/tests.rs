@@ -122,7 +122,7 @@ fn read_all(folder: &FaultyFolder, summary: &ChunkSummary) -> Result<Vec<Row>, S
 fn damage(error: StorageError) -> FileDamage {
     assert_eq!(error.kind(), StorageErrorKind::Damaged, "{error}");
     let text = error.to_string();
-    assert!(text.contains("chunk-0000002a") && text.contains("Put this file back"), "{text}");
+    assert!(text.contains("chunk-0000002a") && text.contains("Put a copy of this file back"), "{text}");
     match error {
         StorageError::Damaged { damage: Damage::Chunk { damage, .. }, .. } => damage,
         other => panic!("{other}"),
@@ -219,8 +219,9 @@ fn the_text_says_which_jobs_and_what_to_do() {
     assert_eq!(
         error.to_string(),
         "the data in the twin is damaged: chunk-0000002a is missing. It holds up to 4 jobs: 2 of topic 3, due from \
-         1790000000000 to 1790000000002; 2 of topic 4, due from 1790000000001 to 1790000000003 (ms since 1970). Put \
-         this file back from a backup: it never changes after it was written. Or restore the directory from a backup"
+         1790000000000 to 1790000000002; 2 of topic 4, due from 1790000000001 to 1790000000003 (ms since 1970). Put a \
+         copy of this file back, if there is one: it never changes after it was written. Or restore the directory \
+         from a backup"
     );
 }
 
