@@ -234,6 +234,10 @@ impl Media for Contents {
         self.log.scan(first, visit)
     }
 
+    fn forget_read(&mut self) -> Result<(), StorageError> {
+        self.log.forget_read()
+    }
+
     fn incoming(&self) -> Result<Option<LogBase>, StorageError> {
         durable::base_in(&self.directory.incoming())
     }

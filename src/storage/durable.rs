@@ -57,6 +57,8 @@ pub(super) trait Media: Movable {
     fn cut(&mut self, through: u64) -> Result<bool, StorageError>;
     /// Hands the entries from `first` on to `visit`, verifying each.
     fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError>;
+    /// Gives back the memory that scans took.
+    fn forget_read(&mut self) -> Result<(), StorageError>;
     /// The entry that the incoming checkpoint stands for; `None` if there is no such checkpoint.
     fn incoming(&self) -> Result<Option<LogBase>, StorageError>;
     /// Removes the entries from `index` on, which is behind the base.
@@ -235,7 +237,9 @@ impl<M: Media> Durable<M> {
                     weights.add(&entry);
                 }
                 visit(entry).map(ControlFlow::Continue)
-            })
+            })?;
+            // At a start, memory is more welcome than some milliseconds.
+            media.forget_read()
         })
     }
 

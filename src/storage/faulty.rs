@@ -464,6 +464,10 @@ impl Media for Device {
         Ok(())
     }
 
+    fn forget_read(&mut self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     fn abandon(&mut self) {}
 }
 

@@ -56,7 +56,7 @@ const _: () = assert!(ROUND_REMOVALS_MAX * VALUE_BYTES_MAX <= ROUND_BYTES_MAX);
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache: what was written is hardly ever read again.
 const CACHE_BYTES: u64 = 16 << 20;
-/// What a scan reads before sled's cache is emptied.
+/// What is read before sled's cache is emptied. That takes long in a large file, so it is seldom done.
 const REOPEN_BYTES: usize = 64 << 20;
 /// There is one group for now.
 const GROUP: GroupId = GroupId(0);
@@ -257,13 +257,10 @@ impl Log {
             let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
             // What is still in use would not be freed.
             drop((key, bytes));
-            let is_end = assembler.next().index > self.end().index;
-            // After the end, memory is more welcome than a few milliseconds.
-            let kept_bytes = if is_end { REOPEN_BYTES / 16 } else { REOPEN_BYTES };
-            if self.read_bytes >= kept_bytes {
+            if self.read_bytes >= REOPEN_BYTES {
                 self.reopen()?;
             }
-            if is_end || flow.is_break() {
+            if assembler.next().index > self.end().index || flow.is_break() {
                 return Ok(());
             }
         }
@@ -293,6 +290,11 @@ impl Log {
             Some(entry) => visit(entry),
             None => Ok(ControlFlow::Continue(())),
         }
+    }
+
+    /// Gives back the memory that reading took. Reads as much of the file as was written since it was opened.
+    pub(super) fn forget_read(&mut self) -> Result<(), StorageError> {
+        if self.read_bytes >= REOPEN_BYTES / 16 { self.reopen() } else { Ok(()) }
     }
 
     /// Closes sled and opens it again, which empties its cache.

@@ -4,10 +4,7 @@ use bytes::Bytes;
 
 use super::super::extent::Extent;
 use super::super::{LogBase, StorageError};
-use super::{Access, Key, Log, Path, Round};
-
-/// What is copied before sled's cache is emptied: what a node takes for itself is little, and this comes on top of it.
-const COPIED_BYTES_MAX: usize = 16 << 20;
+use super::{Access, Key, Log, Path, REOPEN_BYTES, Round};
 
 impl Log {
     /// Bytes of its file.
@@ -37,7 +34,7 @@ impl Log {
             Ok(found)
         })?;
         self.read_bytes += found.iter().map(|(_, value)| value.len()).sum::<usize>();
-        if self.read_bytes >= COPIED_BYTES_MAX {
+        if self.read_bytes >= REOPEN_BYTES {
             self.reopen()?;
         }
         found.into_iter().map(|(key, value)| Ok((self.key(&key)?, value))).collect()
