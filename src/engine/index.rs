@@ -102,7 +102,7 @@ impl Index {
     }
 }
 
-/// Sorted by shard, in one pass over their number and one over themselves.
+/// A counting sort by shard.
 fn by_shard(numbers: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let mut ends = [0; SHARDS];
     for (hash, _) in numbers {

@@ -5,8 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use tokio::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::super::connection::{Leases, failure, goodbye, runtime};
@@ -21,6 +23,8 @@ use crate::types::limits::BACKUP_READ_BYTES_MAX;
 
 /// Reads under way: one that the server does, one on its way here, and one between them.
 const READS_MAX: usize = 3;
+/// What is written before it is synced: whoever shares the disk, a server perhaps, waits behind it.
+const SYNC_EVERY_BYTES: usize = 1 << 20;
 
 /// Carries it out.
 pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
@@ -32,7 +36,7 @@ pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
     let mut part = Part::create(&args.file)?;
     let ready = runtime()?.block_on(async {
         let client = args.server.connect(Leases::EndWithIt).await?;
-        let ready = receive(&client, &mut part).await?;
+        let ready = receive(&client, &mut part, Pace::new(args.bytes_per_second)).await?;
         goodbye(&client).await;
         Ok(ready)
     })?;
@@ -44,7 +48,7 @@ pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
     })
 }
 
-async fn receive(client: &Client, part: &mut Part) -> Result<BackupReady, Failure> {
+async fn receive(client: &Client, part: &mut Part, pace: Pace) -> Result<BackupReady, Failure> {
     let backup = client.backup().await.map_err(|error| lost(&error, &part.path))?;
     let ready = backup.ready();
     let bar = progress("backup", ready.bytes);
@@ -52,6 +56,7 @@ async fn receive(client: &Client, part: &mut Part) -> Result<BackupReady, Failur
     let mut asked = 0;
     while part.bytes < ready.bytes {
         while asked < ready.bytes && under_way.len() < READS_MAX {
+            pace.wait_for(asked).await;
             let bytes = u32::try_from(ready.bytes - asked).unwrap_or(u32::MAX).min(BACKUP_READ_BYTES_MAX);
             let read = backup.read(asked, bytes).map_err(|error| lost(&error, &part.path))?;
             under_way.push_back((bytes, read));
@@ -70,6 +75,33 @@ async fn receive(client: &Client, part: &mut Part) -> Result<BackupReady, Failur
     // It goes with the connection at the latest.
     let _ = backup.end().await;
     Ok(ready)
+}
+
+/// Spreads what is read evenly over time.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    begun: Instant,
+    bytes_per_second: u64,
+}
+
+impl Pace {
+    /// Begins now; 0 is no limit.
+    fn new(bytes_per_second: u64) -> Self {
+        Self { begun: Instant::now(), bytes_per_second }
+    }
+
+    /// Waits until so many bytes may have been asked for.
+    async fn wait_for(self, asked: u64) {
+        tokio::time::sleep_until(self.begun + self.due(asked)).await;
+    }
+
+    /// When so many bytes may have been asked for, from the beginning.
+    fn due(self, asked: u64) -> Duration {
+        match self.bytes_per_second {
+            0 => Duration::ZERO,
+            each => Duration::from_micros(asked.saturating_mul(1_000_000) / each),
+        }
+    }
 }
 
 /// What happened to a backup that did not come whole.
@@ -92,6 +124,8 @@ struct Part {
     path: PathBuf,
     hasher: Xxh3,
     bytes: u64,
+    /// Bytes that were written since the last sync.
+    unsynced: usize,
 }
 
 impl Part {
@@ -114,13 +148,19 @@ impl Part {
             return Err(Failure::new(Exit::Refused, text));
         }
         file.set_len(0).map_err(|error| disk_failure("write", &path, &error))?;
-        Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0 })
+        Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0, unsynced: 0 })
     }
 
     fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.hasher.update(data);
         self.bytes += data.len() as u64;
-        self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))
+        self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))?;
+        self.unsynced += data.len();
+        if self.unsynced >= SYNC_EVERY_BYTES {
+            self.unsynced = 0;
+            self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))?;
+        }
+        Ok(())
     }
 
     /// Ends it, makes it durable and gives it its name. Returns its length.
@@ -162,6 +202,13 @@ fn disk_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_spread_over_time() {
+        let due = |bytes_per_second, asked| Pace::new(bytes_per_second).due(asked);
+        assert_eq!(due(0, u64::MAX), Duration::ZERO);
+        assert_eq!([0, 500, 2000].map(|asked| due(1000, asked).as_millis()), [0, 500, 2000]);
+    }
 
     #[test]
     fn what_another_process_has_finished_is_not_emptied() {

@@ -54,9 +54,15 @@ pub(super) struct CreateArgs {
     /// Replace the file if there is one
     #[arg(long)]
     force: bool,
+    /// Bytes a second at most, so that deliveries hardly notice; 0 is no limit
+    #[arg(long, value_name = "BYTES", default_value_t = BYTES_PER_SECOND)]
+    bytes_per_second: u64,
     #[command(flatten)]
     server: ServerArgs,
 }
+
+/// A gigabyte in half a minute.
+const BYTES_PER_SECOND: u64 = 32 << 20;
 
 const VERIFY_EXAMPLE: &str = "\
 Example:
