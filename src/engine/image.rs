@@ -5,13 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
 use super::finished::SavedFinished;
-use super::jobs::Slot;
 use super::members::Members;
 use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
 use super::store::Place;
 use super::topics::SavedTopic;
-use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash};
+use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash, jobs};
 use crate::types::{GroupId, JobId, Millis, TopicName};
 
 /// Everything in the state but the jobs.
@@ -92,8 +91,6 @@ pub struct Restoring {
     image: Image,
     /// Handles of jobs that no index has yet.
     unindexed: Vec<u32>,
-    /// Those of them that are near.
-    near: Vec<Slot>,
 }
 
 /// So many jobs are indexed together.
@@ -189,7 +186,7 @@ impl Image {
         engine.finished.restore(&self.finished);
         engine.members.clone_from(&self.members);
         engine.jobs.reserve(room(self.jobs), room(self.keyed));
-        Restoring { engine, image: self, unindexed: Vec::new(), near: Vec::new() }
+        Restoring { engine, image: self, unindexed: Vec::new() }
     }
 }
 
@@ -202,7 +199,6 @@ impl Restoring {
             return Err(ImageError::Job(saved.id()));
         }
         let slot = engine.jobs.place(saved.into_job(place));
-        self.near.push(slot);
         self.taken(slot)
     }
 
@@ -223,8 +219,8 @@ impl Restoring {
     /// A job that is there twice is noticed here.
     fn index(&mut self) -> Result<(), ImageError> {
         self.engine.jobs.index_all(&self.unindexed).map_err(ImageError::Job)?;
-        self.unindexed.clear();
-        self.near.drain(..).for_each(|slot| self.engine.enter(slot));
+        let near = self.unindexed.drain(..).filter_map(|handle| jobs::found(handle).near());
+        near.for_each(|slot| self.engine.enter(slot));
         Ok(())
     }
 

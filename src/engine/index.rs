@@ -51,8 +51,8 @@ impl Index {
     }
 
     /// Adds many numbers, each with its hash, in a fraction of the time that one after the other takes: all that go into
-    /// one table do so together, while it is in the processor's cache. Ends at a number that is
-    /// the `same` as one that is there, and returns it.
+    /// one table do so together, while it is in the processor's cache. Ends at a number that is the `same` as one that is
+    /// there, and returns it.
     pub(super) fn insert_all(
         &mut self,
         numbers: &[(u64, u32)],

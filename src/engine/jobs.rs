@@ -212,14 +212,15 @@ impl Jobs {
         let (slots, far) = (&self.slots, &self.far);
         let id = |handle| id_of(slots, far, handle);
         let identity = |handle| identity_of(slots, far, handle);
-        let hash = |handle| identity(handle).map_or(0, hash_of_identity);
-        let ids: Vec<_> = handles.iter().map(|handle| (hash_of_id(id(*handle)), *handle)).collect();
+        let id_hash = |handle| id_hash(slots, far, handle);
+        let ids: Vec<_> = handles.iter().map(|handle| (id_hash(*handle), *handle)).collect();
         let keyed = handles.iter().filter_map(|handle| Some((hash_of_identity(identity(*handle)?), *handle)));
         let keyed: Vec<_> = keyed.collect();
         self.ids
-            .insert_all(&ids, |handle| hash_of_id(id(handle)), |one, other| id(one) == id(other))
+            .insert_all(&ids, id_hash, |one, other| id(one) == id(other))
             .and_then(|()| {
-                self.identities.insert_all(&keyed, hash, |one, other| identity(one) == identity(other))
+                let rehash = |handle| identity_hash(slots, far, handle);
+                self.identities.insert_all(&keyed, rehash, |one, other| identity(one) == identity(other))
             })
             .map_err(id)
     }
@@ -227,8 +228,8 @@ impl Jobs {
     /// Makes room in the indexes for so many jobs in all.
     pub(super) fn reserve(&mut self, jobs: usize, keyed: usize) {
         let (slots, far) = (&self.slots, &self.far);
-        self.ids.reserve(jobs, |handle| hash_of_id(id_of(slots, far, handle)));
-        self.identities.reserve(keyed, |handle| identity_of(slots, far, handle).map_or(0, hash_of_identity));
+        self.ids.reserve(jobs, |handle| id_hash(slots, far, handle));
+        self.identities.reserve(keyed, |handle| identity_hash(slots, far, handle));
     }
 
     /// Takes a job out.
@@ -338,8 +339,8 @@ impl Jobs {
         }
         self.far.shrink();
         let (slots, far) = (&self.slots, &self.far);
-        self.ids.shrink(|handle| hash_of_id(id_of(slots, far, handle)));
-        self.identities.shrink(|handle| identity_of(slots, far, handle).map_or(0, hash_of_identity));
+        self.ids.shrink(|handle| id_hash(slots, far, handle));
+        self.identities.shrink(|handle| identity_hash(slots, far, handle));
         self.slots.len()
     }
 
@@ -411,9 +412,9 @@ impl Jobs {
 
     fn index(&mut self, id: JobId, identity: Option<Identity>, handle: u32) {
         let (slots, far) = (&self.slots, &self.far);
-        self.ids.insert(hash_of_id(id), handle, |handle| hash_of_id(id_of(slots, far, handle)));
+        self.ids.insert(hash_of_id(id), handle, |handle| id_hash(slots, far, handle));
         if let Some(identity) = identity {
-            let rehash = |handle| identity_of(slots, far, handle).map_or(0, hash_of_identity);
+            let rehash = |handle| identity_hash(slots, far, handle);
             self.identities.insert(hash_of_identity(identity), handle, rehash);
         }
     }
@@ -459,7 +460,8 @@ fn handle(far: FarSlot) -> u32 {
     FAR_BIT | far.0
 }
 
-fn found(handle: u32) -> Found {
+/// What a handle stands for.
+pub(super) fn found(handle: u32) -> Found {
     if handle & FAR_BIT == 0 { Found::Near(handle) } else { Found::Far(FarSlot(handle & !FAR_BIT)) }
 }
 
@@ -468,6 +470,14 @@ fn id_of(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> JobId {
         Found::Near(slot) => live(slots[slot as usize].as_ref()).id,
         Found::Far(slot) => far.id(slot),
     }
+}
+
+fn id_hash(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> u64 {
+    hash_of_id(id_of(slots, far, handle))
+}
+
+fn identity_hash(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> u64 {
+    identity_of(slots, far, handle).map_or(0, hash_of_identity)
 }
 
 fn identity_of(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> Option<Identity> {

@@ -23,8 +23,6 @@ use crate::types::limits::BACKUP_READ_BYTES_MAX;
 
 /// Reads under way: one that the server does, one on its way here, and one between them.
 const READS_MAX: usize = 3;
-/// What is written before it is synced: whoever shares the disk, a server perhaps, waits behind it.
-const SYNC_EVERY_BYTES: usize = 1 << 20;
 
 /// Carries it out.
 pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
@@ -36,7 +34,7 @@ pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
     let mut part = Part::create(&args.file)?;
     let ready = runtime()?.block_on(async {
         let client = args.server.connect(Leases::EndWithIt).await?;
-        let ready = receive(&client, &mut part, Pace::new(args.bytes_per_second)).await?;
+        let ready = receive(&client, &mut part, args.bytes_per_second).await?;
         goodbye(&client).await;
         Ok(ready)
     })?;
@@ -48,10 +46,12 @@ pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
     })
 }
 
-async fn receive(client: &Client, part: &mut Part, pace: Pace) -> Result<BackupReady, Failure> {
+async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Result<BackupReady, Failure> {
     let backup = client.backup().await.map_err(|error| lost(&error, &part.path))?;
     let ready = backup.ready();
     let bar = progress("backup", ready.bytes);
+    // Until now the server wrote it: that time is not to be made up for.
+    let pace = Pace::new(bytes_per_second);
     let mut under_way = VecDeque::new();
     let mut asked = 0;
     while part.bytes < ready.bytes {
@@ -124,8 +124,6 @@ struct Part {
     path: PathBuf,
     hasher: Xxh3,
     bytes: u64,
-    /// Bytes that were written since the last sync.
-    unsynced: usize,
 }
 
 impl Part {
@@ -148,19 +146,15 @@ impl Part {
             return Err(Failure::new(Exit::Refused, text));
         }
         file.set_len(0).map_err(|error| disk_failure("write", &path, &error))?;
-        Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0, unsynced: 0 })
+        Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0 })
     }
 
     fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.hasher.update(data);
         self.bytes += data.len() as u64;
         self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))?;
-        self.unsynced += data.len();
-        if self.unsynced >= SYNC_EVERY_BYTES {
-            self.unsynced = 0;
-            self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))?;
-        }
-        Ok(())
+        // Whoever shares the disk, a server perhaps, would wait behind all of it.
+        self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))
     }
 
     /// Ends it, makes it durable and gives it its name. Returns its length.
