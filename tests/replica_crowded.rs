@@ -481,3 +481,19 @@ fn a_large_checkpoint_may_take_its_time() {
         grown += LARGE_BYTES as u64;
     }
 }
+
+/// A node with little to do has a short log, too: what it grew by is written after a minute, unless that is next to nothing.
+#[test]
+fn a_checkpoint_is_taken_of_less_when_the_last_one_is_long_ago() {
+    const SIXTEENTH: usize = 4 << 10;
+    const MINUTE_MS: u64 = 60_000;
+    let mut rig = Rig::with_checkpoints(64 << 10);
+    let client = rig.connect(1);
+    rig.push(client, 1, "jobs", SIXTEENTH);
+    rig.settle();
+    rig.pass(MINUTE_MS);
+    assert_eq!(rig.checkpoints, 0, "a sixteenth is too little");
+    rig.push(client, 2, "jobs", SIXTEENTH);
+    rig.settle();
+    assert_eq!(rig.checkpoints, 1, "an eighth is enough");
+}

@@ -36,6 +36,10 @@ const BATCH_BYTES: u64 = 256 << 10;
 const BATCHES_MAX: usize = 32;
 /// What they may come to before another is sent, in bytes.
 const ON_THE_WAY_BYTES: usize = 16 << 20;
+/// So long after the last one began, in microseconds, a checkpoint is due when the log has grown by an eighth of what it
+/// else may: a start reads all of it, and a node that has little to do has the time.
+const SELDOM_US: u64 = 60_000_000;
+const SELDOM_SHARE: u64 = 8;
 /// With little memory left a checkpoint is due when the log has grown by so many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
 /// So many checkpoints are held open for backups at most: whoever asks for one more waits until one is let go of. Those
@@ -80,6 +84,8 @@ pub(super) struct Checkpoints {
     pub(super) next_chunk: u32,
     /// Bytes of entries since the last one.
     pub(super) log_bytes: u64,
+    /// When the last one began; 0 if none did since this process started.
+    pub(super) begun_us: u64,
     /// By so many bytes the log may grow for what the last one had to write.
     pub(super) written_for_bytes: u64,
     /// The last one did not fit on the disk: the next one has time until then.
@@ -167,6 +173,18 @@ impl Replica {
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
     fn checkpoint_due_bytes(&self) -> u64 {
         self.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
+    }
+
+    /// The next checkpoint begins when the log has grown by so many bytes.
+    fn checkpoint_wanted_bytes(&self) -> u64 {
+        if self.memory.is_short() {
+            // What is written leaves memory.
+            SHORT_LOG_BYTES
+        } else if self.now_us >= self.checkpoints.begun_us + SELDOM_US {
+            self.checkpoint_due_bytes() / SELDOM_SHARE
+        } else {
+            self.checkpoint_due_bytes()
+        }
     }
 
     /// While a checkpoint is under way the log may grow by so many bytes: as much as makes the next one due, and as much as
@@ -292,10 +310,8 @@ impl Replica {
         if self.stop != Stop::No {
             return;
         }
-        // What is written leaves memory.
-        let enough = if self.memory.is_short() { SHORT_LOG_BYTES } else { self.checkpoint_due_bytes() };
-        let due =
-            self.checkpoints.log_bytes >= enough || self.records.has_waste(self.config.checkpoint_log_bytes);
+        let due = self.checkpoints.log_bytes >= self.checkpoint_wanted_bytes()
+            || self.records.has_waste(self.config.checkpoint_log_bytes);
         if !self.checkpoints.begins(pin, self.group.is_offer_wanted(), due, self.now_us) {
             return;
         }
@@ -304,7 +320,7 @@ impl Replica {
             self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         }
         self.checkpoints.number += 1;
-        self.checkpoints.log_bytes = 0;
+        (self.checkpoints.log_bytes, self.checkpoints.begun_us) = (0, self.now_us);
         let chunk_bytes = self.chunk_bytes();
         let rewrite = self.records.to_rewrite(chunk_bytes);
         let pages = begin_capture(&mut self.engine, &self.checkpoints.pages, &rewrite);

@@ -31,7 +31,7 @@
 //! start and find nothing more.
 
 use std::fs::{self, File};
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,8 @@ const _: () = assert!(ROUND_REMOVALS_MAX * VALUE_BYTES_MAX <= ROUND_BYTES_MAX);
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache: what was written is hardly ever read again.
 const CACHE_BYTES: u64 = 16 << 20;
+/// What is read with one search of the tree.
+const READ_BYTES: usize = 64 << 10;
 /// What is read before sled's cache is emptied. That takes long in a large file, so it is seldom done.
 const REOPEN_BYTES: usize = 64 << 20;
 /// There is one group for now.
@@ -246,24 +248,41 @@ impl Log {
         }
         let before = self.end_before(first)?;
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
-        let mut from = Bound::Included(Key::first(first).encode());
         loop {
-            let step = self.call(Access::Read, |db| db.range((from, Bound::Unbounded)).next().transpose())?;
-            let Some((key, bytes)) = step else {
+            let mut values = Vec::new();
+            let read = self.read_some(assembler.next(), &mut values);
+            for (key, bytes) in values {
+                self.read_bytes += bytes.len();
+                let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
+                if assembler.next().index > self.end().index || flow.is_break() {
+                    return Ok(());
+                }
+            }
+            // What was read before something was in the way has been visited.
+            if read? == End::Reached {
                 return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
-            };
-            self.read_bytes += bytes.len();
-            from = Bound::Excluded(assembler.next().encode());
-            let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
-            // What is still in use would not be freed.
-            drop((key, bytes));
+            }
             if self.read_bytes >= REOPEN_BYTES {
                 self.reopen()?;
             }
-            if assembler.next().index > self.end().index || flow.is_break() {
-                return Ok(());
-            }
         }
+    }
+
+    /// Adds the values from `from` on to `values`, as many as are worth one search of the tree; when it fails, those
+    /// before what was in the way.
+    fn read_some(&mut self, from: Key, values: &mut Vec<(IVec, IVec)>) -> Result<End, StorageError> {
+        self.call(Access::Read, |db| {
+            let mut bytes = 0;
+            for value in db.range(from.encode()..) {
+                let (key, value) = value?;
+                bytes += value.len();
+                values.push((key, value));
+                if bytes >= READ_BYTES {
+                    return Ok(End::Ahead);
+                }
+            }
+            Ok(End::Reached)
+        })
     }
 
     /// Nothing more is written or read: something has failed. sled is not even closed, which would write.
@@ -427,6 +446,15 @@ impl Access {
             Self::Write => "write",
         }
     }
+}
+
+/// Where a reader is after some values.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// There may be more.
+    Ahead,
+    /// There are no more.
+    Reached,
 }
 
 /// Whether to wait until sled's lock is free.

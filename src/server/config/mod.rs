@@ -57,7 +57,8 @@ pub struct Config {
     pub uncommitted_bytes_max: usize,
     /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 is no limit.
     pub memory_max_bytes: u64,
-    /// A checkpoint is taken, and the log cut, when that has grown by so many bytes.
+    /// A checkpoint is taken, and the log cut, when that has grown by so many bytes; an eighth is enough when the last
+    /// one began more than a minute ago.
     pub checkpoint_log_bytes: u64,
     /// Below so many free bytes on the disk pushes get `DISK_FULL`; 0 never looks.
     pub disk_free_min_bytes: u64,
