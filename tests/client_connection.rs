@@ -270,6 +270,24 @@ fn calls_end_when_the_runtime_of_their_client_does() {
     assert!(matches!(later, Err(ClientError::Closed)), "{later:?}");
 }
 
+/// The runtime ends before the client's task was run at all.
+#[test]
+fn calls_end_when_their_client_never_began() {
+    let (own, other) = (
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        tokio::runtime::Runtime::new().unwrap(),
+    );
+    let server = other.block_on(FakeServer::start());
+    let config = server.config();
+    let peer = other.spawn(async move { server.again(welcome()).await });
+    let client = own.block_on(Client::connect(config)).unwrap();
+    drop(own);
+    let ended =
+        other.block_on(async { tokio::time::timeout(Duration::from_secs(30), client.topics()).await });
+    assert!(matches!(ended, Ok(Err(ClientError::Closed))), "{ended:?}");
+    other.block_on(peer).unwrap();
+}
+
 #[tokio::test]
 async fn the_leader_is_followed() {
     let (follower, leader) = (FakeServer::start().await, FakeServer::start().await);

@@ -59,7 +59,9 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
     let requests = Requests::new(Instant::now(), welcome, request_timeout, config.leases_outlive);
     let shared = Arc::new(Shared::new(requests));
     let task = Task { shared: Arc::clone(&shared), config };
-    tokio::spawn(task.run(link, search));
+    // Made here: the runtime may end before it runs the task for the first time.
+    let ending = Ending { shared: Arc::clone(&shared), cause: ClientError::Closed };
+    tokio::spawn(task.run(link, search, ending));
     Ok(Handle::new(shared))
 }
 
@@ -159,12 +161,12 @@ struct Task {
 }
 
 /// Ends every call when the task is over, also if it panics or its runtime ends: nobody would answer them any more.
-struct Ending<'a> {
-    shared: &'a Shared,
+struct Ending {
+    shared: Arc<Shared>,
     cause: ClientError,
 }
 
-impl Drop for Ending<'_> {
+impl Drop for Ending {
     fn drop(&mut self) {
         self.shared.change(|requests, _, answers| requests.end(&self.cause, answers));
     }
@@ -172,8 +174,7 @@ impl Drop for Ending<'_> {
 
 impl Task {
     /// Runs until nobody needs the connection any more, or there is no hope for it.
-    async fn run(self, link: Link, search: Search) {
-        let mut ending = Ending { shared: &self.shared, cause: ClientError::Closed };
+    async fn run(self, link: Link, search: Search, mut ending: Ending) {
         let end = tokio::select! {
             end = self.connections(link, search) => end,
             never = self.deadlines() => match never {},
@@ -237,9 +238,25 @@ impl Task {
             });
             if output.is_empty() {
                 self.shared.output.notified().await;
-            } else if let Err(error) = to.write_all(&output).await {
+            } else if let Err(error) = self.write_all(&mut to, &output).await {
                 return error;
             }
+        }
+    }
+
+    /// A server that takes what is written, however slowly, is not stuck.
+    async fn write_all(&self, to: &mut WriteHalf<'_>, output: &[u8]) -> io::Result<()> {
+        let mut left = output;
+        loop {
+            let written = to.write(left).await?;
+            left = left.get(written..).unwrap_or_default();
+            if left.is_empty() {
+                return Ok(());
+            }
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.shared.change(|requests, now, _| requests.pulse.moved(now));
         }
     }
 

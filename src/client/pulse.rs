@@ -12,8 +12,8 @@ const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
 /// The first time a little after the connection is there: a cluster that is being made has more of them then.
 const MEMBERS_FIRST: Duration = Duration::from_secs(1);
-/// A server may take so long for an answer, or two heartbeats if that is more. One that answers heartbeats may be stuck
-/// behind them.
+/// A server may take so long for an answer while nothing else moves, or two heartbeats if that is more. One that answers
+/// heartbeats may be stuck behind them.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// What was heard and said on the present connection.
@@ -23,6 +23,9 @@ pub(super) struct Pulse {
     every: Option<Duration>,
     /// When something came last.
     heard: Instant,
+    /// When something moved last that does not when a server is stuck: an answer, a part of one, or a part of what is
+    /// sent.
+    moved: Instant,
     /// When something was sent last.
     spoken: Instant,
     /// When a heartbeat was sent last.
@@ -36,7 +39,7 @@ pub(super) struct Pulse {
 pub(super) enum Beat {
     /// Nothing came for too long: the connection counts as lost.
     Lost,
-    /// A request has been without an answer for too long, whatever else came: the same.
+    /// A request has been without an answer for too long, and nothing but heartbeats came: the same.
     Stuck,
     /// Nothing until then.
     Quiet(Instant),
@@ -46,12 +49,24 @@ impl Pulse {
     /// A connection that was welcomed just now.
     pub(super) fn new(now: Instant, heartbeat_ms: u32) -> Self {
         let every = (heartbeat_ms > 0).then(|| Duration::from_millis(heartbeat_ms.into()));
-        Self { every, heard: now, spoken: now, pinged: now, members_due: Some(now + MEMBERS_FIRST) }
+        Self {
+            every,
+            heard: now,
+            moved: now,
+            spoken: now,
+            pinged: now,
+            members_due: Some(now + MEMBERS_FIRST),
+        }
     }
 
     /// Bytes came.
     pub(super) fn heard(&mut self, now: Instant) {
         self.heard = now;
+    }
+
+    /// The connection is slow perhaps, and not stuck.
+    pub(super) fn moved(&mut self, now: Instant) {
+        self.moved = now;
     }
 
     /// Bytes were sent.
@@ -68,7 +83,8 @@ impl Pulse {
 impl Requests {
     /// Sends what is due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
     pub(super) fn beat(&mut self, now: Instant) -> Beat {
-        let due = self.oldest_unanswered().map_or(now, |(_, since)| since) + self.answer_max();
+        let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.pulse.moved));
+        let due = since + self.answer_max();
         if due <= now {
             return Beat::Stuck;
         }

@@ -53,8 +53,10 @@ const LAGGING_QUARTERS: u64 = 6;
 const LAGGING_PAUSE_US: u64 = 1_000;
 /// It is doubled so often at most.
 const LAGGING_SHIFT_MAX: u64 = 6;
-/// Checkpoints behind which the log is kept for members that lag, at most.
-const KEPT_MAX: usize = 16;
+/// For members that are up and lag, the log reaches back by so many times what a checkpoint is due for, at most.
+const KEPT_LOGS_MAX: u64 = 16;
+/// And behind so many checkpoints, however small.
+const KEPT_MAX: usize = 256;
 /// Chunks are so large, in bytes, or as large as what a checkpoint is due for. With very many rows they are larger.
 const CHUNK_BYTES: usize = 32 << 20;
 /// The log may grow to so many bytes for each near job on a page that changed: all of these are written each time.
@@ -71,6 +73,15 @@ pub(super) enum Stage {
     Writing,
     /// It is durable. What was written from this number on is still in memory, until then at least.
     Adopting { checkpoint: Box<Checkpoint>, next: usize, not_before_us: u64 },
+}
+
+/// A checkpoint behind which the log is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    /// The entry at which it stands.
+    index: u64,
+    /// Bytes of entries until there, since this process started.
+    logged_bytes: u64,
 }
 
 /// The checkpoints of a node.
@@ -99,8 +110,10 @@ pub(super) struct Checkpoints {
     pub(super) backups: Vec<Output>,
     /// What the one under way can be offered as, to members that are far behind.
     pub(super) offer: Option<Offer>,
-    /// The entries at which those stand that are durable and whose log is still there, oldest first.
-    pub(super) kept: VecDeque<u64>,
+    /// Bytes of entries until the last one began, since this process started.
+    pub(super) logged_bytes: u64,
+    /// Those that are durable and whose log is still there, oldest first.
+    pub(super) kept: VecDeque<Kept>,
     /// Checkpoints that were held open for backups.
     pub(super) pins: Vec<Weak<PinnedBackup>>,
 }
@@ -131,6 +144,25 @@ impl Checkpoints {
     /// is to get one; a backup fails at once and says so.
     fn begins(&self, pin: bool, offer_wanted: bool, due: bool, now_us: u64) -> bool {
         pin || ((offer_wanted || due) && now_us >= self.not_before_us)
+    }
+
+    /// Up to where the log can go. While there are other members, it reaches back behind a checkpoint before the newest, by so
+    /// many bytes at least, so that who was away for a moment need not get a checkpoint; and as far as those that are up still
+    /// need it, within bounds.
+    fn cut_point(&mut self, least_bytes: Option<u64>, needed: u64) -> Option<u64> {
+        let may_go = |kept: &Kept| {
+            let Some(least_bytes) = least_bytes else { return true };
+            let behind = self.logged_bytes - kept.logged_bytes;
+            behind > KEPT_LOGS_MAX * least_bytes || (behind >= least_bytes && kept.index <= needed)
+        };
+        let kept_min = usize::from(least_bytes.is_some());
+        let mut through = None;
+        while self.kept.len() > KEPT_MAX
+            || (self.kept.len() > kept_min && self.kept.front().is_some_and(may_go))
+        {
+            through = self.kept.pop_front().map(|kept| kept.index);
+        }
+        through
     }
 
     /// Backups that can be read by now.
@@ -165,9 +197,9 @@ impl Replica {
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
-    /// Whether it will be long before the next checkpoint is due.
+    /// Whether it will be long before the next checkpoint is due, and nobody waits for memory.
     fn has_time(&self) -> bool {
-        self.checkpoints.log_bytes < self.checkpoint_due_bytes() / 2
+        !self.memory.is_short() && self.checkpoints.log_bytes < self.checkpoint_due_bytes() / 2
     }
 
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
@@ -177,14 +209,10 @@ impl Replica {
 
     /// The next checkpoint begins when the log has grown by so many bytes.
     fn checkpoint_wanted_bytes(&self) -> u64 {
-        if self.memory.is_short() {
-            // What is written leaves memory.
-            SHORT_LOG_BYTES
-        } else if self.now_us >= self.checkpoints.begun_us + SELDOM_US {
-            self.checkpoint_due_bytes() / SELDOM_SHARE
-        } else {
-            self.checkpoint_due_bytes()
-        }
+        let is_long_ago = self.now_us >= self.checkpoints.begun_us + SELDOM_US;
+        let due = self.checkpoint_due_bytes() / if is_long_ago { SELDOM_SHARE } else { 1 };
+        // What is written leaves memory.
+        if self.memory.is_short() { due.min(SHORT_LOG_BYTES) } else { due }
     }
 
     /// While a checkpoint is under way the log may grow by so many bytes: as much as makes the next one due, and as much as
@@ -270,7 +298,8 @@ impl Replica {
         }
         self.engine.keep_captured();
         self.checkpoints.pages = std::mem::take(&mut checkpoint.pages);
-        self.checkpoints.kept.push_back(checkpoint.index);
+        let logged_bytes = self.checkpoints.logged_bytes;
+        self.checkpoints.kept.push_back(Kept { index: checkpoint.index, logged_bytes });
         if let Some(offer) = self.checkpoints.offer.take() {
             self.group.offer(offer);
         }
@@ -279,25 +308,14 @@ impl Replica {
         Ok(())
     }
 
-    /// Up to where the log can go. While there are other members, it reaches back behind the checkpoint before the newest, and
-    /// as far as those that are up still need it, within bounds: who lags further gets a checkpoint.
+    /// Up to where the log can go.
     fn cut_point(&mut self) -> Option<u64> {
-        let alone = self.group.is_alone();
         let progress = self.progress();
         let others =
             progress.iter().filter(|(node, progress)| **node != self.config.node && progress.is_active);
         let needed = others.map(|(_, progress)| progress.snapshot.unwrap_or(progress.matched)).min();
-        let kept = &mut self.checkpoints.kept;
-        let mut through = None;
-        while kept.len() > KEPT_MAX
-            || (kept.len() > usize::from(!alone) && kept.front() <= Some(&needed.unwrap_or(u64::MAX)))
-        {
-            through = kept.pop_front();
-            if through.is_none() {
-                break;
-            }
-        }
-        through
+        let least_bytes = (!self.group.is_alone()).then_some(self.config.checkpoint_log_bytes);
+        self.checkpoints.cut_point(least_bytes, needed.unwrap_or(u64::MAX))
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
@@ -320,7 +338,8 @@ impl Replica {
             self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         }
         self.checkpoints.number += 1;
-        (self.checkpoints.log_bytes, self.checkpoints.begun_us) = (0, self.now_us);
+        self.checkpoints.begun_us = self.now_us;
+        self.checkpoints.logged_bytes += std::mem::take(&mut self.checkpoints.log_bytes);
         let chunk_bytes = self.chunk_bytes();
         let rewrite = self.records.to_rewrite(chunk_bytes);
         let pages = begin_capture(&mut self.engine, &self.checkpoints.pages, &rewrite);
@@ -401,6 +420,25 @@ fn may_send(on_the_way: &VecDeque<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Checkpoints at 1, 2 and so on, with so many bytes of log before each.
+    fn kept(count: u64, bytes: u64) -> Checkpoints {
+        let kept = (1..=count).map(|index| Kept { index, logged_bytes: index * bytes }).collect();
+        Checkpoints { kept, logged_bytes: count * bytes, ..Checkpoints::default() }
+    }
+
+    #[test]
+    fn the_log_reaches_back_for_those_who_need_it() {
+        let through = |count, bytes, least, needed| kept(count, bytes).cut_point(least, needed);
+        assert_eq!(through(3, 10, None, 0), Some(3), "nobody else is there");
+        assert_eq!(through(2, 10, Some(10), u64::MAX), Some(1), "all but what one is due for");
+        assert_eq!(through(7, 10, Some(70), u64::MAX), None, "small ones count for little");
+        assert_eq!(through(9, 10, Some(70), u64::MAX), Some(2));
+        assert_eq!(through(9, 10, Some(10), 3), Some(3), "somebody is there yet");
+        assert_eq!(through(30, 10, Some(10), 3), Some(13), "too far back");
+        assert_eq!(through(300, 1, Some(1000), 0), Some(44), "too many");
+        assert_eq!(through(1, 10, Some(1), u64::MAX), None, "the newest is the one to begin from");
+    }
 
     #[test]
     fn without_space_a_member_waits_as_what_is_due_does() {

@@ -26,6 +26,8 @@ const TRANSFER_US_MAX: u64 = 1_500_000;
 /// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
 /// for so long is not there.
 const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
+/// Whoever did not take leadership is not asked again for so long if there are others.
+const REFUSED_US: u64 = 2_000_000;
 
 /// What the leader keeps in mind.
 #[derive(Debug, Default)]
@@ -265,7 +267,7 @@ impl Replica {
     }
 
     /// The other voter that has come furthest, of those that are up; one whose clock is off does not take over. If it is this
-    /// node's that is off, those are fit that differ from it.
+    /// node's that is off, those are fit that differ from it. Who has just not taken leadership comes after the others.
     pub(super) fn successor(&self) -> Option<u64> {
         let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
@@ -273,7 +275,12 @@ impl Replica {
         let up = up.filter(|(progress, _)| progress.is_active && progress.snapshot.is_none());
         let outside = matches!(self.verdict(), Verdict::Outside(_));
         let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us) != outside;
-        up.max_by_key(|(progress, voter)| (fit(voter), progress.matched)).map(|(_, voter)| *voter)
+        let refused = |voter: &u64| {
+            let heir = self.cluster.heir.filter(|(_, until_us)| self.now_us < until_us + REFUSED_US);
+            heir.is_some_and(|(heir, _)| heir == *voter)
+        };
+        up.max_by_key(|(progress, voter)| (fit(voter), !refused(voter), progress.matched))
+            .map(|(_, voter)| *voter)
     }
 
     /// Takes something on, unless there is something already.
@@ -298,10 +305,12 @@ impl Replica {
         }
     }
 
-    /// This node does not lead any more: what an operator asked for is done, or nobody knows.
-    pub(super) fn leave_cluster_work(&mut self, moved: ErrorReply) {
+    /// This node does not lead any more, as it did in that term: what an operator asked for is done, or nobody knows.
+    pub(super) fn leave_cluster_work(&mut self, served_term: u64, moved: ErrorReply) {
         if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
-            if matches!(step, Step::Moving { to, .. } if self.heir() == Some(to)) {
+            // Whoever takes over does so in a term of its own; a leader may also just lose the majority.
+            let taken_over = self.group.term() > served_term;
+            if taken_over && matches!(step, Step::Moving { to, .. } if self.heir() == Some(to)) {
                 self.connections.send(connection, request, Response::Done);
             } else {
                 self.connections.refuse(connection, request, moved);

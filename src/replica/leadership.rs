@@ -65,7 +65,7 @@ impl Replica {
     /// Another member leads, or nobody does. Everybody who waits for something is sent elsewhere: what was proposed may or
     /// may not be applied, and nothing else is.
     fn end_leading(&mut self) {
-        self.serving = None;
+        let served_term = self.serving.take().unwrap_or_default();
         self.notices.push(Notice::Following { term: self.group.term() });
         let elsewhere = self.elsewhere();
         let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
@@ -79,7 +79,7 @@ impl Replica {
             self.connections.refuse(connection, request, elsewhere.clone());
         }
         self.refuse_backups(&elsewhere);
-        self.leave_cluster_work(unknown);
+        self.leave_cluster_work(served_term, unknown);
         for connection in self.connections.ids() {
             self.send_away(connection, &elsewhere);
         }

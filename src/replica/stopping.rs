@@ -57,9 +57,10 @@ impl Replica {
         self.successor().filter(|_| self.group.is_leader())
     }
 
-    /// Whether everything that was accepted is done, and another member leads if there is one that can.
+    /// Whether everything that was accepted is done, and another member leads if there is one that can. Nobody waits for what
+    /// a follower writes, and under load there is always something.
     pub(super) fn may_stop(&self) -> bool {
-        self.orders_out.is_empty()
+        (self.orders_out.is_empty() || !self.group.is_leader())
             && match self.stop {
                 Stop::Asked => self.proposals.is_idle() && self.taker().is_none(),
                 Stop::HandsOver { until_us } => {

@@ -13,7 +13,7 @@
 //!   first parts are there was never acknowledged, and counts as not written.
 //! - Its file never gets shorter. A log that keeps too much [moves](super::moving) into another one.
 //! - It drops nothing from its cache while it is read from one end to the other, however small the cache is said to
-//!   be. A scan closes and opens it now and then, which takes a few milliseconds.
+//!   be. A scan closes and opens it now and then, which reads what was written since it was opened last.
 //! - It panics at some kinds of damage: every call is made where a panic ends.
 //! - It gives no sign at others: values are gone, and nothing says so. Hence the checksums, the chain, and the
 //!   watermark, which is somebody else's business.
@@ -129,6 +129,12 @@ impl Log {
         if end.is_some() {
             // The end is not to be found from behind: read until something is in the way.
             log.extent.end.index = u64::MAX - 1;
+        }
+        if log.db.is_none()
+            && let Err(error) = log.reopen()
+        {
+            // A panic closed it, and it does not open any more.
+            return damage_alone(Err(error));
         }
         let blobs = damage_alone(log.no_blobs())?;
         let scanned = log.scan(base.index + 1, &mut |entry| visit(entry).map(ControlFlow::Continue));
@@ -255,7 +261,8 @@ impl Log {
                 self.read_bytes += bytes.len();
                 let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
                 if assembler.next().index > self.end().index || flow.is_break() {
-                    return Ok(());
+                    // What is behind it and cannot be read is nobody's business, unless that closed sled.
+                    return if self.db.is_none() { read.map(drop) } else { Ok(()) };
                 }
             }
             // What was read before something was in the way has been visited.

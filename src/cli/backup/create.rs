@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::super::connection::{Leases, failure, goodbye, runtime};
@@ -51,13 +51,13 @@ async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Res
     let ready = backup.ready();
     let bar = progress("backup", ready.bytes);
     // Until now the server wrote it: that time is not to be made up for.
-    let pace = Pace::new(bytes_per_second);
+    let mut pace = Pace::new(bytes_per_second);
     let mut under_way = VecDeque::new();
     let mut asked = 0;
     while part.bytes < ready.bytes {
         while asked < ready.bytes && under_way.len() < READS_MAX {
-            pace.wait_for(asked).await;
             let bytes = u32::try_from(ready.bytes - asked).unwrap_or(u32::MAX).min(BACKUP_READ_BYTES_MAX);
+            sleep_until(pace.turn(Instant::now(), bytes)).await;
             let read = backup.read(asked, bytes).map_err(|error| lost(&error, &part.path))?;
             under_way.push_back((bytes, read));
             asked += u64::from(bytes);
@@ -77,30 +77,25 @@ async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Res
     Ok(ready)
 }
 
-/// Spreads what is read evenly over time.
-#[derive(Clone, Copy, Debug)]
+/// Spreads what is read evenly over time. What a stall has cost is not made up for.
+#[derive(Debug)]
 struct Pace {
-    begun: Instant,
+    next: Instant,
     bytes_per_second: u64,
 }
 
 impl Pace {
     /// Begins now; 0 is no limit.
     fn new(bytes_per_second: u64) -> Self {
-        Self { begun: Instant::now(), bytes_per_second }
+        Self { next: Instant::now(), bytes_per_second }
     }
 
-    /// Waits until so many bytes may have been asked for.
-    async fn wait_for(self, asked: u64) {
-        tokio::time::sleep_until(self.begun + self.due(asked)).await;
-    }
-
-    /// When so many bytes may have been asked for, from the beginning.
-    fn due(self, asked: u64) -> Duration {
-        match self.bytes_per_second {
-            0 => Duration::ZERO,
-            each => Duration::from_micros(asked.saturating_mul(1_000_000) / each),
-        }
+    /// When so many bytes may be asked for.
+    fn turn(&mut self, now: Instant, bytes: u32) -> Instant {
+        let turn = self.next.max(now);
+        let takes_us = (u64::from(bytes) * 1_000_000).checked_div(self.bytes_per_second).unwrap_or(0);
+        self.next = turn + Duration::from_micros(takes_us);
+        turn
     }
 }
 
@@ -199,9 +194,17 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_spread_over_time() {
-        let due = |bytes_per_second, asked| Pace::new(bytes_per_second).due(asked);
-        assert_eq!(due(0, u64::MAX), Duration::ZERO);
-        assert_eq!([0, 500, 2000].map(|asked| due(1000, asked).as_millis()), [0, 500, 2000]);
+        let mut free = Pace::new(0);
+        let begun = free.next;
+        assert_eq!([1, u32::MAX, 1].map(|bytes| free.turn(begun, bytes)), [begun; 3]);
+        let mut pace = Pace { next: begun, bytes_per_second: 1000 };
+        let at = |ms| begun + Duration::from_millis(ms);
+        assert_eq!([500, 1500, 10].map(|bytes| pace.turn(begun, bytes)), [0, 500, 2000].map(at));
+        assert_eq!(
+            [500, 1].map(|bytes| pace.turn(at(9000), bytes)),
+            [9000, 9500].map(at),
+            "after a stall, too"
+        );
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(in crate::server) struct Places {
 
 impl Places {
     /// Refuses to go on if there is no room for so many bytes more.
-    fn look(&self, bytes: usize) -> Result<(), StorageError> {
-        if self.incoming.free_bytes()? < bytes as u64 {
+    fn look(&self, bytes: u64) -> Result<(), StorageError> {
+        if self.incoming.free_bytes()? < bytes {
             return Err(StorageError::DiskFull { action: "write", path: self.file.clone() });
         }
         Ok(())
@@ -187,6 +187,8 @@ impl Pull<'_> {
         if pulled.bytes() > first_bytes(total) {
             info!(bytes = pulled.bytes(), total, "some of the checkpoint is here already");
         }
+        let (places, missing) = (self.places.clone(), total.saturating_sub(pulled.bytes()));
+        blocking(move || places.look(missing)).await?;
         while pulled.bytes() < total {
             let (claimed, data) = self.part(pulled.bytes(), answers).await?;
             if claimed != total || data.is_empty() {
@@ -194,7 +196,7 @@ impl Pull<'_> {
             }
             let places = self.places.clone();
             pulled = blocking(move || {
-                places.look(data.len())?;
+                places.look(data.len() as u64)?;
                 pulled.put(&data)?;
                 Ok(pulled)
             })
