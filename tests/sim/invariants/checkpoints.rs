@@ -18,11 +18,12 @@ use super::Invariant;
 pub(super) struct Checkpoints {
     /// Of each node, the index of the last one that was reported durable.
     durable: BTreeMap<NodeId, u64>,
-    /// Checkpoints since every client is gone.
-    in_silence: Option<u64>,
+    /// Checkpoints of each node since every client is gone.
+    in_silence: Option<BTreeMap<NodeId, u64>>,
 }
 
-/// In a silence there may be one for what was done before, and one because rows are to go.
+/// In a silence a node may take one for what was done before, at once or when the last one is long ago, and one because rows
+/// are to go.
 const IN_SILENCE_MAX: u64 = 2;
 
 impl Checkpoints {
@@ -88,12 +89,12 @@ impl Checkpoints {
         if rows != manifest.jobs {
             return Err(format!("{} jobs have {rows} rows", manifest.jobs));
         }
-        let known = self.in_silence.iter_mut().map(|count| {
+        if let Some(in_silence) = &mut self.in_silence {
+            let count = in_silence.entry(node).or_default();
             *count += 1;
-            *count
-        });
-        if known.max() > Some(IN_SILENCE_MAX) {
-            return Err("one checkpoint follows the other although nobody does anything".to_owned());
+            if *count > IN_SILENCE_MAX {
+                return Err("one checkpoint follows the other although nobody does anything".to_owned());
+            }
         }
         Ok(())
     }
@@ -163,7 +164,7 @@ impl Invariant for Checkpoints {
                 Ok(())
             }
             Seen::Deserted => {
-                self.in_silence = Some(0);
+                self.in_silence = Some(BTreeMap::new());
                 Ok(())
             }
             _ => Ok(()),
