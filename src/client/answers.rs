@@ -25,6 +25,7 @@ impl Requests {
         if id == MEMBERS_ID {
             return self.members_told(response);
         }
+        self.pulse.moved(now);
         let Some(open) = self.slots.get_mut(id).filter(|open| open.on_wire) else {
             tracing::debug!(id = id.0, "an answer to what was not asked");
             return;

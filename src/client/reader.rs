@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::connection::Loss;
-use super::requests::{Answers, MEMBERS_ID, OWN_ID};
+use super::requests::Answers;
 use super::shared::Shared;
 use crate::protocol::{DecodeError, FrameDecoder, FrameError, RequestId, Response};
 
@@ -33,11 +33,10 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let mut answers = Answers::default();
         loop {
             let end = self.cut(&mut frames);
-            let is_news = |(id, _): &Answer| *id != OWN_ID && *id != MEMBERS_ID;
-            let moved = !self.buffer.is_empty() || frames.iter().any(is_news);
+            let is_partial = !self.buffer.is_empty();
             let drained = shared.change_with(&mut answers, |requests, now, answers| {
                 requests.pulse.heard(now);
-                if moved {
+                if is_partial {
                     requests.pulse.moved(now);
                 }
                 for (id, response) in frames.drain(..) {

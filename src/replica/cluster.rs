@@ -44,7 +44,7 @@ pub(super) struct Cluster {
     pub(super) clock_told: bool,
     /// Whom this node took for the leader when it last said so.
     pub(super) leader_told: Option<u64>,
-    /// To whom leadership was handed last, and until when that holds.
+    /// To whom leadership was handed last, and when.
     heir: Option<(u64, u64)>,
 }
 
@@ -246,13 +246,17 @@ impl Replica {
 
     /// Hands leadership to a member, and keeps in mind for a while that it did.
     pub(super) fn hand_to(&mut self, to: u64) {
-        self.cluster.heir = Some((to, self.now_us + ELECTION_US_MIN));
+        self.cluster.heir = Some((to, self.now_us));
         self.group.transfer_to(to);
     }
 
     /// To whom leadership was handed a moment ago: it leads, or is about to.
     pub(super) fn heir(&self) -> Option<u64> {
-        self.cluster.heir.filter(|(_, until_us)| self.now_us < *until_us).map(|(to, _)| to)
+        self.handed_within(ELECTION_US_MIN)
+    }
+
+    fn handed_within(&self, us: u64) -> Option<u64> {
+        self.cluster.heir.filter(|(_, at_us)| self.now_us < at_us + us).map(|(to, _)| to)
     }
 
     /// How far each member has come. Raft forgets at each check of the majority who is there: who spoke within an election
@@ -275,11 +279,8 @@ impl Replica {
         let up = up.filter(|(progress, _)| progress.is_active && progress.snapshot.is_none());
         let outside = matches!(self.verdict(), Verdict::Outside(_));
         let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us) != outside;
-        let refused = |voter: &u64| {
-            let heir = self.cluster.heir.filter(|(_, until_us)| self.now_us < until_us + REFUSED_US);
-            heir.is_some_and(|(heir, _)| heir == *voter)
-        };
-        up.max_by_key(|(progress, voter)| (fit(voter), !refused(voter), progress.matched))
+        let refused = self.handed_within(ELECTION_US_MIN + REFUSED_US);
+        up.max_by_key(|(progress, voter)| (fit(voter), refused != Some(**voter), progress.matched))
             .map(|(_, voter)| *voter)
     }
 

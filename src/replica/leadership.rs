@@ -24,8 +24,9 @@ impl Replica {
             let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
             self.clock.catch_up(wall);
         }
-        if self.serving.is_some_and(|serving| !self.group.is_leader() || serving != term) {
-            self.end_leading();
+        if let Some(served_term) = self.serving.take_if(|serving| !self.group.is_leader() || *serving != term)
+        {
+            self.end_leading(served_term);
         }
         if self.serving.is_none() && self.group.is_leader() && self.applied.1 == term {
             self.serving = Some(term);
@@ -62,10 +63,9 @@ impl Replica {
         }
     }
 
-    /// Another member leads, or nobody does. Everybody who waits for something is sent elsewhere: what was proposed may or
+    /// Another member leads, or nobody does; this node did in that term. Everybody who waits for something is sent elsewhere: what was proposed may or
     /// may not be applied, and nothing else is.
-    fn end_leading(&mut self) {
-        let served_term = self.serving.take().unwrap_or_default();
+    fn end_leading(&mut self, served_term: u64) {
         self.notices.push(Notice::Following { term: self.group.term() });
         let elsewhere = self.elsewhere();
         let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };

@@ -144,6 +144,7 @@ impl Part {
         Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0 })
     }
 
+    /// Adds to it, durably.
     fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.hasher.update(data);
         self.bytes += data.len() as u64;
@@ -152,11 +153,10 @@ impl Part {
         self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))
     }
 
-    /// Ends it, makes it durable and gives it its name. Returns its length.
+    /// Ends it and gives it its name. Returns its length.
     fn finish(mut self, bytes: u64, target: &Path) -> Result<u64, Failure> {
         let hash = self.hasher.digest128();
         self.put(&footer(hash, bytes))?;
-        self.file.sync_all().map_err(|error| disk_failure("sync", &self.path, &error))?;
         std::fs::rename(&self.path, target).map_err(|error| disk_failure("rename to", target, &error))?;
         let folder = match target.parent() {
             Some(parent) if parent != Path::new("") => parent,
