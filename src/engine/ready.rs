@@ -86,9 +86,9 @@ impl ReadyOrder {
         }
     }
 
-    /// Bytes of memory that it takes: runs are full but for some, by and large.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.len * size_of::<Rank>() * 5 / 4
+    /// Bytes of memory that orders of so many jobs take: runs are full but for some, by and large.
+    pub(super) fn memory_bytes(jobs: usize) -> usize {
+        jobs * size_of::<Rank>() * 5 / 4
     }
 
     /// Adds a turn before all others.

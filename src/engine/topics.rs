@@ -70,6 +70,8 @@ pub(super) struct Topics {
     changed: Vec<TopicId>,
     /// Those that have ready jobs and are not paused.
     serving: BTreeSet<TopicId>,
+    /// Jobs that are ready or buried.
+    in_order: usize,
 }
 
 impl Topics {
@@ -123,6 +125,7 @@ impl Topics {
 
     /// A job comes into the state that it is in now.
     pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
+        self.in_order += usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
         match job.state {
             JobState::Delayed => topic.delayed += 1,
@@ -139,6 +142,7 @@ impl Topics {
 
     /// A job leaves the state that it is in.
     pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
+        self.in_order -= usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
         match job.state {
             JobState::Delayed => topic.delayed -= 1,
@@ -205,9 +209,14 @@ impl Topics {
         Ok(())
     }
 
+    /// Jobs that are ready or buried.
+    pub(super) fn in_order(&self) -> usize {
+        self.in_order
+    }
+
     /// Bytes of memory that the orders take.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.known.iter().map(|topic| topic.ready.memory_bytes() + topic.buried.memory_bytes()).sum()
+        ReadyOrder::memory_bytes(self.in_order)
     }
 
     fn note_serving(&mut self, id: TopicId) {
@@ -225,6 +234,10 @@ impl Topics {
         }
         self.existing(id)
     }
+}
+
+fn is_in_order(job: &Job) -> bool {
+    matches!(job.state, JobState::Ready | JobState::Buried)
 }
 
 impl Topic {

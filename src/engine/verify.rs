@@ -93,6 +93,8 @@ impl Engine {
         }
         assert_eq!(self.jobs.iter().count() + self.jobs.far().len(), self.jobs.len(), "the number of jobs");
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
+        let in_order: u64 = self.topics.views().map(|view| view.ready + view.buried).sum();
+        assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");
         for view in self.topics.views() {
             let ([ready, buried], counts) = by_topic.remove(&view.id).unwrap_or_default();
             assert_eq!([view.delayed, view.ready, view.reserved, view.buried], counts, "{view:?}");
