@@ -74,7 +74,7 @@ power-cuts:
 bench:
 	@benches/peers
 
-## scale: memory, disk, starts, lookups and lateness with up to ten million jobs (half an hour, 20 GB of disk)
+## scale: memory, disk, starts, lookups and lateness with up to ten million jobs (40 minutes, 20 GB of disk)
 .PHONY: scale
 scale:
 	@benches/scale

@@ -27,8 +27,9 @@ use crate::types::limits::BODY_BYTES_CEILING;
 const JOBS_PER_STEP: usize = 256;
 /// The same when the log has grown so much meanwhile that the next checkpoint is due.
 const JOBS_PER_STEP_LATE: usize = 2048;
-/// While there is time, half as many jobs are taken out of memory at once, and so often at most, in microseconds: nobody
-/// waits for it, and deliveries want the processor.
+/// While there is time, so many jobs are taken out of memory at once, and so often at most, in microseconds: nobody waits
+/// for it, and deliveries want the processor.
+const ADOPTED_PER_STEP: usize = 64;
 const ADOPTING_EVERY_US: u64 = 500;
 /// A batch is closed when the bodies in it come to so many bytes.
 const BATCH_BYTES: u64 = 256 << 10;
@@ -48,7 +49,7 @@ const PINS_MAX: usize = 2;
 /// When there was no space for a checkpoint, the next one begins so much later.
 const NO_SPACE_PAUSE_US: u64 = 10_000_000;
 /// A checkpoint lags when the log has grown by so many quarters of what it may grow by meanwhile.
-const LAGGING_QUARTERS: u64 = 6;
+const LAGGING_QUARTERS: u64 = 4;
 /// Then there is this pause between two entries, twice as long with every quarter that is added, in microseconds.
 const LAGGING_PAUSE_US: u64 = 1_000;
 /// It is doubled so often at most.
@@ -197,9 +198,12 @@ impl Replica {
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
-    /// Whether it will be long before the next checkpoint is due, and nobody waits for memory.
+    /// Whether it will be long before the checkpoint that is under way lags, and nobody waits for memory or for the next
+    /// one.
     fn has_time(&self) -> bool {
-        !self.memory.is_short() && self.checkpoints.log_bytes < self.checkpoint_due_bytes() / 2
+        let is_wanted = !self.checkpoints.backups_wanted.is_empty() || self.group.is_offer_wanted();
+        let grows_slowly = self.checkpoints.log_bytes < self.checkpoint_may_take_bytes() / 2;
+        grows_slowly && !is_wanted && !self.memory.is_short()
     }
 
     /// The log has grown enough for a checkpoint when it has grown by so many bytes.
@@ -395,7 +399,7 @@ impl Replica {
     fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
         let (jobs_max, pause_us) =
-            if self.has_time() { (JOBS_PER_STEP / 2, ADOPTING_EVERY_US) } else { (self.jobs_per_step(), 0) };
+            if self.has_time() { (ADOPTED_PER_STEP, ADOPTING_EVERY_US) } else { (self.jobs_per_step(), 0) };
         for one in written.iter().take(jobs_max) {
             let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
             self.records.rehomed(one.from, one.to, rehomed)?;

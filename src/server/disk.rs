@@ -1,8 +1,8 @@
 //! The disk thread: the only one that writes the log. It takes every order that waits, makes them durable together, and
 //! tells the core. The first write or sync that fails is its last act.
 //!
-//! Between orders it does what can wait, a bounded step at a time: it cuts off the log's beginning, and gives back the space
-//! that the log does not need any more.
+//! Between orders it does what can wait, a bounded step at a time: it cuts off the log's beginning, of which commits take
+//! some along, and gives back the space that the log does not need any more.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -64,17 +64,36 @@ pub(super) struct Disk<S> {
 struct Cut {
     /// The last entry.
     through: u64,
-    /// When the next round of it is due.
+    /// When the next round of its own is due, if no commit comes before that.
     due: Duration,
+    /// When it is due at the latest.
+    latest: Duration,
     /// Bytes that were written since something was to go.
     written_bytes: usize,
+}
+
+impl Cut {
+    fn lags(&self) -> bool {
+        self.written_bytes >= CUT_LAGS_BYTES
+    }
+
+    /// A commit has ended.
+    fn put_off(&mut self, ended: Duration) {
+        if !self.lags() {
+            self.due = self.latest.min(ended + CUT_AFTER_COMMIT);
+        }
+    }
 }
 
 /// Orders stop being gathered when they hold so many bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
-/// Between two rounds of removing entries, so that commits hardly notice.
+/// Between two rounds of removing entries while there are no commits; each of which would wait for the one under way.
 const CUT_EVERY: Duration = Duration::from_millis(2);
+/// From a commit, which took entries along, to the next round.
+const CUT_AFTER_COMMIT: Duration = Duration::from_millis(10);
+/// Between two rounds at most: commits may have taken all, which only a round finds out.
+const CUT_EVERY_MAX: Duration = Duration::from_secs(1);
 /// A cut lags when so many bytes were written since it was ordered.
 const CUT_LAGS_BYTES: usize = 256 << 20;
 /// Then there are so many rounds at once, so that the log does not grow for ever under load. Commits wait for them.
@@ -169,6 +188,7 @@ impl<S: Storage> Disk<S> {
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
         if let Some(cut) = &mut self.cut {
             cut.written_bytes += bytes;
+            cut.put_off(ended);
         }
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         self.shrink.changed(ended);
@@ -183,18 +203,20 @@ impl<S: Storage> Disk<S> {
     /// What lags lags on.
     fn order_cut(&mut self, through: u64) {
         let written_bytes = self.cut.map_or(0, |cut| cut.written_bytes);
-        self.cut = Some(Cut { through, due: self.clock.elapsed(), written_bytes });
+        let now = self.clock.elapsed();
+        self.cut = Some(Cut { through, due: now, latest: now, written_bytes });
     }
 
     fn cut_if_due(&mut self) -> Result<(), StorageError> {
         let Some(mut cut) = self.cut.filter(|cut| cut.due <= self.clock.elapsed()) else { return Ok(()) };
-        let rounds = if cut.written_bytes < CUT_LAGS_BYTES { 1 } else { CUT_LAGS_ROUNDS };
+        let rounds = if cut.lags() { CUT_LAGS_ROUNDS } else { 1 };
         let mut done = false;
         for _ in 0..rounds {
             done = done || self.storage.cut(cut.through)?;
         }
-        cut.due = self.clock.elapsed() + CUT_EVERY;
-        self.shrink.changed(self.clock.elapsed());
+        let now = self.clock.elapsed();
+        (cut.due, cut.latest) = (now + CUT_EVERY, now + CUT_EVERY_MAX);
+        self.shrink.changed(now);
         self.cut = (!done).then_some(cut);
         Ok(())
     }
@@ -206,14 +228,22 @@ impl<S: Storage> Disk<S> {
         }
         let shrunk = self.storage.shrink(self.space.free_min_bytes / 2)?;
         let begun = self.shrink.begin(now);
-        if let Shrunk::Moved { bytes_before, bytes_after } = shrunk {
-            let took_ms = whole_ms(self.clock.elapsed().saturating_sub(begun));
-            info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
-        }
         match shrunk {
-            Shrunk::Nothing => self.shrink = Shrink::default(),
-            Shrunk::More | Shrunk::Moved { .. } => self.shrink.goes_on(self.clock.elapsed()),
+            Shrunk::Nothing => {
+                self.shrink = Shrink::default();
+                return Ok(());
+            }
+            Shrunk::More => {}
+            Shrunk::Moved { bytes_before, bytes_after } => {
+                let took_ms = whole_ms(self.clock.elapsed().saturating_sub(begun));
+                info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
+            }
+            Shrunk::Spoilt => warn!(
+                "the log was copied into a smaller file, and the copy is not what was written: the log itself is whole, \
+                 but the disk or the memory may be failing"
+            ),
         }
+        self.shrink.goes_on(self.clock.elapsed());
         Ok(())
     }
 
@@ -298,6 +328,8 @@ mod tests {
     const FREE_MIN_BYTES: u64 = 2;
     /// The page for a step of giving space back.
     const SHRUNK: u64 = u64::MAX;
+    /// The first line of the page for removing entries.
+    const CUT: u64 = u64::MAX - 1;
 
     impl Storage for Notebook {
         fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
@@ -316,7 +348,8 @@ mod tests {
             Ok(LogBase { index, term: 1, crc: 0 })
         }
 
-        fn cut(&mut self, _through: u64) -> Result<bool, StorageError> {
+        fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+            self.note(vec![CUT, through]);
             Ok(true)
         }
 
@@ -438,7 +471,9 @@ mod tests {
             let fetch = || ToDisk::Fetch(Wanted { first: 1, last: 1, bytes_max: 1 });
             vec![ToDisk::Persist(order(1, 1..=1, 1, 0)), fetch(), ToDisk::Persist(order(2, 2..=2, 1, 0))]
         };
-        for shrunk in [Shrunk::Nothing, Shrunk::More, Shrunk::Moved { bytes_before: 2, bytes_after: 1 }] {
+        for shrunk in
+            [Shrunk::Nothing, Shrunk::More, Shrunk::Spoilt, Shrunk::Moved { bytes_before: 2, bytes_after: 1 }]
+        {
             let (good, written, told) = run_with(9, Some(Ok(shrunk)), orders());
             assert_eq!((good, told.len()), (true, 3));
             assert!(written.starts_with(&[vec![1], vec![SHRUNK]]), "the order that waited comes first");
@@ -446,6 +481,29 @@ mod tests {
         }
         let (good, written, _) = run_with(9, Some(Err(())), orders());
         assert_eq!((good, written), (false, vec![vec![1], vec![SHRUNK]]), "a failure is the end");
+    }
+
+    #[test]
+    fn entries_are_removed_between_commits_only_when_there_are_none_or_it_lags() {
+        let (pages, written) = mpsc::channel();
+        let (core, _told) = mpsc::channel();
+        let (_sender, receiver) = mpsc::channel();
+        let notebook = Notebook { pages, persists_left: 9, shrinks: Ok(Shrunk::Nothing) };
+        let mut disk = Disk::new(notebook, core, Clock::start(), 0, false);
+        let far = Duration::MAX;
+        disk.cut = Some(Cut { through: 7, due: Duration::ZERO, latest: far, written_bytes: 0 });
+        let before = disk.clock.elapsed();
+        assert!(disk.persist(order(1, 8..=8, 1, 7), &receiver).is_ok());
+        assert!(disk.cut.is_some_and(|cut| cut.due >= before + CUT_AFTER_COMMIT && cut.latest == far));
+        for (due, latest, written_bytes) in [(far, Duration::ZERO, 0), (Duration::ZERO, far, CUT_LAGS_BYTES)]
+        {
+            disk.cut = Some(Cut { through: 7, due, latest, written_bytes });
+            assert!(disk.persist(order(2, 9..=9, 1, 8), &receiver).is_ok());
+            disk.cut_if_due().expect("a round");
+            assert!(disk.cut.is_none(), "all is removed");
+        }
+        let pages = [vec![8], vec![9], vec![CUT, 7], vec![9], vec![CUT, 7]];
+        assert_eq!(written.try_iter().collect::<Vec<_>>(), pages);
     }
 
     #[test]

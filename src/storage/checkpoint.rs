@@ -472,10 +472,11 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
         StorageError::Damaged { path, damage }
     };
     let image = Image::decode(&manifest.image).map_err(bad)?;
-    // Room is made for what a file holds, not for what the manifest says of it.
-    let opened = manifest.pages.iter().map(|summary| Pages::open(folder, summary));
-    let pages: Vec<Pages> = opened.collect::<Result<_, _>>()?;
-    let near: u64 = pages.iter().map(Pages::entries).sum();
+    // Room is made for what a file holds, not for what the manifest says of it. There are too many to hold them open.
+    let near = manifest
+        .pages
+        .iter()
+        .try_fold(0, |sum, summary| Pages::open(folder, summary).map(|pages| sum + pages.entries()))?;
     let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
     let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
     let mut records = Records::default();
@@ -483,7 +484,8 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
         let taken = restore_chunk(folder, listed, &mut restoring, &mut records);
         taken.map_err(|error| error.with_topics(&manifest.image))?.map_err(bad)?;
     }
-    for pages in pages {
+    for summary in &manifest.pages {
+        let pages = Pages::open(folder, summary)?;
         let mut nth = 0;
         pages.for_each(|entry| {
             nth += 1;

@@ -32,7 +32,7 @@ use super::durable::{self, Durable, Media, SmallFile, Visit};
 use super::extent::{self, Extent, Head, Heads};
 use super::folder::FaultyFolder;
 use super::install;
-use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX};
+use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX, removals_along};
 use super::moving::{self, LOG, Movable as _};
 use super::slots::{self, SLOT_BYTES, Slot, Values};
 use super::value::{self, Assembler, Key, Value};
@@ -235,6 +235,8 @@ struct Device {
     /// What is written and not synced, in order.
     aside: Vec<Write>,
     base: LogBase,
+    /// Entries up to this one are to be removed, and some of them may be there yet.
+    cutting: Option<u64>,
     extent: Extent,
     /// Where each small file stands.
     newest: [Newest; 2],
@@ -267,8 +269,9 @@ impl Device {
         };
         let newest = [find(SmallFile::Vote, Damage::Vote)?, find(SmallFile::Watermark, Damage::Watermark)?];
         let cache = disk.logs.clone();
-        let (aside, extent) = (Vec::new(), Extent::empty(base));
-        let mut device = Self { disk, cache, aside, base, extent, newest, chunks, steps: 0, armed: None };
+        let (aside, cutting, extent) = (Vec::new(), None, Extent::empty(base));
+        let mut device =
+            Self { disk, cache, aside, base, cutting, extent, newest, chunks, steps: 0, armed: None };
         moving::complete(&Names(RefCell::new(&mut device)))?;
         device.extent = Extent::find(&mut device, base)?;
         // A disk finds out when it is read; here that costs nothing.
@@ -336,6 +339,18 @@ impl Device {
         Ok(())
     }
 
+    /// Removes the first values that are to be cut, so many at most; not synced. Whether there were any.
+    fn write_removals(&mut self, count: usize) -> Result<bool, StorageError> {
+        let Some(through) = self.cutting.filter(|_| count > 0) else { return Ok(false) };
+        let keys = self.cache.log().range(..Key::first(through + 1)).map(|(key, _)| *key);
+        let keys: Vec<Key> = keys.take(count + 1).collect();
+        self.cutting = self.cutting.filter(|_| keys.len() > count);
+        for key in keys.iter().take(count) {
+            self.write(Write::Log(Change::Remove(*key)))?;
+        }
+        Ok(!keys.is_empty())
+    }
+
     /// Keeps of what is aside what the dice say.
     fn crash(self) -> FaultyDisk {
         let Self { mut disk, aside, .. } = self;
@@ -384,7 +399,7 @@ impl Media for Device {
     fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         let Some(first) = entries.first() else { return Ok(()) };
         self.write_end(first.index)?;
-        let mut round_bytes = 0;
+        let (mut count, mut round_bytes) = (0, 0);
         for entry in entries {
             let mut values = Vec::new();
             let crc =
@@ -395,10 +410,12 @@ impl Media for Device {
                     round_bytes = 0;
                 }
                 round_bytes += value.len();
+                count += 1;
                 self.write(Write::Log(Change::Put(LOG, key, value.into())))?;
             }
             self.extent.end = LogBase { index: entry.index, term: entry.term, crc };
         }
+        self.write_removals(removals_along(count, round_bytes))?;
         self.sync()
     }
 
@@ -406,18 +423,11 @@ impl Media for Device {
         if through > self.base.index {
             self.base = self.end_before(through + 1)?;
         }
-        let keys = self.cache.log().range(..Key::first(through + 1)).map(|(key, _)| *key);
-        let mut keys: Vec<Key> = keys.take(ROUND_REMOVALS_MAX + 1).collect();
-        let done = keys.len() <= ROUND_REMOVALS_MAX;
-        keys.truncate(ROUND_REMOVALS_MAX);
-        if keys.is_empty() {
-            return Ok(done);
+        self.cutting = Some(through);
+        if self.write_removals(ROUND_REMOVALS_MAX)? {
+            self.sync()?;
         }
-        for key in keys {
-            self.write(Write::Log(Change::Remove(key)))?;
-        }
-        self.sync()?;
-        Ok(done)
+        Ok(self.cutting.is_none())
     }
 
     fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError> {

@@ -21,8 +21,9 @@
 //! # Its beginning
 //!
 //! A log begins after its **base**: the entry that a checkpoint stands for, or the root of the chain. [`Log::cut`]
-//! removes what lies before, the first value first, a round at a time. A crash in between leaves values before the
-//! base of which nothing is expected, not even that they follow each other.
+//! removes what lies before, the first value first, a round at a time; and each commit takes some of it along, which
+//! spares a sync. A crash in between leaves values before the base of which nothing is expected, not even that they
+//! follow each other.
 //!
 //! # What is checked when
 //!
@@ -48,10 +49,12 @@ mod copying;
 
 /// Most bytes that are written and not synced.
 pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
-/// Most values that are removed and not synced. Removing one makes sled rewrite some of its neighbours, and counts as
-/// much as writing one; and a commit waits for a round that is under way.
+/// Most values that a round of its own removes. Removing one makes sled rewrite some of its neighbours, and counts as much
+/// as writing one; and a commit waits for a round that is under way.
 pub(super) const ROUND_REMOVALS_MAX: usize = 16;
 const _: () = assert!(ROUND_REMOVALS_MAX * VALUE_BYTES_MAX <= ROUND_BYTES_MAX);
+/// Values that a commit takes along at least, if it has room: a small one is to stay fast.
+const REMOVALS_ALONG: usize = 4;
 /// sled's unit of writing and of reuse.
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache: what was written is hardly ever read again.
@@ -75,6 +78,8 @@ pub(super) struct Log {
     directory: PathBuf,
     /// Nothing before its successor is needed.
     base: LogBase,
+    /// Entries up to this one are to be removed, and some of them may be there yet.
+    cutting: Option<u64>,
     extent: Extent,
     /// What sled keeps of what was read.
     read_bytes: usize,
@@ -155,7 +160,8 @@ impl Log {
         // A process that ended between a write and its sync left entries that are not durable yet.
         sync::file(&file, &database)?;
         let (path, directory) = (path.to_owned(), directory.to_owned());
-        Ok(Self { db: Some(db), file, path, directory, base, extent: Extent::empty(base), read_bytes: 0 })
+        let extent = Extent::empty(base);
+        Ok(Self { db: Some(db), file, path, directory, base, cutting: None, extent, read_bytes: 0 })
     }
 
     /// What it begins after: what it was opened with, or the newest place at which it was cut if that is later.
@@ -181,9 +187,11 @@ impl Log {
     }
 
     /// Adds entries, which follow each other. Those that stand from the first one's index on are removed. All of it
-    /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log.
+    /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log. Some of what is to
+    /// be cut goes with it.
     pub(super) fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         let Some(first) = entries.first() else { return Ok(()) };
+        let mut count = 0;
         let end = self.extent.end;
         debug_assert!(first.index > self.base.index, "entry {} is below the base", first.index);
         debug_assert!(first.index <= end.index + 1, "entry {} leaves a gap", first.index);
@@ -203,9 +211,11 @@ impl Log {
                 }
                 round.bytes += value.len();
                 round.batch.insert(&key.encode(), value);
+                count += 1;
             }
             self.extent.end = LogBase { index: entry.index, term: entry.term, crc };
         }
+        self.remove_beginning(removals_along(count, round.bytes), &mut round)?;
         self.commit(round)
     }
 
@@ -215,17 +225,25 @@ impl Log {
         if through > self.base.index {
             self.base = self.end_before(through + 1)?;
         }
-        let to = Key::first(through + 1).encode();
-        let keys: Vec<IVec> = self.call(Access::Read, |db| {
-            db.range::<&[u8], _>(..&to[..]).keys().take(ROUND_REMOVALS_MAX + 1).collect()
-        })?;
+        self.cutting = Some(through);
         let mut round = Round::default();
-        for key in keys.iter().take(ROUND_REMOVALS_MAX) {
+        self.remove_beginning(ROUND_REMOVALS_MAX, &mut round)?;
+        self.commit(round)?;
+        Ok(self.cutting.is_none())
+    }
+
+    /// Adds the removal of the first values that are to be cut to `round`, of so many at most.
+    fn remove_beginning(&mut self, count: usize, round: &mut Round) -> Result<(), StorageError> {
+        let Some(through) = self.cutting.filter(|_| count > 0) else { return Ok(()) };
+        let to = Key::first(through + 1).encode();
+        let keys: Vec<IVec> =
+            self.call(Access::Read, |db| db.range::<&[u8], _>(..&to[..]).keys().take(count + 1).collect())?;
+        for key in keys.iter().take(count) {
             round.bytes += VALUE_BYTES_MAX;
             round.batch.remove(key);
         }
-        self.commit(round)?;
-        Ok(keys.len() <= ROUND_REMOVALS_MAX)
+        self.cutting = self.cutting.filter(|_| keys.len() > count);
+        Ok(())
     }
 
     /// Removes the entries from `index` on, which is behind the base. Durable when this returns; a crash in between
@@ -256,40 +274,46 @@ impl Log {
         let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
         loop {
             let mut values = Vec::new();
-            let read = self.read_some(assembler.next(), &mut values);
+            let read = self.read_some(assembler.next(), READ_BYTES, &mut values);
+            let at_end = values.is_empty();
             for (key, bytes) in values {
-                self.read_bytes += bytes.len();
                 let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
                 if assembler.next().index > self.end().index || flow.is_break() {
                     // What is behind it and cannot be read is nobody's business, unless that closed sled.
-                    return if self.db.is_none() { read.map(drop) } else { Ok(()) };
+                    return if self.db.is_none() { read } else { Ok(()) };
                 }
             }
             // What was read before something was in the way has been visited.
-            if read? == End::Reached {
+            read?;
+            if at_end {
                 return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
             }
-            if self.read_bytes >= REOPEN_BYTES {
-                self.reopen()?;
-            }
+            self.reopen_if_due()?;
         }
     }
 
-    /// Adds the values from `from` on to `values`, as many as are worth one search of the tree; when it fails, those
-    /// before what was in the way.
-    fn read_some(&mut self, from: Key, values: &mut Vec<(IVec, IVec)>) -> Result<End, StorageError> {
-        self.call(Access::Read, |db| {
-            let mut bytes = 0;
+    /// Adds the values from `from` on to `values`: the first one in any case, and no further one with which they would
+    /// have more than `bytes_max` bytes. None at the end. When it fails, those before what was in the way.
+    fn read_some(
+        &mut self,
+        from: Key,
+        bytes_max: usize,
+        values: &mut Vec<(IVec, IVec)>,
+    ) -> Result<(), StorageError> {
+        let mut bytes = 0;
+        let read = self.call(Access::Read, |db| {
             for value in db.range(from.encode()..) {
                 let (key, value) = value?;
+                if bytes > 0 && bytes + value.len() > bytes_max {
+                    break;
+                }
                 bytes += value.len();
                 values.push((key, value));
-                if bytes >= READ_BYTES {
-                    return Ok(End::Ahead);
-                }
             }
-            Ok(End::Reached)
-        })
+            Ok(())
+        });
+        self.read_bytes += bytes;
+        read
     }
 
     /// Nothing more is written or read: something has failed. sled is not even closed, which would write.
@@ -321,6 +345,10 @@ impl Log {
     /// Gives back the memory that reading took. Reads as much of the file as was written since it was opened.
     pub(super) fn forget_read(&mut self) -> Result<(), StorageError> {
         if self.read_bytes >= REOPEN_BYTES / 16 { self.reopen() } else { Ok(()) }
+    }
+
+    fn reopen_if_due(&mut self) -> Result<(), StorageError> {
+        if self.read_bytes >= REOPEN_BYTES { self.reopen() } else { Ok(()) }
     }
 
     /// Closes sled and opens it again, which empties its cache.
@@ -455,15 +483,6 @@ impl Access {
     }
 }
 
-/// Where a reader is after some values.
-#[derive(PartialEq, Eq)]
-enum End {
-    /// There may be more.
-    Ahead,
-    /// There are no more.
-    Reached,
-}
-
 /// Whether to wait until sled's lock is free.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lock {
@@ -476,6 +495,13 @@ enum Lock {
 struct Round {
     batch: sled::Batch,
     bytes: usize,
+}
+
+/// How many values a log that is being cut removes with a commit that adds `count` and whose last round has so many bytes:
+/// twice as many as are added, if there is room.
+pub(super) fn removals_along(count: usize, round_bytes: usize) -> usize {
+    let room = ROUND_BYTES_MAX.saturating_sub(round_bytes) / VALUE_BYTES_MAX;
+    (2 * count).max(REMOVALS_ALONG).min(room)
 }
 
 fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db, StorageError> {

@@ -142,7 +142,8 @@ pub trait Storage {
     fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError>;
 
     /// Removes entries from the beginning of the log, up to `through` and with it; a bounded number (one synced round
-    /// of at most 1 MiB) in one call. Returns whether they are all gone.
+    /// of at most 1 MiB) in one call. Returns whether they are all gone. From the first call on, batches with
+    /// entries take some of them along, if they have room.
     ///
     /// The caller promises that a durable checkpoint stands at `through` or later, and opens with the newest one.
     /// `through` is not past the end of the log.

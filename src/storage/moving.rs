@@ -63,6 +63,8 @@ pub enum Shrunk {
     Nothing,
     /// Another step is to follow.
     More,
+    /// What was written of a copy is not what is read of it: the copy was given up. Another step is to follow.
+    Spoilt,
     /// The log has moved; another step is to follow.
     Moved {
         /// Bytes of the file it was in.
@@ -193,23 +195,29 @@ impl Mover {
                 let Some(bytes_before) = self.is_due(media, live_bytes, spare_bytes)? else {
                     return Ok(Shrunk::Nothing);
                 };
-                self.stage = match of_copy(media.create_new(media.base()))? {
-                    Some(()) => Stage::Copying(Copying::new(media.base(), bytes_before)),
-                    None => Stage::Removing,
+                let created = of_copy(media.create_new(media.base()))?;
+                self.stage = match created {
+                    Ok(()) => Stage::Copying(Copying::new(media.base(), bytes_before)),
+                    Err(_) => Stage::Removing,
                 };
-                Ok(Shrunk::More)
+                created.map_or_else(|why| Ok(why.into()), |()| Ok(Shrunk::More))
             }
             Stage::Copying(copying) => {
                 let has_room = media.free_bytes()? >= spare_bytes.saturating_add(ROOM_BYTES);
-                let stepped = if has_room { copying.step(media, &self.path)? } else { None };
-                let Some(is_complete) = stepped else {
-                    self.stage = Stage::Removing;
-                    return Ok(Shrunk::More);
-                };
-                if !is_complete {
-                    return Ok(Shrunk::More);
-                }
+                let stepped = if has_room { copying.step(media, &self.path)? } else { Err(GivenUp::Short) };
                 let bytes_before = copying.bytes_before;
+                match stepped {
+                    Ok(true) => {}
+                    Ok(false) => return Ok(Shrunk::More),
+                    Err(why) => {
+                        self.stage = Stage::Removing;
+                        if why == GivenUp::Spoilt {
+                            // It may be so again: not before there is as much to gain as now.
+                            (self.added_bytes, self.moved_bytes) = (0, bytes_before);
+                        }
+                        return Ok(why.into());
+                    }
+                }
                 media.swap_logs()?;
                 self.stage = Stage::Removing;
                 (self.added_bytes, self.moved_bytes) = (0, media.file_bytes()?);
@@ -272,36 +280,56 @@ impl Copying {
         Self { copied: after(base), checked: None, base, bytes: 0, bytes_before }
     }
 
-    /// Copies a round and reads one back. Returns whether all is copied and read back; `None` if it is to be given up.
-    fn step(&mut self, media: &mut impl Media, path: &Path) -> Result<Option<bool>, StorageError> {
+    /// Copies a round and reads one back. Returns whether all is copied and read back, or that it is to be given up.
+    fn step(&mut self, media: &mut impl Media, path: &Path) -> Result<Result<bool, GivenUp>, StorageError> {
         let end = media.end().index;
         if self.copied.next().index <= end {
             let values = round(media, Which::Log, &mut self.copied, end, path)?;
             self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
-            let is_put = of_copy(media.put_new(&values))?.is_some();
+            if let Err(why) = of_copy(media.put_new(&values))? {
+                return Ok(Err(why));
+            }
             // A copy that does not get smaller than what it is made of is worth nothing.
-            if !is_put || self.bytes > self.bytes_before / 2 {
-                return Ok(None);
+            if self.bytes > self.bytes_before / 2 {
+                return Ok(Err(GivenUp::Short));
             }
         }
         let is_copied = self.copied.next().index > end;
         let Some(checked) = &mut self.checked else {
             if is_copied {
                 // It writes a little.
-                if of_copy(media.reopen_new())?.is_none() {
-                    return Ok(None);
+                if let Err(why) = of_copy(media.reopen_new())? {
+                    return Ok(Err(why));
                 }
                 self.checked = Some(after(self.base));
             }
-            return Ok(Some(false));
+            return Ok(Ok(false));
         };
         if checked.next() < self.copied.next() {
             let read_back = round(media, Which::New, checked, end, path);
-            if of_copy(read_back)?.is_none() {
-                return Ok(None);
+            if let Err(why) = of_copy(read_back)? {
+                return Ok(Err(why));
             }
         }
-        Ok(Some(is_copied && checked.next() == self.copied.next()))
+        Ok(Ok(is_copied && checked.next() == self.copied.next()))
+    }
+}
+
+/// Why a copy was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GivenUp {
+    /// There is no room for it, or nothing to gain.
+    Short,
+    /// It is not what was written.
+    Spoilt,
+}
+
+impl From<GivenUp> for Shrunk {
+    fn from(why: GivenUp) -> Self {
+        match why {
+            GivenUp::Short => Self::More,
+            GivenUp::Spoilt => Self::Spoilt,
+        }
     }
 }
 
@@ -335,14 +363,14 @@ fn round(
     Ok(values)
 }
 
-/// Tells what only gives the move up, which is `None`, from what must not happen: the new log finds no room, or is not what
+/// Tells what only gives the move up, the inner error, from what must not happen: the new log finds no room, or is not what
 /// was written. The log that counts is whole, whatever becomes of the copy.
-fn of_copy<T>(outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+fn of_copy<T>(outcome: Result<T, StorageError>) -> Result<Result<T, GivenUp>, StorageError> {
     match outcome {
-        Ok(done) => Ok(Some(done)),
+        Ok(done) => Ok(Ok(done)),
         // Some file systems look for room when they sync. Nobody counts on what was written before.
-        Err(error) if error.is_shortage() || is_full(&error) => Ok(None),
-        Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(None),
+        Err(error) if error.is_shortage() || is_full(&error) => Ok(Err(GivenUp::Short)),
+        Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(Err(GivenUp::Spoilt)),
         Err(error) => Err(error),
     }
 }

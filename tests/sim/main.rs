@@ -61,7 +61,7 @@ const CLUSTER_SEEDS: u64 = 60;
 /// A start takes about so many steps in the folder: what is not listed is removed.
 const STEPS_OF_START: u64 = 4;
 /// A mutant must be caught by one of the first so many seeds.
-const MUTANT_SEEDS: u64 = 60;
+const MUTANT_SEEDS: u64 = 200;
 
 /// What a run came to.
 struct Run {

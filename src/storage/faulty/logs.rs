@@ -120,7 +120,9 @@ impl Movable for Device {
     }
 
     fn swap_logs(&mut self) -> Result<(), StorageError> {
-        moving::swap(&Names(RefCell::new(self)))
+        moving::swap(&Names(RefCell::new(self)))?;
+        self.cutting = Some(self.base.index);
+        Ok(())
     }
 
     fn remove_rest(&mut self) -> Result<bool, StorageError> {

@@ -135,9 +135,9 @@ fn the_same_seed_leaves_the_same() {
     assert!((0..20).any(|seed| left(seed) != left(5)));
 }
 
-/// Appends, and cuts off the beginning whenever a checkpoint stands; returns what was acknowledged and where the
-/// newest checkpoint stands when the armed fault struck.
-fn cutting_work(storage: &mut FaultyStorage) -> (Vec<(u64, u64)>, Option<LogBase>) {
+/// Appends, and cuts off the beginning whenever a checkpoint stands, or leaves the rest of it to what is appended next;
+/// returns what was acknowledged and where the newest checkpoint stands when the armed fault struck.
+fn cutting_work(storage: &mut FaultyStorage, at_once: bool) -> (Vec<(u64, u64)>, Option<LogBase>) {
     let (mut acknowledged, mut base) = (Vec::new(), None);
     let steps = [(batch(1..=40, 1, 0), 30), (batch(38..=45, 2, 37), 37), (batch(38..=47, 3, 46), 47)];
     for (step, checkpoint) in steps {
@@ -150,7 +150,7 @@ fn cutting_work(storage: &mut FaultyStorage) -> (Vec<(u64, u64)>, Option<LogBase
         acknowledged.extend(step.entries.iter().map(|entry| (entry.index, entry.term)));
         let Ok(reached) = storage.base_at(checkpoint) else { break };
         base = Some(reached);
-        while let Ok(false) = storage.cut(checkpoint) {}
+        while let (Ok(false), true) = (storage.cut(checkpoint), at_once) {}
         if storage.write_watermark().is_err() {
             break;
         }
@@ -161,17 +161,21 @@ fn cutting_work(storage: &mut FaultyStorage) -> (Vec<(u64, u64)>, Option<LogBase
 #[test]
 fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
     let mut whole = FaultyDisk::new(0).open().expect("empty");
-    let (_, base) = cutting_work(&mut whole);
+    let (_, base) = cutting_work(&mut whole, true);
     assert_eq!(base.map(|base| base.index), Some(47));
     assert!(whole.kill().logs.log().is_empty());
-    let mut whole = FaultyDisk::new(0).open().expect("empty");
-    cutting_work(&mut whole);
-    let (steps, mut partly) = (whole.steps(), 0);
+    let steps = [false, true].map(|at_once| {
+        let mut whole = FaultyDisk::new(0).open().expect("empty");
+        cutting_work(&mut whole, at_once);
+        whole.steps()
+    });
+    let mut partly = 0;
     for seed in 0..8 {
-        for step in 0..steps {
+        let at_once = seed % 2 == 1;
+        for step in 0..steps[usize::from(at_once)] {
             let mut storage = FaultyDisk::new(seed).open().expect("empty");
             storage.arm(step, Fault::PowerCut);
-            let (mut acknowledged, base) = cutting_work(&mut storage);
+            let (mut acknowledged, base) = cutting_work(&mut storage, at_once);
             let disk = storage.crash();
             let base_index = base.map_or(0, |base| base.index);
             partly += u32::from(disk.logs.log().first_key_value().is_some_and(|(key, _)| key.part > 0));

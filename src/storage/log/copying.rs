@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::super::extent::Extent;
 use super::super::{LogBase, StorageError};
-use super::{Access, Key, Log, Path, REOPEN_BYTES, Round};
+use super::{Key, Log, Path, Round};
 
 impl Log {
     /// Bytes of its file.
@@ -20,24 +20,10 @@ impl Log {
         from: Key,
         bytes_max: usize,
     ) -> Result<Vec<(Key, Bytes)>, StorageError> {
-        let from = from.encode();
-        let found = self.call(Access::Read, |db| {
-            let (mut found, mut bytes) = (Vec::new(), 0);
-            for step in db.range(from..) {
-                let (key, value) = step?;
-                bytes += value.len();
-                if !found.is_empty() && bytes > bytes_max {
-                    break;
-                }
-                found.push((key, Bytes::copy_from_slice(&value)));
-            }
-            Ok(found)
-        })?;
-        self.read_bytes += found.iter().map(|(_, value)| value.len()).sum::<usize>();
-        if self.read_bytes >= REOPEN_BYTES {
-            self.reopen()?;
-        }
-        found.into_iter().map(|(key, value)| Ok((self.key(&key)?, value))).collect()
+        let mut found = Vec::new();
+        self.read_some(from, bytes_max, &mut found)?;
+        self.reopen_if_due()?;
+        found.into_iter().map(|(key, value)| Ok((self.key(&key)?, Bytes::copy_from_slice(&value)))).collect()
     }
 
     /// Adds values as they are, which are one round at most. Durable when it returns. Where the log ends is not known
@@ -62,7 +48,8 @@ impl Log {
     /// there are none.
     pub(in crate::storage) fn counts_from(&mut self, path: &Path, base: LogBase, end: LogBase) {
         path.clone_into(&mut self.path);
-        self.base = base;
+        // More may have been cut of the one that it was made of.
+        (self.base, self.cutting) = (base, Some(base.index));
         self.extent = Extent { end, remains: false, last_found: end.index };
     }
 }

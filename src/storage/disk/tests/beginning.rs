@@ -1,7 +1,7 @@
 //! The log's beginning: cut off in rounds, and begun after a checkpoint, whatever of the log is there.
 
 use super::*;
-use crate::storage::log::ROUND_REMOVALS_MAX;
+use crate::storage::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX, removals_along};
 use crate::storage::recover::tests::tamper;
 use crate::storage::value::{Key, ValueError};
 
@@ -113,6 +113,38 @@ fn a_cut_of_just_one_round_is_done_when_it_says_so() {
     for through in [ROUND, 2 * ROUND, 2 * ROUND + 1] {
         assert!(storage.cut(through).expect("cut"), "through {through}");
     }
+}
+
+#[test]
+fn commits_take_the_beginning_along() {
+    let (through, last) = (5 * ROUND, 5 * ROUND + 10);
+    let (directory, mut storage) = written(last);
+    let base = storage.base_at(through).expect("it is there");
+    storage.persist(&batch(vec![small(last + 1)])).expect("written");
+    drop(storage);
+    assert_eq!(keys_in(&directory).first(), Some(&Key::first(1)), "nothing goes that was not ordered to");
+    let mut storage = open(&directory);
+    assert!(!storage.cut(through).expect("cut"));
+    storage.persist(&batch(vec![small(last + 2)])).expect("written");
+    storage.persist(&batch(smalls(last + 3..=last + 12))).expect("written");
+    let first = ROUND + removals_along(1, 0) as u64 + removals_along(10, 0) as u64 + 1;
+    assert!(first < through, "that was not all of it");
+    assert_eq!(entries(&mut storage, through + 1), smalls(through + 1..=last + 12));
+    drop(storage);
+    assert_eq!(keys_in(&directory), (first..=last + 12).map(Key::first).collect::<Vec<_>>());
+    let mut storage = open_after(&directory, base);
+    assert!(!storage.cut(through).expect("cut"));
+    storage.persist(&batch(smalls(last + 13..=last + 40))).expect("written");
+    assert!(storage.cut(through).expect("cut"), "the commit took the rest");
+    drop(storage);
+    assert_eq!(keys_in(&directory), (through + 1..=last + 40).map(Key::first).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_full_commit_takes_nothing_along() {
+    assert_eq!(removals_along(1, 100), 4);
+    assert_eq!(removals_along(30, 100_000), 57);
+    assert_eq!([1_000_000, ROUND_BYTES_MAX].map(|bytes| removals_along(64, bytes)), [2, 0]);
 }
 
 #[test]
