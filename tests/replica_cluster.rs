@@ -206,6 +206,43 @@ fn a_node_that_comes_back_with_a_wrong_clock_brings_nothing_forward() {
 }
 
 #[test]
+fn a_member_that_lacks_entries_brings_nothing_forward() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let (second, third) = (first % 3 + 1, (first + 1) % 3 + 1);
+    rig.pass(1_000);
+    rig.cut_off(third);
+    // Nobody who comes back knows how much time has passed. The one that was cut off does.
+    (1..=3).for_each(|node| rig.node(node).wall_ahead_ms = -3_600_000);
+    let restart = |rig: &mut Rig, down_ms| {
+        rig.kill(first);
+        rig.kill(second);
+        rig.pass(down_ms);
+        for node in [first, second] {
+            rig.node(node).notices.clear();
+            rig.start(node);
+        }
+    };
+    restart(&mut rig, 8_000);
+    let leader = rig.elect();
+    let connection = rig.connect(leader);
+    rig.push(leader, connection, 1, 6_000);
+    rig.answer(leader, connection, 1);
+    rig.pass(500);
+    restart(&mut rig, 0);
+    rig.join(third);
+    let leader = rig.elect();
+    let connection = rig.connect(leader);
+    let reserve = Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 };
+    rig.hand_request(leader, connection, 1, Request::Reserve(reserve));
+    rig.pass(2_000);
+    assert_eq!(rig.answered(leader, connection, 1), None);
+    rig.pass(5_000);
+    let answered = rig.answered(leader, connection, 1);
+    assert!(matches!(&answered, Some(Response::Reserved(jobs)) if jobs.len() == 1), "{answered:?}");
+}
+
+#[test]
 fn a_node_that_is_known_and_never_was_a_member_can_be_removed() {
     let mut rig = Rig::of(&[0, 0, 0]);
     let leader = rig.elect();

@@ -384,7 +384,7 @@ impl Replica {
         if let Some(index) = self.peers.heard(from, &bundle, self.wall, self.now_us) {
             self.notices.push(Notice::StateDiffers { node: from, index });
         }
-        let stamp_us = bundle.stamp_us;
+        let (stamp_us, applied) = (bundle.stamp_us, bundle.applied);
         for message in bundle.messages {
             if message.from() != from || message.to() != self.config.node {
                 continue;
@@ -396,7 +396,8 @@ impl Replica {
         }
         if self.group.leader() == Some(from) {
             self.clock.follow(self.group.term(), stamp_us);
-        } else {
+        } else if applied >= self.applied.0 {
+            // Who lacks entries may go by a leader of before, whose stamps were ahead of those in them.
             self.clock.hear(stamp_us);
         }
     }

@@ -295,6 +295,11 @@ impl Rig {
         }
     }
 
+    /// Ends that.
+    pub(crate) fn join(&mut self, node: u64) {
+        self.cut.retain(|(from, to)| ![*from, *to].contains(&node));
+    }
+
     /// A client connects, and says nothing.
     pub(crate) fn open(&mut self, node: u64) -> ConnectionId {
         self.next_connection += 1;
