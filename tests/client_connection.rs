@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig, ClientError, ProtocolFault};
 use adjourn::protocol::{
-    ErrorCode, ErrorReply, NewJob, PushResult, Request, RequestId, Reserve, Response, Resume, Subscribe,
-    Welcome,
+    ErrorCode, ErrorReply, JobRef, NewJob, PushResult, Request, RequestId, Reserve, Response, Resume,
+    Subscribe, Welcome,
 };
 use adjourn::types::{JobId, Millis, SessionId, SessionSecret, TopicName};
 
@@ -94,6 +94,30 @@ async fn a_lost_session_leaves_pushes_unknown_and_repeats_the_rest() {
     assert!(matches!(ticket.await, Err(ClientError::OutcomeUnknown)));
     assert_eq!(ping.await.unwrap().unwrap(), []);
     assert_eq!(client.welcome().session, SessionId(10));
+}
+
+/// Under the key there may be another job by then, which somebody else was told is there.
+#[tokio::test]
+async fn a_delete_by_key_is_not_sent_again() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let delete = |job: JobRef| {
+        let client = client.clone();
+        tokio::spawn(async move { client.delete(job).await })
+    };
+    let by_key = JobRef::Key { topic: topic(), key: "k".parse().expect("a key") };
+    let (by_key, by_id) = (delete(by_key), delete(JobRef::Id(JobId(7))));
+    peer.request().await;
+    peer.request().await;
+    drop(peer);
+
+    let (_, mut peer) = server.again(resumed()).await;
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Delete(JobRef::Id(JobId(7))));
+    let gone = ErrorReply::new(ErrorCode::NotFound, "no such job");
+    peer.send(id, Response::Error(gone)).await;
+    assert!(matches!(by_key.await.unwrap(), Err(ClientError::OutcomeUnknown)));
+    assert!(matches!(by_id.await.unwrap(), Err(ClientError::Refused(_))));
 }
 
 #[tokio::test]

@@ -30,9 +30,10 @@
 //! - **Pushes** carry sequence numbers. Those without an answer are sent again under the same numbers, in the old order: the
 //!   queue takes each once. If the session could not be resumed, they end with [`ClientError::OutcomeUnknown`]: they are never
 //!   pushed a second time under new numbers.
-//! - **Reads**, `finish`, `release`, `touch`, `bury`, `delete`, `pause` and `resume` are sent again: doing them twice does what once does. But the
-//!   second answer may tell of the first: `STALE_LEASE` or `NOT_FOUND` after a reconnect can mean that it was done.
-//! - **`reschedule`, `run_now` and `kick`**, and changes of the cluster, that were sent end with [`ClientError::OutcomeUnknown`]:
+//! - **Reads**, `finish`, `release`, `touch`, `bury`, `delete` by id, `pause` and `resume` are sent again: doing them twice does what
+//!   once does, unless another client resumes a topic between two pauses. But the second answer may tell of the first: `STALE_LEASE` or
+//!   `NOT_FOUND` after a reconnect can mean that it was done.
+//! - **`delete` by key, `reschedule`, `run_now` and `kick`**, and changes of the cluster, that were sent end with [`ClientError::OutcomeUnknown`]:
 //!   look with `get` and `cluster_status`.
 //! - **`reserve`** is sent again for the rest of its wait. Jobs of a lost answer stay leased until their ttr is over (or the session's grace,
 //!   if it was not resumed), and are then delivered again.
@@ -44,8 +45,8 @@
 //!
 //! # Which server it talks to
 //!
-//! Requests go to the node that leads. One address of any member is enough: a node that does not lead says who does, and the
-//! leader names all members, for the day on which it is gone. [`ClientConfig::server`] takes several addresses, for a client that
+//! Requests go to the node that leads. One address of any member is enough while that one hears of the leader: a node that does not
+//! lead says who does, and the leader names all members, for the day on which it is gone. [`ClientConfig::server`] takes several addresses, for a client that
 //! starts while some nodes are down. When leadership moves, the client goes after it with its session, and all that was said
 //! above holds: what the old leader had not begun is asked again, and so is what may be done twice. While nobody leads, calls wait.
 //!

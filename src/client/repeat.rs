@@ -9,7 +9,7 @@ use super::error::{ClientError, ProtocolFault};
 use super::feed::End;
 use super::slots::Open;
 use super::ticket::Outcome;
-use crate::protocol::{Request, RequestId, Response};
+use crate::protocol::{JobRef, Request, RequestId, Response};
 use crate::types::whole_ms;
 
 /// A server may take so long to write a checkpoint.
@@ -55,7 +55,7 @@ impl Open {
             | Request::Release { .. }
             | Request::Touch { .. }
             | Request::Bury { .. }
-            | Request::Delete(_)
+            | Request::Delete(JobRef::Id(_))
             | Request::Pause { .. }
             | Request::Resume { .. }
             | Request::Get(_)
@@ -65,8 +65,10 @@ impl Open {
             | Request::Ping
             | Request::Goodbye
             | Request::ClusterStatus => true,
+            // Under the key there may be another job meanwhile.
+            Request::Delete(JobRef::Key { .. })
             // The job may have gone on meanwhile, and would be moved a second time.
-            Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
+            | Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
             | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }
             // These belong to one connection.
             | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. }
