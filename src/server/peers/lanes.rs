@@ -91,7 +91,10 @@ impl Lanes {
 
     /// Encodes what is next; at least one frame if there is any, and no further one when there are so many bytes.
     pub(super) fn encode(&self, out: &mut BytesMut, bytes_max: usize, now: Duration) {
-        while let Some(item) = lock(&self.waiting).pop() {
+        loop {
+            // Let go of before it is encoded: whoever puts something in never waits.
+            let next = lock(&self.waiting).pop();
+            let Some(item) = next else { break };
             let frame = match item {
                 Item::Frame(frame) => frame,
                 Item::Bundle { bundle, since, .. } => {
