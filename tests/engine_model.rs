@@ -8,7 +8,7 @@ pub(crate) mod steps;
 use adjourn::engine::{
     Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicSelect, TopicView,
 };
-use adjourn::types::limits::DUE_PER_ENTRY_MAX;
+use adjourn::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn::types::{GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When};
 use proptest::prelude::*;
 
@@ -222,6 +222,41 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
     assert_eq!(moved(&engine), count as u64);
     assert!(!engine.is_overdue(late));
     engine.verify(&mut both.bodies);
+}
+
+#[test]
+fn large_bodies_move_in_smaller_steps() {
+    let mut engine = Engine::new(GroupId(0));
+    let mut bodies = KeptBodies::default();
+    let body = vec![7; 1 << 20];
+    let each = usize::try_from(DUE_BYTES_PER_ENTRY_MAX >> 20).expect("a few");
+    let count = 2 * each + 3;
+    let job = |nth: usize| NewJob {
+        due: When::After(nth as u64 + 1),
+        priority: 0,
+        ttr_ms: 1000,
+        if_exists: IfExists::Reject,
+        key: None,
+        attributes: &[],
+        body: &body,
+    };
+    let push = Command::Push {
+        session: SessionId(0),
+        sequence: 0,
+        topic: TopicSelect::Name("orders"),
+        jobs: (0..count).map(job).collect(),
+    };
+    let Ok(_) = engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut bodies);
+    let late = Millis(START + 1_000_000);
+    for (moves, more) in [(each, true), (each, true), (3, false)] {
+        let mut seen = 0;
+        assert_eq!(engine.due_topics(late, &mut |_| seen += 1), more);
+        assert_eq!(seen, moves);
+        let before = engine.topic(TopicId(0)).expect("made").ready;
+        let Ok(_) = engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut bodies);
+        assert_eq!(engine.topic(TopicId(0)).expect("made").ready - before, moves as u64);
+    }
+    engine.verify(&mut bodies);
 }
 
 /// What no proposer would send: the log could still hold it.

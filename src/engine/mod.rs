@@ -10,7 +10,8 @@
 //! # What an entry does
 //!
 //! 1. The stamp moves forward to the entry's; an older one changes nothing.
-//! 2. What is due moves, in the order (time, id), at most [`DUE_PER_ENTRY_MAX`] jobs: delayed jobs become ready, leases
+//! 2. What is due moves, in the order (time, id), at most [`DUE_PER_ENTRY_MAX`] jobs and some
+//!    [`DUE_BYTES_PER_ENTRY_MAX`] of their bodies: delayed jobs become ready, leases
 //!    whose time is over end, expired jobs are dropped. What is left moves with the entries after it.
 //! 3. A bounded number of old sessions and old finished leases is forgotten.
 //! 4. Each command is carried out, and has one outcome.
@@ -91,7 +92,7 @@ pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
 pub use store::{BodyRef, FarTimer, JobStore, Place, Record};
 
-use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{GroupId, Lease, Member, Millis, SessionId, TopicId};
 
 /// How far [`Command::SkipIds`] moves the counts that are beyond its floor: further than any log that was lost can have
@@ -191,11 +192,12 @@ impl Engine {
     }
 
     fn move_due<S: JobStore>(&mut self, store: &mut S, ended: &mut Vec<Lease>) -> Result<(), S::Error> {
-        for _ in 0..DUE_PER_ENTRY_MAX {
-            match self.first_due(store)? {
-                Some(slot) => self.fire(slot, store, ended),
-                None => break,
-            }
+        let (mut jobs, mut bytes) = (0, 0);
+        while jobs < DUE_PER_ENTRY_MAX && bytes < DUE_BYTES_PER_ENTRY_MAX {
+            let Some(slot) = self.first_due(store)? else { break };
+            jobs += 1;
+            bytes += u64::from(self.jobs[slot].body.body_bytes);
+            self.fire(slot, store, ended);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
 use super::store::JobStore;
 use super::transition::AfterFailure;
-use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 /// Timers that a peek looks at on each timeline.
@@ -65,13 +65,17 @@ impl Engine {
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
-    /// which it would. Returns how many timers it looked at: at [`DUE_PER_ENTRY_MAX`] there may be more than one entry
-    /// moves.
-    pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> usize {
+    /// which it would; of far jobs it knows nothing. Returns whether there may be more than one entry moves.
+    pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
+        let mut bytes = 0;
         for slot in &due {
+            if bytes >= DUE_BYTES_PER_ENTRY_MAX {
+                return true;
+            }
             let job = &self.jobs[*slot];
+            bytes += u64::from(job.body.body_bytes);
             let expired = job.expires().is_some_and(|expires| clock.reached(expires));
             let ready = match job.state {
                 JobState::Delayed => true,
@@ -82,7 +86,7 @@ impl Engine {
                 visit(job.topic);
             }
         }
-        due.len()
+        due.len() >= DUE_PER_ENTRY_MAX || bytes >= DUE_BYTES_PER_ENTRY_MAX
     }
 
     /// Whether an entry with this stamp would move any job: make it ready, end its lease or drop it.

@@ -45,7 +45,7 @@ use crate::engine::{Command, Engine};
 use crate::protocol::Response;
 use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
 use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
-use crate::types::limits::{DUE_PER_ENTRY_MAX, ENTRY_BYTES_TARGET};
+use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{GroupId, Millis, SessionId};
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
@@ -442,12 +442,11 @@ impl Replica {
     fn take_turns(&mut self, stamp: Millis) {
         let mut coming = self.proposals.take_fresh();
         if self.waiters.any_in_line() {
-            if self.engine.is_overdue(stamp) {
-                let due = self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1);
-                if due >= DUE_PER_ENTRY_MAX {
-                    // What is waited for may come after all of these.
-                    self.next_housekeeping_us = self.now_us;
-                }
+            if self.engine.is_overdue(stamp)
+                && self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1)
+            {
+                // What is waited for may come after all of these.
+                self.next_housekeeping_us = self.now_us;
             }
             let engine = &self.engine;
             let mut topics = self.waiters.waited_for(engine.serving());
@@ -482,9 +481,8 @@ impl Replica {
         if self.now_us < self.next_housekeeping_us || !self.may_keep_house() {
             return false;
         }
-        let due = self.engine.due_topics(stamp, &mut |_| {});
         // After a long stop there is more than one entry may move: go on at once until it is done.
-        let pause_us = if due >= DUE_PER_ENTRY_MAX { 0 } else { HOUSEKEEPING_US };
+        let pause_us = if self.engine.due_topics(stamp, &mut |_| {}) { 0 } else { HOUSEKEEPING_US };
         self.next_housekeeping_us = self.now_us + pause_us;
         true
     }

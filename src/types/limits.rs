@@ -66,12 +66,16 @@ pub const FINISHED_WINDOW_MAX: usize = 65_536;
 pub const FINISHED_WINDOW_MS: u64 = 60_000;
 /// Due jobs and expired leases that one entry moves at most.
 pub const DUE_PER_ENTRY_MAX: usize = 4096;
+/// No job moves in an entry after one with which the bodies of those that moved come to this, in bytes: far ones are read.
+pub const DUE_BYTES_PER_ENTRY_MAX: u64 = 8 << 20;
 /// An entry is closed when it has grown beyond this, in bytes, while the disk keeps up.
 pub const ENTRY_BYTES_TARGET: usize = 64 << 10;
 /// No entry is larger than this, in bytes: one largest body and what surrounds it.
 pub const ENTRY_BYTES_MAX: usize = BODY_BYTES_CEILING + (1 << 20);
 /// Most bytes in one `BACKUP_DATA`.
 pub const BACKUP_READ_BYTES_MAX: u32 = 1 << 20;
+/// A backup of which nothing is read for so long is let go of, in milliseconds.
+pub const BACKUP_IDLE_MS_MAX: u64 = 600_000;
 /// Longest client name in HELLO, in bytes.
 pub const CLIENT_NAME_BYTES_MAX: usize = 64;
 /// Longest authentication token in HELLO, in bytes.
