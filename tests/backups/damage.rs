@@ -5,7 +5,8 @@ use std::path::Path;
 
 use adjourn::storage::{Backup, BackupDamage, StorageError};
 
-use super::{run, sample, text};
+use super::super::server_rig::{Node, Raw};
+use super::{create, fill, run, sample, text};
 
 const HEADER_BYTES: u64 = 112;
 const FOOTER_BYTES: u64 = 32;
@@ -87,4 +88,26 @@ fn the_command_line_says_at_which_byte() {
     assert!(refused.contains(&place) && refused.contains("chunk-00000001"), "{refused}");
     let missing = run(&["backup", "verify", "/nonexistent/queue.backup"]).with(6);
     assert!(missing.contains("there is no backup"), "{missing}");
+}
+
+/// The disk has changed a chunk since it was written. The node serves from it as long as nobody asks for those jobs.
+#[test]
+fn a_backup_of_a_damaged_chunk_does_not_take_the_place_of_a_whole_one() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let node = Node::start(&folder.path().join("data"), |_| {});
+    fill(&mut Raw::greeted(node.address));
+    let file = folder.path().join("queue.backup");
+    create(node.address, &file);
+    let whole = fs::read(&file).expect("there");
+    let chunk = folder.path().join("data/chunks/chunk-00000001");
+    let mut bytes = fs::read(&chunk).expect("there");
+    bytes[100] ^= 1;
+    // Over the old ones: the node has the file open.
+    fs::write(&chunk, bytes).expect("written");
+    let server = node.address.to_string();
+    let refused = run(&["backup", "create", "--force", text(&file), "--server", &server]).with(7);
+    assert!(refused.contains("queue.backup.part is damaged at byte"), "{refused}");
+    assert!(refused.contains("chunk-00000001"), "{refused}");
+    assert_eq!(fs::read(&file).expect("there"), whole);
+    node.stop();
 }

@@ -182,6 +182,27 @@ fn no_id_and_no_fence_comes_again() {
 }
 
 #[test]
+fn a_restored_queue_is_a_cluster_of_its_own() {
+    let sample = sample();
+    let [source, first, second] = ["data", "first", "second"].map(|name| sample.file.with_file_name(name));
+    restore(&sample.file, &first);
+    restore(&sample.file, &second);
+    let told = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&run(arguments).well()).expect("JSON")
+    };
+    let found = [&source, &first, &second].map(|data| told(&["inspect", text(data), "--json"]));
+    let backup = told(&["backup", "inspect", text(&sample.file), "--json"]);
+    assert_eq!(backup["cluster_id"], found[0]["cluster_id"], "it says of which cluster it is");
+    for id in ["cluster_id", "storage_id"] {
+        let ids: BTreeSet<&str> = found.iter().map(|found| found[id].as_str().expect("an id")).collect();
+        assert_eq!(ids.len(), found.len(), "{id}: {ids:?}");
+    }
+    for restored in &found[1..] {
+        assert_eq!((&restored["voters"], &restored["founder"]), (&serde_json::json!([1]), &true.into()));
+    }
+}
+
+#[test]
 fn nothing_is_overwritten_and_nothing_damaged_is_restored() {
     let sample = sample();
     let file = text(&sample.file);

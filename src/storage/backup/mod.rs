@@ -111,11 +111,7 @@ impl Backup {
     /// and hash of the state, computed from scratch, are those that it says. `progress` is told how many bytes are
     /// done, of twice its length: it is read once for its parts and once for its hash.
     pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<(), StorageError> {
-        let found = audit(&self.folder, &self.manifest, Depth::Whole, &mut progress)
-            .map_err(|error| self.located(error))?;
-        if let Some(first) = found.into_iter().next() {
-            return Err(self.located(first));
-        }
+        self.audit(Depth::Whole, &mut progress)?;
         let end = self.header.bytes - FOOTER_BYTES;
         let mut hasher = Xxh3::new();
         let mut at = 0;
@@ -130,6 +126,18 @@ impl Backup {
             return Ok(());
         }
         Err(damaged(&self.path, end, BackupDamage::Part(BackupPart::Footer)))
+    }
+
+    /// Reads all of its files: every checksum and every hash of theirs, and not what they say. `progress` is told how many of
+    /// its bytes are done.
+    pub fn verify_files(&self, progress: impl FnMut(u64)) -> Result<(), StorageError> {
+        self.audit(Depth::Files, progress)
+    }
+
+    fn audit(&self, depth: Depth, progress: impl FnMut(u64)) -> Result<(), StorageError> {
+        let found =
+            audit(&self.folder, &self.manifest, depth, progress).map_err(|error| self.located(error))?;
+        found.into_iter().next().map_or(Ok(()), |first| Err(self.located(first)))
     }
 
     /// Says where in the backup it is that a file of it is damaged.
