@@ -77,8 +77,9 @@ impl Cut {
         self.written_bytes >= CUT_LAGS_BYTES
     }
 
-    /// A commit has ended.
-    fn put_off(&mut self, ended: Duration) {
+    /// A commit of entries with so many bytes has ended; it took twice as much along.
+    fn committed(&mut self, ended: Duration, bytes: usize) {
+        self.written_bytes += bytes;
         if !self.lags() {
             self.due = self.latest.min(ended + CUT_AFTER_COMMIT);
         }
@@ -186,9 +187,10 @@ impl<S: Storage> Disk<S> {
         self.storage.persist(&merged.batch)?;
         let ended = self.clock.elapsed();
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
-        if let Some(cut) = &mut self.cut {
-            cut.written_bytes += bytes;
-            cut.put_off(ended);
+        if let Some(cut) = &mut self.cut
+            && !merged.batch.entries.is_empty()
+        {
+            cut.committed(ended, bytes);
         }
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         self.shrink.changed(ended);

@@ -195,27 +195,27 @@ impl Mover {
                 let Some(bytes_before) = self.is_due(media, live_bytes, spare_bytes)? else {
                     return Ok(Shrunk::Nothing);
                 };
-                let created = of_copy(media.create_new(media.base()))?;
+                let created = media.create_new(media.base()).map_err(CopyError::of);
                 self.stage = match created {
                     Ok(()) => Stage::Copying(Copying::new(media.base(), bytes_before)),
                     Err(_) => Stage::Removing,
                 };
-                created.map_or_else(|why| Ok(why.into()), |()| Ok(Shrunk::More))
+                created.map_or_else(CopyError::given_up, |()| Ok(Shrunk::More))
             }
             Stage::Copying(copying) => {
                 let has_room = media.free_bytes()? >= spare_bytes.saturating_add(ROOM_BYTES);
-                let stepped = if has_room { copying.step(media, &self.path)? } else { Err(GivenUp::Short) };
+                let stepped = if has_room { copying.step(media, &self.path) } else { Err(CopyError::Short) };
                 let bytes_before = copying.bytes_before;
                 match stepped {
                     Ok(true) => {}
                     Ok(false) => return Ok(Shrunk::More),
-                    Err(why) => {
+                    Err(error) => {
                         self.stage = Stage::Removing;
-                        if why == GivenUp::Spoilt {
+                        if matches!(error, CopyError::Spoilt) {
                             // It may be so again: not before there is as much to gain as now.
                             (self.added_bytes, self.moved_bytes) = (0, bytes_before);
                         }
-                        return Ok(why.into());
+                        return error.given_up();
                     }
                 }
                 media.swap_logs()?;
@@ -280,55 +280,63 @@ impl Copying {
         Self { copied: after(base), checked: None, base, bytes: 0, bytes_before }
     }
 
-    /// Copies a round and reads one back. Returns whether all is copied and read back, or that it is to be given up.
-    fn step(&mut self, media: &mut impl Media, path: &Path) -> Result<Result<bool, GivenUp>, StorageError> {
+    /// Copies a round and reads one back. Returns whether all is copied and read back.
+    fn step(&mut self, media: &mut impl Media, path: &Path) -> Result<bool, CopyError> {
         let end = media.end().index;
         if self.copied.next().index <= end {
-            let values = round(media, Which::Log, &mut self.copied, end, path)?;
+            let values = round(media, Which::Log, &mut self.copied, end, path).map_err(CopyError::Log)?;
             self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
-            if let Err(why) = of_copy(media.put_new(&values))? {
-                return Ok(Err(why));
-            }
+            media.put_new(&values).map_err(CopyError::of)?;
             // A copy that does not get smaller than what it is made of is worth nothing.
             if self.bytes > self.bytes_before / 2 {
-                return Ok(Err(GivenUp::Short));
+                return Err(CopyError::Short);
             }
         }
         let is_copied = self.copied.next().index > end;
         let Some(checked) = &mut self.checked else {
             if is_copied {
                 // It writes a little.
-                if let Err(why) = of_copy(media.reopen_new())? {
-                    return Ok(Err(why));
-                }
+                media.reopen_new().map_err(CopyError::of)?;
                 self.checked = Some(after(self.base));
             }
-            return Ok(Ok(false));
+            return Ok(false);
         };
         if checked.next() < self.copied.next() {
-            let read_back = round(media, Which::New, checked, end, path);
-            if let Err(why) = of_copy(read_back)? {
-                return Ok(Err(why));
-            }
+            round(media, Which::New, checked, end, path).map_err(CopyError::of)?;
         }
-        Ok(Ok(is_copied && checked.next() == self.copied.next()))
+        Ok(is_copied && checked.next() == self.copied.next())
     }
 }
 
-/// Why a copy was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GivenUp {
+/// Why a copy cannot go on.
+enum CopyError {
     /// There is no room for it, or nothing to gain.
     Short,
     /// It is not what was written.
     Spoilt,
+    /// The log that counts fails, and with it all.
+    Log(StorageError),
 }
 
-impl From<GivenUp> for Shrunk {
-    fn from(why: GivenUp) -> Self {
-        match why {
-            GivenUp::Short => Self::More,
-            GivenUp::Spoilt => Self::Spoilt,
+impl CopyError {
+    /// What a failure of the new log means. The log that counts is whole, whatever becomes of the copy.
+    fn of(error: StorageError) -> Self {
+        // Some file systems look for room when they sync. Nobody counts on what was written before.
+        if error.is_shortage() || is_full(&error) {
+            Self::Short
+        } else if error.kind() == StorageErrorKind::Damaged {
+            Self::Spoilt
+        } else {
+            Self::Log(error)
+        }
+    }
+
+    /// What it came to, if all it costs is the copy.
+    fn given_up(self) -> Result<Shrunk, StorageError> {
+        match self {
+            Self::Short => Ok(Shrunk::More),
+            Self::Spoilt => Ok(Shrunk::Spoilt),
+            Self::Log(error) => Err(error),
         }
     }
 }
@@ -361,18 +369,6 @@ fn round(
         assembler.take(&Value::decode(bytes).map_err(bad)?).map_err(bad)?;
     }
     Ok(values)
-}
-
-/// Tells what only gives the move up, the inner error, from what must not happen: the new log finds no room, or is not what
-/// was written. The log that counts is whole, whatever becomes of the copy.
-fn of_copy<T>(outcome: Result<T, StorageError>) -> Result<Result<T, GivenUp>, StorageError> {
-    match outcome {
-        Ok(done) => Ok(Ok(done)),
-        // Some file systems look for room when they sync. Nobody counts on what was written before.
-        Err(error) if error.is_shortage() || is_full(&error) => Ok(Err(GivenUp::Short)),
-        Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(Err(GivenUp::Spoilt)),
-        Err(error) => Err(error),
-    }
 }
 
 fn is_full(error: &StorageError) -> bool {

@@ -431,11 +431,10 @@ fn a_log_that_is_gone_is_not_made_of_an_old_one() {
 
 #[test]
 fn a_full_disk_is_told_from_one_that_fails() {
-    let of = |kind: ErrorKind| of_copy::<()>(Err(StorageError::sync(Path::new("log.move/db"), kind.into())));
-    assert_eq!(of(ErrorKind::StorageFull).expect("no failure"), Err(GivenUp::Short));
-    assert_eq!(of(ErrorKind::QuotaExceeded).expect("no failure"), Err(GivenUp::Short));
-    assert!(of(ErrorKind::Other).is_err(), "whatever else a sync says is the end");
-    assert_eq!(of_copy(Ok(7)).expect("no failure"), Ok(7));
+    let of = |kind: ErrorKind| CopyError::of(StorageError::sync(Path::new("log.move/db"), kind.into()));
+    assert!(matches!(of(ErrorKind::StorageFull).given_up(), Ok(Shrunk::More)));
+    assert!(matches!(of(ErrorKind::QuotaExceeded).given_up(), Ok(Shrunk::More)));
+    assert!(of(ErrorKind::Other).given_up().is_err(), "whatever else a sync says is the end");
 }
 
 #[test]
