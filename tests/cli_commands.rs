@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
 use std::io::{Read as _, Write as _};
+use std::ops::Deref;
 use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
@@ -12,7 +13,13 @@ use super::server_rig::{Process, adjourn};
 /// A server and the directory that it lives in.
 pub(crate) struct Rig {
     server: Process,
+    commands: Commands,
     data: tempfile::TempDir,
+}
+
+/// Commands that go to one server, or to a cluster.
+pub(crate) struct Commands {
+    server: String,
 }
 
 /// What a command printed and how it ended.
@@ -22,21 +29,16 @@ pub(crate) struct Ended {
     pub(crate) errors: String,
 }
 
-impl Rig {
-    pub(crate) fn start() -> Self {
-        let data = tempfile::tempdir().expect("a directory");
-        Self { server: Process::start(data.path(), &[]), data }
-    }
-
-    /// The server's data directory.
-    pub(crate) fn data(&self) -> &str {
-        self.data.path().to_str().expect("a path")
+impl Commands {
+    /// Those that are told this address, or several.
+    pub(crate) fn to(server: &impl ToString) -> Self {
+        Self { server: server.to_string() }
     }
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Ended {
         let mut command = adjourn(arguments);
-        command.env("ADJOURN_SERVER", self.server.address.to_string());
+        command.env("ADJOURN_SERVER", &self.server);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("the binary");
         let mut stdin = child.stdin.take().expect("piped");
@@ -50,7 +52,7 @@ impl Rig {
     }
 
     /// The output of a command that must succeed without a word on standard error.
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         self.ok_with(arguments, b"")
     }
 
@@ -68,11 +70,32 @@ impl Rig {
     }
 
     /// Checks that a command fails with `code` and says `expected`.
-    fn fails(&self, arguments: &[&str], code: i32, expected: &str) {
+    pub(crate) fn fails(&self, arguments: &[&str], code: i32, expected: &str) {
         let ended = self.run(arguments, b"");
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.errors);
         assert!(ended.errors.contains(expected), "{arguments:?}: {}", ended.errors);
         assert_eq!(ended.out, "", "{arguments:?}");
+    }
+}
+
+impl Deref for Rig {
+    type Target = Commands;
+
+    fn deref(&self) -> &Commands {
+        &self.commands
+    }
+}
+
+impl Rig {
+    pub(crate) fn start() -> Self {
+        let data = tempfile::tempdir().expect("a directory");
+        let server = Process::start(data.path(), &[]);
+        Self { commands: Commands::to(&server.address), server, data }
+    }
+
+    /// The server's data directory.
+    pub(crate) fn data(&self) -> &str {
+        self.data.path().to_str().expect("a path")
     }
 
     fn push(&self, arguments: &[&str]) -> u64 {

@@ -1,8 +1,10 @@
 //! Three real nodes under load from real clients, to whom everything happens that happens to machines.
 //!
 //! What is checked at the end is what was promised: every push that was acknowledged was delivered, under one id; no job
-//! came early, twice at once, or again after it was finished; and all members have the same state.
+//! came early, twice at once, or again after it was finished; no lease was lost before its time; the queue has counted what
+//! was acknowledged; and all members have the same state.
 
+mod commands;
 mod load;
 mod proxy;
 mod report;
@@ -10,11 +12,12 @@ mod rig;
 mod versions;
 
 use adjourn::protocol::{Request, Role};
+use adjourn::storage::{Depth, Inspection};
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use rustix::process::Signal;
 
-use load::Load;
+use load::{Ledger, Load};
 use proxy::{CLIENTS, Gates};
 use report::{Pauses, finish};
 use rig::Cluster;
@@ -41,7 +44,17 @@ fn what_was_acknowledged_survives_fifty_kills_of_the_leader() {
         pauses.add("leader killed with -9", load.longest_pause());
         cluster.start(leader);
     }
-    finish("Without an acknowledged push: kills", &cluster, load, pauses, &[]);
+    let ledger = finish("Without an acknowledged push: kills", &cluster, load, pauses, &[]);
+    assert_carried_over(&ledger, KILLS);
+}
+
+/// Each time that leadership moved, somebody held a job, and finished it with the next leader.
+fn assert_carried_over(ledger: &Ledger, times: usize) {
+    let carried_over = ledger.carried_over();
+    assert!(
+        carried_over >= times as u64,
+        "{carried_over} leases went on with another leader in {times} times"
+    );
 }
 
 #[test]
@@ -67,7 +80,8 @@ fn leadership_is_handed_over_again_and_again() {
             cluster.start(leader);
         }
     }
-    finish("Without an acknowledged push: handed over", &cluster, load, pauses, &[]);
+    let ledger = finish("Without an acknowledged push: handed over", &cluster, load, pauses, &[]);
+    assert_carried_over(&ledger, 2 * HAND_OVERS);
 }
 
 #[test]
@@ -174,9 +188,24 @@ fn who_comes_back_far_behind_gets_a_checkpoint() {
     let leader = cluster.await_voters(3).node;
     let behind = leader % 3 + 1;
     cluster.kill(behind);
+    let log = inspect(&mut cluster, behind).log.expect("a log");
     load.await_pushes(40_000);
+    // From here on it takes none of its own.
+    cluster.arguments = ARGUMENTS.map(str::to_owned).to_vec();
     cluster.start(behind);
     finish("A node comes back far behind", &cluster, load, Pauses::default(), &[]);
+    cluster.kill(behind);
+    let inspection = inspect(&mut cluster, behind);
+    assert_eq!(inspection.damage.len(), 0, "{:?}", inspection.damage);
+    let pulled = inspection.checkpoint.expect("it was pulled").index;
+    assert!(pulled > log.last, "the one at entry {pulled} is its own: it had {log:?}");
+}
+
+/// Looks at the data of a node that does not run.
+fn inspect(cluster: &mut Cluster<Gates>, number: u64) -> Inspection {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let data = &cluster.node(number).place.data;
+    adjourn::storage::inspect(data, &scratch.path().join("log"), Depth::Files).expect("a data directory")
 }
 
 #[test]

@@ -5,8 +5,10 @@
 
 mod rig;
 
-use adjourn::protocol::{Applied, ErrorCode, Request, Reserve, Response, Subscribe};
-use adjourn::replica::{Input, Notice};
+use adjourn::protocol::{
+    Applied, ErrorCode, ErrorReply, Request, RequestId, Reserve, Response, Role, Subscribe,
+};
+use adjourn::replica::{ConnectionId, Input, Notice};
 use adjourn::types::FEATURE_LEVEL;
 
 use rig::{KNOWN_ONLY, Rig, client_address, refusal};
@@ -95,12 +97,10 @@ fn a_leader_whose_disk_hangs_gives_way() {
 fn an_end_behind_a_reserve(rig: &mut Rig) -> u64 {
     let first = rig.elect();
     let (producer, consumer) = (rig.connect(first), rig.connect(first));
-    let subscribe =
-        Subscribe { topics: vec!["jobs".parse().expect("a name")], credit_jobs: 9, credit_bytes: 1 << 20 };
     rig.push(first, producer, 1, 0);
     rig.answer(first, producer, 1);
     rig.cut_off(first);
-    rig.hand_request(first, consumer, 1, Request::Subscribe(subscribe));
+    rig.hand_request(first, consumer, 1, subscribe());
     rig.poll(first);
     rig.hand_request(first, consumer, 2, Request::Goodbye);
     let second = rig.elect_another(first);
@@ -138,20 +138,79 @@ fn a_follower_stops_though_its_disk_is_busy() {
     rig.wait("the stop ends", 1_000, |rig| rig.nodes[&follower].stopped.then_some(()));
 }
 
+/// A reserve that waits for a minute.
+fn reserve() -> Request {
+    Request::Reserve(Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 })
+}
+
+fn subscribe() -> Request {
+    let topics = vec!["jobs".parse().expect("a name")];
+    Request::Subscribe(Subscribe { topics, credit_jobs: 9, credit_bytes: 1 << 20 })
+}
+
+/// The one job of the queue that `leader` leads comes when more than `after_ms` have passed, and at most `until_ms`.
+fn delivers_between(rig: &mut Rig, leader: u64, after_ms: u64, until_ms: u64) {
+    let consumer = rig.connect(leader);
+    rig.hand_request(leader, consumer, 1, reserve());
+    rig.pass(after_ms);
+    assert_eq!(rig.answered(leader, consumer, 1), None);
+    rig.pass(until_ms - after_ms);
+    let answered = rig.answered(leader, consumer, 1);
+    assert!(matches!(&answered, Some(Response::Reserved(jobs)) if jobs.len() == 1), "{answered:?}");
+}
+
+/// The last words of a node on a connection: an error for this request, and that the connection ends, as it does.
+fn last_words(rig: &Rig, node: u64, connection: ConnectionId, id: u32) -> ErrorReply {
+    let said = rig.said(node, connection);
+    let [.., (to, Response::Error(error)), (RequestId(0), Response::GoingAway { .. })] = &said[..] else {
+        panic!("{said:?}")
+    };
+    let errors = said.iter().filter(|(_, response)| matches!(response, Response::Error(_)));
+    assert_eq!((*to, errors.count()), (RequestId(id), 1), "{said:?}");
+    assert!(rig.nodes[&node].closed.contains(&connection));
+    error.clone()
+}
+
 #[test]
 fn a_step_down_says_at_once_who_leads() {
     let mut rig = Rig::of(&[0, 0, 0]);
     let first = rig.elect();
     rig.pass(500);
-    let (operator, consumer) = (rig.connect(first), rig.connect(first));
-    let reserve = Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 };
-    rig.hand_request(first, consumer, 1, Request::Reserve(reserve));
+    let (operator, consumer, standing) = (rig.connect(first), rig.connect(first), rig.connect(first));
+    rig.hand_request(first, consumer, 1, reserve());
+    let subscribed = rig.ask(first, standing, 2, subscribe());
+    assert!(matches!(subscribed, Response::Subscribed), "{subscribed:?}");
     let second = first % 3 + 1;
-    let done = rig.ask(first, operator, 1, Request::ClusterTransfer { node: second });
+    let done = rig.ask(first, operator, 3, Request::ClusterTransfer { node: second });
     assert!(matches!(done, Response::Done), "{done:?}");
-    let told = refusal(rig.answer(first, consumer, 1));
-    assert_eq!((told.code, told.leader), (ErrorCode::NotLeader, Some(client_address(second))));
+    for (connection, waited_for) in [(consumer, 1), (standing, 2)] {
+        let told = last_words(&rig, first, connection, waited_for);
+        let expected = (ErrorCode::NotLeader, Applied::No, Some(client_address(second)));
+        assert_eq!((told.code, told.applied, told.leader), expected);
+    }
     rig.wait("it leads", 100, |rig| rig.leader().filter(|leader| *leader == second));
+}
+
+#[test]
+fn leadership_is_not_handed_to_a_member_that_is_down() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let second = first % 3 + 1;
+    rig.kill(second);
+    rig.pass(1_500);
+    let operator = rig.connect(first);
+    rig.hand_request(first, operator, 1, Request::ClusterTransfer { node: second });
+    rig.push(first, operator, 2, 0);
+    rig.pass(50);
+    let pushed = rig.answered(first, operator, 2);
+    assert!(matches!(pushed, Some(Response::Pushed(_))), "nobody waits for it: {pushed:?}");
+    let told = refusal(rig.answer(first, operator, 1));
+    assert_eq!((told.code, told.applied), (ErrorCode::Invalid, Applied::No));
+    assert!(told.message.contains(&format!("node {second} is down")), "{told}");
+    rig.start(second);
+    rig.pass(500);
+    let done = rig.ask(first, operator, 3, Request::ClusterTransfer { node: second });
+    assert!(matches!(done, Response::Done), "{done:?}");
 }
 
 #[test]
@@ -196,13 +255,7 @@ fn a_node_that_comes_back_with_a_wrong_clock_brings_nothing_forward() {
     rig.pass(900);
     rig.start(second);
     assert_eq!(rig.elect_another(first), third, "it began to wait sooner");
-    let connection = rig.connect(third);
-    let reserve = Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 };
-    rig.hand_request(third, connection, 1, Request::Reserve(reserve));
-    rig.pass(25_000);
-    assert_eq!(rig.answered(third, connection, 1), None);
-    rig.pass(5_000);
-    assert!(matches!(rig.answered(third, connection, 1), Some(Response::Reserved(jobs)) if jobs.len() == 1));
+    delivers_between(&mut rig, third, 25_000, 30_000);
 }
 
 #[test]
@@ -232,14 +285,73 @@ fn a_member_that_lacks_entries_brings_nothing_forward() {
     restart(&mut rig, 0);
     rig.join(third);
     let leader = rig.elect();
-    let connection = rig.connect(leader);
-    let reserve = Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 };
-    rig.hand_request(leader, connection, 1, Request::Reserve(reserve));
+    delivers_between(&mut rig, leader, 2_000, 7_000);
+}
+
+/// Who votes, as this node knows it.
+fn voters(rig: &mut Rig, node: u64) -> Vec<u64> {
+    let connection = rig.connect(node);
+    let answer = rig.ask(node, connection, 1, Request::ClusterStatus);
+    let Response::Cluster(report) = answer else { panic!("{answer:?}") };
+    let voters = report.members.iter().filter(|member| member.role != Role::Learner);
+    voters.map(|member| member.node).collect()
+}
+
+/// What an operator is told who asks this leader for a removal that cannot be. Nothing comes of it.
+fn refused_removal(rig: &mut Rig, leader: u64, node: u64) -> String {
+    let (voted, lost_before) = (voters(rig, leader), lost(rig));
+    let operator = rig.connect(leader);
+    let told = refusal(rig.ask(leader, operator, 1, Request::ClusterRemove { node }));
+    assert_eq!((told.code, told.applied), (ErrorCode::Invalid, Applied::No), "{told}");
     rig.pass(2_000);
-    assert_eq!(rig.answered(leader, connection, 1), None);
-    rig.pass(5_000);
-    let answered = rig.answered(leader, connection, 1);
-    assert!(matches!(&answered, Some(Response::Reserved(jobs)) if jobs.len() == 1), "{answered:?}");
+    assert_eq!((rig.leader(), lost(rig)), (Some(leader), lost_before));
+    assert_eq!(voters(rig, leader), voted);
+    assert!(serves(rig, leader));
+    told.message
+}
+
+#[test]
+fn the_only_member_is_not_removed() {
+    let mut rig = Rig::of(&[0]);
+    let leader = rig.elect();
+    let told = refused_removal(&mut rig, leader, leader);
+    assert!(told.contains(&format!("node {leader} is the only one that votes: add another")), "{told}");
+}
+
+#[test]
+fn the_leader_is_not_removed_before_another_leads() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    rig.pass(500);
+    let told = refused_removal(&mut rig, first, first);
+    assert!(told.contains(&format!("node {first} leads: move leadership first")), "{told}");
+    let operator = rig.connect(first);
+    let done = rig.ask(first, operator, 1, Request::ClusterTransfer { node: 0 });
+    assert!(matches!(done, Response::Done), "{done:?}");
+    let second = rig.elect_another(first);
+    rig.pass(500);
+    let operator = rig.connect(second);
+    let done = rig.ask(second, operator, 1, Request::ClusterRemove { node: first });
+    assert!(matches!(done, Response::Done), "{done:?}");
+    assert!(!voters(&mut rig, second).contains(&first) && serves(&mut rig, second));
+}
+
+#[test]
+fn a_removal_that_leaves_no_majority_is_refused() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let leader = rig.elect();
+    let (up, down) = (leader % 3 + 1, (leader + 1) % 3 + 1);
+    rig.kill(down);
+    rig.pass(1_500);
+    let told = refused_removal(&mut rig, leader, up);
+    assert!(told.contains(&format!("without node {up}, 1 of 2 voters are up")), "{told}");
+    for node in [down, up] {
+        let operator = rig.connect(leader);
+        let done = rig.ask(leader, operator, 1, Request::ClusterRemove { node });
+        assert!(matches!(done, Response::Done), "first that which is down, as it was told: {done:?}");
+    }
+    assert_eq!(voters(&mut rig, leader), [leader]);
+    assert!(serves(&mut rig, leader));
 }
 
 #[test]

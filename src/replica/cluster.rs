@@ -238,6 +238,10 @@ impl Replica {
             let text = format!("node {to} does not vote: `adjourn cluster status` lists the members");
             return self.connections.refuse(connection, request, invalid(text));
         }
+        if !self.progress().get(&to).is_some_and(may_lead) {
+            let text = format!("node {to} is down, or waits for a checkpoint: leadership stays here");
+            return self.connections.refuse(connection, request, invalid(text));
+        }
         let until_us = self.now_us + TRANSFER_US_MAX;
         if self.begin(connection, request, Step::Moving { to, until_us }) {
             self.hand_to(to);
@@ -276,7 +280,7 @@ impl Replica {
         let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
         let up = voters.filter_map(|voter| progress.get(voter).map(|progress| (progress, voter)));
-        let up = up.filter(|(progress, _)| progress.is_active && progress.snapshot.is_none());
+        let up = up.filter(|(progress, _)| may_lead(progress));
         let outside = matches!(self.verdict(), Verdict::Outside(_));
         let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us) != outside;
         let refused = self.handed_within(ELECTION_US_MIN + REFUSED_US);
@@ -450,6 +454,12 @@ impl Replica {
         };
         self.cluster.under_way = Some(UnderWay { connection, request, step });
     }
+}
+
+/// Whether a member can take leadership over: it is up, and needs no checkpoint first. While one is waited for, Raft takes no
+/// proposals.
+fn may_lead(progress: &Progress) -> bool {
+    progress.is_active && progress.snapshot.is_none()
 }
 
 fn invalid(message: String) -> ErrorReply {

@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
 
-use super::load::Load;
+use super::load::{Ledger, Load};
 use super::rig::{Cluster, Network};
+
+/// Members compare their states after every so many-th entry.
+const COMPARED_EVERY: u64 = 64;
 
 /// How long no push was acknowledged, by what was the cause.
 #[derive(Default)]
@@ -36,35 +39,33 @@ impl Pauses {
     }
 }
 
-/// Lets everything come to its end, checks it, and prints what was seen. `told` is what else there is to count.
+/// Lets everything come to its end, prints what was seen, and checks it. `told` is what else there is to count.
 pub(crate) fn finish<N: Network>(
     title: &str,
     cluster: &Cluster<N>,
     load: Load,
     pauses: Pauses,
     told: &[(&str, u64)],
-) {
-    cluster.await_voters(cluster.nodes.len());
-    let ledger = load.check();
+) -> Ledger {
+    let before = cluster.await_voters(cluster.nodes.len()).commit;
+    cluster.wait_for("an entry after which all compare their states", |cluster| {
+        cluster.leader_report().filter(|report| report.commit >= before + COMPARED_EVERY).map(drop)
+    });
+    let ledger = load.end();
     let report = cluster.await_same_state();
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let same = report.members.iter().map(|member| member.audited).max().unwrap_or(0);
-    let counts = [
-        ("pushes acknowledged, each delivered once finished", count(ledger.pushes())),
-        ("finishes acknowledged, none delivered again", count(ledger.finished())),
-        ("pushes refused for want of space", ledger.refused),
-        ("jobs left, or early, or held by two", 0),
-        ("deliveries repeated after a lease was over", ledger.repeats),
-        ("state of all members equal at entry", same),
-        ("term", report.term),
-    ];
+    let told = told.iter().map(|(what, number)| ((*what).to_owned(), *number));
+    let ours = [("state of all members equal at entry", same), ("term", report.term)];
+    let ours = ours.map(|(what, number)| (what.to_owned(), number));
     let mut table = String::from("\n");
     let _ = writeln!(table, "| {title:<52} |     times | p50 ms | p90 ms | max ms |");
     let _ = writeln!(table, "|{:-<54}|----------:|-------:|-------:|-------:|", "");
     table.push_str(&pauses.rows());
-    for (what, number) in told.iter().chain(&counts) {
+    for (what, number) in told.chain(ledger.counts()).chain(ours) {
         let _ = writeln!(table, "| {what:<52} | {number:>9} |        |        |        |");
     }
     // Not through `println!`, which is kept from view while a test passes.
     std::io::stderr().lock().write_all(table.as_bytes()).expect("stderr");
+    ledger.verify();
+    ledger
 }

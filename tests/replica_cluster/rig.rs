@@ -35,6 +35,8 @@ pub(crate) struct Node {
     commit: u64,
     log: Vec<LogEntry>,
     pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
+    /// Connections that it ended.
+    pub(crate) closed: Vec<ConnectionId>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) stopped: bool,
     pub(crate) failed: Option<StorageError>,
@@ -89,6 +91,7 @@ impl Node {
             commit: log.len() as u64,
             log,
             answers: Vec::new(),
+            closed: Vec::new(),
             notices: Vec::new(),
             stopped: false,
             failed: None,
@@ -229,6 +232,7 @@ impl Rig {
                     node.answers
                         .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
                 }
+                Output::Close { connection } => node.closed.push(connection),
                 Output::Notice(notice) => node.notices.push(notice),
                 Output::Stopped => node.stopped = true,
                 Output::Failed(error) => node.failed = Some(error),
@@ -332,6 +336,12 @@ impl Rig {
         let of =
             |(to, of, _): &&(ConnectionId, RequestId, Response)| (*to, *of) == (connection, RequestId(id));
         answers.iter().find(of).map(|(.., answer)| answer.clone())
+    }
+
+    /// All that a node has said on a connection.
+    pub(crate) fn said(&self, node: u64, connection: ConnectionId) -> Vec<(RequestId, Response)> {
+        let answers = self.nodes[&node].answers.iter().filter(|(to, ..)| *to == connection);
+        answers.map(|(_, id, response)| (*id, response.clone())).collect()
     }
 
     pub(crate) fn ask(&mut self, node: u64, connection: ConnectionId, id: u32, request: Request) -> Response {
