@@ -6,8 +6,8 @@
 //! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the twin of the disk. Only what the server's
 //! threads would do stands here (`node`, `checkpoint`).
 //!
-//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many. With `_SLOW_SEED` and
-//! `_SLOW_SEEDS` the same for the runs that play for hours.
+//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many. With `_CLUSTER_SEED` and
+//! `_CLUSTER_SEEDS` the same for the runs of several nodes, with `_SLOW_SEED` and `_SLOW_SEEDS` for those that play for hours.
 
 #![expect(
     clippy::indexing_slicing,
@@ -37,6 +37,7 @@ mod time;
 mod trace;
 mod world;
 
+use std::io::Write as _;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -107,9 +108,15 @@ fn must_hold(plan: &Plan) -> Result<Tally, String> {
         (Pace::Usual, None) => "ADJOURN_SIM_SEED",
     };
     let strikes = &plan.strikes;
+    // Where faults strike in turn, each run is the same: the whole test repeats it.
+    let repeat = if strikes.is_empty() {
+        format!("{variable}={seed} cargo test --release --test sim")
+    } else {
+        "cargo test --release --test sim power_cut".to_owned()
+    };
     let end = again.trace.end();
     Err(format!(
-        "{end}\n\n{pace:?} seed {seed} with strikes {strikes:?} breaks `{}`: {}\nRepeat it with: {variable}={seed} cargo test --release --test sim",
+        "{end}\n\n{pace:?} seed {seed} with strikes {strikes:?} breaks `{}`: {}\nRepeat it with: {repeat}",
         broken.invariant, broken.what,
     ))
 }
@@ -280,6 +287,8 @@ fn all_are_caught(mutants: &[(Mutant, &[&str])], plan: impl Fn(u64) -> Plan) {
         let (seed, broken) =
             caught.unwrap_or_else(|| panic!("{mutant:?} is not caught by {MUTANT_SEEDS} seeds"));
         assert!(catchers.contains(&broken.invariant), "{mutant:?} at seed {seed}: {broken:?}");
-        println!("{mutant:?}: caught at seed {seed} by `{}`: {}", broken.invariant, broken.what);
+        let line = format!("{mutant:?}: caught at seed {seed} by `{}`: {}\n", broken.invariant, broken.what);
+        // Not through `println!`, which is kept from view while a test passes.
+        std::io::stderr().lock().write_all(line.as_bytes()).expect("stderr");
     }
 }

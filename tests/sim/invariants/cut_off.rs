@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::Response;
+use adjourn::protocol::{Request, Response};
 use adjourn::raft::{Membership, MembershipChange};
-use adjourn::storage::EntryKind;
+use adjourn::storage::{EntryKind, LogEntry};
 
 use super::super::seen::{NodeId, Seen, When};
 use super::super::time::{SECOND, Us};
@@ -17,13 +17,23 @@ const NOTICES_AFTER: Us = 4 * SECOND;
 pub(super) struct CutOff {
     /// Since when nodes are alone.
     alone: BTreeMap<NodeId, Us>,
-    /// The members, by the newest change that anybody wrote, and its index.
-    members: (u64, Membership),
+    /// The changes of the membership that somebody wrote and nobody wrote over, in the order of the log.
+    changes: Vec<Change>,
+}
+
+#[derive(Debug)]
+struct Change {
+    index: u64,
+    term: u64,
+    after: Membership,
 }
 
 impl Default for CutOff {
     fn default() -> Self {
-        Self { alone: BTreeMap::new(), members: (0, Membership::alone(1)) }
+        Self {
+            alone: BTreeMap::new(),
+            changes: vec![Change { index: 0, term: 0, after: Membership::alone(1) }],
+        }
     }
 }
 
@@ -36,21 +46,53 @@ impl CutOff {
         }
     }
 
-    fn said(&self, at: Us, node: NodeId, response: &Response) -> Result<(), String> {
+    fn written(&mut self, entry: &LogEntry) -> Result<(), String> {
+        // A later term writes over what an earlier one had not made durable everywhere.
+        self.changes.retain(|change| change.index < entry.index || change.term >= entry.term);
+        let newest = self.changes.last().ok_or("no members")?;
+        if entry.kind != EntryKind::ConfChange || entry.index <= newest.index || entry.term < newest.term {
+            return Ok(());
+        }
+        let change = MembershipChange::decode(&entry.data).ok_or("a change that is none")?;
+        if let Some(after) = newest.after.after(change) {
+            self.changes.push(Change { index: entry.index, term: entry.term, after });
+        }
+        Ok(())
+    }
+
+    fn others_vote(&self, node: NodeId) -> bool {
+        self.changes.last().is_some_and(|newest| newest.after.voters.iter().any(|voter| *voter != node))
+    }
+
+    fn said(
+        &self,
+        at: Us,
+        node: NodeId,
+        request: Option<&Request>,
+        response: &Response,
+    ) -> Result<(), String> {
         let acknowledges = match response {
             Response::Error(_)
             | Response::Cluster(_)
             | Response::GoingAway { .. }
             | Response::Pong { .. }
-            | Response::Subscribed
-            | Response::Done => false,
+            | Response::Subscribed => false,
+            // Others that are answered so change nothing that all agree on.
+            Response::Done => matches!(
+                request,
+                Some(
+                    Request::Pause { .. }
+                        | Request::Resume { .. }
+                        | Request::ClusterAdd { .. }
+                        | Request::ClusterRemove { .. }
+                )
+            ),
             Response::Reserved(_) | Response::Deliver(_) => !delivered(response).is_empty(),
             _ => true,
         };
         let since = self.alone.get(&node).filter(|since| **since + NOTICES_AFTER <= at);
-        let others_vote = self.members.1.voters.iter().any(|voter| *voter != node);
         match since {
-            Some(since) if acknowledges && others_vote => {
+            Some(since) if acknowledges && self.others_vote(node) => {
                 Err(format!("node {node} is cut off since {since} us, and says {response:?}"))
             }
             _ => Ok(()),
@@ -67,18 +109,11 @@ impl Invariant for CutOff {
         match seen {
             Seen::Islands { islands } => self.islands(when.at, islands),
             Seen::Ordered { order, .. } => {
-                let changes = order.batch.entries.iter().filter(|entry| entry.kind == EntryKind::ConfChange);
-                for entry in changes {
-                    if entry.index <= self.members.0 {
-                        continue;
-                    }
-                    let change = MembershipChange::decode(&entry.data).ok_or("a change that is none")?;
-                    if let Some(after) = self.members.1.after(change) {
-                        self.members = (entry.index, after);
-                    }
-                }
+                return order.batch.entries.iter().try_for_each(|entry| self.written(entry));
             }
-            Seen::Said { node, response, .. } => return self.said(when.at, *node, response),
+            Seen::Said { node, request, response, .. } => {
+                return self.said(when.at, *node, *request, response);
+            }
             _ => {}
         }
         Ok(())
