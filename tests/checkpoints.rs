@@ -1,7 +1,8 @@
 //! Checkpoints on the real binary: jobs that are on the disk alone answer like all others, whatever happens to the process;
-//! damage to their files is told; a node that may take no more memory refuses pushes alone.
+//! of those that were cancelled nothing stays; damage to their files is told; a node that may take no more memory refuses
+//! pushes alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,9 @@ use std::path::{Path, PathBuf};
 use adjourn::protocol::{
     ErrorCode, ErrorReply, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response, Totals,
 };
-use adjourn::types::Key;
+use adjourn::types::{Key, Lease};
+use proptest::prelude::Rng as _;
+use proptest::test_runner::{RngAlgorithm, TestRng};
 use rustix::process::Signal;
 
 use super::server_rig::{Process, Raw, hello, topic};
@@ -149,6 +152,87 @@ fn far_jobs_answer_like_all_others_across_kills() {
     assert_eq!(server.terminate().code(), Some(0));
 }
 
+/// A job whose key and body stand nowhere else.
+struct Secret {
+    key: String,
+    body: [u8; 64],
+}
+
+impl Secret {
+    fn new(seed: u8) -> Self {
+        let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+        let key = format!("{:016x}{:016x}", dice.next_u64(), dice.next_u64());
+        let mut body = [0; 64];
+        dice.fill_bytes(&mut body);
+        Self { key, body }
+    }
+
+    fn key(&self) -> Key {
+        Key::new(self.key.clone().into()).expect("a key")
+    }
+
+    fn job(&self, delay_ms: u64) -> NewJob {
+        NewJob { key: Some(self.key()), ..NewJob::new(self.body.to_vec()).after(delay_ms) }
+    }
+
+    fn by_key(&self) -> JobRef {
+        JobRef::Key { topic: topic("orders"), key: self.key() }
+    }
+
+    /// The files of the checkpoint in which its key stands, and those in which its body does.
+    fn places(&self, data: &Path) -> [Vec<String>; 2] {
+        [self.key.as_bytes(), &self.body].map(|bytes| {
+            let entries =
+                fs::read_dir(data.join("chunks")).expect("a folder").map(|entry| entry.expect("an entry"));
+            let holds = |entry: &fs::DirEntry| {
+                fs::read(entry.path()).expect("a file").windows(bytes.len()).any(|window| window == bytes)
+            };
+            entries.filter(holds).map(|entry| entry.file_name().into_string().expect("text")).collect()
+        })
+    }
+}
+
+/// Has a checkpoint taken, of everything that was answered before.
+fn checkpoint(client: &mut Raw) {
+    let Response::BackupReady(_) = client.ask(Request::BackupBegin) else { panic!("no backup") };
+    assert_eq!(client.ask(Request::BackupEnd), Response::Done);
+}
+
+#[test]
+fn a_cancelled_job_leaves_no_trace_in_chunks_that_are_written_anew() {
+    const OTHERS: u32 = 100;
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &SMALL);
+    let mut client = Raw::greeted(server.address);
+    let [far, near, kept] = [1, 2, 3].map(Secret::new);
+    let mut jobs: Vec<NewJob> = (0..OTHERS).map(job).collect();
+    jobs.extend([far.job(2 * DAY_MS + 50), near.job(600_000), kept.job(2 * DAY_MS + 51)]);
+    push_all(&mut client, jobs);
+    checkpoint(&mut client);
+    let [chunk] = &chunks(data.path())[..] else { panic!("not in one chunk") };
+    for secret in [&far, &near, &kept] {
+        let written = secret.places(data.path());
+        assert!(
+            written.iter().all(|files| matches!(&files[..], [file] if chunk.ends_with(file))),
+            "{written:?}"
+        );
+    }
+
+    // More than half of the chunk goes with them, so the rest of it is written anew.
+    let cancelled = (0..OTHERS).filter(|number| number % 4 != 0).map(by_key);
+    for job in cancelled.chain([far.by_key(), near.by_key()]) {
+        assert!(matches!(client.ask(Request::Delete(job)), Response::Changed { .. }));
+    }
+    checkpoint(&mut client);
+    assert!(!chunk.exists(), "it is not needed");
+    assert_eq!(get(&mut client, kept.by_key()).expect("it lives").body, kept.body[..]);
+    assert_eq!(server.terminate().code(), Some(0));
+    for secret in [&far, &near] {
+        assert_eq!(secret.places(data.path()), [vec![], Vec::<String>::new()]);
+    }
+    assert!(kept.places(data.path()).iter().all(|files| files.len() == 1));
+}
+
 #[test]
 fn a_start_names_the_chunk_that_is_missing_or_short_and_what_was_in_it() {
     let data = tempfile::tempdir().expect("a directory");
@@ -240,5 +324,149 @@ fn with_no_memory_left_pushes_are_refused_and_nothing_else() {
     let Response::Settled(settled) = client.ask(Request::Finish { leases }) else { panic!("not finished") };
     assert_eq!(settled.len(), 10);
     assert_eq!(totals(&mut client).finished, 10);
+    assert_eq!(server.terminate().code(), Some(0));
+}
+
+/// The length of a job's body, when memory is to be filled.
+const LARGE_BYTES: usize = 16 << 10;
+
+/// A figure of a process in bytes, as the system has it.
+fn process_bytes(server: &Process, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).expect("it runs");
+    let figure =
+        |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.strip_suffix("kB")?.trim().parse().ok();
+    status.lines().find_map(figure).map(|kib: u64| kib << 10).expect("a figure")
+}
+
+fn large_push(jobs: usize) -> Request {
+    let job = NewJob::new(vec![7; LARGE_BYTES]);
+    Request::Push(Push { topic: topic("large"), sequence: 0, jobs: vec![job; jobs] })
+}
+
+fn large_reserve(jobs_max: u32) -> Request {
+    Request::Reserve(Reserve { topics: vec![topic("large")], jobs_max, wait_ms: 0 })
+}
+
+/// How many jobs were pushed; none if they were refused for want of memory.
+fn pushed(response: &Response) -> usize {
+    match response {
+        Response::Pushed(results) => {
+            assert!(results.iter().all(|result| matches!(result, PushResult::Pushed(_))), "{results:?}");
+            results.len()
+        }
+        Response::Error(error) => {
+            assert_eq!((error.code, error.code.retryable()), (ErrorCode::Busy, true), "{error}");
+            assert!(error.message.contains("memory") && error.retry_after_ms > 0, "{error}");
+            0
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Pushes until a push is refused. Returns how many jobs were taken. No more than 1 MiB is under way: what is not applied
+/// yet counts for nothing, and is to fit into what is kept free for requests.
+fn push_until_refused(client: &mut Raw, jobs_max: usize) -> usize {
+    let some = [(); 4].map(|()| large_push(16));
+    let mut taken = 0;
+    loop {
+        client.send(&some).expect("a server");
+        let answers = some.each_ref().map(|_| pushed(&client.receive().expect("an answer").1));
+        taken += answers.iter().sum::<usize>();
+        if answers.contains(&0) {
+            return taken;
+        }
+        assert!(taken < jobs_max, "{taken} jobs are more than there is memory for");
+    }
+}
+
+/// Asks for everything that must work without memory, between two pushes. Finishes a job and deletes one. Returns how many
+/// jobs the pushes came to: none if there was no memory all the time.
+fn all_but_pushes(client: &mut Raw) -> usize {
+    let Response::Reserved(jobs) = client.ask(large_reserve(4)) else { panic!("no jobs") };
+    let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
+    let [one, two, three, four] = leases[..] else { panic!("{leases:?}") };
+    assert_eq!(client.ask(Request::Bury { leases: vec![four] }), Response::Settled(vec![Ok(())]));
+    let requests = [
+        large_push(1),
+        Request::Get(JobRef::Id(one.job)),
+        Request::Stats,
+        large_reserve(1),
+        Request::Finish { leases: vec![one] },
+        Request::Release { leases: vec![two], delay_ms: None },
+        Request::Bury { leases: vec![three] },
+        Request::Kick(JobRef::Id(four.job)),
+        Request::Delete(JobRef::Id(two.job)),
+        large_push(1),
+    ];
+    // In one piece, so that they meet the node as the pushes around them do.
+    client.send(&requests).expect("a server");
+    let answers: BTreeMap<_, _> = requests.iter().map(|_| client.receive().expect("an answer")).collect();
+    let answers: Vec<Response> = answers.into_values().collect();
+    let [before, job, stats, reserved, finished, released, buried, kicked, deleted, after] = &answers[..]
+    else {
+        panic!("{answers:?}")
+    };
+    assert!(matches!(job, Response::Job(report) if report.body.len() == LARGE_BYTES), "{job:?}");
+    assert!(matches!(stats, Response::Stats(_)), "{stats:?}");
+    assert!(matches!(reserved, Response::Reserved(jobs) if jobs.len() == 1), "{reserved:?}");
+    for settled in [finished, released, buried] {
+        assert_eq!(*settled, Response::Settled(vec![Ok(())]));
+    }
+    for changed in [kicked, deleted] {
+        assert!(matches!(changed, Response::Changed { .. }), "{changed:?}");
+    }
+    pushed(before) + pushed(after)
+}
+
+#[test]
+fn a_node_stays_below_its_limit_of_memory_and_takes_pushes_again_when_jobs_have_gone() {
+    /// Beyond what a node without jobs takes: what it keeps free for a checkpoint and for requests, and as much again.
+    const ROOM_BYTES: u64 = 160 << 20;
+    const TRIES_MAX: usize = 300_000;
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &[]);
+    assert!(Raw::greeted(server.address).is_alive());
+    let limit_bytes = process_bytes(&server, "VmRSS") + ROOM_BYTES;
+    assert_eq!(server.terminate().code(), Some(0));
+
+    // Nothing but the limit makes a checkpoint due.
+    let limit = limit_bytes.to_string();
+    let arguments = ["--memory-max-bytes", &limit, "--checkpoint-log-bytes", "1073741824"];
+    let server = Process::start(data.path(), &arguments);
+    let mut client = Raw::greeted(server.address);
+    let jobs_max = usize::try_from(limit_bytes).expect("it fits") / LARGE_BYTES;
+    let mut taken = push_until_refused(&mut client, jobs_max);
+    assert!(taken > 100, "it is short from the beginning");
+    // A checkpoint takes jobs out of memory meanwhile: then there may be room for a moment.
+    let mut rounds = 1;
+    loop {
+        let more = all_but_pushes(&mut client);
+        if more == 0 {
+            break;
+        }
+        taken += more + push_until_refused(&mut client, jobs_max);
+        rounds += 1;
+        assert!(rounds < 100, "there is room all the time");
+    }
+    let now = totals(&mut client);
+    assert_eq!((now.pushed, now.finished, now.deleted), (taken as u64, rounds, rounds));
+    assert_eq!(now.delayed + now.ready + now.reserved + now.buried, taken as u64 - 2 * rounds);
+
+    // Nearly all jobs go.
+    loop {
+        let Response::Reserved(jobs) = client.ask(large_reserve(64)) else { panic!("no jobs") };
+        if jobs.is_empty() {
+            break;
+        }
+        let leases = jobs.iter().map(|job| job.lease).collect();
+        assert!(matches!(client.ask(Request::Finish { leases }), Response::Settled(_)));
+    }
+    let mut tries = 0;
+    while pushed(&client.ask(large_push(1))) == 0 {
+        tries += 1;
+        assert!(tries < TRIES_MAX, "{} of {limit} bytes are in use", process_bytes(&server, "VmRSS"));
+    }
+    let most = process_bytes(&server, "VmHWM");
+    assert!(most < limit_bytes, "it took {most} bytes and may take {limit}");
     assert_eq!(server.terminate().code(), Some(0));
 }

@@ -3,28 +3,54 @@
 //! One thread per round speaks for a producer, another for a consumer. The process is killed after a number of
 //! acknowledgements that comes from a seed, with more of both kinds under way. (The system's page cache survives
 //! such a kill: what a power cut would leave is another test's matter.)
+//!
+//! Some jobs are due in hours, and most of these are deleted after a while. Checkpoints come so often that each life has
+//! some: kills hit them, and the cutting of the log and the writing anew of chunks that follow.
 
-use std::collections::{BTreeMap, BTreeSet};
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use adjourn::protocol::{NewJob, Push, PushResult, Request, RequestId, Reserve, Response};
+use adjourn::protocol::{ErrorCode, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response};
 use adjourn::types::JobId;
+use bytes::Bytes;
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::server_rig::{Process, Raw, topic};
+use super::server_rig::{Process, Raw, adjourn, topic};
 
+const SETTINGS: [&str; 4] = ["--session-grace-ms", "0", "--checkpoint-log-bytes", "65536"];
 const ROUNDS: usize = 50;
 const ACKNOWLEDGEMENTS_MAX: usize = 4000;
 const PUSHES_IN_FLIGHT: usize = 64;
+/// So far ahead that a checkpoint takes the job out of memory.
+const FAR_MS: u64 = 2 * 3_600_000;
+/// One in so many jobs is far.
+const FAR_EVERY: usize = 8;
+/// One in so many far jobs stays. So half of each chunk is soon dead, and somebody needs the rest.
+const STAYS_EVERY: usize = 4;
+/// So many of those that do not stay live: long enough for a checkpoint to take them.
+const DOOMED_MAX: usize = 64;
+
+/// What becomes of a job.
+enum Fate {
+    Runs,
+    /// It is due in hours, and has this body.
+    Stays(Bytes),
+    /// The same, and it is deleted some time.
+    IsDeleted(Bytes),
+}
 
 /// What a client has seen; the test's ledger takes it in.
 enum Seen {
-    Pushed(JobId),
+    Pushed(JobId, Fate),
     Delivered(JobId),
-    /// The FINISH is on its way: from now on the job may be gone.
+    /// The FINISH or DELETE is on its way: from now on the job may be gone.
     Finishing(Vec<JobId>),
     Finished(Vec<JobId>),
 }
@@ -32,6 +58,10 @@ enum Seen {
 #[derive(Default)]
 struct Ledger {
     pushed: BTreeSet<JobId>,
+    /// Those of them that are due in hours, with their bodies.
+    far: BTreeMap<JobId, Bytes>,
+    /// Those of these that nobody has begun to delete.
+    doomed: BTreeSet<JobId>,
     finishing: BTreeSet<JobId>,
     finished: BTreeSet<JobId>,
     deliveries: BTreeMap<JobId, u32>,
@@ -41,8 +71,14 @@ impl Ledger {
     /// Takes in what was seen and says how many acknowledgements it is.
     fn note(&mut self, seen: Seen) -> usize {
         match seen {
-            Seen::Pushed(job) => {
+            Seen::Pushed(job, fate) => {
                 assert!(self.pushed.insert(job), "the id {job:?} was given out twice");
+                if let Fate::Stays(body) | Fate::IsDeleted(body) = &fate {
+                    self.far.insert(job, body.clone());
+                }
+                if matches!(fate, Fate::IsDeleted(_)) {
+                    self.doomed.insert(job);
+                }
                 1
             }
             Seen::Delivered(job) => {
@@ -51,6 +87,9 @@ impl Ledger {
                 0
             }
             Seen::Finishing(jobs) => {
+                for job in &jobs {
+                    self.doomed.remove(job);
+                }
                 self.finishing.extend(jobs);
                 0
             }
@@ -69,18 +108,47 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
     let mut ledger = Ledger::default();
     let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
     for round in 0..ROUNDS {
-        let server = Process::start(data.path(), &["--session-grace-ms", "0"]);
+        let server = Process::start(data.path(), &SETTINGS);
+        far_jobs(server.address, &ledger);
         let until = 1 + dice.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
         under_load(server, round, until, &mut ledger);
     }
-    let server = Process::start(data.path(), &["--session-grace-ms", "0"]);
-    let left = drain(server.address, &mut ledger);
+    let server = Process::start(data.path(), &SETTINGS);
+    let mut left = far_jobs(server.address, &ledger);
+    left.extend(drain(server.address, &mut ledger));
     let lost: Vec<_> =
         ledger.pushed.iter().filter(|job| !left.contains(job) && !ledger.finishing.contains(job)).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
-    assert!(ledger.finished.len() > ROUNDS, "the consumers did nothing");
-    assert!(ledger.deliveries.len() >= ledger.finished.len());
+    let deleted = ledger.finished.iter().filter(|job| ledger.far.contains_key(job)).count();
+    let run = ledger.finished.len() - deleted;
+    assert!(run > ROUNDS && deleted > ROUNDS, "the clients did nothing: {run}, {deleted}");
+    assert!(ledger.deliveries.len() >= run);
     assert_eq!(server.terminate().code(), Some(0));
+    checkpoints_were_taken(data.path());
+}
+
+/// There were checkpoints in most lives, the log was cut behind them, and chunks were written anew.
+fn checkpoints_were_taken(data: &Path) {
+    let inspected = || -> serde_json::Value {
+        let output = adjourn(&["inspect", "--json"]).arg(data).output().expect("the binary");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let found = inspected();
+    let checkpoint = &found["checkpoint"];
+    assert!(checkpoint["number"].as_u64() > Some(ROUNDS as u64), "{found}");
+    assert_eq!(found["damage"], serde_json::json!([]));
+    // In each chunk is a job that stays: it would still be there if nobody had written that to another one.
+    let chunks = checkpoint["chunks"].as_array().expect("a list");
+    let number = |chunk: &serde_json::Value| {
+        let name = chunk["name"].as_str().and_then(|name| name.strip_prefix("chunk-")).expect("a name");
+        usize::from_str_radix(name, 16).expect("a number")
+    };
+    let [first, .., last] = &chunks[..] else { panic!("{found}") };
+    assert!(number(first) > 1 && number(last) > 2 * chunks.len(), "{found}");
+    // Without the manifest a log counts from its first entry on, if that is there.
+    fs::remove_file(data.join("chunks/manifest")).expect("removed");
+    let damage = inspected()["damage"].to_string();
+    assert!(damage.contains("manifest"), "the log was not cut: {damage}");
 }
 
 /// Loads the server until so many acknowledgements were seen, kills it, and notes what else was seen before
@@ -88,10 +156,11 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
 fn under_load(server: Process, round: usize, until: usize, ledger: &mut Ledger) {
     let (sender, seen) = mpsc::channel();
     let [producer, consumer] = [(); 2].map(|()| Raw::greeted(server.address));
+    let doomed = ledger.doomed.iter().copied().collect();
     let clients = [
         thread::spawn({
             let sender = sender.clone();
-            move || produce(producer, round, &sender)
+            move || produce(producer, round, doomed, &sender)
         }),
         thread::spawn(move || consume(consumer, &sender)),
     ];
@@ -112,35 +181,58 @@ fn note_rest(seen: &Receiver<Seen>, ledger: &mut Ledger) {
     }
 }
 
-/// Pushes jobs, many in flight, until the connection breaks.
-fn produce(mut client: Raw, round: usize, seen: &Sender<Seen>) {
-    let some = |number: usize| -> Vec<Request> {
-        let job = |at: usize| NewJob::new(format!("{round}/{number}/{at}")).after(at as u64 % 3);
-        let push = |at| Push { topic: topic("kill"), sequence: 0, jobs: vec![job(at)] };
-        (0..PUSHES_IN_FLIGHT / 2).map(|at| Request::Push(push(at))).collect()
-    };
-    let mut in_flight = 0;
+/// What a producer waits for the answer to.
+enum Sent {
+    Push(Fate),
+    Delete(JobId),
+}
+
+/// Pushes jobs, many in flight, and deletes the oldest of those that are to be deleted, until the connection breaks.
+fn produce(mut client: Raw, round: usize, mut doomed: VecDeque<JobId>, seen: &Sender<Seen>) {
+    let mut in_flight: BTreeMap<RequestId, Sent> = BTreeMap::new();
     for number in 0.. {
-        let requests = some(number);
-        if client.send(&requests).is_none() {
-            return;
-        }
-        in_flight += requests.len();
-        while in_flight > PUSHES_IN_FLIGHT / 2 {
-            let Some((_, response)) = client.receive() else { return };
-            let Response::Pushed(results) = response else { panic!("{response:?}") };
-            in_flight -= 1;
-            for result in results {
-                let PushResult::Pushed(job) = result else { panic!("{result:?}") };
-                let _ = seen.send(Seen::Pushed(job));
+        let (mut requests, mut sent): (Vec<_>, Vec<_>) =
+            (0..PUSHES_IN_FLIGHT / 2).map(|at| push(round, number, at)).unzip();
+        let deleted: Vec<JobId> = doomed.drain(..doomed.len().saturating_sub(DOOMED_MAX)).collect();
+        requests.extend(deleted.iter().map(|job| Request::Delete(JobRef::Id(*job))));
+        sent.extend(deleted.iter().map(|job| Sent::Delete(*job)));
+        let _ = seen.send(Seen::Finishing(deleted));
+        let Some(RequestId(first)) = client.send(&requests) else { return };
+        in_flight.extend((first..).map(RequestId).zip(sent));
+        while in_flight.len() > PUSHES_IN_FLIGHT / 2 {
+            let Some((id, response)) = client.receive() else { return };
+            match (in_flight.remove(&id).expect("asked for"), response) {
+                (Sent::Push(fate), Response::Pushed(results)) => {
+                    let [PushResult::Pushed(job)] = results[..] else { panic!("{results:?}") };
+                    if matches!(fate, Fate::IsDeleted(_)) {
+                        doomed.push_back(job);
+                    }
+                    let _ = seen.send(Seen::Pushed(job, fate));
+                }
+                (Sent::Delete(job), Response::Changed { .. }) => {
+                    let _ = seen.send(Seen::Finished(vec![job]));
+                }
+                (_, response) => panic!("{response:?}"),
             }
         }
     }
 }
 
+/// One push of a round, and what becomes of its job.
+fn push(round: usize, number: usize, at: usize) -> (Request, Sent) {
+    let body = Bytes::from(format!("{round}/{number}/{at} {}", "x".repeat(300)));
+    let (name, delay_ms, fate) = match at {
+        at if !at.is_multiple_of(FAR_EVERY) => ("kill", at as u64 % 3, Fate::Runs),
+        at if at.is_multiple_of(FAR_EVERY * STAYS_EVERY) => ("far", FAR_MS, Fate::Stays(body.clone())),
+        at => ("far", FAR_MS + at as u64 * 60_000, Fate::IsDeleted(body.clone())),
+    };
+    let jobs = vec![NewJob::new(body).after(delay_ms)];
+    (Request::Push(Push { topic: topic(name), sequence: 0, jobs }), Sent::Push(fate))
+}
+
 /// Reserves jobs and finishes them, a reserve ahead of the finish, until the connection breaks.
 fn consume(mut client: Raw, seen: &Sender<Seen>) {
-    let reserve = || Request::Reserve(Reserve { topics: vec![topic("kill")], jobs_max: 16, wait_ms: 60_000 });
+    let reserve = || Request::Reserve(Reserve { topics: vec![topic("kill")], jobs_max: 64, wait_ms: 60_000 });
     if client.send(&[reserve()]).is_none() {
         return;
     }
@@ -168,13 +260,43 @@ fn consume(mut client: Raw, seen: &Sender<Seen>) {
     }
 }
 
-/// Finishes everything that is left, and names it.
+/// Reads every far job, and names those that are there: each as it was pushed, and none that was deleted.
+fn far_jobs(address: SocketAddr, ledger: &Ledger) -> BTreeSet<JobId> {
+    const READS: usize = 500;
+    let mut client = Raw::greeted(address);
+    let far: Vec<(&JobId, &Bytes)> = ledger.far.iter().collect();
+    let mut found = BTreeSet::new();
+    for some in far.chunks(READS) {
+        let reads: Vec<Request> = some.iter().map(|(job, _)| Request::Get(JobRef::Id(**job))).collect();
+        let RequestId(first) = client.send(&reads).expect("a server");
+        let mut asked: BTreeMap<_, _> = (first..).map(RequestId).zip(some).collect();
+        while !asked.is_empty() {
+            let (id, response) = client.receive().expect("an answer");
+            let (job, body) = asked.remove(&id).expect("asked for");
+            match response {
+                Response::Job(report) => {
+                    assert!(!ledger.finished.contains(job), "{job:?} was deleted, and came back");
+                    assert_eq!(report.body, *body, "{job:?}");
+                    found.insert(**job);
+                }
+                Response::Error(error) if error.code == ErrorCode::NotFound => {
+                    assert!(ledger.finishing.contains(job), "{job:?} is lost");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    found
+}
+
+/// Finishes everything that is left and due, and names it.
 fn drain(address: SocketAddr, ledger: &mut Ledger) -> BTreeSet<JobId> {
     let mut client = Raw::greeted(address);
     let mut left = BTreeSet::new();
     loop {
         let Response::Stats(stats) = client.ask(Request::Stats) else { panic!("no stats") };
-        let totals = stats.totals;
+        let due = stats.topics.iter().find(|report| report.topic == topic("kill")).expect("it is there");
+        let totals = due.totals;
         if totals.delayed + totals.ready + totals.reserved == 0 {
             return left;
         }

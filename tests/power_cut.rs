@@ -5,26 +5,38 @@
 //! prefix, and what the dice say; names and lengths too. Each is opened, read, written to and opened again. A sync
 //! that is left out shows, because what it would have made durable may then be missing.
 //!
+//! There are two kinds of [lives](cut::Life). A node's [storage](life), whose checkpoints are of nothing, is asked for
+//! everything that a node asks of it. A [queue](queue_life) with jobs takes checkpoints with all their files.
+//!
 //! `ADJOURN_POWER_CUTS` is how many times as many disks as usual are opened, `ADJOURN_POWER_CUT_SEED` another seed
 //! than usual: `make power-cuts`.
 
 #![expect(clippy::indexing_slicing, reason = "places come from the lengths")]
 
 mod compose;
+mod cut;
 mod disk;
+mod fault;
 mod ledger;
 mod life;
+mod queue;
+mod queue_life;
+mod queue_work;
 mod recorder;
 mod tally;
 mod workload;
+
+use std::cell::RefCell;
 
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use compose::{Change, Choice};
+use cut::Life;
 use disk::Image;
-use ledger::State;
-use life::Life;
+use life::StorageLife;
+use queue::Counts;
+use queue_life::QueueLife;
 use tally::Tally;
 use workload::Workload;
 
@@ -100,41 +112,122 @@ fn checkpoints_of_other_members_in_a_row() {
     run(Plan { workload: Workload::Installs, generations: 25, steps: 8, disks: 250 });
 }
 
+#[test]
+fn checkpoints_of_a_queue() {
+    run_queue(Series { kind: 100, generations: 1, disks: 800, early: false }, 200);
+}
+
+#[test]
+fn checkpoints_of_a_queue_in_a_row() {
+    run_queue(Series { kind: 101, generations: 25, disks: 500, early: false }, 12);
+}
+
+/// What a queue must have done, and what a power cut must have struck, for its tests to prove anything.
+const HAPPENS_IN_A_QUEUE: [(&str, u64); 20] = [
+    ("chunks written", 50),
+    ("chunks carried over", 50),
+    ("chunks rewritten", 5),
+    ("chunks unlinked", 5),
+    ("page files written", 10),
+    ("page files carried over", 1),
+    ("page files unlinked", 5),
+    ("jobs that went far", 50),
+    ("far jobs loaded ahead", 10),
+    ("far jobs loaded when due", 1),
+    ("checkpoints given up", 1),
+    ("cuts before the sync of a chunk", 10),
+    ("cuts before the sync of a page file", 10),
+    ("cuts before the sync of a manifest", 1),
+    ("cuts before the sync of the folder", 5),
+    ("chunks whose unlinking was struck", 1),
+    ("page files whose unlinking was struck", 1),
+    ("the new checkpoint was found", 1),
+    ("the one before was found", 1),
+    ("the first checkpoint was struck", 1),
+];
+
 fn run(plan: Plan) {
-    let times: usize = variable("ADJOURN_POWER_CUTS").unwrap_or(1);
-    let seed: u64 = variable("ADJOURN_POWER_CUT_SEED").unwrap_or(1);
-    let mut bytes = [plan.workload as u8; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    bytes[8] = u8::try_from(plan.generations).expect("a small number");
-    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut tally = Tally::default();
-    let (mut disk, mut state) = (Image::default(), State::default());
-    let disks = (plan.disks * times).div_ceil(plan.generations);
-    for generation in 0..plan.generations {
-        let life = Life::live(&disk, state, (plan.workload, plan.steps), &mut dice);
-        tally.moves += life.moves;
-        let moments = life.telling_moments();
-        for number in 0..disks {
-            // All the moments in turn, as often as it takes; fewer if there are more moments than disks.
-            let (at, changes) = if disks < moments.len() {
-                &moments[number * moments.len() / disks]
-            } else {
-                &moments[number % moments.len()]
-            };
-            let choice = choose(changes, number * 2 / moments.len(), &mut dice);
-            let cut = life.cut(*at, changes, choice, &mut dice);
-            tally.take(&cut, generation, cut.try_out(number % 4 == 0));
+    let Plan { workload, generations, steps, disks } = plan;
+    let mut moves = 0;
+    // Of a founding the first half alone: the next generation founds again.
+    let series = Series { kind: workload as u8, generations, disks, early: steps == 0 };
+    series.strike(|disk, state, dice| {
+        let life = StorageLife::live(disk, state, (workload, steps), dice);
+        moves += life.moves;
+        life
+    });
+    assert_eq!(moves > 5, matches!(workload, Workload::Moves), "{moves} moves");
+}
+
+/// Lets a queue take so many steps between two cuts.
+fn run_queue(series: Series, steps: usize) {
+    let counts = RefCell::new(Counts::default());
+    series.strike(|disk, state, dice| QueueLife::live(disk, state, steps, &counts, dice));
+    counts.into_inner().expect(seed(), &HAPPENS_IN_A_QUEUE);
+}
+
+/// Power cuts, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Series {
+    /// What is struck has dice of its own.
+    kind: u8,
+    /// Lives, each on the disk that the cut before left.
+    generations: usize,
+    /// Disks that are opened, over all generations.
+    disks: usize,
+    /// A life goes on with what was there in its first half.
+    early: bool,
+}
+
+/// Tells where a life was when something panics.
+struct Whereabouts {
+    seed: u64,
+    generation: usize,
+}
+
+impl Drop for Whereabouts {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("seed {}, generation {}", self.seed, self.generation);
         }
-        // Of a founding the first half alone: the next generation founds again.
-        let until = if plan.steps == 0 { moments.len() / 2 } else { moments.len() };
-        let (at, changes) = &moments[dice.random_range(0..until)];
-        let cut = life.cut(*at, changes, compose::random(changes, &mut dice), &mut dice);
-        let Some(found) = tally.take(&cut, generation, cut.try_out(true)) else { break };
-        (disk, state) = (cut.image, found);
     }
-    tally.verdict(seed, plan.disks);
-    let expected = matches!(plan.workload, Workload::Moves);
-    assert_eq!(tally.moves > 5, expected, "{} moves", tally.moves);
+}
+
+impl Series {
+    /// Records each life and opens the disks that power cuts may leave. Fails if one is not right.
+    fn strike<L: Life>(&self, mut record: impl FnMut(&Image, L::State, &mut TestRng) -> L) {
+        let times: usize = variable("ADJOURN_POWER_CUTS").unwrap_or(1);
+        let seed = seed();
+        let mut bytes = [self.kind; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        bytes[8] = u8::try_from(self.generations).expect("a small number");
+        let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut tally = Tally::default();
+        let (mut disk, mut state) = (Image::default(), L::State::default());
+        let disks = (self.disks * times).div_ceil(self.generations);
+        for generation in 0..self.generations {
+            let _whereabouts = Whereabouts { seed, generation };
+            let life = record(&disk, state, &mut dice);
+            let moments = life.telling_moments();
+            for number in 0..disks {
+                // All the moments in turn, as often as it takes; fewer if there are more moments than disks.
+                let (at, changes) = if disks < moments.len() {
+                    &moments[number * moments.len() / disks]
+                } else {
+                    &moments[number % moments.len()]
+                };
+                let choice = choose(changes, number * 2 / moments.len(), &mut dice);
+                let cut = life.cut(*at, changes, choice, &mut dice);
+                tally.take(&cut, generation, cut.try_out(number % 4 == 0));
+            }
+            let until = if self.early { moments.len() / 2 } else { moments.len() };
+            let (at, changes) = &moments[dice.random_range(0..until)];
+            let cut = life.cut(*at, changes, compose::random(changes, &mut dice), &mut dice);
+            let Some(found) = tally.take(&cut, generation, cut.try_out(true)) else { break };
+            (disk, state) = (cut.image, found);
+        }
+        tally.verdict(seed, self.disks);
+    }
 }
 
 /// What gets to the disk: at the first visits to a moment nothing, and all of it.
@@ -143,6 +236,10 @@ fn choose(changes: &[Change], visit: usize, dice: &mut TestRng) -> Choice {
         return compose::extremes(changes)[usize::from(dice.random::<bool>())].clone();
     }
     compose::random(changes, dice)
+}
+
+fn seed() -> u64 {
+    variable("ADJOURN_POWER_CUT_SEED").unwrap_or(1)
 }
 
 fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {

@@ -112,13 +112,14 @@ impl Content {
         let bytes = file.metadata().expect("its length").len();
         let mut content = Self { bytes, blocks: Vec::with_capacity(blocks_in(bytes)) };
         let mut changed = bytes != before.bytes;
-        let mut run = vec![0; RUN_BYTES];
+        let mut run = vec![0; RUN_BYTES.min(blocks_in(bytes) * BLOCK_BYTES)];
         let mut at = 0;
         while at < bytes {
             let wanted = usize::try_from(bytes - at).unwrap_or(usize::MAX).min(RUN_BYTES);
-            run.fill(0);
+            let end = wanted.next_multiple_of(BLOCK_BYTES);
+            run[wanted..end].fill(0);
             file.read_exact_at(&mut run[..wanted], at).expect("the file is read");
-            for block in run[..wanted.next_multiple_of(BLOCK_BYTES)].as_chunks::<BLOCK_BYTES>().0 {
+            for block in run[..end].as_chunks::<BLOCK_BYTES>().0 {
                 let old = before.blocks.get(content.blocks.len()).filter(|old| ***old == *block);
                 changed |= old.is_none();
                 content.blocks.push(old.map_or_else(|| Arc::new(*block), Arc::clone));

@@ -1,6 +1,5 @@
 //! What was asked of the storage and what it acknowledged; and whether a disk after a power cut agrees with it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use adjourn::engine::Engine;
@@ -11,6 +10,8 @@ use adjourn::storage::{
     StorageError, Vote, value,
 };
 use adjourn::types::GroupId;
+
+use super::fault::Fault;
 
 const CLUSTER_ID: [u8; 16] = [7; 16];
 
@@ -58,30 +59,6 @@ pub(super) struct State {
 pub(super) struct Expectation<'a> {
     pub(super) state: &'a State,
     pub(super) under_way: Option<&'a Step>,
-}
-
-/// Why a disk after a power cut is not right.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The start is refused.
-    Refused(StorageError),
-    /// A panic came out.
-    Panicked,
-    /// Something acknowledged is gone, or something is there that nobody wrote.
-    Wrong(String),
-}
-
-impl Fault {
-    /// The same for faults that have the same cause.
-    pub(super) fn kind(&self) -> String {
-        match self {
-            Self::Refused(StorageError::Damaged { damage, .. }) => format!("refused: {damage}"),
-            Self::Refused(StorageError::ShortLog { .. }) => "refused: a short log".to_owned(),
-            Self::Refused(error) => format!("refused: {error}"),
-            Self::Panicked => "a panic".to_owned(),
-            Self::Wrong(what) => what.chars().filter(|letter| !letter.is_ascii_digit()).collect(),
-        }
-    }
 }
 
 /// How the tests open a data directory.
@@ -142,11 +119,6 @@ impl Expectation<'_> {
     /// Opens the disk in `root` and reads everything; if that is not enough, writes more and opens it again.
     /// Returns what was there at first.
     pub(super) fn check(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
-        let checked = catch_unwind(AssertUnwindSafe(|| self.open_and_go_on(root, thoroughly)));
-        checked.unwrap_or(Err(Fault::Panicked))
-    }
-
-    fn open_and_go_on(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
         // A queue that is founded anew would take this id.
         let mut storage = DiskStorage::open(&options(root, [9; 16])).map_err(Fault::Refused)?;
         let founded = storage.storage_id() == [8; 16];

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use adjourn::storage::{Shrunk, Storage as _};
 use proptest::test_runner::TestRng;
-use tempfile::TempDir;
 
-use super::compose::{self, Change, Choice};
+use super::cut::{Life, directory};
 use super::disk::Image;
-use super::ledger::{self, Expectation, Fault, State, Step};
+use super::fault::Fault;
+use super::ledger::{self, Expectation, State, Step};
 use super::recorder::{Moment, Recorder};
 use super::workload::Workload;
 
 /// From one start to one stop.
-pub(super) struct Life {
+pub(super) struct StorageLife {
     steps: Vec<Step>,
     /// What is acknowledged before each step, and after the last.
     states: Vec<State>,
@@ -22,17 +22,7 @@ pub(super) struct Life {
     pub(super) moves: usize,
 }
 
-/// A disk that one power cut may leave.
-pub(super) struct Cut<'a> {
-    pub(super) life: &'a Life,
-    /// When: the number of the moment.
-    pub(super) at: usize,
-    pub(super) changes: &'a [Change],
-    pub(super) choice: Choice,
-    pub(super) image: Image,
-}
-
-impl Life {
+impl StorageLife {
     /// Opens the storage on `disk`, which holds `state`, asks so many steps of it and closes it.
     pub(super) fn live(
         disk: &Image,
@@ -88,52 +78,24 @@ impl Life {
         life
     }
 
-    /// The moments at which something is written and not synced, with what it is; and every eighth of the others,
-    /// at which the disk is the same whatever gets to it.
-    pub(super) fn telling_moments(&self) -> Vec<(usize, Vec<Change>)> {
-        let moments = self.moments.iter().map(compose::changes).enumerate();
-        moments.filter(|(at, changes)| !changes.is_empty() || at % 8 == 0).collect()
-    }
-
-    /// The disk on which those changes are that are chosen.
-    pub(super) fn cut<'a>(
-        &'a self,
-        at: usize,
-        changes: &'a [Change],
-        choice: Choice,
-        dice: &mut TestRng,
-    ) -> Cut<'a> {
-        let image = compose::compose(&self.moments[at], changes, &choice, dice);
-        Cut { life: self, at, changes, choice, image }
+    fn expectation(&self, moment: &Moment) -> Expectation<'_> {
+        let Moment { acknowledged, .. } = *moment;
+        Expectation { state: &self.states[acknowledged], under_way: self.steps.get(acknowledged) }
     }
 }
 
-impl Cut<'_> {
-    /// Starts from this disk. Returns what it holds.
-    pub(super) fn try_out(&self, thoroughly: bool) -> Result<State, Fault> {
-        let root = directory();
-        self.image.write(root.path());
-        self.expectation().check(root.path(), thoroughly)
+impl Life for StorageLife {
+    type State = State;
+
+    fn moments(&self) -> &[Moment] {
+        &self.moments
     }
 
-    /// The moment in words.
-    pub(super) fn moment(&self) -> String {
-        let moment = &self.life.moments[self.at];
-        let step = self.expectation().under_way.map(|step| format!("{step:?}")).unwrap_or_default();
-        let step: String = step.chars().take(200).collect();
-        let name = moment.before_sync_of.display();
-        format!("moment {}, before the sync of {name:?}, under way {step}", self.at)
+    fn under_way(&self, moment: &Moment) -> String {
+        self.expectation(moment).under_way.map(|step| format!("{step:?}")).unwrap_or_default()
     }
 
-    fn expectation(&self) -> Expectation<'_> {
-        let acknowledged = self.life.moments[self.at].acknowledged;
-        Expectation { state: &self.life.states[acknowledged], under_way: self.life.steps.get(acknowledged) }
+    fn start(&self, moment: &Moment, root: &Path, thoroughly: bool) -> Result<State, Fault> {
+        self.expectation(moment).check(root, thoroughly)
     }
-}
-
-/// In memory if the system has a place for that: these disks' own syncs make nothing durable.
-fn directory() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let directory = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
-    directory.expect("a directory")
 }

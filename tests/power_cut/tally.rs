@@ -3,29 +3,27 @@
 use std::collections::BTreeMap;
 
 use super::compose::Change;
-use super::ledger::{Fault, State};
-use super::life::Cut;
+use super::cut::{Cut, Life};
+use super::fault::Fault;
 
 /// So many of each kind of fault are told in full.
 const EXAMPLES: usize = 3;
 
 #[derive(Default)]
 pub(super) struct Tally {
-    pub(super) opened: usize,
-    /// How often a log has moved.
-    pub(super) moves: usize,
+    opened: usize,
     faults: BTreeMap<String, usize>,
     examples: Vec<String>,
 }
 
 impl Tally {
     /// Counts a disk. Returns what it held if it was right.
-    pub(super) fn take(
+    pub(super) fn take<L: Life>(
         &mut self,
-        cut: &Cut<'_>,
+        cut: &Cut<'_, L>,
         generation: usize,
-        result: Result<State, Fault>,
-    ) -> Option<State> {
+        result: Result<L::State, Fault>,
+    ) -> Option<L::State> {
         let fault = match result {
             Ok(state) => {
                 self.opened += 1;
@@ -50,7 +48,7 @@ impl Tally {
 
     /// Fails if a disk was not right, or if too few were tried.
     pub(super) fn verdict(&self, seed: u64, disks: usize) {
-        let Self { opened, faults, examples, .. } = self;
+        let Self { opened, faults, examples } = self;
         assert!(
             faults.is_empty(),
             "seed {seed}: {opened} disks opened, but {faults:#?}\n{}",

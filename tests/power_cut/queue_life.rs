@@ -1,0 +1,198 @@
+//! A queue at work, recorded, and what a disk must hold after a power cut: all of the checkpoint that was acknowledged
+//! last, or of the one that was under way.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+use adjourn::storage::audit::audit;
+use adjourn::storage::chunks::{self, Manifest};
+use adjourn::storage::folder::DiskFolder;
+use adjourn::storage::{Depth, checkpoint};
+use proptest::prelude::RngExt as _;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+use super::cut::{Life, directory};
+use super::disk::Image;
+use super::fault::Fault;
+use super::queue::{Counts, Queue, Taken};
+use super::recorder::{Moment, Recorder};
+
+/// The newest checkpoint, if there is one.
+pub(super) type State = Option<Arc<Taken>>;
+
+/// From one start to one stop.
+pub(super) struct QueueLife<'a> {
+    steps: Vec<Step>,
+    /// What is acknowledged before each step, and after the last.
+    states: Vec<State>,
+    moments: Vec<Moment>,
+    /// What was struck, and what was there afterwards.
+    counts: &'a RefCell<Counts>,
+}
+
+/// Something that the queue does.
+#[derive(Debug)]
+enum Step {
+    Open,
+    /// It takes and gives jobs; nothing of that is written.
+    Work,
+    Checkpoint(Arc<Taken>),
+    /// A checkpoint that comes to nothing.
+    GiveUp,
+}
+
+impl<'a> QueueLife<'a> {
+    /// Starts the queue on `disk`, where this checkpoint is the newest, and lets it take so many steps.
+    pub(super) fn live(
+        disk: &Image,
+        mut state: State,
+        steps: usize,
+        counts: &'a RefCell<Counts>,
+        dice: &mut TestRng,
+    ) -> Self {
+        let root = directory();
+        disk.write(root.path());
+        let recorder = Recorder::start(root.path());
+        let mut life = Self { steps: Vec::new(), states: vec![state.clone()], moments: Vec::new(), counts };
+        let mut queue = open(root.path(), std::slice::from_ref(&state)).expect("it starts").0;
+        life.steps.push(Step::Open);
+        life.states.push(state.clone());
+        recorder.acknowledge();
+        for _ in 0..steps {
+            let step = Step::take(&mut queue, dice);
+            if let Step::Checkpoint(taken) = &step {
+                state = Some(Arc::clone(taken));
+            }
+            life.steps.push(step);
+            life.states.push(state.clone());
+            recorder.acknowledge();
+        }
+        queue.verify().expect("all is as it was pushed");
+        counts.borrow_mut().merge(&queue.counts);
+        life.moments = recorder.finish();
+        life
+    }
+
+    fn step(&self, moment: &Moment) -> Option<&Step> {
+        self.steps.get(moment.acknowledged)
+    }
+
+    fn count(&self, moment: &Moment, found: &State) {
+        let mut counts = self.counts.borrow_mut();
+        let name = moment.before_sync_of.file_name().unwrap_or_default().to_string_lossy();
+        match name.split(['-', '.']).next().unwrap_or_default() {
+            "chunk" => counts.add("cuts before the sync of a chunk", 1),
+            "pages" => counts.add("cuts before the sync of a page file", 1),
+            "manifest" => counts.add("cuts before the sync of a manifest", 1),
+            "chunks" => counts.add("cuts before the sync of the folder", 1),
+            _ => {}
+        }
+        let unlinked = moment.durable.names.keys().filter(|name| !moment.written.names.contains_key(*name));
+        for (_, name) in unlinked {
+            match name.to_str().unwrap_or_default().split_once('-') {
+                Some(("chunk", number)) if !number.contains('.') => {
+                    counts.add("chunks whose unlinking was struck", 1);
+                }
+                Some(("pages", number)) if !number.contains('.') => {
+                    counts.add("page files whose unlinking was struck", 1);
+                }
+                _ => {}
+            }
+        }
+        if let Some(Step::Checkpoint(taken)) = self.step(moment) {
+            let is_new = found.as_ref().is_some_and(|found| found.number == taken.number);
+            counts.add(if is_new { "the new checkpoint was found" } else { "the one before was found" }, 1);
+            counts.add(
+                "the first checkpoint was struck",
+                usize::from(self.states[moment.acknowledged].is_none()),
+            );
+        }
+    }
+}
+
+impl Life for QueueLife<'_> {
+    type State = State;
+
+    fn moments(&self) -> &[Moment] {
+        &self.moments
+    }
+
+    fn under_way(&self, moment: &Moment) -> String {
+        match self.step(moment) {
+            None => String::new(),
+            Some(Step::Checkpoint(taken)) => format!("checkpoint {}", taken.number),
+            Some(step) => format!("{step:?}"),
+        }
+    }
+
+    fn start(&self, moment: &Moment, root: &Path, _thoroughly: bool) -> Result<State, Fault> {
+        let mut expected = vec![self.states[moment.acknowledged].clone()];
+        if let Some(Step::Checkpoint(taken)) = self.step(moment) {
+            expected.push(Some(Arc::clone(taken)));
+        }
+        let (queue, found) = open(root, &expected)?;
+        self.count(moment, &found);
+        // It takes little time: each of them.
+        go_on(queue, moment.acknowledged, root)?;
+        Ok(found)
+    }
+}
+
+impl Step {
+    /// Takes one, by dice.
+    fn take(queue: &mut Queue, dice: &mut TestRng) -> Self {
+        match dice.random_range(0..10) {
+            0..4 => Self::Checkpoint(queue.checkpoint(dice).expect("it is written")),
+            4 => {
+                queue.give_up(dice).expect("what was written goes");
+                Self::GiveUp
+            }
+            _ => {
+                queue.work(dice).expect("it is applied");
+                Self::Work
+            }
+        }
+    }
+}
+
+/// Starts a queue on the disk in `root`, as a node does. One of these checkpoints is there, and all of it.
+fn open(root: &Path, expected: &[State]) -> Result<(Queue, State), Fault> {
+    let folder = DiskFolder::new(&root.join("chunks"))?;
+    let restored = checkpoint::restore(&folder)?;
+    let number = restored.as_ref().map_or(0, |restored| restored.number);
+    let number_of = |state: &State| state.as_ref().map_or(0, |taken| taken.number);
+    let Some(found) = expected.iter().find(|state| number_of(state) == number).cloned() else {
+        let expected: Vec<u32> = expected.iter().map(number_of).collect();
+        return Err(Fault::Wrong(format!(
+            "there is checkpoint {number}, not one of {expected:?}; 0 stands for none"
+        )));
+    };
+    let manifest = Manifest::read(&folder)?;
+    if let Some(manifest) = &manifest
+        && let Some(damage) = audit(&folder, manifest, Depth::Whole, |_| {})?.into_iter().next()
+    {
+        return Err(Fault::Refused(damage));
+    }
+    checkpoint::sweep(&folder)?;
+    let left = chunks::unlisted(&folder, manifest.as_ref())?;
+    if !left.is_empty() {
+        return Err(Fault::Wrong(format!("{left:?} lie there and count for nothing")));
+    }
+    let queue = match (restored, &found) {
+        (Some(restored), Some(taken)) => Queue::restore(folder, restored, taken)?,
+        _ => Queue::found(folder)?,
+    };
+    Ok((queue, found))
+}
+
+/// The queue, which had taken so many steps, does something more, takes another checkpoint and starts again.
+fn go_on(mut queue: Queue, steps: usize, root: &Path) -> Result<(), Fault> {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&(steps as u64).to_le_bytes());
+    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    queue.work(&mut dice)?;
+    let taken = queue.checkpoint(&mut dice)?;
+    drop(queue);
+    open(root, &[Some(taken)]).map(drop)
+}

@@ -1,0 +1,169 @@
+//! What producers, consumers and time do to a queue, by dice.
+
+use std::sync::Arc;
+
+use adjourn::engine::{Command, JobSelect, NewJob, Outcome, PushOutcome, TopicSelect};
+use adjourn::storage::StorageError;
+use adjourn::types::{IfExists, JobId, When};
+use proptest::prelude::{Rng as _, RngExt as _};
+use proptest::test_runner::TestRng;
+
+use super::queue::{Pushed, Queue};
+
+const MINUTE_MS: u64 = 60_000;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+/// Far jobs are taken into memory so long before they are due.
+const LOAD_AHEAD_MS: u64 = MINUTE_MS;
+/// So many of them in one go.
+const LOAD_BUDGET: usize = 16;
+/// With more of them nothing is pushed.
+const JOBS_MAX: u64 = 400;
+const TOPICS: [&str; 2] = ["mail", "orders"];
+
+impl Queue {
+    /// One entry, or two.
+    pub(super) fn work(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+        match dice.random_range(0..12) {
+            0..4 if self.engine.jobs() < JOBS_MAX => self.push(dice),
+            0..6 => self.delete(dice),
+            6 => self.reschedule(dice),
+            7 | 8 => self.consume(dice),
+            _ => self.pass(dice),
+        }
+    }
+
+    fn push(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+        let topic = TOPICS[dice.random_range(0..TOPICS.len())];
+        let jobs: Vec<Pushed> = (0..dice.random_range(1..60)).map(|_| Pushed::random(topic, dice)).collect();
+        let new = jobs.iter().map(|job| NewJob {
+            due: self.due(dice),
+            priority: dice.random_range(0..3),
+            ttr_ms: dice.random_range(1_000..1_000_000),
+            if_exists: [IfExists::Reject, IfExists::Keep, IfExists::Replace][dice.random_range(0..3)],
+            key: job.key.as_deref(),
+            attributes: &[],
+            body: &job.body,
+        });
+        let new = new.collect();
+        let topic = TopicSelect::Name(topic);
+        let push = Command::Push { session: adjourn::types::SessionId(0), sequence: 0, topic, jobs: new };
+        let outcomes = self.apply(vec![push])?.outcomes;
+        let [Outcome::Pushed(outcomes)] = &outcomes[..] else { panic!("{outcomes:?}") };
+        for (outcome, job) in outcomes.iter().zip(jobs) {
+            if let PushOutcome::Pushed(id) | PushOutcome::Replaced(id) = outcome {
+                self.pushed.insert(*id, Arc::new(job));
+            }
+        }
+        Ok(())
+    }
+
+    /// Most of those that were pushed one after the other: of some chunks little is live then.
+    fn delete(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+        let many = dice.random_range(5..100);
+        let mut chosen = self.some(many, dice);
+        chosen.retain(|_| dice.random_ratio(4, 5));
+        let deleted = chosen.iter().map(|(id, job)| Command::Delete { job: selected(*id, job, dice) });
+        let deleted = deleted.collect();
+        for outcome in self.apply(deleted)?.outcomes {
+            if let Outcome::Changed { job, .. } = outcome {
+                self.pushed.remove(&job);
+            }
+        }
+        Ok(())
+    }
+
+    fn reschedule(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+        let many = dice.random_range(1..20);
+        let chosen = self.some(many, dice);
+        let moved = chosen.iter().map(|(id, job)| {
+            let job = selected(*id, job, dice);
+            Command::Reschedule { job, due: self.due(dice) }
+        });
+        let moved = moved.collect();
+        self.apply(moved).map(drop)
+    }
+
+    /// Takes some jobs that are ready, and says of most of them what is to become of them.
+    fn consume(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+        let session = self.engine.sessions().next().expect("one was opened").id;
+        let topics = self.engine.topics().map(|topic| topic.id).collect();
+        let reserve = Command::Reserve { session, topics, jobs_max: 20, bytes_max: 1 << 20 };
+        let outcomes = self.apply(vec![reserve])?.outcomes;
+        let [Outcome::Granted(grants)] = &outcomes[..] else { panic!("{outcomes:?}") };
+        let mut leases = [(); 4].map(|()| Vec::new());
+        for grant in grants {
+            let record = self.records.record(grant.body)?;
+            assert_eq!(record.body, self.pushed[&grant.lease.job].body, "what was pushed");
+            leases[[0, 0, 0, 0, 1, 2, 3][dice.random_range(0..7)]].push(grant.lease);
+        }
+        let [finished, released, buried, _] = leases;
+        for lease in &finished {
+            self.pushed.remove(&lease.job);
+        }
+        let delay_ms = Some(dice.random_range(MINUTE_MS..5 * HOUR_MS));
+        self.apply(vec![
+            Command::Finish { leases: finished },
+            Command::Release { leases: released, delay_ms, attempted: true },
+            Command::Bury { leases: buried },
+        ])?;
+        Ok(())
+    }
+
+    /// Time passes. Far jobs are loaded before they are due, but for those times when the node is late.
+    fn pass(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+        self.now = self.now.after(dice.random_range(MINUTE_MS..3 * HOUR_MS));
+        let far = self.engine.far_jobs();
+        if dice.random_ratio(3, 4) {
+            let ahead = self.now.after(LOAD_AHEAD_MS);
+            while !self.engine.load_ahead(&mut self.records, ahead, LOAD_BUDGET)? {}
+        }
+        let not_loaded = self.engine.far_jobs();
+        self.apply(Vec::new())?;
+        let left = self.engine.far_jobs();
+        self.counts.add("far jobs loaded ahead", usize::try_from(far - not_loaded).expect("they are few"));
+        self.counts
+            .add("far jobs loaded when due", usize::try_from(not_loaded - left).expect("they are few"));
+        Ok(())
+    }
+
+    /// Up to so many jobs that were pushed one after the other.
+    fn some(&self, many: usize, dice: &mut TestRng) -> Vec<(JobId, Arc<Pushed>)> {
+        let first = dice.random_range(0..=self.pushed.len());
+        let some = self.pushed.iter().skip(first).take(many);
+        some.map(|(id, job)| (*id, Arc::clone(job))).collect()
+    }
+
+    /// Soon or far ahead, on both timelines.
+    fn due(&self, dice: &mut TestRng) -> When {
+        let far = HOUR_MS + 5 * MINUTE_MS..15 * HOUR_MS;
+        match dice.random_range(0..6) {
+            0 => When::After(dice.random_range(0..5 * MINUTE_MS)),
+            1 => When::After(dice.random_range(0..50 * MINUTE_MS)),
+            2 => When::At(self.engine.wall(self.now).after(dice.random_range(far))),
+            _ => When::After(dice.random_range(far)),
+        }
+    }
+}
+
+impl Pushed {
+    /// Most are small. Some take several blocks of the disk, and a few more than a piece of a chunk.
+    fn random(topic: &'static str, dice: &mut TestRng) -> Self {
+        let bytes = match dice.random_range(0..250) {
+            0 => dice.random_range(66_000..400_000),
+            1..8 => dice.random_range(4_000..20_000),
+            _ => dice.random_range(0..160),
+        };
+        let mut body = vec![0; bytes];
+        dice.fill_bytes(&mut body);
+        let key = dice.random_bool(0.5).then(|| format!("key {}", dice.random_range(0..300)).into_bytes());
+        Self { topic, key, body }
+    }
+}
+
+/// By its key, if it has one, or by its id.
+fn selected<'a>(id: JobId, job: &'a Pushed, dice: &mut TestRng) -> JobSelect<'a> {
+    match &job.key {
+        Some(key) if dice.random_ratio(1, 3) => JobSelect::Key { topic: TopicSelect::Name(job.topic), key },
+        _ => JobSelect::Id(id),
+    }
+}
