@@ -228,7 +228,7 @@ impl Group {
         }
     }
 
-    /// Whether this node is not to stand for election.
+    /// Whether this node is to begin no election by itself. When another one stands it may do so, too.
     pub fn abstain(&mut self, abstains: bool) {
         self.abstains = abstains;
     }

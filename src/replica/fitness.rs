@@ -1,6 +1,6 @@
 //! Whether this node is fit to lead: its clock is one of a majority's, and its disk writes.
 //!
-//! Who is not stands for election only when nobody else does, and lays leadership down if somebody else can take it.
+//! Who is not begins no election by itself, and lays leadership down if somebody else can take it.
 
 use super::Replica;
 use super::io::Notice;
