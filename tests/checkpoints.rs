@@ -363,10 +363,10 @@ fn pushed(response: &Response) -> usize {
     }
 }
 
-/// Pushes until a push is refused. Returns how many jobs were taken. No more than 1 MiB is under way: what is not applied
-/// yet counts for nothing, and is to fit into what is kept free for requests.
+/// Pushes until a push is refused. Returns how many jobs were taken. 8 MiB are under way at once, and count before they are
+/// applied.
 fn push_until_refused(client: &mut Raw, jobs_max: usize) -> usize {
-    let some = [(); 4].map(|()| large_push(16));
+    let some = [(); 32].map(|()| large_push(16));
     let mut taken = 0;
     loop {
         client.send(&some).expect("a server");

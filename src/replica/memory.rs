@@ -20,6 +20,8 @@ pub(super) struct Memory {
 
 /// Kept free for requests that are under way, in bytes.
 const REQUESTS_BYTES: u64 = 24 << 20;
+/// A command that is not applied is there so often: as a request, as an entry, in the log's buffers, and as a record.
+const COPIES: u64 = 4;
 /// New chunks take no more than this part of the limit: a checkpoint takes some five times as much.
 const CHUNK_PART: u64 = 64;
 /// And they are never larger than this, in bytes, nor kept smaller.
@@ -57,7 +59,12 @@ impl Memory {
 
     /// Whether nothing more may be added.
     pub(super) fn is_short(&self) -> bool {
-        let added = self.now.saturating_sub(self.estimated);
+        self.is_short_with(0)
+    }
+
+    /// Whether nothing more may be added while so many bytes of commands are on their way into the state.
+    pub(super) fn is_short_with(&self, under_way_bytes: usize) -> bool {
+        let added = self.now.saturating_sub(self.estimated) + COPIES * under_way_bytes as u64;
         self.max > 0 && self.resident + added + self.checkpoint + REQUESTS_BYTES > self.max
     }
 }
@@ -78,6 +85,10 @@ mod tests {
         assert!(!memory.is_short());
         assert!(!short_at(&mut memory, 500 << 20));
         assert!(short_at(&mut memory, 530 << 20));
+        assert!(
+            !short_at(&mut memory, 500 << 20) && memory.is_short_with(8 << 20),
+            "what is under way counts"
+        );
         memory.measured(500 << 20, 100 << 20, 2 * CHECKPOINT);
         assert!(short_at(&mut memory, 500 << 20), "what a checkpoint takes is kept free");
         memory.measured(940 << 20, 530 << 20, CHECKPOINT);

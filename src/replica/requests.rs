@@ -109,7 +109,7 @@ impl Replica {
             let full = "the disk is nearly full: make space; finish and delete still work";
             return self.connections.refuse(connection, id, retry_later(ErrorCode::DiskFull, full, 5000));
         }
-        if self.memory.is_short() {
+        if self.memory.is_short_with(self.proposals.bytes()) {
             let full = "the queue takes as much memory as it may: finish or delete jobs, or give it more";
             return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, full, 500));
         }
