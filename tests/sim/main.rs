@@ -287,7 +287,8 @@ fn all_are_caught(mutants: &[(Mutant, &[&str])], plan: impl Fn(u64) -> Plan) {
         let (seed, broken) =
             caught.unwrap_or_else(|| panic!("{mutant:?} is not caught by {MUTANT_SEEDS} seeds"));
         assert!(catchers.contains(&broken.invariant), "{mutant:?} at seed {seed}: {broken:?}");
-        let line = format!("{mutant:?}: caught at seed {seed} by `{}`: {}\n", broken.invariant, broken.what);
+        let what: String = broken.what.chars().take(100).collect();
+        let line = format!("{mutant:?}: caught at seed {seed} by `{}`: {what}\n", broken.invariant);
         // Not through `println!`, which is kept from view while a test passes.
         std::io::stderr().lock().write_all(line.as_bytes()).expect("stderr");
     }
