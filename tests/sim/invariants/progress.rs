@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Request, RequestId, Response};
+use adjourn::protocol::{JobReport, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
 use adjourn::types::JobState;
 
@@ -66,6 +66,14 @@ impl Progress {
     }
 }
 
+/// Whose delivery was lost with its leader stays leased until its ttr is over, and so may the one after it.
+fn leased_ms(report: &JobReport) -> u64 {
+    match report.state {
+        JobState::Reserved => u64::from(report.attempts) * u64::from(report.ttr_ms),
+        _ => 0,
+    }
+}
+
 impl Invariant for Progress {
     fn name(&self) -> &'static str {
         "progress"
@@ -85,7 +93,7 @@ impl Invariant for Progress {
                 if let Response::Job(report) = response
                     && self.healed.is_some_and(|healed| when.at > healed + OVER_AFTER)
                     && report.state != JobState::Buried
-                    && report.due.after(ON_ITS_WAY_MS) < when.wall
+                    && report.due.after(ON_ITS_WAY_MS + leased_ms(report)) < when.wall
                 {
                     let (id, due, state) = (report.id, report.due, report.state);
                     return Err(format!("job {id} was due at {due} and is {state:?} at {}", when.wall));
