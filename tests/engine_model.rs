@@ -181,26 +181,27 @@ proptest! {
     }
 }
 
-#[test]
-fn what_is_due_moves_in_bounded_steps_and_in_order() {
-    let mut both = Both::new();
-    let count = DUE_PER_ENTRY_MAX + 10;
-    let job = |nth: usize| NewJob {
-        // Pairs that are due together, the later ones first.
-        due: When::After((count - nth) as u64 / 2 + 1),
+/// A push of jobs with the same body, a delay for each.
+fn push_after(delays_ms: impl Iterator<Item = u64>, body: &[u8]) -> Command<'_> {
+    let job = |delay_ms| NewJob {
+        due: When::After(delay_ms),
         priority: 0,
         ttr_ms: 1000,
         if_exists: IfExists::Reject,
         key: None,
         attributes: &[],
-        body: &[],
+        body,
     };
-    let push = Command::Push {
-        session: SessionId(0),
-        sequence: 0,
-        topic: TopicSelect::Name("orders"),
-        jobs: (0..count).map(job).collect(),
-    };
+    let jobs = delays_ms.map(job).collect();
+    Command::Push { session: SessionId(0), sequence: 0, topic: TopicSelect::Name("orders"), jobs }
+}
+
+#[test]
+fn what_is_due_moves_in_bounded_steps_and_in_order() {
+    let mut both = Both::new();
+    let count = DUE_PER_ENTRY_MAX + 10;
+    // Pairs that are due together, the later ones first.
+    let push = push_after((0..count).map(|nth| (count - nth) as u64 / 2 + 1), &[]);
     let mut engine = both.engine;
     let Ok(_) = engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut both.bodies);
     let late = Millis(START + 1_000_000);
@@ -231,21 +232,7 @@ fn large_bodies_move_in_smaller_steps() {
     let body = vec![7; 1 << 20];
     let each = usize::try_from(DUE_BYTES_PER_ENTRY_MAX >> 20).expect("a few");
     let count = 2 * each + 3;
-    let job = |nth: usize| NewJob {
-        due: When::After(nth as u64 + 1),
-        priority: 0,
-        ttr_ms: 1000,
-        if_exists: IfExists::Reject,
-        key: None,
-        attributes: &[],
-        body: &body,
-    };
-    let push = Command::Push {
-        session: SessionId(0),
-        sequence: 0,
-        topic: TopicSelect::Name("orders"),
-        jobs: (0..count).map(job).collect(),
-    };
+    let push = push_after((0..count).map(|nth| nth as u64 + 1), &body);
     let Ok(_) = engine.apply(&Entry { stamp: Millis(START), commands: vec![push] }, &mut bodies);
     let late = Millis(START + 1_000_000);
     for (moves, more) in [(each, true), (each, true), (3, false)] {

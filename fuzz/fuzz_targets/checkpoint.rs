@@ -11,7 +11,7 @@ use adjourn::storage::chunks::{MANIFEST, Manifest};
 use adjourn::storage::folder::{FaultyFolder, Folder, FolderFile, FolderWriter};
 use libfuzzer_sys::fuzz_target;
 
-/// Header of a manifest, and what is found there.
+/// Bytes of the header with which a manifest begins.
 const HEADER_BYTES: usize = 20;
 
 fuzz_target!(|input: &[u8]| match input.split_first() {

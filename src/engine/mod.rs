@@ -10,9 +10,9 @@
 //! # What an entry does
 //!
 //! 1. The stamp moves forward to the entry's; an older one changes nothing.
-//! 2. What is due moves, in the order (time, id), at most [`DUE_PER_ENTRY_MAX`] jobs and some
-//!    [`DUE_BYTES_PER_ENTRY_MAX`] of their bodies: delayed jobs become ready, leases
-//!    whose time is over end, expired jobs are dropped. What is left moves with the entries after it.
+//! 2. What is due moves, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
+//!    [of bytes of their bodies](crate::types::limits::DUE_BYTES_PER_ENTRY_MAX): delayed jobs become ready, leases whose time is
+//!    over end, expired jobs are dropped. What is left moves with the entries after it.
 //! 3. A bounded number of old sessions and old finished leases is forgotten.
 //! 4. Each command is carried out, and has one outcome.
 //! 5. A bounded number of timers that come due soon is put in order, so that no single entry has to do that for a
@@ -92,7 +92,6 @@ pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
 pub use store::{BodyRef, FarTimer, JobStore, Place, Record};
 
-use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{GroupId, Lease, Member, Millis, SessionId, TopicId};
 
 /// How far [`Command::SkipIds`] moves the counts that are beyond its floor: further than any log that was lost can have
@@ -167,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// Applies one entry: moves what is due at its stamp (at most [`DUE_PER_ENTRY_MAX`] jobs, by time and id), then
+    /// Applies one entry: moves what is due at its stamp (a bounded number of jobs, by time and id), then
     /// carries out each command. An entry with an older stamp than the last one counts as having the last one's.
     ///
     /// # Errors
@@ -192,11 +191,10 @@ impl Engine {
     }
 
     fn move_due<S: JobStore>(&mut self, store: &mut S, ended: &mut Vec<Lease>) -> Result<(), S::Error> {
-        let (mut jobs, mut bytes) = (0, 0);
-        while jobs < DUE_PER_ENTRY_MAX && bytes < DUE_BYTES_PER_ENTRY_MAX {
+        let mut moved = transition::Moved::default();
+        while !moved.is_enough() {
             let Some(slot) = self.first_due(store)? else { break };
-            jobs += 1;
-            bytes += u64::from(self.jobs[slot].body.body_bytes);
+            moved.add(&self.jobs[slot]);
             self.fire(slot, store, ended);
         }
         Ok(())

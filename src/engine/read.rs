@@ -10,8 +10,8 @@ use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
 use super::store::JobStore;
-use super::transition::AfterFailure;
-use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
+use super::transition::{AfterFailure, Moved};
+use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 /// Timers that a peek looks at on each timeline.
@@ -69,13 +69,13 @@ impl Engine {
     pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
-        let mut bytes = 0;
+        let mut moved = Moved::default();
         for slot in &due {
-            if bytes >= DUE_BYTES_PER_ENTRY_MAX {
-                return true;
+            if moved.is_enough() {
+                break;
             }
             let job = &self.jobs[*slot];
-            bytes += u64::from(job.body.body_bytes);
+            moved.add(job);
             let expired = job.expires().is_some_and(|expires| clock.reached(expires));
             let ready = match job.state {
                 JobState::Delayed => true,
@@ -86,7 +86,7 @@ impl Engine {
                 visit(job.topic);
             }
         }
-        due.len() >= DUE_PER_ENTRY_MAX || bytes >= DUE_BYTES_PER_ENTRY_MAX
+        moved.is_enough()
     }
 
     /// Whether an entry with this stamp would move any job: make it ready, end its lease or drop it.

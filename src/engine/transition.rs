@@ -5,7 +5,29 @@ use super::clock::Moment;
 use super::hash;
 use super::jobs::{Job, Slot};
 use super::store::JobStore;
+use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{BuryReason, Fence, JobState, Lease, SessionId};
+
+/// What one entry has moved so far of what is due.
+#[derive(Debug, Default)]
+pub(super) struct Moved {
+    jobs: usize,
+    /// Of their bodies.
+    bytes: u64,
+}
+
+impl Moved {
+    /// This job moves, too.
+    pub(super) fn add(&mut self, job: &Job) {
+        self.jobs += 1;
+        self.bytes += u64::from(job.body.body_bytes);
+    }
+
+    /// Whether the rest is for the entries behind it.
+    pub(super) fn is_enough(&self) -> bool {
+        self.jobs >= DUE_PER_ENTRY_MAX || self.bytes >= DUE_BYTES_PER_ENTRY_MAX
+    }
+}
 
 impl Engine {
     /// Changes a job: takes it out of everything that its state asked for, and puts it into what its new one asks

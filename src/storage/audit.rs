@@ -147,10 +147,8 @@ fn check_pages<F: Folder>(
 fn check_state<F: Folder>(folder: &F, manifest: &Manifest, depth: Depth) -> Result<(), StorageError> {
     let (state_hash, path) = (manifest.state_hash, folder.path().to_owned());
     let mut restored = checkpoint::read(folder, manifest.clone())?;
-    let recounted = match depth {
-        Depth::Start | Depth::Files => Ok(()),
-        Depth::Whole => restored.engine.recount(&mut restored.records)?,
-    };
+    let recounted =
+        if depth == Depth::Whole { restored.engine.recount(&mut restored.records)? } else { Ok(()) };
     let same = if restored.engine.state_hash() == state_hash { Ok(()) } else { Err(ImageError::Hash) };
     recounted.and(same).map_err(|source| StorageError::Damaged { path, damage: Damage::State(source) })
 }
