@@ -161,8 +161,7 @@ fn collect(root: &Path, folder: &Path, texts: &mut Vec<Text>) {
             if !ignored && (!name.starts_with('.') || name == ".ci") {
                 collect(root, &path, texts);
             }
-        } else if name != "Cargo.lock"
-            && name != "LICENSE"
+        } else if !matches!(name, ".git" | "Cargo.lock" | "LICENSE")
             && let Ok(text) = fs::read_to_string(&path)
         {
             texts.push(Text { path: inner, text });
