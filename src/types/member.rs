@@ -2,10 +2,15 @@
 
 /// How much this version can do together with others. A cluster does what all its members can: see
 /// [`Command::FeatureLevel`](crate::engine::Command::FeatureLevel).
-pub const FEATURE_LEVEL: u32 = 2;
+pub const FEATURE_LEVEL: u32 = 3;
 
 /// The feature level from which on [`Command::KickMany`](crate::engine::Command::KickMany) is proposed.
 pub const FEATURE_KICK_MANY: u32 = 2;
+
+/// The feature level from which on an entry keeps the state within stricter bounds: it ends a bounded number of a session's
+/// leases, it forgets empty topics, and it forgets sessions that pushed later than those that did not. Entries of a lower
+/// level are applied as they always were.
+pub const FEATURE_BOUNDED_STATE: u32 = 3;
 
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

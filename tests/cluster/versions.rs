@@ -2,7 +2,7 @@
 
 use adjourn::client::{Client, ClientConfig, ClientError};
 use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Reserve};
-use adjourn::types::{Lease, TopicName};
+use adjourn::types::{FEATURE_LEVEL, Lease, TopicName};
 use tokio::runtime::Runtime;
 
 use super::ARGUMENTS;
@@ -52,7 +52,7 @@ fn what_is_new_waits_until_the_last_member_knows_it() {
         load.await_pushes(100);
     }
     cluster.wait_for("the level to rise", |cluster| {
-        cluster.leader_report().filter(|report| report.feature_level == 2).map(drop)
+        cluster.leader_report().filter(|report| report.feature_level == FEATURE_LEVEL).map(drop)
     });
     assert_eq!(runtime.block_on(client.kick_many(&broken, 2)).expect("all know it"), 2);
     assert_eq!(runtime.block_on(client.kick_many(&broken, 100_000)).expect("all know it"), 7);
@@ -60,16 +60,18 @@ fn what_is_new_waits_until_the_last_member_knows_it() {
 
     // There is no way back, and nobody of before comes in.
     cluster.wait_for("all to know of it", |cluster| {
-        cluster.report(2).filter(|report| report.feature_level == 2).map(drop)
+        cluster.report(2).filter(|report| report.feature_level == FEATURE_LEVEL).map(drop)
     });
     stop(&mut cluster, 2);
     cluster.arguments.clone_from(&previous);
-    let (code, log) = cluster.try_start(2).expect_err("its data is of level 2");
-    assert!(code != Some(0) && log.contains("the data is of feature level 2"), "{code:?}: {log}");
+    let (code, log) = cluster.try_start(2).expect_err("its data is of the newest level");
+    let newest_data = format!("the data is of feature level {FEATURE_LEVEL}");
+    assert!(code != Some(0) && log.contains(&newest_data), "{code:?}: {log}");
     cluster.prepare(4);
     cluster.start(4);
     let refused = cluster.add(4).expect_err("it goes up to level 1");
-    assert!(refused.message.contains("goes up to feature level 1, and the cluster is at 2"), "{refused}");
+    let too_low = format!("goes up to feature level 1, and the cluster is at {FEATURE_LEVEL}");
+    assert!(refused.message.contains(&too_low), "{refused}");
     cluster.nodes.retain(|node| node.number != 4);
     cluster.arguments = newest;
     cluster.start(2);
