@@ -5,8 +5,11 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 # How many times as many disks `make power-cuts` opens as `make test` does.
 POWER_CUTS ?= 20
-# Runs of `make sim`.
+# Runs of `make sim`, and the first of their seeds: another one each time, unless it is given.
 SEEDS ?= 10000
+ifndef BASE
+BASE := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
 
 .DEFAULT_GOAL := help
 
@@ -47,10 +50,14 @@ tests:
 test-net:
 	@$(CARGO) test --quiet --locked --test net
 
-## sim: simulate SEEDS runs of a node and of a cluster, in a release build
+## sim: simulate SEEDS new runs of a node and of a cluster, in a release build; BASE=... repeats them
 .PHONY: sim
 sim:
-	@ADJOURN_SIM_SEEDS=$(SEEDS) ADJOURN_SIM_CLUSTER_SEEDS=$(SEEDS) ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) $(CARGO) test --quiet --locked --release --test sim
+	@echo "make sim SEEDS=$(SEEDS) BASE=$(BASE)"
+	@ADJOURN_SIM_SEEDS=$(SEEDS) ADJOURN_SIM_BASE=$(BASE) \
+		ADJOURN_SIM_CLUSTER_SEEDS=$(SEEDS) ADJOURN_SIM_CLUSTER_BASE=$(BASE) \
+		ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) ADJOURN_SIM_SLOW_BASE=$(BASE) \
+		$(CARGO) test --quiet --locked --release --test sim
 
 ## fmt: format every file
 .PHONY: fmt

@@ -6,8 +6,8 @@
 //! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the twin of the disk. Only what the server's
 //! threads would do stands here (`node`, `checkpoint`).
 //!
-//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many. With `_CLUSTER_SEED` and
-//! `_CLUSTER_SEEDS` the same for the runs of several nodes, with `_SLOW_SEED` and `_SLOW_SEEDS` for those that play for hours.
+//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many, the first of which
+//! `ADJOURN_SIM_BASE` names. `ADJOURN_SIM_CLUSTER_SEED` and so on do the same for the other kinds of runs: see [`seeds`].
 
 #![expect(
     clippy::indexing_slicing,
@@ -31,13 +31,13 @@ mod peers;
 mod plan;
 mod pulls;
 mod random;
+mod seeds;
 mod seen;
 mod tally;
 mod time;
 mod trace;
 mod world;
 
-use std::io::Write as _;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -48,17 +48,12 @@ use adjourn::storage::Fault;
 
 use disk::Part;
 use mutants::Mutant;
-use plan::{Pace, Plan};
+use plan::Plan;
+use seeds::Seeds;
 use tally::Tally;
 use trace::Trace;
 use world::{Broken, World};
 
-/// Seeds of a usual test run.
-const SEEDS: u64 = 300;
-/// Seeds of those that play for hours, with checkpoints and far jobs.
-const SLOW_SEEDS: u64 = 24;
-/// Seeds of those with several nodes.
-const CLUSTER_SEEDS: u64 = 60;
 /// A start takes about so many steps in the folder: what is not listed is removed.
 const STEPS_OF_START: u64 = 4;
 /// A mutant must be caught by one of the first so many seeds.
@@ -102,15 +97,10 @@ fn must_hold(plan: &Plan) -> Result<Tally, String> {
     let again = run(Plan { traced: true, ..plan.clone() });
     let seed = plan.seed;
     let pace = plan.pace;
-    let variable = match (pace, &plan.cluster) {
-        (_, Some(_)) => "ADJOURN_SIM_CLUSTER_SEED",
-        (Pace::Slow, None) => "ADJOURN_SIM_SLOW_SEED",
-        (Pace::Usual, None) => "ADJOURN_SIM_SEED",
-    };
     let strikes = &plan.strikes;
     // Where faults strike in turn, each run is the same: the whole test repeats it.
     let repeat = if strikes.is_empty() {
-        format!("{variable}={seed} cargo test --release --test sim")
+        Seeds::of(plan).command(seed)
     } else {
         "cargo test --release --test sim power_cut".to_owned()
     };
@@ -121,15 +111,15 @@ fn must_hold(plan: &Plan) -> Result<Tally, String> {
     ))
 }
 
-/// Tries each of `plans` on all cores; the first failure by number. Returns what has happened in all of them.
-fn all_hold(count: u64, plan: impl Fn(u64) -> Plan + Sync) -> Tally {
-    let next = AtomicU64::new(0);
+/// Tries the plan of each of `numbers` on all cores; the first failure by number. Returns what has happened in all of them.
+fn all_hold(numbers: Range<u64>, plan: impl Fn(u64) -> Plan + Sync) -> Tally {
+    let next = AtomicU64::new(numbers.start);
     let tally = Mutex::new(Tally::default());
     let work = || {
         let mut failed = None;
         while failed.is_none() {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
+            if number >= numbers.end {
                 break;
             }
             match must_hold(&plan(number)) {
@@ -150,14 +140,9 @@ fn all_hold(count: u64, plan: impl Fn(u64) -> Plan + Sync) -> Tally {
     tally.into_inner().expect("panics are caught")
 }
 
-fn number(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {text:?}")))
-}
-
-/// Runs the one seed that a variable names, if it does, and shows what happens.
-fn repeats(variable: &str, plan: impl Fn(u64) -> Plan) -> bool {
-    let Some(seed) = number(variable) else { return false };
+/// Runs the one seed that is wanted, if there is one, and shows what happens.
+fn repeats(seeds: Seeds, plan: impl Fn(u64) -> Plan) -> bool {
+    let Some(seed) = seeds.only() else { return false };
     let one = run(Plan { traced: true, ..plan(seed) });
     println!("{}\n{:?}", one.trace.text(), one.tally);
     assert_eq!(one.broken, None);
@@ -166,40 +151,40 @@ fn repeats(variable: &str, plan: impl Fn(u64) -> Plan) -> bool {
 
 #[test]
 fn every_invariant_holds() {
-    if repeats("ADJOURN_SIM_SEED", Plan::drawn) {
+    if repeats(seeds::NODE, Plan::drawn) {
         return;
     }
-    all_hold(number("ADJOURN_SIM_SEEDS").unwrap_or(SEEDS), Plan::drawn);
+    all_hold(seeds::NODE.all(), Plan::drawn);
 }
 
 #[test]
 fn every_invariant_holds_in_a_cluster() {
-    if repeats("ADJOURN_SIM_CLUSTER_SEED", Plan::of_nodes) {
+    if repeats(seeds::CLUSTER, Plan::of_nodes) {
         return;
     }
-    let seeds = number("ADJOURN_SIM_CLUSTER_SEEDS").unwrap_or(CLUSTER_SEEDS);
-    let tally = all_hold(seeds, Plan::of_nodes);
+    let seeds = seeds::CLUSTER.all();
+    let tally = all_hold(seeds.clone(), Plan::of_nodes);
     println!("{tally:?}");
     let Tally { kicked, kicks_refused, .. } = tally;
-    assert!(kicked.min(kicks_refused) * 20 >= seeds, "too little is kicked: {tally:?}");
+    assert!(kicked.min(kicks_refused) * 20 >= (seeds.end - seeds.start), "too little is kicked: {tally:?}");
 }
 
 #[test]
 fn a_power_cut_at_every_write_and_sync_loses_nothing() {
     let [steps, _] = run(Plan::short(1)).disk_steps;
     assert!(steps > 200, "only {steps} steps");
-    all_hold(steps, |step| Plan::short(1).struck(&[(Part::Log, step, Fault::PowerCut)]));
+    all_hold(0..steps, |step| Plan::short(1).struck(&[(Part::Log, step, Fault::PowerCut)]));
 }
 
 #[test]
 fn every_invariant_holds_for_hours_with_far_jobs() {
-    if repeats("ADJOURN_SIM_SLOW_SEED", Plan::slow) {
+    if repeats(seeds::SLOW, Plan::slow) {
         return;
     }
-    let seeds = number("ADJOURN_SIM_SLOW_SEEDS").unwrap_or(SLOW_SEEDS);
-    let tally = all_hold(seeds, Plan::slow);
+    let seeds = seeds::SLOW.all();
+    let tally = all_hold(seeds.clone(), Plan::slow);
     println!("{tally:?}");
-    assert!(tally.each_at_least(seeds), "too little has happened: {tally:?}");
+    assert!(tally.each_at_least(seeds.end - seeds.start), "too little has happened: {tally:?}");
 }
 
 #[test]
@@ -215,7 +200,7 @@ fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
     let of_chunks = (0..steps).map(|step| (Part::Chunks, step, Fault::PowerCut));
     let strikes: Vec<_> = of_cuts.chain(of_chunks).collect();
     println!("seed {seed}, {} strikes, {tally:?}", strikes.len());
-    all_hold(strikes.len() as u64, |number| {
+    all_hold(0..strikes.len() as u64, |number| {
         Plan::short_slow(seed).struck(&[strikes[usize::try_from(number).expect("it is a place")]])
     });
 }
@@ -223,7 +208,7 @@ fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
 #[test]
 fn a_failure_in_a_checkpoint_and_a_power_cut_in_the_next_start_lose_nothing() {
     let (seed, Run { disk_steps: [_, steps], .. }) = eventful();
-    all_hold(steps * STEPS_OF_START, |number| {
+    all_hold(0..steps * STEPS_OF_START, |number| {
         let (step, later) = (number / STEPS_OF_START, number % STEPS_OF_START);
         let failure = (Part::Chunks, step, Fault::Failure);
         Plan::short_slow(seed).struck(&[failure, (Part::Chunks, step + 1 + later, Fault::PowerCut)])
@@ -289,7 +274,6 @@ fn all_are_caught(mutants: &[(Mutant, &[&str])], plan: impl Fn(u64) -> Plan) {
         assert!(catchers.contains(&broken.invariant), "{mutant:?} at seed {seed}: {broken:?}");
         let what: String = broken.what.chars().take(100).collect();
         let line = format!("{mutant:?}: caught at seed {seed} by `{}`: {what}\n", broken.invariant);
-        // Not through `println!`, which is kept from view while a test passes.
-        std::io::stderr().lock().write_all(line.as_bytes()).expect("stderr");
+        seeds::say(&line);
     }
 }

@@ -1,0 +1,64 @@
+//! Which seeds a test runs: always the same ones, unless the environment names others.
+//!
+//! Each kind of run has variables of its own, which begin alike: `_SEED` names one seed, whose trace is shown; `_SEEDS` says
+//! how many there are, and `_BASE` which is the first.
+
+use std::io::Write as _;
+use std::ops::Range;
+
+use super::plan::{Pace, Plan};
+
+/// The seeds of one kind of run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seeds {
+    /// What the names of its variables begin with.
+    name: &'static str,
+    /// How many there are in a usual test run.
+    usual: u64,
+}
+
+/// One node.
+pub(super) const NODE: Seeds = Seeds { name: "ADJOURN_SIM", usual: 300 };
+/// One that plays for hours, with checkpoints and far jobs.
+pub(super) const SLOW: Seeds = Seeds { name: "ADJOURN_SIM_SLOW", usual: 24 };
+/// Several nodes.
+pub(super) const CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_CLUSTER", usual: 60 };
+
+impl Seeds {
+    /// Those that a plan's seed is one of.
+    pub(super) fn of(plan: &Plan) -> Self {
+        match (plan.pace, &plan.cluster) {
+            (_, Some(_)) => CLUSTER,
+            (Pace::Slow, None) => SLOW,
+            (Pace::Usual, None) => NODE,
+        }
+    }
+
+    /// The only one that is wanted, if there is one.
+    pub(super) fn only(self) -> Option<u64> {
+        number(&format!("{}_SEED", self.name))
+    }
+
+    /// All of them; says which these are.
+    pub(super) fn all(self) -> Range<u64> {
+        let first = number(&format!("{}_BASE", self.name)).unwrap_or(0);
+        let count = number(&format!("{}_SEEDS", self.name)).unwrap_or(self.usual);
+        say(&format!("{}: {count} seeds from {first}\n", self.name));
+        first..first + count
+    }
+
+    /// The command that repeats one.
+    pub(super) fn command(self, seed: u64) -> String {
+        format!("{}_SEED={seed} cargo test --release --test sim", self.name)
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {text:?}")))
+}
+
+/// Shows a line, and not through `println!`, which is kept from view while a test passes.
+pub(super) fn say(line: &str) {
+    std::io::stderr().lock().write_all(line.as_bytes()).expect("stderr");
+}
