@@ -1,215 +1,18 @@
 //! A replica whose disk is behind: what gathers meanwhile meets in entries, in the order in which it came.
 
-use std::collections::VecDeque;
+mod rig;
 
 use adjourn::protocol::{
-    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Resume,
-    Subscribe, VERSION, VERSION_MIN,
+    ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume, Subscribe,
 };
-use adjourn::replica::{CheckpointOrder, ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
-use adjourn::storage::Recovered;
+use adjourn::replica::{ConnectionId, Input};
 use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
-use adjourn::types::{
-    AttributesBuilder, FEATURE_LEVEL, Fence, JobId, Lease, Millis, SessionSecret, TopicName, When,
-};
+use adjourn::types::{AttributesBuilder, Fence, JobId, Lease, When};
+
+use rig::{LARGE_BYTES, Rig, UNCOMMITTED_BYTES_MAX, hello, jobs};
 
 /// More than the replica hands to the disk at once, in pushes of a full entry each.
 const LARGE_PUSHES: u32 = 9;
-const LARGE_BYTES: usize = 65 << 10;
-const UNCOMMITTED_BYTES_MAX: usize = 1 << 20;
-/// What a connection may have unwritten.
-const OUTPUT_BYTES_MAX: usize = 256 << 10;
-
-fn hello() -> Hello {
-    Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() }
-}
-
-fn jobs() -> Vec<TopicName> {
-    vec!["jobs".parse().expect("a name")]
-}
-
-/// A replica and a disk that is told when to be done.
-struct Rig {
-    replica: Replica,
-    at: Now,
-    orders: VecDeque<u64>,
-    answers: Vec<(ConnectionId, RequestId, Response)>,
-    /// How many of them the replica says answer a request.
-    answered: usize,
-    /// How many checkpoints were begun.
-    checkpoints: usize,
-}
-
-impl Rig {
-    fn new() -> Self {
-        Self::with_checkpoints(64 << 20)
-    }
-
-    /// Checkpoints are due when the log has grown by so many bytes. Nobody writes them.
-    fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
-        let config = ReplicaConfig {
-            node: 1,
-            cluster_id: [1; 16],
-            storage_id: [3; 16],
-            founder: true,
-            peer_address: String::new(),
-            feature_level_max: FEATURE_LEVEL,
-            entropy: [2; 32],
-            server_name: "crowded".to_owned(),
-            client_address: "here".to_owned(),
-            body_bytes_max: 1 << 20,
-            heartbeat_ms: 10_000,
-            session_grace_ms: 3_000,
-            in_flight_max: 1024,
-            output_bytes_max: OUTPUT_BYTES_MAX,
-            uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
-            memory_max_bytes: 0,
-            checkpoint_log_bytes,
-        };
-        let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
-        let replica =
-            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
-        let mut rig =
-            Self { replica, at, orders: VecDeque::new(), answers: Vec::new(), answered: 0, checkpoints: 0 };
-        rig.poll();
-        rig.settle();
-        rig
-    }
-
-    fn poll(&mut self) {
-        self.at = Now { elapsed_us: self.at.elapsed_us + 1000, wall: self.at.wall.after(1) };
-        let mut outputs = Vec::new();
-        self.replica.poll(self.at, &mut outputs);
-        for output in outputs {
-            match output {
-                Output::Persist(order) => self.orders.push_back(order.number),
-                Output::Checkpoint(CheckpointOrder::Begin(_)) => self.checkpoints += 1,
-                Output::Send { connection, responses, answers } => {
-                    self.answered += answers as usize;
-                    self.answers
-                        .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn pass(&mut self, ms: u64) {
-        self.at = Now { elapsed_us: self.at.elapsed_us + ms * 1000, wall: self.at.wall.after(ms) };
-        self.poll();
-    }
-
-    /// The oldest order is durable.
-    fn written(&mut self) {
-        let number = self.orders.pop_front().expect("something is being written");
-        self.replica.handle(self.at, Input::Persisted { number });
-        self.poll();
-    }
-
-    fn settle(&mut self) {
-        while !self.orders.is_empty() {
-            self.written();
-        }
-    }
-
-    /// Connects and says nothing.
-    fn open(&mut self, number: u64) -> ConnectionId {
-        let connection = ConnectionId(number);
-        self.replica.handle(self.at, Input::Connected { connection, secret: SessionSecret([3; 16]) });
-        connection
-    }
-
-    fn connect(&mut self, number: u64) -> ConnectionId {
-        let connection = self.open(number);
-        self.ask(connection, 0, Request::Hello(hello()));
-        self.settle();
-        connection
-    }
-
-    fn ask(&mut self, connection: ConnectionId, id: u32, request: Request) {
-        self.replica
-            .handle(self.at, Input::Requests { connection, requests: vec![(RequestId(id), request)] });
-        self.poll();
-    }
-
-    fn answer(&self, connection: ConnectionId, id: u32) -> &Response {
-        let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
-        &found.expect("it was answered").2
-    }
-
-    fn push(&mut self, connection: ConnectionId, id: u32, topic: &str, bytes: usize) {
-        let jobs = vec![NewJob::new(vec![b'x'; bytes])];
-        let topic = topic.parse().expect("a name");
-        self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs }));
-    }
-
-    /// The socket took so much of what was sent.
-    fn take(&mut self, connection: ConnectionId, bytes: usize) {
-        self.replica.handle(self.at, Input::Written { connection, bytes });
-        self.poll();
-        self.settle();
-    }
-
-    /// Takes everything that is sent to a connection, piece by piece; the attempts of the jobs in it.
-    fn take_all(&mut self, connection: ConnectionId) -> Vec<u32> {
-        let mut taken = 0;
-        loop {
-            let sent: usize = self.sent(connection).map(Response::weight_bytes).sum();
-            if sent == taken {
-                break;
-            }
-            assert!(sent - taken < OUTPUT_BYTES_MAX + LARGE_BYTES + 1024, "{} unwritten", sent - taken);
-            self.take(connection, sent - taken);
-            taken = sent;
-        }
-        let attempts = |answer: &Response| match answer {
-            Response::Deliver(jobs) => jobs.iter().map(|job| job.attempts).collect(),
-            Response::Job(job) => vec![job.attempts],
-            _ => Vec::new(),
-        };
-        self.sent(connection).flat_map(attempts).collect()
-    }
-
-    fn sent(&self, connection: ConnectionId) -> impl Iterator<Item = &Response> {
-        self.answers.iter().filter(move |(to, ..)| *to == connection).map(|(.., answer)| answer)
-    }
-
-    fn subscribe(&mut self, connection: ConnectionId, id: u32, credit_jobs: u32) {
-        let topics = jobs();
-        self.ask(
-            connection,
-            id,
-            Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes: 1 << 28 }),
-        );
-    }
-
-    /// How many jobs anybody could have.
-    fn ready(&mut self, connection: ConnectionId) -> u64 {
-        self.ask(connection, 999, Request::Stats);
-        match self.answers.pop() {
-            Some((_, RequestId(999), Response::Stats(stats))) => stats.totals.ready,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// Why a request was refused, if it was answered at all.
-    fn refusal(&self, connection: ConnectionId, id: u32) -> Option<ErrorCode> {
-        let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
-        found.and_then(
-            |(.., answer)| if let Response::Error(error) = answer { Some(error.code) } else { None },
-        )
-    }
-
-    fn pushed(&self, connection: ConnectionId, id: u32) -> JobId {
-        match self.answer(connection, id) {
-            Response::Pushed(results) => match results[..] {
-                [PushResult::Pushed(job)] => job,
-                _ => panic!("{results:?}"),
-            },
-            other => panic!("{other:?}"),
-        }
-    }
-}
 
 #[test]
 fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
@@ -496,4 +299,27 @@ fn a_checkpoint_is_taken_of_less_when_the_last_one_is_long_ago() {
     rig.push(client, 2, "jobs", SIXTEENTH);
     rig.settle();
     assert_eq!(rig.checkpoints, 1, "an eighth is enough");
+}
+
+/// While a checkpoint lags, entries come seldom. Whoever waits for the next one waits for that long, and no longer.
+#[test]
+fn a_reserve_waits_no_longer_than_the_next_entry_while_a_checkpoint_lags() {
+    const PAUSE_US_MAX: u64 = 64_000;
+    let mut rig = Rig::with_checkpoints(64 << 10);
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    for id in 0..40 {
+        rig.push(producer, id, "jobs", LARGE_BYTES);
+        while !rig.is_answered(producer, id) {
+            rig.sleep();
+        }
+    }
+    assert_eq!(rig.checkpoints, 1, "nobody writes it");
+    // With nothing to do it is asked all the same.
+    rig.pass(PAUSE_US_MAX / 1000);
+    rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000 }));
+    let mut slept_us = 0;
+    while !rig.is_answered(consumer, 1) {
+        slept_us += rig.sleep();
+    }
+    assert!(slept_us <= PAUSE_US_MAX, "{slept_us} us");
 }

@@ -113,7 +113,7 @@ pub struct Replica {
     wall: Millis,
     next_tick_us: u64,
     next_housekeeping_us: u64,
-    /// While a checkpoint lags behind the log, nothing is proposed before.
+    /// While a checkpoint lags behind the log, nothing is proposed before: the last entry was a moment ago.
     next_proposal_us: u64,
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
@@ -315,9 +315,9 @@ impl Replica {
             let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
             wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);
             if self.orders_out.len() < ORDERS_MAX {
-                let pending = self.proposals.any_waiting() && self.next_proposal_us > self.now_us;
-                let timer_us = if pending { 0 } else { self.next_timer_us() };
-                wake_us = wake_us.min(timer_us.max(self.next_proposal_us));
+                let is_held_back = self.next_proposal_us > self.now_us;
+                wake_us =
+                    wake_us.min(if is_held_back { self.next_proposal_us } else { self.next_timer_us() });
             }
         }
         wake_us.max(self.now_us)
@@ -419,7 +419,6 @@ impl Replica {
         let stamp = self.clock.stamp();
         self.take_turns(stamp);
         let pause_us = self.lagging_pause_us();
-        self.next_proposal_us = self.now_us + pause_us;
         let bytes_max = if pause_us == 0 { ORDER_BYTES_MAX } else { ENTRY_BYTES_TARGET };
         let housekeeping = self.housekeeping_is_due(stamp);
         let mut bytes = 0;
@@ -434,6 +433,9 @@ impl Replica {
             };
             self.proposals.proposed(term, index, replies, length);
             bytes += length;
+        }
+        if bytes > 0 {
+            self.next_proposal_us = self.now_us + pause_us;
         }
         bytes > 0
     }

@@ -1,0 +1,221 @@
+//! A replica, and a disk and clients that do what the test says.
+
+use std::collections::VecDeque;
+
+use adjourn::protocol::{
+    ErrorCode, Hello, NewJob, Push, PushResult, Request, RequestId, Response, Subscribe, VERSION, VERSION_MIN,
+};
+use adjourn::replica::{CheckpointOrder, ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
+use adjourn::storage::Recovered;
+use adjourn::types::{FEATURE_LEVEL, JobId, Millis, SessionSecret, TopicName};
+
+pub(crate) const LARGE_BYTES: usize = 65 << 10;
+pub(crate) const UNCOMMITTED_BYTES_MAX: usize = 1 << 20;
+/// What a connection may have unwritten.
+pub(crate) const OUTPUT_BYTES_MAX: usize = 256 << 10;
+
+pub(crate) fn hello() -> Hello {
+    Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() }
+}
+
+pub(crate) fn jobs() -> Vec<TopicName> {
+    vec!["jobs".parse().expect("a name")]
+}
+
+/// A replica and a disk that is told when to be done.
+pub(crate) struct Rig {
+    pub(crate) replica: Replica,
+    pub(crate) at: Now,
+    pub(crate) orders: VecDeque<u64>,
+    pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
+    /// How many of them the replica says answer a request.
+    pub(crate) answered: usize,
+    /// How many checkpoints were begun.
+    pub(crate) checkpoints: usize,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with_checkpoints(64 << 20)
+    }
+
+    /// Checkpoints are due when the log has grown by so many bytes. Nobody writes them.
+    pub(crate) fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
+        let config = ReplicaConfig {
+            node: 1,
+            cluster_id: [1; 16],
+            storage_id: [3; 16],
+            founder: true,
+            peer_address: String::new(),
+            feature_level_max: FEATURE_LEVEL,
+            entropy: [2; 32],
+            server_name: "crowded".to_owned(),
+            client_address: "here".to_owned(),
+            body_bytes_max: 1 << 20,
+            heartbeat_ms: 10_000,
+            session_grace_ms: 3_000,
+            in_flight_max: 1024,
+            output_bytes_max: OUTPUT_BYTES_MAX,
+            uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
+            memory_max_bytes: 0,
+            checkpoint_log_bytes,
+        };
+        let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
+        let replica =
+            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
+        let mut rig =
+            Self { replica, at, orders: VecDeque::new(), answers: Vec::new(), answered: 0, checkpoints: 0 };
+        rig.poll();
+        rig.settle();
+        rig
+    }
+
+    pub(crate) fn poll(&mut self) {
+        self.at = Now { elapsed_us: self.at.elapsed_us + 1000, wall: self.at.wall.after(1) };
+        let mut outputs = Vec::new();
+        self.replica.poll(self.at, &mut outputs);
+        for output in outputs {
+            match output {
+                Output::Persist(order) => self.orders.push_back(order.number),
+                Output::Checkpoint(CheckpointOrder::Begin(_)) => self.checkpoints += 1,
+                Output::Send { connection, responses, answers } => {
+                    self.answered += answers as usize;
+                    self.answers
+                        .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn pass(&mut self, ms: u64) {
+        self.at = Now { elapsed_us: self.at.elapsed_us + ms * 1000, wall: self.at.wall.after(ms) };
+        self.poll();
+    }
+
+    /// Sleeps until the replica wants to be asked again, as the driver does if nothing happens; the disk is fast. How long that
+    /// is, in microseconds.
+    pub(crate) fn sleep(&mut self) -> u64 {
+        let sleep_us = self.replica.next_wake_us().saturating_sub(self.at.elapsed_us);
+        self.at.elapsed_us += sleep_us;
+        self.at.wall = self.at.wall.after(sleep_us / 1000);
+        self.poll();
+        self.settle();
+        sleep_us
+    }
+
+    /// The oldest order is durable.
+    pub(crate) fn written(&mut self) {
+        let number = self.orders.pop_front().expect("something is being written");
+        self.replica.handle(self.at, Input::Persisted { number });
+        self.poll();
+    }
+
+    pub(crate) fn settle(&mut self) {
+        while !self.orders.is_empty() {
+            self.written();
+        }
+    }
+
+    /// Connects and says nothing.
+    pub(crate) fn open(&mut self, number: u64) -> ConnectionId {
+        let connection = ConnectionId(number);
+        self.replica.handle(self.at, Input::Connected { connection, secret: SessionSecret([3; 16]) });
+        connection
+    }
+
+    pub(crate) fn connect(&mut self, number: u64) -> ConnectionId {
+        let connection = self.open(number);
+        self.ask(connection, 0, Request::Hello(hello()));
+        self.settle();
+        connection
+    }
+
+    pub(crate) fn ask(&mut self, connection: ConnectionId, id: u32, request: Request) {
+        self.replica
+            .handle(self.at, Input::Requests { connection, requests: vec![(RequestId(id), request)] });
+        self.poll();
+    }
+
+    pub(crate) fn is_answered(&self, connection: ConnectionId, id: u32) -> bool {
+        self.answers.iter().any(|(to, of, _)| (*to, *of) == (connection, RequestId(id)))
+    }
+
+    pub(crate) fn answer(&self, connection: ConnectionId, id: u32) -> &Response {
+        let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
+        &found.expect("it was answered").2
+    }
+
+    pub(crate) fn push(&mut self, connection: ConnectionId, id: u32, topic: &str, bytes: usize) {
+        let jobs = vec![NewJob::new(vec![b'x'; bytes])];
+        let topic = topic.parse().expect("a name");
+        self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs }));
+    }
+
+    /// The socket took so much of what was sent.
+    pub(crate) fn take(&mut self, connection: ConnectionId, bytes: usize) {
+        self.replica.handle(self.at, Input::Written { connection, bytes });
+        self.poll();
+        self.settle();
+    }
+
+    /// Takes everything that is sent to a connection, piece by piece; the attempts of the jobs in it.
+    pub(crate) fn take_all(&mut self, connection: ConnectionId) -> Vec<u32> {
+        let mut taken = 0;
+        loop {
+            let sent: usize = self.sent(connection).map(Response::weight_bytes).sum();
+            if sent == taken {
+                break;
+            }
+            assert!(sent - taken < OUTPUT_BYTES_MAX + LARGE_BYTES + 1024, "{} unwritten", sent - taken);
+            self.take(connection, sent - taken);
+            taken = sent;
+        }
+        let attempts = |answer: &Response| match answer {
+            Response::Deliver(jobs) => jobs.iter().map(|job| job.attempts).collect(),
+            Response::Job(job) => vec![job.attempts],
+            _ => Vec::new(),
+        };
+        self.sent(connection).flat_map(attempts).collect()
+    }
+
+    pub(crate) fn sent(&self, connection: ConnectionId) -> impl Iterator<Item = &Response> {
+        self.answers.iter().filter(move |(to, ..)| *to == connection).map(|(.., answer)| answer)
+    }
+
+    pub(crate) fn subscribe(&mut self, connection: ConnectionId, id: u32, credit_jobs: u32) {
+        let topics = jobs();
+        self.ask(
+            connection,
+            id,
+            Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes: 1 << 28 }),
+        );
+    }
+
+    /// How many jobs anybody could have.
+    pub(crate) fn ready(&mut self, connection: ConnectionId) -> u64 {
+        self.ask(connection, 999, Request::Stats);
+        match self.answers.pop() {
+            Some((_, RequestId(999), Response::Stats(stats))) => stats.totals.ready,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Why a request was refused, if it was answered at all.
+    pub(crate) fn refusal(&self, connection: ConnectionId, id: u32) -> Option<ErrorCode> {
+        let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
+        found.and_then(
+            |(.., answer)| if let Response::Error(error) = answer { Some(error.code) } else { None },
+        )
+    }
+
+    pub(crate) fn pushed(&self, connection: ConnectionId, id: u32) -> JobId {
+        match self.answer(connection, id) {
+            Response::Pushed(results) => match results[..] {
+                [PushResult::Pushed(job)] => job,
+                _ => panic!("{results:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+}
