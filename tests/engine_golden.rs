@@ -18,7 +18,7 @@ use adjourn::types::{
     SessionSecret, TopicId, When,
 };
 
-use crate::kept_bodies::KeptBodies;
+use crate::kept_bodies::{KeptBodies, peek};
 
 /// One command as it is written: words, and `name=value` pairs.
 #[derive(Debug)]
@@ -273,6 +273,7 @@ impl Talk {
                 .collect(),
             Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
             Outcome::Kicked { jobs } => vec![format!("kicked {jobs}")],
+            Outcome::Lapsing { leases } => vec![format!("lapsing, leases={leases}")],
             Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
         }
     }
@@ -288,7 +289,7 @@ impl Talk {
             }
             "peek" => {
                 let topic = self.engine.topic_id(rest).expect("a topic");
-                let Ok(view) = self.engine.peek(topic, &mut self.bodies);
+                let view = peek(&self.engine, topic, &mut self.bodies);
                 vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
             }
             "next" => {

@@ -4,8 +4,8 @@
 
 mod store;
 
-use adjourn::engine::{BodyRef, CapturedJob, Engine, Place, Record, Rehomed};
-use adjourn::types::JobId;
+use adjourn::engine::{BodyRef, CapturedJob, Engine, Found, JobView, Place, Record, Rehomed, Search};
+use adjourn::types::{JobId, TopicId};
 
 pub(crate) use store::{KeptBodies, KeptRecord};
 
@@ -56,4 +56,17 @@ impl KeptBodies {
 /// The reference that the `place`-th kept record has.
 pub(crate) fn reference(place: u32, record: &Record<'_>) -> BodyRef {
     store::reference_at(Place(place.into()), record)
+}
+
+/// The job that a peek shows, found a few jobs at a time.
+pub(crate) fn peek(engine: &Engine, topic: TopicId, store: &mut KeptBodies) -> Option<JobView> {
+    let mut search = Search::new(topic);
+    loop {
+        let Ok(found) = engine.search(&mut search, &mut 3, store);
+        match found {
+            Found::Job(view) => return Some(view),
+            Found::Nothing => return None,
+            Found::NotYet => {}
+        }
+    }
 }

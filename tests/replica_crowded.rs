@@ -1,11 +1,12 @@
 //! A replica whose disk is behind: what gathers meanwhile meets in entries, in the order in which it came.
 
 mod rig;
+mod turns;
 
 use adjourn::protocol::{
     ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume, Subscribe,
 };
-use adjourn::replica::{ConnectionId, Input};
+use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
 use adjourn::types::{AttributesBuilder, Fence, JobId, Lease, When};
 
@@ -56,7 +57,7 @@ fn reads_are_answered_as_the_socket_takes_the_answers() {
     rig.settle();
     let get = Request::Get(JobRef::Id(rig.pushed(producer, 1)));
     let requests = (1..=READS).map(|id| (RequestId(id), get.clone())).collect();
-    rig.replica.handle(rig.at, Input::Requests { connection: reader, requests });
+    rig.replica.handle(rig.at, Input::Requests { connection: reader, requests, permit: Permit::default() });
     rig.poll();
     assert_eq!(rig.take_all(reader).len(), READS as usize);
 }
@@ -90,7 +91,7 @@ fn what_was_granted_beyond_the_room_is_given_back_unattempted() {
         (RequestId(id), Request::Subscribe(subscribe))
     };
     let requests = vec![subscribe(1), subscribe(2)];
-    rig.replica.handle(rig.at, Input::Requests { connection: consumer, requests });
+    rig.replica.handle(rig.at, Input::Requests { connection: consumer, requests, permit: Permit::default() });
     rig.poll();
     rig.settle();
     assert_eq!(rig.ready(producer), 4);
@@ -204,6 +205,7 @@ fn what_comes_unasked_is_not_counted_as_an_answer() {
 
 #[test]
 fn nothing_gathers_beyond_its_bound_while_the_disk_stands_still() {
+    const SETTLED: u32 = 30;
     let mut rig = Rig::new();
     let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
     // One that was not welcomed yet adds nothing.
@@ -212,22 +214,25 @@ fn nothing_gathers_beyond_its_bound_while_the_disk_stands_still() {
     rig.push(newcomer, 1, "jobs", LARGE_BYTES);
     assert_eq!(rig.refusal(newcomer, 1), Some(ErrorCode::Unauthorised));
 
-    let leases = vec![Lease { job: JobId(1), fence: Fence(1) }; LEASES_MAX];
-    let (mut pushed, mut finished) = (0, 0);
+    let mut pushed = 0;
     while rig.refusal(producer, pushed).is_none() {
         pushed += 1;
         rig.push(producer, pushed, "jobs", LARGE_BYTES);
     }
-    while rig.refusal(consumer, finished).is_none() {
-        finished += 1;
-        rig.ask(consumer, finished, Request::Finish { leases: leases.clone() });
-    }
     assert_eq!(rig.refusal(producer, pushed), Some(ErrorCode::Busy));
-    assert_eq!(rig.refusal(consumer, finished), Some(ErrorCode::Busy));
     let pushed_bytes = pushed as usize * LARGE_BYTES;
     assert!((UNCOMMITTED_BYTES_MAX..UNCOMMITTED_BYTES_MAX + 3 * LARGE_BYTES).contains(&pushed_bytes));
-    assert!(finished > 5, "leases are settled for longer than jobs are pushed: {finished}");
+    // Jobs are settled for longer than they are pushed, and wait in the end.
+    let leases = vec![Lease { job: JobId(1), fence: Fence(1) }; LEASES_MAX];
+    for id in 1..=SETTLED {
+        rig.ask(consumer, id, Request::Finish { leases: leases.clone() });
+    }
+    assert!((1..=SETTLED).all(|id| !rig.is_answered(consumer, id)));
     rig.settle();
+    while !rig.is_answered(consumer, SETTLED) {
+        rig.sleep();
+    }
+    assert!((1..=SETTLED).all(|id| rig.refusal(consumer, id).is_none()));
     rig.push(producer, pushed + 1, "jobs", 10);
     rig.settle();
     assert_eq!(rig.refusal(producer, pushed + 1), None, "there is room again");

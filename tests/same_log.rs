@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use crate::engine_model::steps::{Action, Known, Step, steps};
-use crate::kept_bodies::KeptBodies;
+use crate::kept_bodies::{KeptBodies, peek};
 
 const START: u64 = 1_790_000_000_000;
 
@@ -113,7 +113,7 @@ fn disturb(engine: &mut Engine, store: &mut KeptBodies, between: Between) {
         engine.due_topics(ahead, &mut |_| {});
         engine.is_overdue(ahead);
         engine.next_deadline_after(ahead);
-        let Ok(_) = engine.peek(TopicId(0), store);
+        peek(engine, TopicId(0), store);
         let Ok(_) = engine.job(&JobSelect::Id(JobId(1)), store);
     }
 }

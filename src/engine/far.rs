@@ -9,7 +9,7 @@ use super::store::Place;
 use crate::types::JobId;
 
 /// Where a far job lies: the lowest bit says in which of the two lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FarSlot(pub(super) u32);
 
 /// No job has this id: nothing is there.

@@ -355,6 +355,11 @@ impl Jobs {
         (0..).zip(self.slots.iter()).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
     }
 
+    /// The slots from this one on, in order, with their jobs.
+    pub(super) fn slots_from(&self, slot: Slot) -> impl Iterator<Item = Option<&Job>> {
+        (slot as usize..self.slots.len()).map(|slot| self.slots[slot].as_ref())
+    }
+
     fn slab_can_shrink(&self) -> bool {
         let empty = self.pages.iter().rev().take(2).filter(|page| page.used == 0).count();
         empty == 2 && self.capture.is_none()

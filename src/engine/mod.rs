@@ -48,6 +48,7 @@
 mod capture;
 mod change;
 mod clock;
+mod cost;
 mod far;
 mod finished;
 mod free;
@@ -64,6 +65,7 @@ mod reserve;
 mod residence;
 mod retry;
 mod saved;
+mod search;
 mod sessions;
 mod settle;
 pub(crate) mod slab;
@@ -90,9 +92,11 @@ pub use outcome::{
 pub use residence::{HORIZON_MS, Rehomed};
 pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
-pub use store::{BodyRef, FarTimer, JobStore, Place, Record};
+pub use search::{Found, Search};
+pub use store::{BodyRef, FarSearch, FarTimer, JobStore, Place, Record};
 
-use crate::types::{GroupId, Lease, Member, Millis, SessionId, TopicId};
+use crate::types::limits::LAPSE_LEASES_MAX;
+use crate::types::{FEATURE_BOUNDED_STATE, GroupId, Lease, Member, Millis, SessionId, TopicId};
 
 /// How far [`Command::SkipIds`] moves the counts that are beyond its floor: further than any log that was lost can have
 /// moved them.
@@ -143,6 +147,8 @@ pub struct Engine {
     finished: finished::Finished,
     members: members::Members,
     sum: hash::Sum,
+    /// How many jobs were changed: no state.
+    changes: u64,
     reserving: reserve::Scratch,
 }
 
@@ -162,6 +168,7 @@ impl Engine {
             finished: finished::Finished::default(),
             members: members::Members::default(),
             sum: hash::Sum::default(),
+            changes: 0,
             reserving: reserve::Scratch::default(),
         }
     }
@@ -223,10 +230,13 @@ impl Engine {
                 self.sessions.resume(*session, secret)?;
                 return Ok(Outcome::Session { session: *session });
             }
-            Command::SessionLapse { session } => self.end_session(*session, store, ended)?,
+            Command::SessionLapse { session } => return self.end_session(*session, store, ended),
             Command::SessionClose { session } => {
-                self.end_session(*session, store, ended)?;
-                self.sessions.forget(*session, &mut self.sum);
+                let outcome = self.end_session(*session, store, ended)?;
+                if outcome == Outcome::Done {
+                    self.sessions.forget(*session, &mut self.sum);
+                }
+                return Ok(outcome);
             }
             Command::Push { session, sequence, topic, jobs } => {
                 return self.push(*session, *sequence, *topic, jobs, store).map(Outcome::Pushed);
@@ -282,18 +292,29 @@ impl Engine {
         }
     }
 
-    /// A session may hold leases no longer: each counts as a failed attempt.
+    /// A session may hold leases no longer: each counts as a failed attempt. Where it has more of them than one command gives
+    /// back, it is done by the same command when that was carried out often enough.
     fn end_session(
         &mut self,
         session: SessionId,
         store: &mut impl JobStore,
         ended: &mut Vec<Lease>,
-    ) -> Result<(), Reject> {
-        for slot in self.sessions.lapse(session, self.clock.stamp)? {
+    ) -> Result<Outcome, Reject> {
+        for slot in self.sessions.lapse(session, self.clock.stamp, self.lapse_leases_max())? {
             let job = &self.jobs[slot];
             ended.push(Lease { job: job.id, fence: job.fence() });
             self.fail_attempt(slot, None, store);
         }
-        Ok(())
+        Ok(match self.sessions.lease_count(session) as u64 {
+            0 => Outcome::Done,
+            leases => Outcome::Lapsing { leases },
+        })
+    }
+
+    /// How many leases one command gives back of a session that ends. All of them where there may be members that know no
+    /// better.
+    fn lapse_leases_max(&self) -> usize {
+        let in_steps = self.feature_level() >= FEATURE_BOUNDED_STATE;
+        if in_steps { LAPSE_LEASES_MAX } else { usize::MAX }
     }
 }

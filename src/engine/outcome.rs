@@ -43,6 +43,11 @@ pub enum Outcome {
         /// How many.
         jobs: u32,
     },
+    /// Session lapse, session close: so many leases are left, and as many commands are wanted as take to give them back.
+    Lapsing {
+        /// How many.
+        leases: u64,
+    },
     /// Nothing was changed.
     Rejected(Reject),
 }

@@ -5,17 +5,12 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::clock::Line;
 use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
-use super::store::JobStore;
 use super::transition::{AfterFailure, Moved};
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
-
-/// Timers that a peek looks at on each timeline.
-const PEEK_SCAN_MAX: usize = 65_536;
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -107,29 +102,6 @@ impl Engine {
         self.timers.prepare(self.clock.at(stamp), budget)
     }
 
-    /// The first ready job of a topic in reserving order; else the delayed one that is due first, if it is found among
-    /// the next 65,536 timers of near jobs, and by what the store finds of far ones.
-    pub fn peek<S: JobStore>(&mut self, topic: TopicId, store: &mut S) -> Result<Option<JobView>, S::Error> {
-        let Some(found) = self.topics.find(topic) else { return Ok(None) };
-        if let Some((.., slot)) = found.ready.first() {
-            return Ok(Some(self.view(&self.jobs[*slot])));
-        }
-        if found.delayed == 0 {
-            return Ok(None);
-        }
-        let jobs = &self.jobs;
-        let wanted = |slot: Slot| jobs[slot].topic == topic && jobs[slot].state == JobState::Delayed;
-        let near = self.timers.find(self.clock, PEEK_SCAN_MAX, wanted);
-        let mut first = near.map(|slot| self.view(&self.jobs[slot]));
-        for line in Line::ALL {
-            if let Some(timer) = store.first_far_of(line, topic)? {
-                let far = self.far_view(timer.place, store)?;
-                first = first.into_iter().chain([far]).min_by_key(|view| (view.due, view.id));
-            }
-        }
-        Ok(first)
-    }
-
     /// What a client that shows this secret may expect of a session.
     pub fn session_matches(&self, session: SessionId, secret: &SessionSecret) -> SessionStatus {
         self.sessions.status(session, secret)
@@ -138,6 +110,11 @@ impl Engine {
     /// The sessions that have not lapsed, by id.
     pub fn sessions(&self) -> impl Iterator<Item = SessionView> {
         self.sessions.views()
+    }
+
+    /// The sessions that lapsed and still have leases to give back, by id.
+    pub fn lapsing_sessions(&self) -> impl Iterator<Item = SessionId> {
+        self.sessions.lapsing()
     }
 
     /// How many sessions the queue knows, lapsed ones included.

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::clock::{Clock, Line, Moment};
-use super::command::{Command, JobSelect, NewJob, TopicSelect};
+use super::command::{Command, JobSelect, TopicSelect};
 use super::far::FarSlot;
 use super::hash;
 use super::jobs::{Found, Slot};
@@ -123,21 +123,38 @@ impl Engine {
         command: &Command<'_>,
         store: &mut S,
     ) -> Result<(), S::Error> {
+        self.far_named(command).into_iter().try_for_each(|far| self.promote(far, store).map(drop))
+    }
+
+    /// Where the far jobs are that a command names: what it is going to read.
+    pub fn places_named<'a>(&'a self, command: &Command<'_>) -> impl Iterator<Item = Place> + 'a {
+        self.far_named(command).into_iter().map(|far| self.jobs.far().place(far))
+    }
+
+    /// The far jobs that a command names, each once.
+    fn far_named(&self, command: &Command<'_>) -> Vec<FarSlot> {
+        let mut named = Vec::new();
         if self.jobs.far().len() == 0 {
-            return Ok(());
+            return named;
         }
+        let mut name = |found| named.extend(if let Some(Found::Far(far)) = found { Some(far) } else { None });
         match command {
-            Command::Push { topic, jobs, .. } => self.bring_keys_near(*topic, jobs, store),
+            Command::Push { topic, jobs, .. } => {
+                if let Some(topic) = self.known(*topic) {
+                    let keys = jobs.iter().filter_map(|job| job.key);
+                    keys.for_each(|key| name(self.jobs.find_identity(self.identity(topic, key))));
+                }
+            }
             Command::Delete { job }
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
-            | Command::Kick { job } => match self.find(job) {
-                Some(Found::Far(slot)) => self.promote(slot, store).map(drop),
-                _ => Ok(()),
-            },
+            | Command::Kick { job } => name(self.find(job)),
             // A lease is on a job that is near.
-            _ => Ok(()),
+            _ => {}
         }
+        named.sort_unstable();
+        named.dedup();
+        named
     }
 
     /// The slot of the first job whose timer fires by now, far jobs included.
@@ -172,21 +189,6 @@ impl Engine {
             TopicSelect::Id(id) => Some(id),
             TopicSelect::Name(name) => self.topics.id(name),
         }
-    }
-
-    fn bring_keys_near<S: JobStore>(
-        &mut self,
-        topic: TopicSelect<'_>,
-        jobs: &[NewJob<'_>],
-        store: &mut S,
-    ) -> Result<(), S::Error> {
-        let Some(topic) = self.known(topic) else { return Ok(()) };
-        for key in jobs.iter().filter_map(|job| job.key) {
-            if let Some(Found::Far(slot)) = self.jobs.find_identity(self.identity(topic, key)) {
-                self.promote(slot, store)?;
-            }
-        }
-        Ok(())
     }
 
     fn bring_one_near<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<Slot, S::Error> {

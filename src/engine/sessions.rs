@@ -61,7 +61,7 @@ impl Sessions {
         sum: &mut Sum,
     ) -> Result<SessionId, Reject> {
         if self.known.len() >= SESSIONS_MAX {
-            let (_, oldest) = self.lapsed.first().copied().ok_or(Reject::SessionQuota)?;
+            let (_, oldest) = self.first_lapsed().ok_or(Reject::SessionQuota)?;
             self.forget(oldest, sum);
         }
         self.last += 1;
@@ -119,17 +119,27 @@ impl Sessions {
     /// A session comes back.
     pub(super) fn resume(&mut self, id: SessionId, secret: &SessionSecret) -> Result<(), Reject> {
         let known = self.touch(id).filter(|session| session.secret == *secret);
-        let lapsed = known.ok_or(Reject::SessionUnknown)?.lapsed.take();
+        let session = known.ok_or(Reject::SessionUnknown)?;
+        if session.is_lapsing() {
+            return Err(Reject::WrongState);
+        }
+        let lapsed = session.lapsed.take();
         if let Some(lapsed) = lapsed {
             self.lapsed.remove(&(lapsed, id));
         }
         Ok(())
     }
 
-    /// A session may hold leases no longer. What it held is to be given back by the caller, by id.
-    pub(super) fn lapse(&mut self, id: SessionId, stamp: Millis) -> Result<Vec<Slot>, Reject> {
+    /// A session may hold leases no longer. The first of what it holds, by id and no more than `leases_max`, is to be given back
+    /// by the caller.
+    pub(super) fn lapse(
+        &mut self,
+        id: SessionId,
+        stamp: Millis,
+        leases_max: usize,
+    ) -> Result<Vec<Slot>, Reject> {
         let session = self.touch(id).ok_or(Reject::SessionUnknown)?;
-        let leases = session.leases.iter().map(|lease| lease.1).collect();
+        let leases = session.leases.iter().map(|lease| lease.1).take(leases_max).collect();
         if session.lapsed.is_none() {
             session.lapsed = Some(stamp);
             self.lapsed.insert((stamp, id));
@@ -151,11 +161,21 @@ impl Sessions {
     /// Removes those that lapsed long ago: a bounded number of them.
     pub(super) fn forget_old(&mut self, stamp: Millis, sum: &mut Sum) {
         for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
-            match self.lapsed.first().copied() {
+            match self.first_lapsed() {
                 Some((lapsed, id)) if lapsed.after(SESSION_RETENTION_MS) <= stamp => self.forget(id, sum),
                 _ => return,
             }
         }
+    }
+
+    /// How many leases a session would give back if it ended now.
+    pub(super) fn lease_count(&self, id: SessionId) -> usize {
+        self.known.get(&id).map_or(0, |session| session.leases.len())
+    }
+
+    /// Those that lapsed and still have leases to give back, by id.
+    pub(super) fn lapsing(&self) -> impl Iterator<Item = SessionId> + '_ {
+        self.known.iter().filter(|(_, session)| session.is_lapsing()).map(|(id, _)| *id)
     }
 
     /// A session that may hold leases, for a change of them, which are hashed with their jobs.
@@ -224,6 +244,11 @@ impl Sessions {
             .flat_map(|(id, session)| session.leases.iter().map(|(job, slot)| (*id, *job, *slot)))
     }
 
+    /// The session that lapsed first, but for those that have leases to give back.
+    fn first_lapsed(&self) -> Option<(Millis, SessionId)> {
+        self.lapsed.iter().find(|(_, id)| self.lease_count(*id) == 0).copied()
+    }
+
     fn touch(&mut self, id: SessionId) -> Option<&mut Session> {
         let session = self.known.get_mut(&id)?;
         if !session.changed {
@@ -235,6 +260,11 @@ impl Sessions {
 }
 
 impl Session {
+    /// Whether it has lapsed and has leases to give back.
+    fn is_lapsing(&self) -> bool {
+        self.lapsed.is_some() && !self.leases.is_empty()
+    }
+
     fn hash(&self, id: SessionId, (start, pushed): (u64, u128)) -> u128 {
         let lapsed = self.lapsed.map_or(u64::MAX, |lapsed| lapsed.0);
         let mut element = Element::new(Kind::Session);

@@ -47,6 +47,31 @@ pub struct FarTimer {
     pub place: Place,
 }
 
+/// A search for the first far job of a topic on each timeline, in the order (time, id), and how far it has come.
+#[derive(Clone, Debug)]
+pub struct FarSearch {
+    /// Whose.
+    pub topic: TopicId,
+    /// The timeline that is searched.
+    pub line: Line,
+    /// Where the search goes on: places are looked at in an order that is the store's own affair.
+    pub next: Option<(u64, Place)>,
+    /// The first so far on each timeline.
+    pub first: [Option<FarTimer>; 2],
+}
+
+impl FarSearch {
+    /// Begins one.
+    pub fn new(topic: TopicId) -> Self {
+        Self { topic, line: Line::Stamp, next: None, first: [None; 2] }
+    }
+
+    /// What was found.
+    pub fn found(&self) -> impl Iterator<Item = (Line, FarTimer)> {
+        Line::ALL.into_iter().zip(self.first).filter_map(|(line, timer)| Some((line, timer?)))
+    }
+}
+
 /// Keeps the records of all jobs while they live, and all of a job that is *far*: delayed for so long that the
 /// engine itself keeps no more than its id, its key's hash and its place.
 ///
@@ -65,9 +90,9 @@ pub trait JobStore {
     /// A far job.
     fn far_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
 
-    /// The first far job of a topic on a timeline in the order (time, id), as far as it is found with a bounded amount of
-    /// work: it may be one that comes later, or none although there is one.
-    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, Self::Error>;
+    /// Goes on with a search: takes as many jobs as it looks at from `budget`, by and large, and stops when that is 0. Whether
+    /// it came to its end. A job that moves from place to place meanwhile may be passed over.
+    fn search_far(&self, search: &mut FarSearch, budget: &mut usize) -> Result<bool, Self::Error>;
 
     /// The first far job of a timeline in the order (time, id).
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Self::Error>;

@@ -83,18 +83,6 @@ impl Timers {
         false
     }
 
-    /// The first slot whose timer `wanted` accepts, if it is among the next `scan_max` of its timeline.
-    pub(super) fn find(
-        &mut self,
-        clock: Clock,
-        scan_max: usize,
-        wanted: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
-        let stamp = self.stamps.find(&mut self.nodes, scan_max, &wanted);
-        let wall = self.walls.find(&mut self.nodes, scan_max, &wanted);
-        first_of(clock, stamp, wall)
-    }
-
     /// Gives back the memory of slots that are not there any more.
     pub(super) fn shrink(&mut self, slots: usize) {
         self.nodes.shrink(slots);

@@ -40,6 +40,7 @@ impl Engine {
 
     /// Puts a job into what its state asks for.
     pub(super) fn enter(&mut self, slot: Slot) {
+        self.changes += 1;
         let job = &self.jobs[slot];
         self.topics.enter(slot, job);
         if let Some(timer) = job.timer() {
@@ -61,6 +62,7 @@ impl Engine {
 
     /// Ends a job: it is gone, whatever its state was.
     pub(super) fn end(&mut self, slot: Slot, store: &mut impl JobStore) -> Job {
+        self.changes += 1;
         self.leave(slot);
         let job = self.jobs.remove(slot);
         store.forget(job.body);

@@ -166,52 +166,6 @@ impl Wheel {
         }
     }
 
-    /// The first timer that `wanted` accepts, if it is among the first `scan_max` or so.
-    pub(super) fn find(
-        &mut self,
-        nodes: &mut Nodes,
-        scan_max: usize,
-        wanted: impl Fn(u32) -> bool,
-    ) -> Option<Timer> {
-        while self.cascade_one(nodes) {}
-        // The front may share its last tick with the slot at the position: look at both before answering.
-        let in_front = self.front.iter().take(scan_max).find(|timer| wanted(timer.2)).copied();
-        if in_front.is_some_and(|found| found.0 < self.position) {
-            return in_front;
-        }
-        let mut left = scan_max.saturating_sub(self.front.len());
-        let mut best: Option<Timer> = None;
-        for list in self.lists(nodes) {
-            for slot in list.take(left) {
-                left -= 1;
-                let node = &nodes.0[slot as usize];
-                if wanted(slot) && best.is_none_or(|best| (node.at, node.id) < (best.0, best.1)) {
-                    best = Some((node.at, node.id, slot));
-                }
-            }
-            if best.is_some() || left == 0 {
-                break;
-            }
-        }
-        let later = || self.later.iter().take(left).find(|timer| wanted(timer.2)).copied();
-        in_front.into_iter().chain(best).min().or_else(later)
-    }
-
-    /// The timers of each slot, slot by slot in the order of time; those of one slot in none. Complete when
-    /// nothing waits to be cascaded.
-    fn lists<'a>(&'a self, nodes: &'a Nodes) -> impl Iterator<Item = impl Iterator<Item = u32> + 'a> {
-        let places = (0..LEVELS).flat_map(move |level| {
-            let from = digit(self.position, level) + usize::from(level > 0);
-            self.occupied[level].iter_from(from).map(move |digit| level * SLOTS + digit)
-        });
-        places.map(move |place| {
-            let head = self.heads[place];
-            std::iter::successors((head != NONE).then_some(head), move |slot| {
-                Some(nodes.0[*slot as usize].next).filter(|next| *next != NONE)
-            })
-        })
-    }
-
     /// Puts a timer where it belongs as the position stands.
     fn place(&mut self, nodes: &mut Nodes, slot: u32) {
         let node = &mut nodes.0[slot as usize];
@@ -368,10 +322,6 @@ impl Bitmap {
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
-
-    fn iter_from(&self, from: usize) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(self.first_from(from), |place| self.first_from(place + 1))
-    }
 }
 
 /// The level of the highest digit that is not 0.
@@ -491,7 +441,7 @@ mod tests {
             }
             both.now = u64::MAX - 1;
             both.fire();
-            let left = both.wheel.lists(&both.nodes).map(Iterator::count).sum::<usize>();
+            let left = both.nodes.0.iter().filter(|node| matches!(node.home, Home::Slot { .. })).count();
             assert_eq!(left + both.wheel.front.len() + both.wheel.later.len(), both.model.len());
         }
     }

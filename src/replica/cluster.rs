@@ -368,7 +368,7 @@ impl Replica {
             let Member { node, storage_id, peer_address, client_address } = &member;
             let command =
                 Command::MemberSet { node: *node, storage_id: *storage_id, peer_address, client_address };
-            self.proposals.add(&command, Reply::Nobody);
+            self.add_command(&command, Reply::Nobody);
             self.cluster.registered.insert(member.node, member);
         }
     }
@@ -414,7 +414,7 @@ impl Replica {
             others.map(|member| self.peers.one(member).map_or(0, |peer| peer.info.feature_level_max));
         let level = levels.fold(self.config.feature_level_max, u32::min);
         if level > self.engine.feature_level().max(self.cluster.feature_level) {
-            self.proposals.add(&Command::FeatureLevel { level }, Reply::Nobody);
+            self.add_command(&Command::FeatureLevel { level }, Reply::Nobody);
             self.cluster.feature_level = level;
         }
     }

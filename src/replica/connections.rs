@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::io::{ConnectionId, Output};
-use crate::protocol::{ErrorReply, Request, RequestId, Response};
+use super::io::{ConnectionId, Output, Permit};
+use crate::protocol::{ErrorReply, JobRef, Request, RequestId, Response};
 use crate::types::{SessionId, SessionSecret};
 
 /// One client's connection.
@@ -19,6 +19,15 @@ pub(super) struct Connection {
     unwritten_bytes: usize,
     /// Reads that wait until there is room for their answers.
     held: VecDeque<(RequestId, Request)>,
+    /// Requests that wait for their turn, as they came together.
+    asked: VecDeque<Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    requests: std::vec::IntoIter<(RequestId, Request)>,
+    /// Given back with the last of them.
+    _permit: Permit,
 }
 
 /// How far a connection has come.
@@ -39,6 +48,8 @@ pub(super) enum Phase {
 pub(super) struct Connections {
     output_bytes_max: usize,
     all: BTreeMap<ConnectionId, Connection>,
+    /// Those that have asked for something that was not taken, the next one first.
+    askers: VecDeque<ConnectionId>,
     attached: BTreeMap<SessionId, ConnectionId>,
     dirty: BTreeSet<ConnectionId>,
     grace: BTreeMap<SessionId, u64>,
@@ -51,6 +62,7 @@ impl Connections {
         Self {
             output_bytes_max,
             all: BTreeMap::new(),
+            askers: VecDeque::new(),
             attached: BTreeMap::new(),
             dirty: BTreeSet::new(),
             grace: BTreeMap::new(),
@@ -66,6 +78,7 @@ impl Connections {
             answers: 0,
             unwritten_bytes: 0,
             held: VecDeque::new(),
+            asked: VecDeque::new(),
         };
         self.all.insert(id, connection);
     }
@@ -76,6 +89,43 @@ impl Connections {
         match self.all.remove(&id)?.phase {
             Phase::Open(session) => self.attached.remove(&session).map(|_| session),
             _ => None,
+        }
+    }
+
+    /// Requests come, and wait for this connection's turn.
+    pub(super) fn ask(&mut self, id: ConnectionId, requests: Vec<(RequestId, Request)>, permit: Permit) {
+        let Some(connection) = self.all.get_mut(&id).filter(|_| !requests.is_empty()) else { return };
+        if connection.asked.is_empty() {
+            self.askers.push_back(id);
+        }
+        connection.asked.push_back(Asked { requests: requests.into_iter(), _permit: permit });
+    }
+
+    /// Whether a request waits for its connection's turn.
+    pub(super) fn any_asked(&self) -> bool {
+        !self.askers.is_empty()
+    }
+
+    /// Whose turn it is. It ends with [`Self::end_turn`].
+    pub(super) fn next_asker(&mut self) -> Option<ConnectionId> {
+        self.askers.pop_front()
+    }
+
+    /// The first request of a connection that waits.
+    pub(super) fn take_asked(&mut self, id: ConnectionId) -> Option<(RequestId, Request)> {
+        let asked = &mut self.all.get_mut(&id)?.asked;
+        let first = asked.front_mut()?;
+        let request = first.requests.next();
+        if first.requests.as_slice().is_empty() {
+            asked.pop_front();
+        }
+        request
+    }
+
+    /// The turn of a connection is over: if there is more, it comes again after all others.
+    pub(super) fn end_turn(&mut self, id: ConnectionId) {
+        if self.all.get(&id).is_some_and(|connection| !connection.asked.is_empty()) {
+            self.askers.push_back(id);
         }
     }
 
@@ -166,8 +216,15 @@ impl Connections {
         }
     }
 
-    /// Keeps a read for when there is room.
+    /// Keeps a read for when there is room, and not the buffer that it came in.
     pub(super) fn hold(&mut self, id: ConnectionId, request: RequestId, read: Request) {
+        let read = match read {
+            Request::Get(JobRef::Key { topic, key }) => {
+                Request::Get(JobRef::Key { topic: topic.detached(), key: key.detached() })
+            }
+            Request::Peek { topic } => Request::Peek { topic: topic.detached() },
+            other => other,
+        };
         if let Some(connection) = self.all.get_mut(&id) {
             connection.held.push_back((request, read));
         }

@@ -108,6 +108,20 @@ pub enum ProbeError {
     },
 }
 
+/// Something of the driver's that it gets back, by its being dropped, when the requests that came with it are taken up: it
+/// goes by that when it reads more.
+#[derive(Debug, Default)]
+pub struct Permit {
+    _held: Option<Box<dyn std::fmt::Debug + Send>>,
+}
+
+impl Permit {
+    /// For this.
+    pub fn new(held: impl std::fmt::Debug + Send + 'static) -> Self {
+        Self { _held: Some(Box::new(held)) }
+    }
+}
+
 /// Something that happened.
 #[derive(Debug)]
 pub enum Input {
@@ -126,6 +140,8 @@ pub enum Input {
         connection: ConnectionId,
         /// What.
         requests: Vec<(RequestId, Request)>,
+        /// The driver's, for the room that they take until they are taken up.
+        permit: Permit,
     },
     /// Some of what was sent to a client is written to its socket. Reported in lumps, of less than half of
     /// [`ReplicaConfig::output_bytes_max`] each: what is not reported counts as unwritten.

@@ -47,7 +47,7 @@ impl Replica {
         }
         if !self.engine.has_genesis() {
             let key_secret = self.config.entropy.last_chunk().copied().unwrap_or_default();
-            self.proposals.add(&Command::Genesis { key_secret }, Reply::Nobody);
+            self.add_command(&Command::Genesis { key_secret }, Reply::Nobody);
         }
         if self.engine.members().is_empty() && self.group.is_alone() {
             // From here on the log says who is in the group; whoever comes later learns it from there.
@@ -60,6 +60,10 @@ impl Replica {
         let end_us = self.now_us + self.config.session_grace_ms * 1000;
         for session in self.engine.sessions() {
             self.connections.start_grace(session.id, end_us);
+        }
+        // The leader before this one was in the middle of it.
+        for session in self.engine.lapsing_sessions().collect::<Vec<_>>() {
+            self.end_session(session, Reply::Lapse(session));
         }
     }
 
@@ -75,7 +79,8 @@ impl Replica {
         self.answer_lost(proposed, &unknown);
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
         self.answer_lost(not_proposed, &elsewhere);
-        for (connection, request, _) in self.reads.take_all() {
+        let reads = self.reads.take_all().into_iter().map(|(connection, request, _)| (connection, request));
+        for (connection, request) in reads.chain(self.turns.take_askers()).collect::<Vec<_>>() {
             self.connections.refuse(connection, request, elsewhere.clone());
         }
         self.refuse_backups(&elsewhere);
@@ -139,7 +144,7 @@ impl Replica {
                 Reply::Turn(waiter, claim) => {
                     self.waiters.turn_over(waiter, claim);
                     self.waiters.line_up(waiter);
-                    self.end_reserve(claim.session);
+                    self.propose_held(claim.session);
                 }
                 Reply::Lapse(session) => _ = self.lapsing.remove(&session),
                 Reply::Nobody => {}

@@ -4,7 +4,8 @@
 //! [`Replica::handle`], then asks with [`Replica::poll`] what is to be done about it: answers to send, a batch to
 //! make durable. Time is an argument. [`Replica::next_wake_us`] says when to call again if nothing happens.
 //!
-//! The way of a request: `requests` turns it into a command and puts it into `proposals`; `poll` stamps what has
+//! The way of a request: it waits for its connection's turn (`turns`); `requests` turns it into a command and puts it into
+//! `proposals`; `poll` stamps what has
 //! gathered and proposes it; when Raft says that the entry is durable and committed, `outcomes` applies it to the
 //! engine and answers everybody who waited. Nothing is answered before it is durable. Reads are answered from the state that is
 //! applied: at once if this node is alone, else when `reads` knows that it still led.
@@ -31,13 +32,14 @@ mod requests;
 mod sessions;
 mod snapshots;
 mod stopping;
+mod turns;
 mod waiters;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub use io::{
-    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, PersistOrder, ProbeError,
-    ReplicaConfig,
+    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, PersistOrder,
+    ProbeError, ReplicaConfig,
 };
 pub use recovery::{Recovery, ReplayError};
 
@@ -57,6 +59,7 @@ use proposals::{Proposals, Reply};
 use reads::Reads;
 use snapshots::Incoming;
 use stopping::Stop;
+use turns::Turns;
 use waiters::Waiters;
 
 /// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
@@ -98,8 +101,9 @@ pub struct Replica {
     peers: Peers,
     cluster: Cluster,
     incoming: Incoming,
-    /// Committed entries that wait until a checkpoint is installed that comes before them.
-    committed: Vec<LogEntry>,
+    /// Committed entries that wait for another turn, or until a checkpoint is installed that comes before them.
+    committed: VecDeque<LogEntry>,
+    turns: Turns,
     /// Somebody became a member, ceased to be one, or moved: to be said once.
     members_changed: bool,
     /// To be handed out at the next poll.
@@ -152,10 +156,8 @@ impl Replica {
         self.look_at_clocks(now);
         match input {
             Input::Connected { connection, secret } => self.connections.add(connection, secret),
-            Input::Requests { connection, requests } => {
-                for (request, what) in requests {
-                    self.request(connection, request, what);
-                }
+            Input::Requests { connection, requests, permit } => {
+                self.connections.ask(connection, requests, permit);
             }
             Input::Written { connection, bytes } => self.written(connection, bytes),
             Input::Disconnected { connection } => self.disconnected(connection),
@@ -228,6 +230,7 @@ impl Replica {
     /// Does what can be done now, until a job cannot be read.
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.tick();
+        self.take_requests();
         self.take_snapshot_in();
         self.lapse_sessions();
         self.keep_cluster();
@@ -245,8 +248,9 @@ impl Replica {
         // First what is committed: it lets waiters line up again for what is proposed then.
         loop {
             while let Some(drained) = self.group.drain() {
-                self.carry_out(drained, outputs)?;
+                self.carry_out(drained, outputs);
             }
+            self.apply_committed()?;
             if !self.propose() {
                 break;
             }
@@ -302,7 +306,7 @@ impl Replica {
     /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
     pub fn next_wake_us(&mut self) -> u64 {
         let can_shrink = self.checkpoints.is_idle() && self.engine.can_shrink();
-        if can_shrink || (self.stop == Stop::Asked && self.proposals.is_idle()) {
+        if can_shrink || self.has_more_to_do() || (self.stop == Stop::Asked && self.proposals.is_idle()) {
             return self.now_us;
         }
         let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };
@@ -337,8 +341,9 @@ impl Replica {
         timer_us
     }
 
-    fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
+    fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) {
         if let Some((number, batch)) = drained.persist {
+            self.read_ahead_of(&batch.entries);
             if self.orders_out.is_empty() {
                 self.writing_since_us = self.now_us;
             }
@@ -356,19 +361,6 @@ impl Replica {
             self.reads.confirm(context, index);
         }
         self.committed.extend(drained.committed);
-        self.apply_committed()
-    }
-
-    /// Applies what is committed, but for what comes after a checkpoint that is not installed yet.
-    fn apply_committed(&mut self) -> Result<(), StorageError> {
-        if !self.group.is_installing() {
-            for entry in std::mem::take(&mut self.committed) {
-                self.apply(&entry)?;
-            }
-            self.group.applied(self.applied.0);
-        }
-        self.follow_leadership();
-        Ok(())
     }
 
     fn persisted(&mut self, number: u64) {
@@ -423,15 +415,15 @@ impl Replica {
         let housekeeping = self.housekeeping_is_due(stamp);
         let mut bytes = 0;
         while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
-            let (data, replies) = self.proposals.take_entry(stamp);
+            let (data, proposal) = self.proposals.take_entry(stamp);
             let length = data.len();
             let Ok((term, index)) = self.group.propose(data) else {
-                self.proposals.refused(length);
+                let replies = self.proposals.done(proposal);
                 let elsewhere = self.elsewhere();
                 self.answer_lost(replies, &elsewhere);
                 return false;
             };
-            self.proposals.proposed(term, index, replies, length);
+            self.proposals.proposed(term, index, proposal);
             bytes += length;
         }
         if bytes > 0 {
@@ -467,7 +459,7 @@ impl Replica {
                     jobs_max: turn.jobs_max,
                     bytes_max: turn.bytes_max,
                 };
-                self.proposals.add(&command, Reply::Turn(turn.waiter, turn.claim));
+                self.proposals.add(&command, turn.claim.jobs, Reply::Turn(turn.waiter, turn.claim));
             }
         }
         for over in self.waiters.take_expired(self.now_us) {

@@ -92,15 +92,20 @@ impl Replica {
             Reply::Resume(connection, request, resumption) => {
                 self.resumed(connection, request, resumption, &outcome);
             }
+            Reply::Close(.., session) | Reply::Lapse(session)
+                if matches!(outcome, Outcome::Lapsing { .. }) =>
+            {
+                self.end_session(session, reply);
+            }
             Reply::Close(connection, request, session) => {
-                self.lapsing.remove(&session);
+                self.session_ended(session);
                 self.connections.send(connection, request, response(outcome));
             }
             Reply::Turn(waiter, claim) => {
                 self.granted(waiter, claim, outcome)?;
-                self.end_reserve(claim.session);
+                self.propose_held(claim.session);
             }
-            Reply::Lapse(session) => _ = self.lapsing.remove(&session),
+            Reply::Lapse(session) => self.session_ended(session),
             Reply::Nobody => {}
         }
         Ok(())
@@ -172,7 +177,7 @@ impl Replica {
         }
         let leases: Vec<Lease> = grants.iter().map(|grant| grant.lease).collect();
         let command = Command::Release { leases, delay_ms: None, attempted: false };
-        self.proposals.add(&command, Reply::Nobody);
+        self.add_command(&command, Reply::Nobody);
     }
 
     fn delivered(&mut self, grant: &Grant) -> Result<Delivered, StorageError> {
@@ -195,7 +200,9 @@ impl Replica {
 /// An outcome as its client sees it.
 fn response(outcome: Outcome) -> Response {
     match outcome {
-        Outcome::Done | Outcome::Session { .. } | Outcome::Granted(_) => Response::Done,
+        Outcome::Done | Outcome::Session { .. } | Outcome::Granted(_) | Outcome::Lapsing { .. } => {
+            Response::Done
+        }
         Outcome::Pushed(jobs) => Response::Pushed(jobs.into_iter().map(push_result).collect()),
         Outcome::Settled(leases) => {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())

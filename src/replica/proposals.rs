@@ -42,21 +42,25 @@ pub(super) struct Resumption {
     pub(super) leases_outlive: bool,
 }
 
-/// An entry that is proposed and not applied.
-#[derive(Debug)]
-pub(super) struct InFlight {
-    pub(super) term: u64,
-    pub(super) index: u64,
+/// What is known of an entry beside its bytes.
+#[derive(Debug, Default)]
+pub(super) struct Proposal {
     /// One per command.
-    pub(super) replies: Vec<Reply>,
+    replies: Vec<Reply>,
+    /// Of its commands.
     bytes: usize,
+    work: u64,
 }
 
 #[derive(Debug, Default)]
 struct Gathering {
     builder: EntryBuilder,
     replies: Vec<Reply>,
+    work: u64,
 }
+
+/// An entry is closed when its commands are so much work, as far as that is known: see [`turns`](super::turns).
+const ENTRY_WORK: u64 = 4096;
 
 /// Everything between a request and its outcome.
 #[derive(Debug, Default)]
@@ -67,19 +71,23 @@ pub(super) struct Proposals {
     stamp: Millis,
     full: VecDeque<Gathering>,
     gathering: Gathering,
-    in_flight: VecDeque<InFlight>,
+    /// Proposed and not applied, by term and index.
+    in_flight: VecDeque<(u64, u64, Proposal)>,
     bytes: usize,
+    work: u64,
     fresh: BTreeMap<TopicId, u64>,
 }
 
 impl Proposals {
-    /// Adds a command at the end.
-    pub(super) fn add(&mut self, command: &Command<'_>, reply: Reply) {
+    /// Adds a command at the end, which is so much work.
+    pub(super) fn add(&mut self, command: &Command<'_>, work: u64, reply: Reply) {
         let before = self.gathering.builder.bytes();
         self.gathering.builder.push(command);
         self.gathering.replies.push(reply);
         self.bytes += self.gathering.builder.bytes() - before;
-        if self.gathering.builder.bytes() >= ENTRY_BYTES_TARGET {
+        self.gathering.work += work;
+        self.work += work;
+        if self.gathering.builder.bytes() >= ENTRY_BYTES_TARGET || self.gathering.work >= ENTRY_WORK {
             self.full.push_back(std::mem::take(&mut self.gathering));
         }
     }
@@ -110,33 +118,42 @@ impl Proposals {
         self.bytes
     }
 
+    /// How much work they are.
+    pub(super) fn work(&self) -> u64 {
+        self.work
+    }
+
     /// Whether nothing is on its way.
     pub(super) fn is_idle(&self) -> bool {
         !self.any_waiting() && self.in_flight.is_empty()
     }
 
     /// Takes the oldest entry out, stamped; an empty one if there is none.
-    pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Vec<Reply>) {
+    pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Proposal) {
         if let Some(offset_ms) = self.clock_offset_ms.take() {
             let mut builder = EntryBuilder::default();
             builder.push(&Command::ClockOffset { offset_ms });
-            self.bytes += builder.bytes() - HEADER_BYTES;
-            return (builder.finish(self.stamp), vec![Reply::Nobody]);
+            let bytes = builder.bytes() - HEADER_BYTES;
+            self.bytes += bytes;
+            return (builder.finish(self.stamp), Proposal { replies: vec![Reply::Nobody], bytes, work: 0 });
         }
         self.stamp = stamp;
         let mut oldest = self.full.pop_front().unwrap_or_else(|| std::mem::take(&mut self.gathering));
-        (oldest.builder.finish(stamp), oldest.replies)
+        let data = oldest.builder.finish(stamp);
+        let bytes = data.len().saturating_sub(HEADER_BYTES);
+        (data, Proposal { replies: oldest.replies, bytes, work: oldest.work })
     }
 
     /// An entry that was taken out is proposed.
-    pub(super) fn proposed(&mut self, term: u64, index: u64, replies: Vec<Reply>, bytes: usize) {
-        let bytes = bytes.saturating_sub(HEADER_BYTES);
-        self.in_flight.push_back(InFlight { term, index, replies, bytes });
+    pub(super) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
+        self.in_flight.push_back((term, index, proposal));
     }
 
-    /// An entry that was taken out is not proposed, and never will be.
-    pub(super) fn refused(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_sub(bytes.saturating_sub(HEADER_BYTES));
+    /// An entry that was taken out is applied, or never will be: it is not under way any more. Who waits for it.
+    pub(super) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
+        self.bytes = self.bytes.saturating_sub(proposal.bytes);
+        self.work = self.work.saturating_sub(proposal.work);
+        proposal.replies
     }
 
     /// Takes out who waits for the entry that is now applied at (term, index).
@@ -144,24 +161,18 @@ impl Proposals {
     /// Matched by both: an entry of another leader at an index that was ours means that ours is lost, and those
     /// that waited for it are in [`Self::take_lost`].
     pub(super) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
-        match self.in_flight.front() {
-            Some(first) if (first.term, first.index) == (term, index) => {}
-            _ => return Vec::new(),
-        }
-        let first = self.in_flight.pop_front();
-        first.map_or_else(Vec::new, |first| {
-            self.bytes = self.bytes.saturating_sub(first.bytes);
-            first.replies
-        })
+        let is_first = |(of, at, _): &mut (u64, u64, Proposal)| (*of, *at) == (term, index);
+        let first = self.in_flight.pop_front_if(is_first);
+        first.map_or_else(Vec::new, |(.., proposal)| self.done(proposal))
     }
 
     /// Everybody who waits for anything, when leadership is lost: for what was proposed, which may or may not be applied, and
     /// for what was not.
     pub(super) fn take_lost(&mut self) -> (Vec<Reply>, Vec<Reply>) {
-        self.bytes = 0;
+        (self.bytes, self.work) = (0, 0);
         self.clock_offset_ms = None;
         self.fresh.clear();
-        let proposed = self.in_flight.drain(..).flat_map(|entry| entry.replies).collect();
+        let proposed = self.in_flight.drain(..).flat_map(|(.., proposal)| proposal.replies).collect();
         let full = self.full.drain(..).flat_map(|gathering| gathering.replies);
         (proposed, full.chain(std::mem::take(&mut self.gathering).replies).collect())
     }
@@ -180,40 +191,40 @@ mod tests {
     #[test]
     fn commands_gather_and_are_matched_by_term_and_index() {
         let mut proposals = Proposals::default();
-        proposals.add(&finish(1), Reply::Nobody);
-        proposals.add(&finish(2), Reply::Nobody);
-        let (bytes, replies) = proposals.take_entry(Millis(1));
-        assert_eq!(replies.len(), 2);
+        proposals.add(&finish(1), 1, Reply::Nobody);
+        proposals.add(&finish(2), 1, Reply::Nobody);
+        let (_, proposal) = proposals.take_entry(Millis(1));
+        assert_eq!((proposal.replies.len(), proposals.work()), (2, 2));
         assert!(!proposals.any_waiting() && proposals.bytes() > 0);
-        proposals.proposed(3, 9, replies, bytes.len());
+        proposals.proposed(3, 9, proposal);
         assert!(proposals.take_applied(2, 9).is_empty(), "another leader's entry");
         assert_eq!(proposals.take_applied(3, 9).len(), 2);
         assert!(proposals.is_idle());
-        assert_eq!(proposals.bytes(), 0);
+        assert_eq!((proposals.bytes(), proposals.work()), (0, 0));
     }
 
     #[test]
     fn what_is_refused_is_not_under_way() {
         let mut proposals = Proposals::default();
-        proposals.add(&finish(1), Reply::Nobody);
-        let (bytes, _) = proposals.take_entry(Millis(1));
+        proposals.add(&finish(1), 1, Reply::Nobody);
+        let (_, proposal) = proposals.take_entry(Millis(1));
         assert!(proposals.bytes() > 0);
-        proposals.refused(bytes.len());
-        assert_eq!(proposals.bytes(), 0);
+        assert_eq!(proposals.done(proposal).len(), 1);
+        assert_eq!((proposals.bytes(), proposals.work()), (0, 0));
     }
 
     #[test]
     fn a_clock_that_was_set_goes_first_and_lets_no_time_pass() {
         let mut proposals = Proposals::default();
-        proposals.add(&finish(1), Reply::Nobody);
+        proposals.add(&finish(1), 1, Reply::Nobody);
         proposals.take_entry(Millis(5));
-        proposals.add(&finish(2), Reply::Nobody);
+        proposals.add(&finish(2), 1, Reply::Nobody);
         proposals.set_clock_offset(7);
         proposals.set_clock_offset(-3);
-        let (bytes, replies) = proposals.take_entry(Millis(9));
+        let (bytes, proposal) = proposals.take_entry(Millis(9));
         let commands = vec![Command::ClockOffset { offset_ms: -3 }];
         assert_eq!(Entry::decode(&bytes), Ok(Entry { stamp: Millis(5), commands }));
-        assert_eq!(replies.len(), 1);
+        assert_eq!(proposal.replies.len(), 1);
         let (bytes, _) = proposals.take_entry(Millis(9));
         assert_eq!(Entry::decode(&bytes), Ok(Entry { stamp: Millis(9), commands: vec![finish(2)] }));
         assert!(!proposals.any_waiting());
@@ -224,11 +235,22 @@ mod tests {
         let mut proposals = Proposals::default();
         let many = ENTRY_BYTES_TARGET; // A finish takes a few bytes: this fills more than one.
         for job in 0..many {
-            proposals.add(&finish(job as u64), Reply::Nobody);
+            proposals.add(&finish(job as u64), 0, Reply::Nobody);
         }
-        let (first, replies) = proposals.take_entry(Millis(1));
+        let (first, proposal) = proposals.take_entry(Millis(1));
         assert!((ENTRY_BYTES_TARGET..ENTRY_BYTES_TARGET + 64).contains(&first.len()), "{}", first.len());
-        assert_eq!(replies.len() + proposals.take_lost().1.len(), many);
+        assert_eq!(proposal.replies.len() + proposals.take_lost().1.len(), many);
         assert!(proposals.is_idle());
+    }
+    #[test]
+    fn an_entry_is_closed_when_it_is_much_work() {
+        let mut proposals = Proposals::default();
+        let many = [ENTRY_WORK / 2, ENTRY_WORK / 2, 1, 5 * ENTRY_WORK, 1];
+        many.into_iter().for_each(|work| proposals.add(&finish(1), work, Reply::Nobody));
+        let mut taken = Vec::new();
+        while proposals.any_waiting() {
+            taken.push(proposals.take_entry(Millis(1)).1.work);
+        }
+        assert_eq!(taken, [ENTRY_WORK, 5 * ENTRY_WORK + 1, 1]);
     }
 }

@@ -11,23 +11,6 @@ use crate::storage::StorageError;
 use crate::types::{Attributes, Key, TopicId, TopicName};
 
 impl Replica {
-    /// Answers the reads for which the state is new enough.
-    pub(super) fn answer_reads(&mut self) {
-        let ready = if self.group.is_alone() && self.is_serving() {
-            // Nobody else can lead: the state that is applied is the newest.
-            self.reads.take_all()
-        } else {
-            self.reads.take_ready(self.applied.0)
-        };
-        for (connection, id, request) in ready {
-            if self.connections.room_bytes(connection) == 0 {
-                self.connections.hold(connection, id, request);
-            } else if let Err(error) = self.read(connection, id, &request) {
-                self.unreadable(connection, id, &error);
-            }
-        }
-    }
-
     /// # Errors
     ///
     /// When what is on the disk cannot be read.
@@ -42,11 +25,10 @@ impl Replica {
                 let view = self.engine.job(&select_job(&self.engine, job), &mut self.records)?;
                 self.job_response(view)?
             }
-            Request::Peek { topic } => {
-                let topic = self.engine.topic_id(topic.as_str());
-                let peeked = topic.map(|topic| self.engine.peek(topic, &mut self.records)).transpose()?;
-                self.job_response(peeked.flatten())?
-            }
+            Request::Peek { topic } => match self.engine.topic_id(topic.as_str()) {
+                Some(topic) => return Ok(self.peek(connection, id, topic)),
+                None => self.job_response(None)?,
+            },
             Request::Topics => Response::Topics(self.topic_reports()),
             _ => Response::Stats(Box::new(self.stats())),
         };
@@ -68,7 +50,7 @@ impl Replica {
         view.map_or_else(|| unreachable!("a job's topic exists"), |view| view.name.clone())
     }
 
-    fn job_response(&mut self, job: Option<JobView>) -> Result<Response, StorageError> {
+    pub(super) fn job_response(&mut self, job: Option<JobView>) -> Result<Response, StorageError> {
         let Some(job) = job else {
             let gone = "there is no such job: it was finished, deleted, expired, or never there";
             return Ok(Response::Error(ErrorReply::new(ErrorCode::NotFound, gone)));
@@ -91,9 +73,10 @@ impl Replica {
         })))
     }
 
-    fn topic_reports(&self) -> Vec<TopicReport> {
+    fn topic_reports(&mut self) -> Vec<TopicReport> {
         let mut reports: Vec<TopicReport> =
             self.engine.topics().map(|topic| self.topic_report(&topic)).collect();
+        self.turns.count(reports.len() as u64);
         reports.sort_by(|left, right| left.topic.cmp(&right.topic));
         reports
     }
@@ -114,7 +97,7 @@ impl Replica {
         TopicReport { topic: topic.name.clone(), paused: topic.paused, totals }
     }
 
-    fn stats(&self) -> StatsReport {
+    fn stats(&mut self) -> StatsReport {
         let topics = self.topic_reports();
         let totals = topics.iter().fold(Totals::default(), |sum, topic| add(sum, &topic.totals));
         StatsReport {

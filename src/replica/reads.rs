@@ -18,13 +18,20 @@ pub(super) struct Reads {
     /// By what they were asked with, rising.
     asked: VecDeque<(u64, Vec<Read>)>,
     /// The index that the state has to reach first, not falling.
-    confirmed: VecDeque<(u64, Vec<Read>)>,
+    confirmed: VecDeque<(u64, Read)>,
     last: u64,
+    count: usize,
 }
 
 impl Reads {
     pub(super) fn add(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
         self.gathering.push((connection, id, request));
+        self.count += 1;
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// What to ask for those that gathered, if there are any.
@@ -40,23 +47,34 @@ impl Reads {
     /// This node led when it was asked with `context`, so it did for all that were asked before.
     pub(super) fn confirm(&mut self, context: u64, index: u64) {
         while let Some((_, reads)) = self.asked.pop_front_if(|(asked, _)| *asked <= context) {
-            self.confirmed.push_back((index, reads));
+            self.confirmed.extend(reads.into_iter().map(|read| (index, read)));
         }
     }
 
-    /// Those that can be answered from the state after the entry at `applied`.
-    pub(super) fn take_ready(&mut self, applied: u64) -> Vec<Read> {
-        let mut ready = Vec::new();
-        while let Some((_, reads)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied) {
-            ready.extend(reads);
-        }
-        ready
+    /// Nobody else can lead: no read has to wait.
+    pub(super) fn confirm_all(&mut self) {
+        self.confirm(self.last, 0);
+        self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));
+    }
+
+    /// Whether there is one that can be answered from the state after the entry at `applied`.
+    pub(super) fn any_ready(&self, applied: u64) -> bool {
+        self.confirmed.front().is_some_and(|(index, _)| *index <= applied)
+    }
+
+    /// The first of those.
+    pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
+        let (_, read) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
+        self.count -= 1;
+        Some(read)
     }
 
     /// All of them: this node does not lead any more.
     pub(super) fn take_all(&mut self) -> Vec<Read> {
-        let waiting = self.confirmed.drain(..).chain(self.asked.drain(..)).flat_map(|(_, reads)| reads);
-        waiting.chain(self.gathering.drain(..)).collect()
+        self.count = 0;
+        let confirmed = self.confirmed.drain(..).map(|(_, read)| read);
+        let asked = self.asked.drain(..).flat_map(|(_, reads)| reads);
+        confirmed.chain(asked).chain(self.gathering.drain(..)).collect()
     }
 }
 
@@ -79,10 +97,11 @@ mod tests {
         let second = reads.ask().expect("there is one");
         assert_eq!((reads.ask(), first < second), (None, true));
         add(&mut reads, 4);
-        assert!(reads.take_ready(u64::MAX).is_empty(), "nobody said that this node leads");
+        assert!(!reads.any_ready(u64::MAX), "nobody said that this node leads");
         reads.confirm(second, 10);
-        assert!(reads.take_ready(9).is_empty(), "the state is not there yet");
-        assert_eq!(ids(&reads.take_ready(10)), [1, 2, 3], "an answer holds for those before");
-        assert_eq!(ids(&reads.take_all()), [4]);
+        assert_eq!((reads.any_ready(9), reads.take_ready(9)), (false, None), "the state is not there yet");
+        let ready: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
+        assert_eq!(ids(&ready), [1, 2, 3], "an answer holds for those before");
+        assert_eq!((reads.count(), ids(&reads.take_all()), reads.count()), (1, vec![4], 0));
     }
 }

@@ -12,6 +12,7 @@ use super::peers::Peers;
 use super::proposals::Proposals;
 use super::reads::Reads;
 use super::snapshots::Incoming;
+use super::turns::Turns;
 use super::waiters::Waiters;
 use super::{Failure, GROUP, Replica, Stop};
 use crate::engine::{Command, Engine, Entry, EntryError};
@@ -203,7 +204,8 @@ impl Recovery {
             peers: Peers::default(),
             cluster: Cluster::default(),
             incoming: Incoming::default(),
-            committed: Vec::new(),
+            committed: VecDeque::new(),
+            turns: Turns::default(),
             members_changed: true,
             due: Vec::new(),
             notices: Vec::new(),

@@ -136,7 +136,7 @@ impl Replica {
             topic: topic.map_or(TopicSelect::Name(push.topic.as_str()), TopicSelect::Id),
             jobs: jobs.collect(),
         };
-        self.proposals.add(&command, Reply::Request(connection, id));
+        self.add_command(&command, Reply::Request(connection, id));
     }
 
     fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: Reserve) {
@@ -272,7 +272,7 @@ impl Replica {
             Request::Resume { topic: name } => Command::TopicPause { topic: topic(name), paused: false },
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
-        self.proposals.add(&command, Reply::Request(connection, id));
+        self.add_command(&command, Reply::Request(connection, id));
     }
 }
 

@@ -44,7 +44,9 @@ impl Replica {
         self.propose_behind_grants(session, Command::SessionClose { session }, reply);
     }
 
+    /// A client is gone. What it asked for before is done all the same.
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
+        self.take_last_requests(connection);
         self.drop_waiters(connection);
         if let Some(session) = self.connections.remove(connection).filter(|_| self.is_serving()) {
             self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
@@ -62,23 +64,39 @@ impl Replica {
         }
     }
 
+    /// A session of which this leader knows that it ends gives back its leases with this command, or some of them: then it
+    /// takes another one.
+    pub(super) fn end_session(&mut self, session: SessionId, reply: Reply) {
+        let command = match reply {
+            Reply::Close(..) => Command::SessionClose { session },
+            _ => Command::SessionLapse { session },
+        };
+        self.lapsing.insert(session);
+        self.add_command(&command, reply);
+    }
+
+    /// It has given back all of them, and what waited for that is proposed.
+    pub(super) fn session_ended(&mut self, session: SessionId) {
+        self.lapsing.remove(&session);
+        self.propose_held(session);
+    }
+
     /// Proposes what ends a session, or revives it, when the outcomes of all its reserves are known. What was granted
-    /// and not delivered has been given back by then, and does not count as an attempt.
+    /// and not delivered has been given back by then, and does not count as an attempt. One that ends is revived when it has
+    /// given back its leases.
     fn propose_behind_grants(&mut self, session: SessionId, command: Command<'static>, reply: Reply) {
-        if self.waiters.is_reserving(session) {
+        let revives = matches!(command, Command::SessionResume { .. });
+        if self.waiters.is_reserving(session) || (revives && self.lapsing.contains(&session)) {
             self.held_ends.entry(session).or_default().push((command, reply));
         } else {
-            self.proposals.add(&command, reply);
+            self.add_command(&command, reply);
         }
     }
 
-    /// The outcome of a reserve of this session is known, and what follows from it proposed.
-    pub(super) fn end_reserve(&mut self, session: SessionId) {
-        if self.waiters.is_reserving(session) {
-            return;
-        }
+    /// The outcome of a reserve, or of the end, of this session is known: what waited for it is proposed.
+    pub(super) fn propose_held(&mut self, session: SessionId) {
         for (command, reply) in self.held_ends.remove(&session).unwrap_or_default() {
-            self.proposals.add(&command, reply);
+            self.propose_behind_grants(session, command, reply);
         }
     }
 
@@ -92,7 +110,7 @@ impl Replica {
         let Some(secret) = self.connections.one(connection).map(|one| one.secret) else {
             // Gone before its session was there: nobody will ever speak for it.
             let command = Command::SessionClose { session: *session };
-            return self.proposals.add(&command, Reply::Nobody);
+            return self.add_command(&command, Reply::Nobody);
         };
         self.welcome(connection, request, *session, secret, Resumed::No);
     }
@@ -127,7 +145,7 @@ impl Replica {
         leases_outlive: bool,
     ) {
         let command = Command::SessionOpen { secret, leases_outlive };
-        self.proposals.add(&command, Reply::Open(connection, request));
+        self.add_command(&command, Reply::Open(connection, request));
     }
 
     /// Lets the connection speak for the session.

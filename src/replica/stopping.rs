@@ -27,6 +27,7 @@ impl Replica {
         for connection in self.connections.ids() {
             let message = "the server is stopping: connect again later".to_owned();
             self.connections.tell(connection, RequestId(0), Response::GoingAway { message });
+            self.take_last_requests(connection);
             while let Some((id, request)) = self.connections.take_held(connection) {
                 self.request(connection, id, request);
             }

@@ -106,7 +106,7 @@ pub(super) struct Claim {
     /// The topic that the waiter was taken from the line of.
     topic: TopicId,
     /// Jobs of that topic.
-    jobs: u64,
+    pub(super) jobs: u64,
 }
 
 impl Waiters {

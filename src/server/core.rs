@@ -1,8 +1,9 @@
 //! The core thread: it owns the replica, hands in what happened, and sends out what is to be done about it.
 //!
-//! It takes all inputs that wait before it asks for outputs, so the busier it is the larger its batches are. It never
-//! waits for a connection, nor for a write or a sync. A job that is on the disk alone it reads itself, mostly from what
-//! the system keeps in memory. With nothing to do it sleeps until an input or the next deadline comes.
+//! It hands in all inputs that wait before it asks for outputs, so the busier it is the larger its batches are. How much of
+//! what clients ask for is done in one turn is the replica's affair; what members say comes in between. It never waits
+//! for a connection, nor for a write or a sync. A job that is on the disk alone it reads itself, mostly from what the system
+//! keeps in memory. With nothing to do it sleeps until an input or the next deadline comes.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

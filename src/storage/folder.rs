@@ -67,6 +67,9 @@ pub trait FolderFile: std::fmt::Debug + Send + Sync + 'static {
 
     /// Its length in bytes.
     fn bytes(&self) -> Result<u64, StorageError>;
+
+    /// This will be read soon: whoever can begins with it, and nobody waits. It fails when it is read, not before.
+    fn will_read(&self, offset: u64, bytes: u64);
 }
 
 /// A file that is being written.

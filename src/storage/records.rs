@@ -22,8 +22,8 @@ use super::StorageError;
 use super::bodies::{MemoryBodies, StoredRecord};
 use super::checkpoint::rewritten_rows_max;
 use super::chunks::{Bits, BlockCache, Chunk};
-use crate::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob};
-use crate::types::{JobId, TopicId};
+use crate::engine::{BodyRef, FarSearch, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob};
+use crate::types::JobId;
 
 /// Blocks that are kept after they were read: jobs come due block by block in each chunk.
 const CACHE_BLOCKS: usize = 128;
@@ -37,8 +37,8 @@ const CHUNKS_MAX: usize = 256;
 /// One checkpoint writes again what fits into so many chunks at most.
 const REWRITTEN_CHUNKS_MAX: u64 = 4;
 
-/// Looking for one topic's first far job takes so many parts of chunks' indexes at most: a thousand rows each.
-const SEARCH_PARTS_MAX: usize = 16;
+/// To search a part of a chunk's index, a thousand rows, takes as long as to look at so many jobs in memory.
+const JOBS_PER_PART: usize = 4096;
 
 /// Set in the place of a row of a chunk; without it a place is one in memory.
 const ROW_BIT: u64 = 1 << 63;
@@ -76,6 +76,14 @@ pub struct ChunkState {
     pub live: Arc<Bits>,
     /// Rows that are far jobs.
     pub far: Arc<Bits>,
+}
+
+/// How far a chunk was searched.
+enum Searched {
+    /// To the end, or to what was found.
+    All(Option<FarTimer>),
+    /// To before this row.
+    Until(Place),
 }
 
 /// Where the next far job of a chunk stands among those of the others: time, id, chunk, row.
@@ -116,6 +124,20 @@ impl Records {
     /// The bytes of a record that is in memory; `None` if it is in a chunk.
     pub fn in_memory(&self, place: Place) -> Option<&[u8]> {
         if row(place).is_some() { None } else { Some(self.bodies.block(number(place))) }
+    }
+
+    /// Begins to read the block of a row, without waiting for it. Does nothing for what is in memory.
+    pub fn read_ahead(&self, place: Place) {
+        if let Some((chunk, row)) = row(place)
+            && let Some(held) = self.chunks.get(&chunk)
+        {
+            held.chunk.read_ahead(row, &self.cache);
+        }
+    }
+
+    /// How many blocks were read from files.
+    pub fn blocks_read(&self) -> u64 {
+        self.cache.kept()
     }
 
     /// How many records are in memory.
@@ -273,6 +295,41 @@ impl Records {
         }
     }
 
+    /// Goes on with a search on its timeline, chunk by chunk, in the order of when the topic's first job in each may be due.
+    /// Whether it came to the end.
+    fn search_line(&self, search: &mut FarSearch, budget: &mut usize) -> Result<bool, StorageError> {
+        let mut chunks: Vec<(u64, Place, &Held)> = Vec::new();
+        for (number, held) in &self.chunks {
+            let topics = &held.chunk.summary().topics;
+            let found = topics.binary_search_by_key(&search.topic.0, |summary| summary.topic);
+            let summary = found.ok().and_then(|found| topics.get(found));
+            chunks.extend(summary.map(|summary| (summary.first_at, row_place(*number, 0), held)));
+        }
+        chunks.sort_unstable_by_key(|(first_at, begin, _)| (*first_at, *begin));
+        for (first_at, begin, held) in chunks {
+            let first = &search.first[search.line as usize];
+            if first.is_some_and(|first| first.at < first_at) {
+                break;
+            }
+            let row = match search.next {
+                Some((at, row)) if (at, row_of(row).0) == (first_at, row_of(begin).0) => row,
+                Some(next) if (first_at, begin) < next => continue,
+                _ => begin,
+            };
+            match held.search(search, row, budget)? {
+                Searched::All(found) => {
+                    let first = &mut search.first[search.line as usize];
+                    *first = first.iter().copied().chain(found).min_by_key(|timer| (timer.at, timer.job));
+                }
+                Searched::Until(row) => {
+                    search.next = Some((first_at, row));
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Lines the next far job of a chunk up with those of the others.
     fn push_turn(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get(&chunk) else { return Ok(()) };
@@ -313,32 +370,31 @@ impl Held {
         if row < self.split { Line::Stamp } else { Line::Wall }
     }
 
-    /// Its first far job of a topic, if it is found in so many parts of the index.
-    fn first_far_of(
-        &self,
-        number: u32,
-        line: Line,
-        topic: TopicId,
-        parts_left: &mut usize,
-    ) -> Result<Option<FarTimer>, StorageError> {
-        let end = self.end(line);
-        let mut row = self.cursors[line as usize];
+    /// Its first far job of a topic on a timeline from a row on; the row to go on from if the budget does not go that far.
+    fn search(&self, search: &FarSearch, row: Place, budget: &mut usize) -> Result<Searched, StorageError> {
+        let end = self.end(search.line);
+        let (number, from) = row_of(row);
+        let mut row = from.max(self.cursors[search.line as usize]);
         let mut heads = Vec::new();
-        while let Some(next) = self.far.next_set(row).filter(|next| *next < end && *parts_left > 0) {
-            *parts_left -= 1;
+        while let Some(next) = self.far.next_set(row).filter(|next| *next < end) {
+            if *budget == 0 {
+                return Ok(Searched::Until(row_place(number, next)));
+            }
+            *budget = budget.saturating_sub(JOBS_PER_PART);
             self.chunk.read_heads(next, &mut heads)?;
-            let found =
-                (next..end).zip(&heads).find(|(row, head)| head.topic == topic.0 && self.far.get(*row));
+            let found = (next..end)
+                .zip(&heads)
+                .find(|(row, head)| head.topic == search.topic.0 && self.far.get(*row));
             if let Some((row, head)) = found {
                 let (job, place) = (JobId(head.id), row_place(number, row));
-                return Ok(Some(FarTimer { at: head.at, job, place }));
+                return Ok(Searched::All(Some(FarTimer { at: head.at, job, place })));
             }
             row = next.saturating_add(u32::try_from(heads.len()).unwrap_or(u32::MAX));
             if heads.is_empty() {
                 return Err(self.chunk.bad_row(next));
             }
         }
-        Ok(None)
+        Ok(Searched::All(None))
     }
 
     /// The row behind the last one of a timeline.
@@ -372,23 +428,15 @@ impl JobStore for Records {
 
     /// Reads indexes, and of those only of chunks that have jobs of this topic. Nothing is moved on: whatever fails here,
     /// all is as it was.
-    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, StorageError> {
-        let mut chunks: Vec<(u64, u32, &Held)> = Vec::new();
-        for (number, held) in &self.chunks {
-            let topics = &held.chunk.summary().topics;
-            let summary = topics.iter().find(|summary| summary.topic == topic.0);
-            chunks.extend(summary.map(|summary| (summary.first_at, *number, held)));
-        }
-        chunks.sort_unstable_by_key(|(first_at, number, _)| (*first_at, *number));
-        let (mut first, mut parts_left): (Option<FarTimer>, _) = (None, SEARCH_PARTS_MAX);
-        for (first_at, number, held) in chunks {
-            if first.is_some_and(|first| first.at < first_at) {
-                break;
+    fn search_far(&self, search: &mut FarSearch, budget: &mut usize) -> Result<bool, StorageError> {
+        for line in Line::ALL.into_iter().skip_while(|line| *line != search.line).collect::<Vec<_>>() {
+            search.line = line;
+            if !self.search_line(search, budget)? {
+                return Ok(false);
             }
-            let found = held.first_far_of(number, line, topic, &mut parts_left)?;
-            first = first.into_iter().chain(found).min_by_key(|timer| (timer.at, timer.job));
+            search.next = None;
         }
-        Ok(first)
+        Ok(true)
     }
 
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, StorageError> {
@@ -429,6 +477,11 @@ pub fn row_place(chunk: u32, row: u32) -> Place {
 #[expect(clippy::cast_possible_truncation, reason = "31 bits and 32")]
 pub fn row(place: Place) -> Option<(u32, u32)> {
     (place.0 & ROW_BIT != 0).then_some(((place.0 >> 32) as u32 & (u32::MAX >> 1), place.0 as u32))
+}
+
+/// Chunk and row of the place of a row.
+fn row_of(place: Place) -> (u32, u32) {
+    row(place).unwrap_or_else(|| unreachable!("a row has the bit set"))
 }
 
 /// A place in memory.

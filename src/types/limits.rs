@@ -64,6 +64,8 @@ pub const PRODUCER_WINDOW_MAX: usize = 16_384;
 pub const FINISHED_WINDOW_MAX: usize = 65_536;
 /// How long the queue remembers a finished lease, in milliseconds.
 pub const FINISHED_WINDOW_MS: u64 = 60_000;
+/// Most leases that one command gives back of a session that ends.
+pub const LAPSE_LEASES_MAX: usize = 4096;
 /// Due jobs and expired leases that one entry moves at most.
 pub const DUE_PER_ENTRY_MAX: usize = 4096;
 /// No job moves in an entry after one with which the bodies of those that moved come to this, in bytes: far ones are read.

@@ -62,6 +62,12 @@ impl Key {
         Ok(Self(bytes))
     }
 
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()

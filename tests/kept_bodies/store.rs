@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use adjourn::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, SavedJob};
-use adjourn::types::{JobId, TopicId};
+use adjourn::engine::{BodyRef, FarSearch, FarTimer, JobStore, Line, Place, Record, SavedJob};
+use adjourn::types::JobId;
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]
@@ -74,8 +74,10 @@ impl JobStore for KeptBodies {
         Ok(self.saved[&place].0.clone())
     }
 
-    fn first_far_of(&self, line: Line, topic: TopicId) -> Result<Option<FarTimer>, Infallible> {
-        Ok(self.far_of(line).find(|timer| self.saved[&timer.place].0.topic() == topic))
+    fn search_far(&self, search: &mut FarSearch, _budget: &mut usize) -> Result<bool, Infallible> {
+        let of_topic = |timer: &FarTimer| self.saved[&timer.place].0.topic() == search.topic;
+        search.first = Line::ALL.map(|line| self.far_of(line).find(of_topic));
+        Ok(true)
     }
 
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Infallible> {

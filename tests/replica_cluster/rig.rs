@@ -8,7 +8,9 @@ use adjourn::protocol::{
     ErrorReply, Hello, NewJob, Push, Request, RequestId, Response, VERSION, VERSION_MIN,
 };
 use adjourn::raft::{MembershipChange, Message};
-use adjourn::replica::{Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Replica, ReplicaConfig};
+use adjourn::replica::{
+    Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, Replica, ReplicaConfig,
+};
 use adjourn::storage::{EntryKind, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 use adjourn::types::{FEATURE_LEVEL, Member, Millis, SessionSecret};
 
@@ -323,7 +325,14 @@ impl Rig {
     }
 
     pub(crate) fn hand_request(&mut self, node: u64, connection: ConnectionId, id: u32, request: Request) {
-        self.hand(node, Input::Requests { connection, requests: vec![(RequestId(id), request)] });
+        self.hand(
+            node,
+            Input::Requests {
+                connection,
+                requests: vec![(RequestId(id), request)],
+                permit: Permit::default(),
+            },
+        );
     }
 
     /// The answer to a request, when it has come.

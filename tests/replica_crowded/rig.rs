@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use adjourn::protocol::{
     ErrorCode, Hello, NewJob, Push, PushResult, Request, RequestId, Response, Subscribe, VERSION, VERSION_MIN,
 };
-use adjourn::replica::{CheckpointOrder, ConnectionId, Input, Now, Output, Replica, ReplicaConfig};
+use adjourn::replica::{CheckpointOrder, ConnectionId, Input, Now, Output, Permit, Replica, ReplicaConfig};
 use adjourn::storage::Recovered;
 use adjourn::types::{FEATURE_LEVEL, JobId, Millis, SessionSecret, TopicName};
 
@@ -132,8 +132,14 @@ impl Rig {
     }
 
     pub(crate) fn ask(&mut self, connection: ConnectionId, id: u32, request: Request) {
-        self.replica
-            .handle(self.at, Input::Requests { connection, requests: vec![(RequestId(id), request)] });
+        self.replica.handle(
+            self.at,
+            Input::Requests {
+                connection,
+                requests: vec![(RequestId(id), request)],
+                permit: Permit::default(),
+            },
+        );
         self.poll();
     }
 

@@ -1,7 +1,7 @@
 //! Connections: messages take their time and keep their order, until the connection breaks.
 
 use adjourn::protocol::{Push, Request, RequestId, Response};
-use adjourn::replica::{ConnectionId, Input};
+use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::SessionSecret;
 
 use super::mutants::Mutant;
@@ -76,7 +76,7 @@ impl World {
             self.asked.insert((id, request_id), request.clone());
             handed.extend(self.on_its_way(node, request).map(|request| (request_id, request)));
         }
-        self.hand(node, Input::Requests { connection: id, requests: handed });
+        self.hand(node, Input::Requests { connection: id, requests: handed, permit: Permit::default() });
     }
 
     pub(super) fn send_down(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {

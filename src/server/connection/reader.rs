@@ -14,7 +14,7 @@ use super::Terms;
 use super::greeting;
 use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{ErrorCode, ErrorReply, Frame, FrameDecoder, Request, RequestId, Response};
-use crate::replica::{ConnectionId, Input};
+use crate::replica::{ConnectionId, Input, Permit};
 use crate::types::SessionSecret;
 use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 
@@ -96,7 +96,8 @@ impl<'a> Reader<'a> {
         let (connection, outbox) = (self.connection, self.outbox.clone());
         self.tell(ToCore::Connected { connection, secret, outbox })?;
         self.gauge.asked(1);
-        self.tell(ToCore::Input(Input::Requests { connection, requests: vec![(id, hello)] }))?;
+        let (requests, permit) = (vec![(id, hello)], Permit::default());
+        self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
         // Whoever is not welcomed yet fills no memory: what follows HELLO stays in the socket.
         self.gauge.wait_until_answered().await;
         self.frame_begun = None;
@@ -154,8 +155,8 @@ impl<'a> Reader<'a> {
         }
         self.gauge.asked(taken);
         if !batch.requests.is_empty() {
-            let (connection, requests) = (self.connection, batch.requests);
-            self.tell(ToCore::Input(Input::Requests { connection, requests }))?;
+            let (connection, requests, permit) = (self.connection, batch.requests, Permit::default());
+            self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
         }
         if !batch.answers.is_empty() {
             self.outbox.answer(batch.answers).map_err(|_| End::Gone)?;

@@ -100,6 +100,10 @@ impl FolderFile for BackupPartFile {
     fn bytes(&self) -> Result<u64, StorageError> {
         Ok(self.bytes)
     }
+
+    fn will_read(&self, offset: u64, bytes: u64) {
+        self.file.will_read(self.at + offset, bytes);
+    }
 }
 
 impl FolderWriter for NoWriter {

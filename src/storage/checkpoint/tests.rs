@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::engine::{
-    COUNT_MAX, Command, Entry, IDS_SKIPPED, ImageError, JobSelect, JobStore as _, LAST_JOB_MAX, NewJob,
-    TopicSelect, ids_floor,
+    COUNT_MAX, Command, Entry, Found, IDS_SKIPPED, ImageError, JobSelect, LAST_JOB_MAX, NewJob, Outcome,
+    Search, TopicSelect, ids_floor,
 };
 use crate::storage::audit::audit;
 use crate::storage::folder::FaultyFolder;
 use crate::storage::{Depth, Fault};
-use crate::types::{IfExists, Millis, SessionId, When};
+use crate::types::limits::LAPSE_LEASES_MAX;
+use crate::types::{FEATURE_BOUNDED_STATE, IfExists, Millis, SessionId, SessionSecret, TopicId, When};
 
 const CHUNK_BYTES: usize = 4 << 10;
 const DAY_MS: u64 = 86_400_000;
@@ -53,6 +54,16 @@ struct Queue {
     pages: Vec<PageFile>,
 }
 
+fn new_job(delay_ms: u64, body: &[u8]) -> NewJob<'_> {
+    let (due, priority, if_exists) = (When::After(delay_ms), 0, IfExists::Reject);
+    NewJob { due, priority, ttr_ms: 1000, if_exists, key: None, attributes: &[], body }
+}
+
+fn apply(engine: &mut Engine, records: &mut Records, command: Command<'_>) -> Outcome {
+    let entry = Entry { stamp: Millis(1), commands: vec![command] };
+    engine.apply(&entry, records).expect("applied").outcomes.pop().expect("one for each command")
+}
+
 impl Queue {
     fn new() -> Self {
         let mut engine = Engine::new(GroupId(0));
@@ -76,22 +87,24 @@ impl Queue {
 
     fn push_to(&mut self, topic: &str, jobs: usize, delay_ms: u64, body_bytes: usize) {
         let body = vec![7; body_bytes];
-        let job = NewJob {
-            due: When::After(delay_ms),
-            priority: 0,
-            ttr_ms: 1000,
-            if_exists: IfExists::Reject,
-            key: None,
-            attributes: &[],
-            body: &body,
-        };
         let topic = TopicSelect::Name(topic);
-        self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job; jobs] });
+        let jobs = vec![new_job(delay_ms, &body); jobs];
+        self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
     }
 
-    fn apply(&mut self, command: Command<'_>) {
-        let entry = Entry { stamp: Millis(1), commands: vec![command] };
-        self.engine.apply(&entry, &mut self.records).expect("applied");
+    fn apply(&mut self, command: Command<'_>) -> Outcome {
+        apply(&mut self.engine, &mut self.records, command)
+    }
+
+    /// The job of a topic that is next, searched for a few jobs at a time.
+    fn peek(&mut self, topic: TopicId) -> Result<Found, StorageError> {
+        let mut search = Search::new(topic);
+        loop {
+            let found = self.engine.search(&mut search, &mut 1, &mut self.records)?;
+            if found != Found::NotYet {
+                return Ok(found);
+            }
+        }
     }
 
     /// Takes a checkpoint that writes these chunks again, takes it over, and reads it back.
@@ -373,10 +386,8 @@ fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
         queue.checkpoint(Vec::new());
         assert_eq!(queue.engine.far_jobs(), others as u64 + 3);
         let wanted = queue.engine.topic_id("wanted").expect("there is one");
-        let first = queue.engine.peek(wanted, &mut queue.records).expect("read").expect("there is one");
+        let Ok(Found::Job(first)) = queue.peek(wanted) else { panic!("there is one") };
         assert_eq!(first.due, Millis(1 + 3 * DAY_MS));
-        let none = queue.records.first_far_of(crate::engine::Line::Wall, wanted).expect("read");
-        assert_eq!(none, None, "the other timeline");
     }
 }
 
@@ -393,6 +404,98 @@ fn far_jobs_with_large_bodies_come_near_a_few_at_a_time() {
     assert_eq!(left, [10, 8, 6, 4, 2]);
 }
 
+/// What a member does with a command while it is on its way through the log.
+#[test]
+fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
+    let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
+    let (topic, session, sequence) = (TopicSelect::Name("t"), SessionId(0), 0);
+    let keys: Vec<String> = (0..200).map(|key| format!("key {key}")).collect();
+    let jobs: Vec<NewJob<'_>> = keys
+        .iter()
+        .map(|key| NewJob { key: Some(key.as_bytes()), ..new_job(2 * DAY_MS, &[0; 1000]) })
+        .collect();
+    queue.apply(Command::Push { session, sequence, topic, jobs: jobs.clone() });
+    queue.checkpoint(Vec::new());
+    assert_eq!(queue.engine.far_jobs(), 200);
+    let by_key = |key: usize| JobSelect::Key { topic, key: keys[key].as_bytes() };
+    let commands = [
+        Command::Delete { job: by_key(0) },
+        Command::Reschedule { job: by_key(50), due: When::After(1) },
+        Command::Push { session, sequence, topic, jobs: [&jobs[100..102], &jobs[100..102]].concat() },
+        Command::RunNow { job: by_key(150) },
+    ];
+    let sudden = queue.folder.sudden_reads();
+    for command in &commands {
+        let places: Vec<_> = queue.engine.places_named(command).collect();
+        assert!(!places.is_empty());
+        places.into_iter().for_each(|place| queue.records.read_ahead(place));
+    }
+    let blocks = queue.records.blocks_read();
+    for command in commands {
+        queue.apply(command);
+    }
+    assert_eq!(queue.engine.far_jobs(), 195);
+    assert!(queue.records.blocks_read() >= blocks + 3, "from several blocks");
+    assert_eq!(queue.folder.sudden_reads(), sudden);
+}
+
+/// A session with so many leases opens, at this feature level.
+fn with_leases(level: u32, leases: usize) -> (Queue, SessionId) {
+    let mut queue = Queue::new();
+    queue.apply(Command::FeatureLevel { level });
+    let secret = SessionSecret([1; 16]);
+    let opened = queue.apply(Command::SessionOpen { secret, leases_outlive: false });
+    let Outcome::Session { session } = opened else { panic!("{opened:?}") };
+    queue.push(leases, 0, 10);
+    let (topics, jobs_max) = (vec![TopicId(0)], u32::try_from(leases).expect("few"));
+    queue.apply(Command::Reserve { session, topics, jobs_max, bytes_max: u64::MAX });
+    assert_eq!(queue.engine.topic(TopicId(0)).expect("it is there").reserved, leases as u64);
+    (queue, session)
+}
+
+#[test]
+fn a_session_with_many_leases_ends_in_steps() {
+    const LEASES: usize = 2 * LAPSE_LEASES_MAX + 1;
+    let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE, LEASES);
+    let left = |done: usize| Outcome::Lapsing { leases: (LEASES - done) as u64 };
+    assert_eq!(queue.apply(Command::SessionLapse { session }), left(LAPSE_LEASES_MAX));
+    assert_eq!(queue.engine.ready(TopicId(0)), LAPSE_LEASES_MAX as u64);
+    assert_eq!(queue.engine.lapsing_sessions().collect::<Vec<_>>(), [session]);
+    let resume = || Command::SessionResume { session, secret: SessionSecret([1; 16]) };
+    assert!(matches!(queue.apply(resume()), Outcome::Rejected(_)), "it holds leases");
+
+    // Whoever starts from a checkpoint in the middle goes on as all others do.
+    queue.checkpoint(Vec::new());
+    let mut other = restore(&queue.folder).expect("whole").expect("there is one");
+    assert_eq!(other.engine.lapsing_sessions().collect::<Vec<_>>(), [session]);
+    for outcome in [left(2 * LAPSE_LEASES_MAX), Outcome::Done] {
+        assert_eq!(queue.apply(Command::SessionLapse { session }), outcome);
+        let same = apply(&mut other.engine, &mut other.records, Command::SessionLapse { session });
+        assert_eq!((same, other.engine.state_hash()), (outcome, queue.engine.state_hash()));
+    }
+    assert_eq!(queue.engine.ready(TopicId(0)), LEASES as u64);
+    assert_eq!(queue.engine.lapsing_sessions().count(), 0);
+    assert_eq!(queue.apply(resume()), Outcome::Session { session });
+    queue.engine.verify(&mut queue.records);
+}
+
+#[test]
+fn a_session_that_closes_is_forgotten_with_its_last_lease() {
+    let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE, LAPSE_LEASES_MAX + 1);
+    assert_eq!(queue.apply(Command::SessionClose { session }), Outcome::Lapsing { leases: 1 });
+    assert_eq!(queue.engine.session_count(), 1);
+    assert_eq!(queue.apply(Command::SessionClose { session }), Outcome::Done);
+    assert_eq!(queue.engine.session_count(), 0);
+    queue.engine.verify(&mut queue.records);
+}
+
+#[test]
+fn a_member_of_before_ends_a_session_at_once() {
+    let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE - 1, LAPSE_LEASES_MAX + 1);
+    assert_eq!(queue.apply(Command::SessionLapse { session }), Outcome::Done);
+    assert_eq!(queue.engine.ready(TopicId(0)), LAPSE_LEASES_MAX as u64 + 1);
+}
+
 /// Whatever fails while something is shown, the far jobs come in order afterwards.
 #[test]
 fn a_read_that_fails_moves_nothing_on() {
@@ -403,7 +506,7 @@ fn a_read_that_fails_moves_nothing_on() {
     let mut failed = 0;
     for read in 0..6 {
         queue.folder.arm_read(read);
-        failed += u32::from(queue.engine.peek(topic, &mut queue.records).is_err());
+        failed += u32::from(queue.peek(topic).is_err());
         queue.folder.arm_read(u64::MAX >> 1);
         queue.engine.verify(&mut queue.records);
     }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 #[derive(Debug)]
 pub struct BlockCache {
     entries: Vec<Option<Entry>>,
+    kept: u64,
 }
 
 /// Longest block that is kept, in bytes.
@@ -24,7 +25,7 @@ struct Entry {
 impl BlockCache {
     /// Keeps up to `blocks` blocks, at least one, of 16 KiB each as a rule and 64 KiB at most.
     pub fn new(blocks: usize) -> Self {
-        Self { entries: vec![None; blocks.max(1)] }
+        Self { entries: vec![None; blocks.max(1)], kept: 0 }
     }
 
     /// Forgets the blocks of a chunk; to be called when its file is removed.
@@ -34,12 +35,18 @@ impl BlockCache {
         }
     }
 
+    /// How many blocks it was given: each was read from a file.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
     pub(super) fn find(&self, chunk: u32, block: u32) -> Option<&Bytes> {
         let entry = self.entries.get(self.place(chunk, block))?.as_ref()?;
         (entry.chunk == chunk && entry.block == block).then_some(&entry.bytes)
     }
 
     pub(super) fn keep(&mut self, chunk: u32, block: u32, bytes: &Bytes) {
+        self.kept += 1;
         let place = self.place(chunk, block);
         if bytes.len() <= BLOCK_BYTES_MAX
             && let Some(entry) = self.entries.get_mut(place)

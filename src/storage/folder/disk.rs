@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt as _;
 
 use super::super::directory::create_durably;
@@ -133,6 +134,11 @@ impl FolderFile for DiskFile {
     fn bytes(&self) -> Result<u64, StorageError> {
         let metadata = self.file.metadata().map_err(|error| StorageError::io("read", &self.path, error))?;
         Ok(metadata.len())
+    }
+
+    fn will_read(&self, offset: u64, bytes: u64) {
+        // Advice: a file system that takes none reads when it is asked to.
+        let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
     }
 }
 

@@ -14,7 +14,7 @@
 //! A process that dies and leaves the power on ([`FaultyFolder::kill`]) loses nothing; what it did not sync can be lost
 //! to a power cut after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,6 +61,8 @@ impl FaultyFolder {
             dice: Dice(seed),
             steps: 0,
             reads: 0,
+            begun: BTreeSet::new(),
+            not_begun: 0,
             armed: None,
             armed_read: None,
             failed: false,
@@ -100,6 +102,11 @@ impl FaultyFolder {
     pub fn arm_read(&self, reads: u64) {
         let mut device = self.device();
         device.armed_read = Some(device.reads + reads);
+    }
+
+    /// Reads that nobody said would come: whoever made them waited for the disk.
+    pub fn sudden_reads(&self) -> u64 {
+        self.device().not_begun
     }
 
     /// Steps that were done or failed.
@@ -369,6 +376,10 @@ impl std::fmt::Debug for FaultyFile {
 impl FolderFile for FaultyFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError> {
         self.folder.read(&self.name)?;
+        let mut device = self.folder.device();
+        let begun = device.begun.remove(&(self.name.clone(), offset));
+        device.not_begun += u64::from(!begun);
+        drop(device);
         let content = locked(&self.content);
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let there = content.bytes.get(offset..).unwrap_or_default();
@@ -381,6 +392,10 @@ impl FolderFile for FaultyFile {
     fn bytes(&self) -> Result<u64, StorageError> {
         self.folder.read(&self.name)?;
         Ok(locked(&self.content).bytes.len() as u64)
+    }
+
+    fn will_read(&self, offset: u64, _bytes: u64) {
+        self.folder.device().begun.insert((self.name.clone(), offset));
     }
 }
 
@@ -441,6 +456,10 @@ struct Device {
     dice: Dice,
     steps: u64,
     reads: u64,
+    /// What will be read soon, by file and place.
+    begun: BTreeSet<(String, u64)>,
+    /// Reads of which that was not said.
+    not_begun: u64,
     armed: Option<(u64, Fault)>,
     armed_read: Option<u64>,
     failed: bool,

@@ -1,0 +1,33 @@
+//! What commands cost, for whoever shares out the time of a node. It is no state, and nothing here depends on a clock: work is
+//! counted in jobs that change, each about a microsecond.
+
+use super::Engine;
+use super::command::Command;
+
+impl Engine {
+    /// How many jobs were changed since this engine was made.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// How many jobs a command would change now, by and large; what it would read is not counted. A reserve counts as
+    /// one: how many jobs it will find is not known.
+    pub fn changes_of(&self, command: &Command<'_>) -> u64 {
+        let jobs = match command {
+            Command::Push { jobs, .. } => jobs.len(),
+            Command::Finish { leases }
+            | Command::Release { leases, .. }
+            | Command::Touch { leases, .. }
+            | Command::Bury { leases } => leases.len(),
+            Command::SessionLapse { session } | Command::SessionClose { session } => {
+                self.sessions.lease_count(*session).min(self.lapse_leases_max())
+            }
+            Command::KickMany { topic, jobs_max } => {
+                let topic = self.known(*topic).and_then(|topic| self.topics.find(topic));
+                topic.map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)
+            }
+            _ => 1,
+        };
+        jobs as u64
+    }
+}

@@ -1,0 +1,232 @@
+//! How much a replica does before its driver looks around again: a turn, bounded in work.
+//!
+//! Whatever clients ask for, a member must hear the others and be heard by them in time, or it loses its lead. So each poll
+//! does a bounded amount of each kind of work and leaves the rest, in order, to the next, which the driver makes at once
+//! ([`Replica::next_wake_us`]); before that it hands in what came meanwhile, and ticks are made first.
+//!
+//! Work is counted, not timed: a unit takes about a microsecond. There are a job that changes, a KiB of a request, and a
+//! block that is read from the disk, which counts many times.
+//!
+//! - **Requests** wait by connection, and connections take turns. None is taken while the entries that are not applied yet
+//!   are much work: so nobody waits for long behind what another one has asked for.
+//! - **Entries** are closed when their commands are much work, and applied until there was enough for one turn.
+//! - **Reads** are answered until there was enough. A search goes over many turns.
+
+use std::collections::VecDeque;
+
+use super::Replica;
+use super::io::ConnectionId;
+use super::proposals::Reply;
+use crate::engine::{Command, Found, Search};
+use crate::protocol::{Request, RequestId};
+use crate::storage::{LogEntry, StorageError};
+use crate::types::TopicId;
+
+/// A turn takes requests until they were so much work.
+const REQUESTS_WORK: u64 = 1024;
+/// A connection's requests are taken until they were so much work, what comes of them included; then it is the next one's turn.
+const SHARE_WORK: u64 = 256;
+/// No request is taken while the commands that are not applied yet are so much work.
+const UNDER_WAY_WORK_MAX: u64 = 65_536;
+/// No request is taken while so many reads wait for their answers.
+const READS_MAX: usize = 1024;
+/// A turn applies entries until they were so much work.
+const APPLY_WORK: u64 = 2048;
+/// A follower that applies more slowly than the log grows goes on for longer than a turn: so many bytes of entries may wait.
+const COMMITTED_BYTES_MAX: usize = 16 << 20;
+/// A turn answers reads until they were so much work.
+const READS_WORK: u64 = 1024;
+/// A turn looks at so many jobs for searches.
+const SEARCHED_JOBS: usize = 65_536;
+/// To begin with one takes as long as to look at so many.
+const SEARCH_BEGUN_JOBS: usize = 64;
+/// To read a block from a chunk is so much work, if it has to come from the disk.
+const BLOCK_WORK: u64 = 64;
+/// So many bytes of a request are one unit of work.
+const REQUEST_BYTES: usize = 1024;
+
+/// What is left for the next turn.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// Work that was done, but for what engine and store count.
+    done: u64,
+    /// Peeks that need a search, by topic. The first is under way: who asks now needs another one.
+    searches: VecDeque<(Search, Vec<Asker>)>,
+}
+
+/// Who asked for a peek.
+type Asker = (ConnectionId, RequestId);
+
+impl Turns {
+    /// So much work was done.
+    pub(super) fn count(&mut self, work: u64) {
+        self.done += work;
+    }
+
+    /// Everybody who waits for a search.
+    pub(super) fn take_askers(&mut self) -> Vec<Asker> {
+        self.searches.drain(..).flat_map(|(_, askers)| askers).collect()
+    }
+}
+
+impl Replica {
+    /// Whether there is something to be done at once, without anything that comes.
+    pub(super) fn has_more_to_do(&self) -> bool {
+        let entries = !self.committed.is_empty() && !self.group.is_installing();
+        let requests = self.connections.any_asked() && self.takes_requests();
+        entries || requests || !self.turns.searches.is_empty() || self.reads.any_ready(self.applied.0)
+    }
+
+    /// Takes requests that wait, connection by connection.
+    pub(super) fn take_requests(&mut self) {
+        let until = self.work_done() + REQUESTS_WORK;
+        while self.work_done() < until
+            && self.takes_requests()
+            && let Some(connection) = self.connections.next_asker()
+        {
+            let mut share = SHARE_WORK;
+            while share > 0
+                && self.takes_requests()
+                && let Some((id, request)) = self.connections.take_asked(connection)
+            {
+                let (bytes, work) = (self.proposals.bytes(), self.proposals.work());
+                self.request(connection, id, request);
+                let added_bytes = self.proposals.bytes().saturating_sub(bytes);
+                let taken = 1 + (added_bytes / REQUEST_BYTES) as u64;
+                self.turns.done += taken;
+                share = share.saturating_sub(taken + self.proposals.work().saturating_sub(work));
+            }
+            self.connections.end_turn(connection);
+        }
+    }
+
+    /// All that a connection asked for and that was not taken, because it is gone.
+    pub(super) fn take_last_requests(&mut self, connection: ConnectionId) {
+        while let Some((id, request)) = self.connections.take_asked(connection) {
+            self.request(connection, id, request);
+        }
+    }
+
+    /// Adds a command to those that wait to be proposed. What it will need of the disk begins to be read.
+    pub(super) fn add_command(&mut self, command: &Command<'_>, reply: Reply) {
+        let blocks = self.read_ahead(command);
+        self.proposals.add(command, self.engine.changes_of(command) + blocks * BLOCK_WORK, reply);
+    }
+
+    /// Begins to read what a command will need of the disk, without waiting for it. How many blocks that is at most.
+    fn read_ahead(&self, command: &Command<'_>) -> u64 {
+        self.engine.places_named(command).inspect(|place| self.records.read_ahead(*place)).count() as u64
+    }
+
+    /// The same for the commands of entries that the leader has sent, and that will be applied when they are committed.
+    pub(super) fn read_ahead_of(&self, entries: &[LogEntry]) {
+        if self.engine.far_jobs() == 0 || self.group.is_leader() {
+            return;
+        }
+        for entry in entries {
+            if let Ok(Some(decoded)) = super::recovery::decode(entry) {
+                decoded.commands.iter().for_each(|command| _ = self.read_ahead(command));
+            }
+        }
+    }
+
+    /// Applies what is committed until it was enough for a turn, but for what comes after a checkpoint that is not installed
+    /// yet.
+    pub(super) fn apply_committed(&mut self) -> Result<(), StorageError> {
+        if !self.group.is_installing() {
+            let until = self.work_done() + APPLY_WORK;
+            let mut bytes: usize = self.committed.iter().map(|entry| entry.data.len()).sum();
+            while (self.work_done() < until || bytes > COMMITTED_BYTES_MAX)
+                && let Some(entry) = self.committed.pop_front()
+            {
+                bytes -= entry.data.len();
+                self.turns.done += 1;
+                self.apply(&entry)?;
+            }
+            self.group.applied(self.applied.0);
+        }
+        self.follow_leadership();
+        Ok(())
+    }
+
+    /// Answers the reads for which the state is new enough, until it was enough for a turn.
+    pub(super) fn answer_reads(&mut self) {
+        if self.group.is_alone() && self.is_serving() {
+            // Nobody else can lead: the state that is applied is the newest.
+            self.reads.confirm_all();
+        }
+        let until = self.work_done() + READS_WORK;
+        while self.work_done() < until
+            && let Some((connection, id, request)) = self.reads.take_ready(self.applied.0)
+        {
+            self.turns.done += 1;
+            if self.connections.room_bytes(connection) == 0 {
+                self.connections.hold(connection, id, request);
+            } else if let Err(error) = self.read(connection, id, &request) {
+                self.unreadable(connection, id, &error);
+            }
+        }
+        self.go_on_searching();
+    }
+
+    /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
+    pub(super) fn peek(&mut self, connection: ConnectionId, id: RequestId, topic: TopicId) {
+        let mut search = Search::new(topic);
+        let found = self.engine.search(&mut search, &mut 0, &mut self.records);
+        if !matches!(found, Ok(Found::NotYet)) {
+            return self.show(connection, id, &found);
+        }
+        // The first search is under way, and may be past a job that was pushed since.
+        let mut waiting = self.turns.searches.iter_mut().skip(1);
+        match waiting.find(|(search, _)| search.topic() == topic) {
+            Some((_, askers)) => askers.push((connection, id)),
+            None => self.turns.searches.push_back((search, vec![(connection, id)])),
+        }
+    }
+
+    fn go_on_searching(&mut self) {
+        let mut budget = SEARCHED_JOBS;
+        while budget > 0
+            && let Some((search, _)) = self.turns.searches.front_mut()
+        {
+            budget = budget.saturating_sub(SEARCH_BEGUN_JOBS);
+            let found = self.engine.search(search, &mut budget, &mut self.records);
+            if matches!(found, Ok(Found::NotYet)) {
+                continue;
+            }
+            for (connection, id) in self.turns.searches.pop_front().into_iter().flat_map(|(_, askers)| askers)
+            {
+                self.show(connection, id, &found);
+            }
+        }
+    }
+
+    /// Answers a peek with what was found.
+    fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Found, StorageError>) {
+        let view = match found {
+            Ok(Found::Job(view)) => Some(view.clone()),
+            Ok(_) => None,
+            Err(error) => return self.unreadable(connection, id, error),
+        };
+        if let Some(view) = &view
+            && self.connections.room_bytes(connection) == 0
+        {
+            let topic = self.topic_name(view.topic);
+            return self.connections.hold(connection, id, Request::Peek { topic });
+        }
+        match self.job_response(view) {
+            Ok(response) => self.connections.send(connection, id, response),
+            Err(error) => self.unreadable(connection, id, &error),
+        }
+    }
+
+    /// Whether another request can be taken now.
+    fn takes_requests(&self) -> bool {
+        self.proposals.work() < UNDER_WAY_WORK_MAX && self.reads.count() < READS_MAX
+    }
+
+    /// Work that was done since this node started.
+    fn work_done(&self) -> u64 {
+        self.turns.done + self.engine.changes() + self.records.blocks_read() * BLOCK_WORK
+    }
+}

@@ -1,0 +1,131 @@
+//! Clients that ask for much at once: others are heard in between, and whatever was asked for is done.
+
+use std::sync::Arc;
+
+use adjourn::protocol::{Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume};
+use adjourn::replica::{ConnectionId, Input, Permit};
+use adjourn::types::limits::{LAPSE_LEASES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
+use adjourn::types::{Fence, JobId, Lease, TopicName};
+
+use super::rig::{Rig, hello, jobs};
+
+/// All of these come at once.
+fn ask_all(rig: &mut Rig, connection: ConnectionId, requests: &[Request]) {
+    let requests = (1..).map(RequestId).zip(requests.iter().cloned()).collect();
+    rig.replica.handle(rig.at, Input::Requests { connection, requests, permit: Permit::default() });
+}
+
+fn push_many(rig: &mut Rig, connection: ConnectionId, topic: &str, jobs: usize, delay_ms: u64) {
+    let topic: TopicName = topic.parse().expect("a name");
+    let mut left = jobs;
+    while left > 0 {
+        let jobs = vec![NewJob::new("").after(delay_ms); left.min(PUSH_JOBS_MAX)];
+        left -= jobs.len();
+        rig.ask(connection, 900, Request::Push(Push { topic: topic.clone(), sequence: 0, jobs }));
+        rig.settle();
+    }
+}
+
+/// How many requests of a connection are answered.
+fn answered(rig: &Rig, connection: ConnectionId) -> usize {
+    rig.sent(connection).count()
+}
+
+#[test]
+fn peeks_of_a_rare_topic_leave_the_node_time_for_others() {
+    const PEEKS: usize = 1000;
+    const OTHERS: usize = 160_000;
+    let mut rig = Rig::new();
+    let [producer, crowd, other] = [1, 2, 3].map(|number| rig.connect(number));
+    push_many(&mut rig, producer, "other", OTHERS, 600_000);
+    push_many(&mut rig, producer, "rare", 1, 900_000);
+    let peek = |topic: &str| Request::Peek { topic: topic.parse().expect("a name") };
+    let (mut crowd_before, before) = (answered(&rig, crowd), answered(&rig, other));
+    ask_all(&mut rig, crowd, &vec![peek("rare"); PEEKS]);
+    ask_all(&mut rig, other, &[Request::Ping, peek("never"), Request::Stats]);
+    rig.poll();
+    assert_eq!(answered(&rig, other), before + 3, "in the first turn");
+    assert_eq!(answered(&rig, crowd), crowd_before, "not all jobs were looked at");
+    crowd_before += PEEKS;
+    let mut turns = 1;
+    while answered(&rig, crowd) < crowd_before {
+        assert_eq!(rig.sleep(), 0, "there is something to do");
+        turns += 1;
+    }
+    assert!(turns <= 12, "they share their searches: {turns}");
+    let rare = |answer: &&Response| matches!(answer, Response::Job(job) if job.topic.as_str() == "rare");
+    assert_eq!(rig.sent(crowd).filter(rare).count(), PEEKS);
+    assert!(rig.sleep() > 0, "nothing is left to do");
+}
+
+#[test]
+fn who_asks_for_little_does_not_wait_for_all_that_another_one_asked_for() {
+    const MANY: usize = 200;
+    let mut rig = Rig::new();
+    let [crowd, other] = [1, 2].map(|number| rig.connect(number));
+    let before = answered(&rig, crowd);
+    let leases = vec![Lease { job: JobId(1), fence: Fence(1) }; LEASES_MAX];
+    ask_all(&mut rig, crowd, &vec![Request::Finish { leases }; MANY]);
+    rig.push(other, 1, "jobs", 10);
+    while !rig.is_answered(other, 1) {
+        rig.sleep();
+        rig.settle();
+    }
+    let first = answered(&rig, crowd) - before;
+    assert!((1..=20).contains(&first), "{first} of {MANY} came before it");
+    while answered(&rig, crowd) < before + MANY {
+        rig.sleep();
+    }
+}
+
+#[test]
+fn what_is_not_taken_up_keeps_its_permit() {
+    const MANY: u32 = 200;
+    let mut rig = Rig::new();
+    let crowd = rig.connect(1);
+    let held = Arc::new(());
+    let leases = vec![Lease { job: JobId(1), fence: Fence(1) }; LEASES_MAX];
+    for id in 1..=MANY {
+        let requests = vec![(RequestId(id), Request::Finish { leases: leases.clone() })];
+        let permit = Permit::new(Arc::clone(&held));
+        rig.replica.handle(rig.at, Input::Requests { connection: crowd, requests, permit });
+    }
+    rig.poll();
+    let waiting = Arc::strong_count(&held) - 1;
+    assert!((150..200).contains(&waiting), "{waiting} of {MANY} wait");
+    // What was sent before the end is done.
+    rig.replica.handle(rig.at, Input::Disconnected { connection: crowd });
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+#[test]
+fn a_session_with_many_leases_comes_back_when_it_has_given_them_back() {
+    const LEASES: usize = 2 * LAPSE_LEASES_MAX + 100;
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    push_many(&mut rig, producer, "jobs", LEASES, 0);
+    let Response::Welcome(welcome) = rig.answer(consumer, 0) else { panic!("no welcome") };
+    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    rig.subscribe(consumer, 1, u32::try_from(LEASES).expect("few"));
+    rig.settle();
+    rig.take_all(consumer);
+    assert_eq!(rig.ready(producer), 0);
+
+    rig.replica.handle(rig.at, Input::Disconnected { connection: consumer });
+    rig.pass(3_100);
+    let again = rig.open(3);
+    rig.ask(again, 0, Request::Hello(Hello { resume, ..hello() }));
+    let mut ready = Vec::new();
+    while !rig.is_answered(again, 0) {
+        rig.written();
+        ready.push(rig.ready(producer));
+    }
+    let steps = [LAPSE_LEASES_MAX, 2 * LAPSE_LEASES_MAX, LEASES].map(|leases| leases as u64);
+    assert!(ready.starts_with(&steps), "{ready:?}");
+    let Response::Welcome(welcome) = rig.answer(again, 0) else { panic!("no welcome") };
+    assert!(welcome.resumed && !welcome.leases_kept);
+    let reserve = Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 });
+    rig.ask(again, 1, reserve);
+    rig.settle();
+    assert!(matches!(rig.answer(again, 1), Response::Reserved(jobs) if jobs.len() == 1));
+}
