@@ -165,13 +165,17 @@ impl FrameDecoder {
         Ok(Some(Frame { header, payload }))
     }
 
+    /// How many bytes are missing of the frame that was started; `None` while its header is not whole.
+    pub fn missing(&self, buffer: &BytesMut) -> Option<usize> {
+        let header = FrameHeader::read(buffer)?;
+        let length = header.length.min(self.frame_bytes_max) as usize;
+        Some((LENGTH_BYTES + length).saturating_sub(buffer.len()))
+    }
+
     /// Makes room in `buffer` for the next read: for the rest of the frame that was started, but never for more
     /// than a bounded step beyond what has arrived.
     pub fn prepare(&self, buffer: &mut BytesMut) {
-        let wanted = FrameHeader::read(buffer).map_or(READ_BYTES_MIN, |header| {
-            let length = header.length.min(self.frame_bytes_max) as usize;
-            (LENGTH_BYTES + length).saturating_sub(buffer.len())
-        });
+        let wanted = self.missing(buffer).unwrap_or(READ_BYTES_MIN);
         buffer.reserve(wanted.clamp(READ_BYTES_MIN, READ_BYTES_STEP));
     }
 }

@@ -246,7 +246,9 @@ mod tests {
     fn an_entry_is_closed_when_it_is_much_work() {
         let mut proposals = Proposals::default();
         let many = [ENTRY_WORK / 2, ENTRY_WORK / 2, 1, 5 * ENTRY_WORK, 1];
-        many.into_iter().for_each(|work| proposals.add(&finish(1), work, Reply::Nobody));
+        for work in many {
+            proposals.add(&finish(1), work, Reply::Nobody);
+        }
         let mut taken = Vec::new();
         while proposals.any_waiting() {
             taken.push(proposals.take_entry(Millis(1)).1.work);

@@ -26,7 +26,10 @@ impl Replica {
                 self.job_response(view)?
             }
             Request::Peek { topic } => match self.engine.topic_id(topic.as_str()) {
-                Some(topic) => return Ok(self.peek(connection, id, topic)),
+                Some(topic) => {
+                    self.peek(connection, id, topic);
+                    return Ok(());
+                }
                 None => self.job_response(None)?,
             },
             Request::Topics => Response::Topics(self.topic_reports()),

@@ -100,8 +100,8 @@ mod tests {
         assert!(!reads.any_ready(u64::MAX), "nobody said that this node leads");
         reads.confirm(second, 10);
         assert_eq!((reads.any_ready(9), reads.take_ready(9)), (false, None), "the state is not there yet");
-        let ready: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
-        assert_eq!(ids(&ready), [1, 2, 3], "an answer holds for those before");
+        let taken: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
+        assert_eq!(ids(&taken), [1, 2, 3], "an answer holds for those before");
         assert_eq!((reads.count(), ids(&reads.take_all()), reads.count()), (1, vec![4], 0));
     }
 }

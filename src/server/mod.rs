@@ -48,7 +48,7 @@ use clock::Clock;
 #[cfg(feature = "cli")]
 pub(crate) use clock::wall;
 use config::Config;
-use connection::Terms;
+use connection::{InputRoom, Terms};
 use disk::{Disk, ToDisk};
 pub use entropy::NoEntropy;
 use listener::Reserved;
@@ -378,6 +378,7 @@ fn terms(config: &Config, core: Sender<ToCore>, stopping: CancellationToken) -> 
         wall: clock::wall,
         tokens: config.auth_tokens.clone(),
         body_bytes_max: config.body_bytes_max,
+        input: InputRoom::new(config.memory_max_bytes, config.body_bytes_max),
         in_flight_max: config.in_flight_max,
         output_bytes_max: config.output_bytes_max,
         frame_deadline: Duration::from_millis(config.frame_deadline_ms),

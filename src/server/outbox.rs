@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{RequestId, Response};
 use crate::storage::PinnedBackup;
+use crate::types::limits::INPUT_BYTES_PER_CONNECTION_MAX;
 
 /// What goes to a connection's writer.
 #[derive(Debug)]
@@ -72,6 +73,8 @@ pub(super) struct Gauge {
     in_flight_max: u32,
     output_bytes_max: usize,
     output_bytes: AtomicUsize,
+    /// Of requests that the core has not taken up.
+    input_bytes: AtomicUsize,
     in_flight: AtomicU32,
     written: Notify,
     drained: Notify,
@@ -92,6 +95,7 @@ impl Outbox {
             in_flight_max,
             output_bytes_max,
             output_bytes: AtomicUsize::new(0),
+            input_bytes: AtomicUsize::new(0),
             in_flight: AtomicU32::new(0),
             written: Notify::new(),
             drained: Notify::new(),
@@ -132,10 +136,12 @@ impl Outbox {
 }
 
 impl Gauge {
-    /// How many more requests may be taken: none while as many wait for their answer as may, or as much waits to
-    /// be written.
+    /// How many more requests may be taken: none while as many wait for their answer as may, as much waits to be
+    /// written, or as much to be taken up.
     pub(super) fn room(&self) -> u32 {
-        if self.output_bytes.load(Ordering::Relaxed) >= self.output_bytes_max {
+        if self.output_bytes.load(Ordering::Relaxed) >= self.output_bytes_max
+            || self.input_bytes() >= INPUT_BYTES_PER_CONNECTION_MAX
+        {
             return 0;
         }
         self.in_flight_max.saturating_sub(self.in_flight.load(Ordering::Acquire))
@@ -165,6 +171,22 @@ impl Gauge {
     /// Counts requests that now wait for their answer.
     pub(super) fn asked(&self, requests: u32) {
         self.in_flight.fetch_add(requests, Ordering::AcqRel);
+    }
+
+    /// How many bytes of requests wait to be taken up by the core.
+    pub(super) fn input_bytes(&self) -> usize {
+        self.input_bytes.load(Ordering::Acquire)
+    }
+
+    /// Counts requests that now wait to be taken up.
+    pub(super) fn took_in(&self, bytes: usize) {
+        self.input_bytes.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    /// They were taken up.
+    pub(super) fn took_up(&self, bytes: usize) {
+        self.input_bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.written.notify_one();
     }
 
     /// Counts what was written to the socket.

@@ -26,6 +26,10 @@ pub const PUSH_JOBS_MAX: usize = 4096;
 pub const KICK_JOBS_MAX: u32 = 4096;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
 pub const LEASES_MAX: usize = 4096;
+/// What clients sent takes no more than this before it is taken up, in all and but for small buffers, in bytes.
+pub const INPUT_BYTES_MAX: usize = 16 << 20;
+/// While so much of one connection's requests is not taken up, nothing more is read from it, in bytes.
+pub const INPUT_BYTES_PER_CONNECTION_MAX: usize = 1 << 20;
 /// Most topics that one RESERVE or SUBSCRIBE names.
 pub const RESERVE_TOPICS_MAX: usize = 64;
 /// Most jobs that one RESERVE may ask for.

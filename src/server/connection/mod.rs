@@ -7,6 +7,7 @@
 
 mod backup;
 mod greeting;
+mod input;
 mod reader;
 mod writer;
 
@@ -28,6 +29,8 @@ use crate::protocol::{ErrorReply, RequestId, Response};
 use crate::replica::{ConnectionId, Input};
 use crate::types::{Millis, SessionSecret};
 
+pub(super) use input::InputRoom;
+use input::InputShare;
 use reader::{End, Reader};
 use writer::Writer;
 
@@ -42,6 +45,8 @@ pub(super) struct Terms {
     pub(super) tokens: Vec<Token>,
     /// Largest body, in bytes.
     pub(super) body_bytes_max: usize,
+    /// For what is read and not taken up.
+    pub(super) input: InputRoom,
     /// Most requests that wait for their answer.
     pub(super) in_flight_max: u32,
     /// While so many bytes wait to be written, no request is taken.
@@ -69,7 +74,8 @@ pub(super) async fn serve(
     let (outbox, Inbox { outgoing, backups, gauge }) =
         Outbox::new(terms.in_flight_max, terms.output_bytes_max);
     let (input, output) = stream.split();
-    let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge);
+    let share = InputShare::new(&terms.input, &gauge);
+    let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge, &share);
     let reading = async {
         match reader.serve(secret).await {
             End::Gone => outbox.cut(),

@@ -3,16 +3,18 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{BufMut as _, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::ReadHalf;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
 use super::super::core::ToCore;
 use super::super::outbox::{Gauge, Outbox, ToBackup};
 use super::Terms;
 use super::greeting;
-use crate::protocol::frame::frame_bytes_max;
+use super::input::{BUFFER_BYTES_MAX, BYTES_MIN, InputShare};
+use crate::protocol::frame::{HEADER_BYTES, frame_bytes_max};
 use crate::protocol::{ErrorCode, ErrorReply, Frame, FrameDecoder, Request, RequestId, Response};
 use crate::replica::{ConnectionId, Input, Permit};
 use crate::types::SessionSecret;
@@ -36,8 +38,11 @@ pub(super) struct Reader<'a> {
     terms: &'a Terms,
     outbox: &'a Outbox,
     gauge: &'a Gauge,
+    share: &'a InputShare<'a>,
     decoder: FrameDecoder,
     buffer: BytesMut,
+    /// Room for the frame that is being read, if it is larger than the buffer may be.
+    frame_room: Option<OwnedSemaphorePermit>,
     /// Room to make before a read; follows what comes.
     read_bytes: usize,
     /// When the first bytes of the frame that is not complete came.
@@ -48,12 +53,11 @@ pub(super) struct Reader<'a> {
 #[derive(Default)]
 struct Batch {
     requests: Vec<(RequestId, Request)>,
+    /// Of their frames.
+    bytes: usize,
     /// Answers that need no core: PONG, and errors of single frames.
     answers: Vec<(RequestId, Response)>,
 }
-
-const READ_BYTES_MIN: usize = 4 << 10;
-const READ_BYTES_MAX: usize = 128 << 10;
 
 impl<'a> Reader<'a> {
     /// A reader that has read nothing yet.
@@ -63,6 +67,7 @@ impl<'a> Reader<'a> {
         terms: &'a Terms,
         outbox: &'a Outbox,
         gauge: &'a Gauge,
+        share: &'a InputShare<'a>,
     ) -> Self {
         let before_hello = u32::try_from(FRAME_BYTES_MAX_BEFORE_HELLO).unwrap_or(u32::MAX);
         Self {
@@ -71,9 +76,11 @@ impl<'a> Reader<'a> {
             terms,
             outbox,
             gauge,
+            share,
             decoder: FrameDecoder::new(before_hello),
             buffer: BytesMut::new(),
-            read_bytes: READ_BYTES_MIN,
+            frame_room: None,
+            read_bytes: BYTES_MIN,
             frame_begun: None,
         }
     }
@@ -110,7 +117,7 @@ impl<'a> Reader<'a> {
                 self.frame_begun = None;
                 continue;
             }
-            if self.take_requests(room)? {
+            if self.take_requests(room).await? {
                 self.read(self.terms.silence_max).await?;
             }
         }
@@ -132,7 +139,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Decodes at most `room` frames and hands them over. Says whether more bytes are needed to go on.
-    fn take_requests(&mut self, room: u32) -> Result<bool, End> {
+    async fn take_requests(&mut self, room: u32) -> Result<bool, End> {
         let mut batch = Batch::default();
         let mut taken = 0;
         let mut end = Ok(());
@@ -154,8 +161,10 @@ impl<'a> Reader<'a> {
             }
         }
         self.gauge.asked(taken);
+        let frame_room = if taken > 0 { self.frame_room.take() } else { None };
         if !batch.requests.is_empty() {
-            let (connection, requests, permit) = (self.connection, batch.requests, Permit::default());
+            let permit = self.share.hand_over(batch.bytes, frame_room).await;
+            let (connection, requests) = (self.connection, batch.requests);
             self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
         }
         if !batch.answers.is_empty() {
@@ -176,6 +185,7 @@ impl<'a> Reader<'a> {
                 if request == Request::BackupBegin {
                     self.outbox.backup(ToBackup::Replaced);
                 }
+                batch.bytes += HEADER_BYTES + frame.payload.len();
                 batch.requests.push((id, request));
             }
             Err(error) => batch.answers.push((id, Response::Error(error.into()))),
@@ -196,6 +206,7 @@ impl<'a> Reader<'a> {
     /// Reads what there is, or waits for it: at most `silence_max`, and not beyond the deadline of a frame that
     /// was begun.
     async fn read(&mut self, silence_max: Duration) -> Result<(), End> {
+        let bytes_max = self.room_to_read().await;
         if !self.buffer.is_empty() {
             self.frame_begun.get_or_insert_with(Instant::now);
         }
@@ -203,8 +214,9 @@ impl<'a> Reader<'a> {
             self.frame_begun.map(|begun| self.terms.frame_deadline.saturating_sub(begun.elapsed()));
         let patience = frame_left.map_or(silence_max, |left| left.min(silence_max));
         self.decoder.prepare(&mut self.buffer);
-        self.buffer.reserve(self.read_bytes);
-        match timeout(patience, self.input.read_buf(&mut self.buffer)).await {
+        self.buffer.reserve(bytes_max.min(BUFFER_BYTES_MAX));
+        let mut room = (&mut self.buffer).limit(bytes_max);
+        match timeout(patience, self.input.read_buf(&mut room)).await {
             Ok(Ok(bytes @ 1..)) => {
                 self.follow(bytes);
                 Ok(())
@@ -214,12 +226,28 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// How many bytes may be read next: what a large frame needs that was begun, for which there is room when this returns, or
+    /// what fits into the buffer.
+    async fn room_to_read(&mut self) -> usize {
+        let (buffered, missing) = (self.buffer.len(), self.decoder.missing(&self.buffer));
+        let (missing, buffer_bytes_max) = (missing.unwrap_or(BYTES_MIN), self.share.buffer_bytes_max());
+        if self.frame_room.is_none() && buffered + missing > buffer_bytes_max.max(2 * BYTES_MIN) {
+            self.frame_room = self.share.for_frame(buffered + missing).await;
+            // As above.
+            self.frame_begun = None;
+        }
+        if self.frame_room.is_some() {
+            return missing;
+        }
+        missing.max(self.read_bytes.min(buffer_bytes_max.saturating_sub(buffered)))
+    }
+
     /// Reads more at a time from a client that sends much, and keeps no large buffer for one that does not.
     fn follow(&mut self, bytes: usize) {
         if bytes >= self.read_bytes {
-            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
+            self.read_bytes = (self.read_bytes * 2).min(BUFFER_BYTES_MAX);
         } else if bytes < self.read_bytes / 4 {
-            self.read_bytes = (self.read_bytes / 2).max(READ_BYTES_MIN);
+            self.read_bytes = (self.read_bytes / 2).max(BYTES_MIN);
         }
     }
 

@@ -406,6 +406,7 @@ fn far_jobs_with_large_bodies_come_near_a_few_at_a_time() {
 
 /// What a member does with a command while it is on its way through the log.
 #[test]
+#[expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
 fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
     let (topic, session, sequence) = (TopicSelect::Name("t"), SessionId(0), 0);
@@ -428,7 +429,9 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     for command in &commands {
         let places: Vec<_> = queue.engine.places_named(command).collect();
         assert!(!places.is_empty());
-        places.into_iter().for_each(|place| queue.records.read_ahead(place));
+        for place in places {
+            queue.records.read_ahead(place);
+        }
     }
     let blocks = queue.records.blocks_read();
     for command in commands {

@@ -1,0 +1,166 @@
+//! How much of what clients send is in memory before it is taken up: bounded for each connection, and for all together.
+//!
+//! There are two kinds of room. **Buffers**: each connection may have some bytes read that are not handed over, the fewer
+//! the more connections there are. **The pool**: whatever is handed over to the core takes its bytes from it until it is
+//! taken up, and so does a frame that is larger than a connection's buffer, before it is read. Who waits for the pool has
+//! nothing of it, so whoever has something comes to an end.
+//!
+//! A connection of which nothing is under way hands over a little without asking: small requests do not wait for large
+//! ones of others.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::super::outbox::Gauge;
+use crate::protocol::frame::frame_bytes_max;
+use crate::replica::Permit;
+use crate::types::limits::INPUT_BYTES_MAX;
+
+/// Every connection may have so many bytes read, and so many handed over, whatever others do.
+pub(super) const BYTES_MIN: usize = 4 << 10;
+/// A buffer is never larger than this, in bytes, but for one large frame.
+pub(super) const BUFFER_BYTES_MAX: usize = 128 << 10;
+/// The input takes no more than this part of a limit of memory.
+const MEMORY_PART: u64 = 16;
+/// All buffers together take no more than this part of the pool, as long as each has [`BYTES_MIN`].
+const BUFFERS_PART: usize = 2;
+
+/// The room for the input of all connections.
+#[derive(Debug)]
+pub(in crate::server) struct InputRoom {
+    pool: Arc<Semaphore>,
+    pool_bytes: usize,
+    readers: AtomicUsize,
+}
+
+/// One connection's part in it.
+pub(super) struct InputShare<'a> {
+    room: &'a InputRoom,
+    gauge: &'a Arc<Gauge>,
+}
+
+/// Requests of one connection that are not taken up.
+#[derive(Debug)]
+struct UnderWay {
+    gauge: Arc<Gauge>,
+    bytes: usize,
+    _pool: Option<OwnedSemaphorePermit>,
+}
+
+impl InputRoom {
+    /// Room for what the largest body needs at least. `memory_max_bytes` is 0 for no limit.
+    pub(in crate::server) fn new(memory_max_bytes: u64, body_bytes_max: usize) -> Self {
+        let part = match memory_max_bytes {
+            0 => INPUT_BYTES_MAX,
+            max => usize::try_from(max / MEMORY_PART).unwrap_or(usize::MAX).min(INPUT_BYTES_MAX),
+        };
+        let frame_bytes = frame_bytes_max(body_bytes_max) as usize + BUFFER_BYTES_MAX;
+        let pool_bytes = part.max(frame_bytes).min(Semaphore::MAX_PERMITS);
+        Self { pool: Arc::new(Semaphore::new(pool_bytes)), pool_bytes, readers: AtomicUsize::new(0) }
+    }
+}
+
+impl<'a> InputShare<'a> {
+    /// For one more connection.
+    pub(super) fn new(room: &'a InputRoom, gauge: &'a Arc<Gauge>) -> Self {
+        room.readers.fetch_add(1, Ordering::Relaxed);
+        Self { room, gauge }
+    }
+
+    /// How large this connection's buffer may be, in bytes.
+    pub(super) fn buffer_bytes_max(&self) -> usize {
+        let readers = self.room.readers.load(Ordering::Relaxed).max(1);
+        (self.room.pool_bytes / BUFFERS_PART / readers).clamp(BYTES_MIN, BUFFER_BYTES_MAX)
+    }
+
+    /// Waits for room for a frame of so many bytes, which is then read as a whole.
+    pub(super) async fn for_frame(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let permits = u32::try_from(bytes.min(self.room.pool_bytes)).unwrap_or(u32::MAX);
+        // It is never closed.
+        self.room.pool.clone().acquire_many_owned(permits).await.ok()
+    }
+
+    /// Waits for room for requests of so many bytes. `frame` is what was taken for the only one among them.
+    pub(super) async fn hand_over(&self, bytes: usize, frame: Option<OwnedSemaphorePermit>) -> Permit {
+        let is_little = bytes <= BYTES_MIN && self.gauge.input_bytes() == 0;
+        let pool = if frame.is_some() || is_little { frame } else { self.for_frame(bytes).await };
+        self.gauge.took_in(bytes);
+        Permit::new(UnderWay { gauge: Arc::clone(self.gauge), bytes, _pool: pool })
+    }
+}
+
+impl Drop for InputShare<'_> {
+    fn drop(&mut self) {
+        self.room.readers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.gauge.took_up(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::super::super::outbox::{Inbox, Outbox};
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    /// What a future comes to without waiting.
+    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(found) => Some(found),
+            Poll::Pending => None,
+        }
+    }
+
+    fn gauge() -> Arc<Gauge> {
+        let (_, Inbox { gauge, .. }) = Outbox::new(1024, 1 << 20);
+        gauge
+    }
+
+    #[test]
+    fn a_limit_of_memory_makes_it_smaller_but_for_the_largest_frame() {
+        let bytes = |memory, body| InputRoom::new(memory, body).pool_bytes;
+        assert_eq!(bytes(0, MIB), INPUT_BYTES_MAX);
+        assert_eq!(bytes(128 << 20, MIB), 8 * MIB);
+        assert!((8 * MIB..9 * MIB).contains(&bytes(64 << 20, 8 * MIB)));
+    }
+
+    #[test]
+    fn the_more_connections_there_are_the_smaller_are_their_buffers() {
+        let (room, gauge) = (InputRoom::new(0, MIB), gauge());
+        let mut shares: Vec<_> = (0..64).map(|_| InputShare::new(&room, &gauge)).collect();
+        let bytes = |share: &[InputShare<'_>]| share.last().map(InputShare::buffer_bytes_max);
+        assert_eq!(bytes(&shares), Some(BUFFER_BYTES_MAX));
+        shares.extend((0..64).map(|_| InputShare::new(&room, &gauge)));
+        assert_eq!(bytes(&shares), Some(BUFFER_BYTES_MAX / 2));
+        shares.extend((0..10_000).map(|_| InputShare::new(&room, &gauge)));
+        assert_eq!(bytes(&shares), Some(BYTES_MIN));
+        shares.truncate(1);
+        assert_eq!(bytes(&shares), Some(BUFFER_BYTES_MAX));
+    }
+
+    #[test]
+    fn large_requests_wait_for_each_other_and_small_ones_of_others_do_not() {
+        let room = InputRoom::new(0, 64 << 10);
+        let (large, small) = (gauge(), gauge());
+        let (large, small) = (InputShare::new(&room, &large), InputShare::new(&room, &small));
+        let all: Vec<Permit> =
+            (0..16).map(|_| now(large.hand_over(MIB, None)).expect("there is room")).collect();
+        assert!(now(large.hand_over(1, None)).is_none(), "it has much under way");
+        let one = now(small.hand_over(BYTES_MIN, None));
+        assert!(one.is_some() && now(small.hand_over(1, None)).is_none(), "one at a time");
+        assert!(now(small.for_frame(2 * BYTES_MIN)).is_none());
+        drop((all, one));
+        assert!(now(small.for_frame(MIB)).is_some(), "they were taken up");
+        assert_eq!((large.gauge.input_bytes(), small.gauge.input_bytes()), (0, 0));
+    }
+}
