@@ -327,13 +327,17 @@ impl Replica {
 
     /// Looks after the cluster, as its leader.
     pub(super) fn keep_cluster(&mut self) {
-        if !self.is_serving() || self.now_us < self.cluster.next_us {
+        if !self.group.is_leader() || self.now_us < self.cluster.next_us {
             return;
         }
         self.cluster.next_us = self.now_us + KEEP_US;
+        // Before this node serves, too: it may need the member that pulls for its majority.
+        self.offer_again();
+        if !self.is_serving() {
+            return;
+        }
         self.register_members();
         if !self.group.is_alone() {
-            self.offer_again();
             self.promote_learner();
         }
         self.raise_feature_level();
