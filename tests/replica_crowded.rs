@@ -230,7 +230,7 @@ fn nothing_gathers_beyond_its_bound_while_the_disk_stands_still() {
     assert!((1..=SETTLED).all(|id| !rig.is_answered(consumer, id)));
     rig.settle();
     while !rig.is_answered(consumer, SETTLED) {
-        rig.sleep();
+        rig.wake();
     }
     assert!((1..=SETTLED).all(|id| rig.refusal(consumer, id).is_none()));
     rig.push(producer, pushed + 1, "jobs", 10);
@@ -315,7 +315,7 @@ fn a_reserve_waits_no_longer_than_the_next_entry_while_a_checkpoint_lags() {
     for id in 0..40 {
         rig.push(producer, id, "jobs", LARGE_BYTES);
         while !rig.is_answered(producer, id) {
-            rig.sleep();
+            rig.wake();
         }
     }
     assert_eq!(rig.checkpoints, 1, "nobody writes it");
@@ -324,7 +324,7 @@ fn a_reserve_waits_no_longer_than_the_next_entry_while_a_checkpoint_lags() {
     rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000 }));
     let mut slept_us = 0;
     while !rig.is_answered(consumer, 1) {
-        slept_us += rig.sleep();
+        slept_us += rig.wake();
     }
     assert!(slept_us <= PAUSE_US_MAX, "{slept_us} us");
 }

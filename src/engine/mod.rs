@@ -231,13 +231,7 @@ impl Engine {
                 return Ok(Outcome::Session { session: *session });
             }
             Command::SessionLapse { session } => return self.end_session(*session, store, ended),
-            Command::SessionClose { session } => {
-                let outcome = self.end_session(*session, store, ended)?;
-                if outcome == Outcome::Done {
-                    self.sessions.forget(*session, &mut self.sum);
-                }
-                return Ok(outcome);
-            }
+            Command::SessionClose { session } => return self.close_session(*session, store, ended),
             Command::Push { session, sequence, topic, jobs } => {
                 return self.push(*session, *sequence, *topic, jobs, store).map(Outcome::Pushed);
             }
@@ -309,6 +303,20 @@ impl Engine {
             0 => Outcome::Done,
             leases => Outcome::Lapsing { leases },
         })
+    }
+
+    /// As [`Self::end_session`]; with its last lease it is forgotten.
+    fn close_session(
+        &mut self,
+        session: SessionId,
+        store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
+    ) -> Result<Outcome, Reject> {
+        let outcome = self.end_session(session, store, ended)?;
+        if outcome == Outcome::Done {
+            self.sessions.forget(session, &mut self.sum);
+        }
+        Ok(outcome)
     }
 
     /// How many leases one command gives back of a session that ends. All of them where there may be members that know no

@@ -93,9 +93,9 @@ impl Rig {
         self.poll();
     }
 
-    /// Sleeps until the replica wants to be asked again, as the driver does if nothing happens; the disk is fast. How long that
+    /// Asks the replica again when it wants to be, as the driver does if nothing happens; the disk is fast. How long that
     /// is, in microseconds.
-    pub(crate) fn sleep(&mut self) -> u64 {
+    pub(crate) fn wake(&mut self) -> u64 {
         let sleep_us = self.replica.next_wake_us().saturating_sub(self.at.elapsed_us);
         self.at.elapsed_us += sleep_us;
         self.at.wall = self.at.wall.after(sleep_us / 1000);

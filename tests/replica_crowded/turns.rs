@@ -49,13 +49,13 @@ fn peeks_of_a_rare_topic_leave_the_node_time_for_others() {
     crowd_before += PEEKS;
     let mut turns = 1;
     while answered(&rig, crowd) < crowd_before {
-        assert_eq!(rig.sleep(), 0, "there is something to do");
+        assert_eq!(rig.wake(), 0, "there is something to do");
         turns += 1;
     }
     assert!(turns <= 12, "they share their searches: {turns}");
     let rare = |answer: &&Response| matches!(answer, Response::Job(job) if job.topic.as_str() == "rare");
     assert_eq!(rig.sent(crowd).filter(rare).count(), PEEKS);
-    assert!(rig.sleep() > 0, "nothing is left to do");
+    assert!(rig.wake() > 0, "nothing is left to do");
 }
 
 #[test]
@@ -68,13 +68,13 @@ fn who_asks_for_little_does_not_wait_for_all_that_another_one_asked_for() {
     ask_all(&mut rig, crowd, &vec![Request::Finish { leases }; MANY]);
     rig.push(other, 1, "jobs", 10);
     while !rig.is_answered(other, 1) {
-        rig.sleep();
+        rig.wake();
         rig.settle();
     }
     let first = answered(&rig, crowd) - before;
     assert!((1..=20).contains(&first), "{first} of {MANY} came before it");
     while answered(&rig, crowd) < before + MANY {
-        rig.sleep();
+        rig.wake();
     }
 }
 
