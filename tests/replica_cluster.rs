@@ -6,10 +6,11 @@
 mod rig;
 
 use adjourn::protocol::{
-    Applied, ErrorCode, ErrorReply, Request, RequestId, Reserve, Response, Role, Subscribe,
+    Applied, ErrorCode, ErrorReply, JobRef, PushResult, Request, RequestId, Reserve, Response, Role,
+    Subscribe,
 };
 use adjourn::replica::{ConnectionId, Input, Notice};
-use adjourn::types::FEATURE_LEVEL;
+use adjourn::types::{FEATURE_LEVEL, JobId};
 
 use rig::{KNOWN_ONLY, Rig, client_address, refusal};
 
@@ -238,6 +239,54 @@ fn a_member_that_answers_is_up_at_any_moment() {
         let done = rig.ask(first, operator, 1, Request::ClusterTransfer { node: 0 });
         assert!(matches!(done, Response::Done), "after {ticks} half ticks: {done:?}");
     }
+}
+
+/// What there is to read, of the queue's only job.
+fn reads(job: JobId) -> [Request; 4] {
+    let topic = || "jobs".parse().expect("a name");
+    [Request::Get(JobRef::Id(job)), Request::Peek { topic: topic() }, Request::Topics, Request::Stats]
+}
+
+#[test]
+fn a_leader_that_was_followed_while_it_was_paused_shows_nothing() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let reader = rig.connect(first);
+    rig.push(first, reader, 1, 0);
+    let Response::Pushed(results) = rig.answer(first, reader, 1) else { panic!("it leads") };
+    let [PushResult::Pushed(job)] = results[..] else { panic!("{results:?}") };
+    rig.pass(1_000);
+    rig.cut_off(first);
+    rig.paused.insert(first);
+    let second = rig.elect_another(first);
+    let operator = rig.connect(second);
+    let deleted = rig.ask(second, operator, 1, Request::Delete(JobRef::Id(job)));
+    assert!(matches!(deleted, Response::Changed { .. }), "{deleted:?}");
+    rig.paused.clear();
+    for (id, request) in (2..).zip(reads(job)) {
+        rig.hand_request(first, reader, id, request);
+    }
+    rig.pass(2_000);
+    for id in 2..6 {
+        let told = refusal(rig.answered(first, reader, id).expect("an answer"));
+        assert!(matches!(told.code, ErrorCode::NotLeader | ErrorCode::NoLeader), "{told}");
+    }
+}
+
+#[test]
+fn a_start_goes_by_the_last_members_that_must_be_committed() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    rig.elect();
+    rig.kill(1);
+    rig.cut_off(1);
+    let node = rig.node(1);
+    // That it was alone, and no further: its disk did not come to write that the others are members.
+    node.commit = 2;
+    node.notices.clear();
+    rig.start(1);
+    rig.pass(3_000);
+    let leads = |notice: &Notice| matches!(notice, Notice::Leading { .. });
+    assert!(!rig.node(1).notices.iter().any(leads), "it has elected itself");
 }
 
 #[test]

@@ -291,6 +291,28 @@ fn a_sole_voter_with_a_learner_says_nothing_before_its_vote_is_durable() {
 }
 
 #[test]
+fn an_only_voter_waits_for_its_disk_before_it_elects_itself() {
+    let mut net = Net::of(&[1, 2], &[]);
+    let leader = net.elect();
+    let node = 3 - leader;
+    let vote = Vote { term: net.groups[&leader].term(), vote: leader };
+    let (entries, members) = (net.logs[&node].clone(), Membership::alone(node));
+    let mut group = Group::new(Start { node, vote, members, entries, ..founder() });
+    net.group(leader).propose(b"not written".to_vec()).expect("it leads");
+    for message in net.group(leader).drain().expect("there is something to say").messages {
+        group.step(message).expect("nothing is lost");
+    }
+    let drained = group.drain().expect("there is something to write");
+    let (number, _) = drained.persist.expect("an entry");
+    group.tick();
+    assert!(!group.is_leader(), "it would lead with an entry that its disk has not heard of");
+    group.persisted(number);
+    settle(&mut group);
+    group.tick();
+    assert!(group.is_leader());
+}
+
+#[test]
 fn a_leader_that_is_cut_off_commits_nothing_and_steps_down() {
     let mut net = Net::of(&[1, 2, 3], &[]);
     let before = net.elect();

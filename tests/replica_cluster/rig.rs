@@ -34,7 +34,8 @@ pub(crate) struct Node {
     pub(crate) hangs: bool,
     ordered: Vec<(u64, PersistBatch)>,
     vote: Vote,
-    commit: u64,
+    /// What its disk knows to be committed.
+    pub(crate) commit: u64,
     log: Vec<LogEntry>,
     pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
     /// Connections that it ended.
@@ -48,6 +49,8 @@ pub(crate) struct Node {
 pub(crate) struct Rig {
     pub(crate) nodes: BTreeMap<u64, Node>,
     at_us: u64,
+    /// Nodes whose process does not run for a while, and does not know.
+    pub(crate) paused: BTreeSet<u64>,
     /// Directions in which nothing gets through.
     pub(crate) cut: BTreeSet<(u64, u64)>,
     on_the_way: Vec<(u64, u64, Bundle, Vec<Vec<u8>>)>,
@@ -139,6 +142,7 @@ impl Rig {
         let mut rig = Self {
             nodes: BTreeMap::new(),
             at_us: 1_000_000,
+            paused: BTreeSet::new(),
             cut: BTreeSet::new(),
             on_the_way: Vec::new(),
             next_connection: 0,
@@ -211,7 +215,7 @@ impl Rig {
                 self.hand(to, Input::Peer { from, bundle });
             }
         }
-        for id in self.nodes.keys().copied().collect::<Vec<_>>() {
+        for id in self.nodes.keys().copied().filter(|id| !self.paused.contains(id)).collect::<Vec<_>>() {
             let node = self.node(id);
             let done = if node.hangs { Vec::new() } else { std::mem::take(&mut node.ordered) };
             for (number, batch) in done {
