@@ -2,19 +2,22 @@
 //! can happen between two of them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use adjourn::replica::{CheckpointOrder, Input};
 use adjourn::storage::chunks::{self, Manifest};
 use adjourn::storage::{
-    CheckpointJobs, CheckpointWriter, Fault, LogBase, SealedCheckpoint, Shrunk, StorageError,
+    BackupOrigin, CheckpointJobs, CheckpointWriter, Fault, LogBase, PinnedBackup, SealedCheckpoint, Shrunk,
+    StorageError,
 };
 
 use super::chunks::Chunks;
 use super::disk::Part;
 use super::mutants::Mutant;
+use super::node::CLUSTER_ID;
 use super::seen::{NodeId, Seen};
 use super::time::{MS, Us};
-use super::world::{Event, World};
+use super::world::{Event, World, true_wall};
 
 /// Between two rounds of cutting the log.
 const CUT_PAUSE: Us = 5 * MS;
@@ -41,6 +44,7 @@ enum Step {
 
 struct UnderWay {
     index: u64,
+    pin: bool,
     writer: CheckpointWriter<Chunks>,
     base: Option<LogBase>,
     complete: bool,
@@ -223,12 +227,12 @@ impl World {
         match step {
             Step::Order(CheckpointOrder::Begin(begin)) => {
                 let pause = self.random.within(self.plan.disk_us);
-                let index = begin.index;
+                let (index, pin) = (begin.index, begin.pin);
                 self.after(pause, Event::BaseAsked { node, life, index });
                 let writer = CheckpointWriter::begin(self.node(node).disk.chunks.clone(), *begin);
                 let Some(writer) = self.unless_short(node, life, writer)? else { return Ok(()) };
                 if let Some(life) = self.life(node, life) {
-                    let under_way = UnderWay { index, writer, base: None, complete: false };
+                    let under_way = UnderWay { index, pin, writer, base: None, complete: false };
                     life.checkpointing.under_way = Some(under_way);
                 }
                 Ok(())
@@ -285,14 +289,20 @@ impl World {
     fn finish_if_complete(&mut self, node: NodeId, life: u64) -> Result<(), StorageError> {
         let Some(found) = self.life(node, life) else { return Ok(()) };
         let complete = |under_way: &mut UnderWay| under_way.complete && under_way.base.is_some();
-        let Some(UnderWay { writer, base: Some(base), .. }) = found.checkpointing.under_way.take_if(complete)
+        let Some(UnderWay { writer, pin, base: Some(base), .. }) =
+            found.checkpointing.under_way.take_if(complete)
         else {
             return Ok(());
         };
         let sealed = writer.seal(base);
         let Some(sealed) = self.unless_short(node, life, sealed)? else { return Ok(()) };
-        let checkpoint = sealed.publish()?;
+        let mut checkpoint = sealed.publish()?;
         let chunks = self.node(node).disk.chunks.clone();
+        if pin {
+            let origin = BackupOrigin { cluster_id: CLUSTER_ID, node, created_at: true_wall(self.now) };
+            // A node goes on if it cannot hold the files open.
+            checkpoint.pinned = PinnedBackup::open(&chunks, origin, &checkpoint.listed).ok().map(Arc::new);
+        }
         self.see(&Seen::Checkpointed { node, checkpoint: &checkpoint, chunks: &chunks });
         self.hand(node, Input::CheckpointDone(Box::new(checkpoint)));
         self.after(AUDIT_AFTER, Event::Audits { node, life });

@@ -1,12 +1,13 @@
 //! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
 
 use adjourn::replica::Input;
-use adjourn::types::{FEATURE_LEVEL, Millis};
+use adjourn::types::{FEATURE_KICK_MANY, FEATURE_LEVEL, Millis};
 
 use super::clients::Wish;
+use super::faults::RESIDENT_BYTES;
 use super::mutants::Mutant;
 use super::node::Node;
-use super::plan::{EveryUs, Plan};
+use super::plan::{EveryUs, MEMORY_BYTES, Pace, Plan};
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
 use super::time::{MS, SECOND, Us, WallClock};
@@ -28,7 +29,7 @@ const SKEW_MS: u64 = 150;
 pub(super) struct ClusterPlan {
     /// How many there are when the cluster has grown.
     pub(super) nodes: u64,
-    /// Nodes begin with the version before the newest, and are upgraded one after the other.
+    /// Nodes begin with an older version, and are upgraded one after the other.
     pub(super) upgraded: bool,
     /// Nothing goes wrong while it grows.
     pub(super) calm_growth: bool,
@@ -80,7 +81,9 @@ impl Plan {
         Self {
             turmoil_us: cluster.begins() + random.within((5, 25)) * SECOND,
             operators: random.within((0, 1)),
+            readers: 1,
             checkpoint_log_bytes: *random.pick(&[64 << 20, 64 << 10, 16 << 10, 4 << 10]),
+            memory_max_bytes: if every_us.memory_short > 0 { MEMORY_BYTES } else { 0 },
             calm: false,
             every_us,
             cluster: Some(cluster),
@@ -88,10 +91,29 @@ impl Plan {
         }
     }
 
+    /// A world with some nodes and small checkpoints, in which hours pass while all nodes are down.
+    pub(super) fn of_nodes_for_hours(seed: u64) -> Self {
+        let mut random = Random::new(seed).fork(0x4e49_4748);
+        let plan = Self::of_nodes(random.next());
+        let every_us =
+            EveryUs { night: random.within((4, 10)) * SECOND, memory_short: SECOND, ..plan.every_us };
+        Self {
+            seed,
+            pace: Pace::Nights,
+            turmoil_us: plan.turmoil_us + 15 * SECOND,
+            memory_max_bytes: MEMORY_BYTES,
+            operators: random.within((1, 3)),
+            checkpoint_log_bytes: random.within((2, 8)) << 10,
+            every_us,
+            ..plan
+        }
+    }
+
     /// What the version can do that a node begins with.
     pub(super) fn first_feature_level(&self) -> u32 {
         let upgraded = self.cluster.as_ref().is_some_and(|cluster| cluster.upgraded);
-        FEATURE_LEVEL - u32::from(upgraded)
+        let older = if self.seed.is_multiple_of(2) { FEATURE_KICK_MANY - 1 } else { FEATURE_LEVEL - 1 };
+        if upgraded { older } else { FEATURE_LEVEL }
     }
 }
 
@@ -111,7 +133,9 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         disk_hangs: sometimes(30, (3 * SECOND, 12 * SECOND)),
         transfer: sometimes(30, (2 * SECOND, 8 * SECOND)),
         replace: sometimes(30, (4 * SECOND, 12 * SECOND)),
+        memory_short: sometimes(60, (2 * SECOND, 10 * SECOND)),
         upgrade: 0,
+        night: 0,
     }
 }
 
@@ -139,7 +163,9 @@ impl Node {
             return WallClock::new(0, 0);
         }
         let ahead_ms = random.below(2 * SKEW_MS).cast_signed() - SKEW_MS.cast_signed();
-        WallClock::new(ahead_ms, random.below(400).cast_signed() - 200)
+        // Over the nights somebody keeps them right.
+        let drift_ppm = if plan.pace == Pace::Nights { 0 } else { random.below(400).cast_signed() - 200 };
+        WallClock::new(ahead_ms, drift_ppm)
     }
 }
 
@@ -197,6 +223,7 @@ impl World {
             self.wires.cut(*from, *to);
         }
         self.see_islands();
+        self.lose_clients(node);
         let short = self.random.percent(50);
         let lasts = self.random.within(if short { (100 * MS, SECOND) } else { (SECOND, 9 * SECOND) });
         if self.random.percent(60) {
@@ -206,6 +233,17 @@ impl World {
             }
         }
         self.after(lasts, Event::Mends { cuts });
+    }
+
+    /// Some of the clients of a node are not on its side of the network.
+    fn lose_clients(&mut self, node: NodeId) {
+        let of_node =
+            self.links.iter().filter(|(_, link)| link.node_open && !link.broken && link.node == node);
+        for link in of_node.map(|(id, _)| *id).collect::<Vec<_>>() {
+            if self.random.percent(40) {
+                self.break_link(link);
+            }
+        }
     }
 
     pub(super) fn mend(&mut self, cuts: &Cuts) {
@@ -391,6 +429,7 @@ impl World {
                 self.node(node).disk.disarm();
             }
             self.hand(node, Input::DiskLow(false));
+            self.hand(node, Input::Memory { resident_bytes: RESIDENT_BYTES });
         }
     }
 }

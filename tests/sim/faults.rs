@@ -12,10 +12,13 @@ use super::disk::{Found, NoStart, Part};
 use super::invariants::has_commands;
 use super::mutants::Mutant;
 use super::node::Life;
-use super::plan::Pace;
+use super::plan::{MEMORY_BYTES, Pace};
 use super::seen::{End, NodeId, Seen};
 use super::time::{HOUR, MS, SECOND, Us};
 use super::world::{Event, World};
+
+/// What a process takes of memory when nothing is the matter, in bytes.
+pub(super) const RESIDENT_BYTES: u64 = 8 << 20;
 
 /// A fault that may come again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +39,20 @@ pub(super) enum Fault {
     Transfer,
     Replace,
     Upgrade,
+    MemoryShort,
+    MemoryFree(NodeId),
+    Night,
 }
 
 impl World {
     /// The first of each fault that is planned.
     pub(super) fn plan_faults(&mut self) {
         use Fault::{
-            Crash, Cut, DiskFailure, DiskHangs, DiskLow, FolderFailure, Partition, PeerLost, Replace, Slow,
-            Step, Stop, Transfer, Upgrade,
+            Crash, Cut, DiskFailure, DiskHangs, DiskLow, FolderFailure, MemoryShort, Night, Partition,
+            PeerLost, Replace, Slow, Step, Stop, Transfer, Upgrade,
         };
         let begins = self.plan.cluster.as_ref().map_or(0, ClusterPlan::begins);
-        for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step] {
+        for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step, MemoryShort, Night] {
             self.plan_next(fault, begins);
         }
         for fault in [Partition, PeerLost, Slow, DiskHangs, Transfer, Replace, Upgrade] {
@@ -62,7 +68,7 @@ impl World {
             Fault::DiskFailure => every_us.disk_failure,
             Fault::FolderFailure => every_us.folder_failure,
             Fault::DiskLow => every_us.disk_low,
-            Fault::DiskHasSpace(_) => 0,
+            Fault::DiskHasSpace(_) | Fault::MemoryFree(_) => 0,
             Fault::Cut => every_us.cut,
             Fault::Step => every_us.step,
             Fault::Partition => every_us.partition,
@@ -72,6 +78,8 @@ impl World {
             Fault::Transfer => every_us.transfer,
             Fault::Replace => every_us.replace,
             Fault::Upgrade => every_us.upgrade,
+            Fault::MemoryShort => every_us.memory_short,
+            Fault::Night => every_us.night,
         };
         if pause > 0 {
             let pause = self.random.within((pause / 3, pause * 2));
@@ -136,7 +144,30 @@ impl World {
             Fault::Transfer => self.board.wishes.push(Wish::Transfer),
             Fault::Replace => self.replace(),
             Fault::Upgrade => self.upgrade(),
+            Fault::MemoryShort => self.memory_short(node),
+            Fault::MemoryFree(node) => self.hand(node, Input::Memory { resident_bytes: RESIDENT_BYTES }),
+            Fault::Night => self.night(),
         }
+    }
+
+    /// A process takes so much memory that a few pushes are too much, or one.
+    fn memory_short(&mut self, node: NodeId) {
+        let left = self.random.below(MEMORY_BYTES / 2);
+        self.hand(node, Input::Memory { resident_bytes: MEMORY_BYTES - left });
+        let pause = self.random.within((100 * MS, 2 * SECOND));
+        self.after(pause, Event::Goes(Fault::MemoryFree(node)));
+    }
+
+    /// All nodes go down, and nothing happens for most of an hour, or for some.
+    fn night(&mut self) {
+        if !self.has_grown() {
+            return;
+        }
+        for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+            self.crash(node);
+        }
+        let lasts = self.random.within((HOUR / 3, 3 * HOUR));
+        self.sleep(lasts);
     }
 
     /// Nothing goes wrong any more.
@@ -147,7 +178,9 @@ impl World {
 
     fn step(&mut self, node: NodeId) {
         let size_ms = match self.plan.pace {
-            Pace::Usual => *self.random.pick(&[5, 300, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000]),
+            Pace::Usual | Pace::Nights => {
+                *self.random.pick(&[5, 300, 900, 1_500, 60_000, 7_200_000, 3 * 86_400_000])
+            }
             Pace::Slow => *self.random.pick(&[900, 60_000, 1_800_000, 3_600_000, 7_200_000, 20 * 3_600_000]),
         };
         let by_ms = if self.random.percent(50) { size_ms } else { -size_ms };

@@ -1,8 +1,8 @@
-//! What is broken on purpose between nodes: messages that nobody sent, or that say something else than they did.
+//! What is broken on purpose: messages and requests that nobody sent, and those that say something else than they did.
 
-use adjourn::protocol::Request;
+use adjourn::protocol::{JobRef, PushResult, Request, RequestId, Response};
 use adjourn::raft::Message;
-use adjourn::replica::{Bundle, Input, PersistOrder};
+use adjourn::replica::{Bundle, ConnectionId, Input, Permit, PersistOrder};
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::mutants::Mutant;
@@ -58,6 +58,41 @@ impl World {
             Mutant::StampJumps => bundle.stamp_us += STAMP_AHEAD_US,
             Mutant::ClocksUnseen => bundle.wall = self.nodes[&to].wall.show(self.now),
             _ => {}
+        }
+    }
+
+    /// A push was answered: who breaks the rules deletes a job of it that nobody wants deleted.
+    pub(super) fn end_unasked(
+        &mut self,
+        node: NodeId,
+        connection: ConnectionId,
+        request: Option<&Request>,
+        response: &Response,
+    ) {
+        let (Some(Request::Push(push)), Response::Pushed(results)) = (request, response) else { return };
+        let lost =
+            push.jobs.iter().zip(results).filter_map(|(new, result)| match (self.plan.mutant, result) {
+                (Mutant::ReplacementLost, PushResult::Replaced(job)) => Some(*job),
+                (Mutant::ExpiredTooSoon, PushResult::Pushed(job)) => {
+                    new.attributes.policy().expires.map(|_| *job)
+                }
+                _ => None,
+            });
+        for job in lost.collect::<Vec<_>>() {
+            let requests = vec![(RequestId(u32::MAX), Request::Delete(JobRef::Id(job)))];
+            self.hand(node, Input::Requests { connection, requests, permit: Permit::default() });
+        }
+    }
+
+    /// A node answers: who breaks the rules says what it said before.
+    pub(super) fn repeat_old(&mut self, node: NodeId, responses: &mut [(RequestId, Response)]) {
+        if self.plan.mutant != Mutant::TopicsRepeated {
+            return;
+        }
+        let topics = responses.iter_mut().map(|(_, response)| response);
+        for response in topics.filter(|response| matches!(response, Response::Topics(_))) {
+            let old = self.node(node).old_topics.get_or_insert(response.clone()).clone();
+            *response = old;
         }
     }
 

@@ -14,6 +14,7 @@
     reason = "a place that is not there is a fault of the simulation: it may end the test"
 )]
 
+mod backups;
 mod checkpoint;
 mod chunks;
 mod clients;
@@ -185,6 +186,22 @@ fn every_invariant_holds_for_hours_with_far_jobs() {
     let tally = all_hold(seeds.clone(), Plan::slow);
     println!("{tally:?}");
     assert!(tally.each_at_least(seeds.end - seeds.start), "too little has happened: {tally:?}");
+}
+
+#[test]
+fn every_invariant_holds_in_a_cluster_for_hours_with_far_jobs() {
+    if repeats(seeds::SLOW_CLUSTER, Plan::of_nodes_for_hours) {
+        return;
+    }
+    let seeds = seeds::SLOW_CLUSTER.all();
+    let tally = all_hold(seeds.clone(), Plan::of_nodes_for_hours);
+    println!("{tally:?}");
+    let Tally { installs, leaders, memory_refusals, .. } = tally;
+    let often = tally.each_at_least(seeds.end - seeds.start) && leaders >= 4 * (seeds.end - seeds.start);
+    assert!(
+        often && installs.min(memory_refusals) * 2 >= seeds.end - seeds.start,
+        "too little has happened: {tally:?}"
+    );
 }
 
 #[test]

@@ -72,6 +72,14 @@ pub(super) enum Mutant {
     CommitAhead,
     /// Nodes of an older version say that they are of the newest.
     VersionHidden,
+    /// A job that took the place of another one is deleted at once.
+    ReplacementLost,
+    /// A job that expires is deleted at once.
+    ExpiredTooSoon,
+    /// A node says of all topics what it said of them first.
+    TopicsRepeated,
+    /// A byte of a backup is another one.
+    BackupDamaged,
 }
 
 impl Mutant {
@@ -85,7 +93,7 @@ impl Mutant {
     }
 
     /// Every one of them, and the invariants of which one must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 15] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 17] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -99,17 +107,20 @@ impl Mutant {
         (Self::DisconnectSwallowed, &["lapse"]),
         (Self::Oversleeps, &["hardly late"]),
         (Self::RequestForgotten, &["progress"]),
-        (Self::BodiesSwapped, &["acknowledged"]),
+        (Self::BodiesSwapped, &["acknowledged", "pushed once"]),
         (Self::OrderReversed, &["order"]),
+        (Self::ReplacementLost, &["acknowledged"]),
+        (Self::ExpiredTooSoon, &["acknowledged"]),
     ];
 
     /// Those that need several nodes to be seen.
-    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 15] = [
+    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 16] = [
+        (Self::TopicsRepeated, &["fresh reads"]),
         (Self::SessionsLeftBehind, &["same state"]),
         (Self::AcksForOthers, &["same state", "acknowledged"]),
         (
             Self::HeartbeatsEchoed,
-            &["cut off", "fresh reads", "ended", "acknowledged", "one lease", "never early"],
+            &["cut off", "fresh reads", "ended", "acknowledged", "one lease", "never early", "progress"],
         ),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::VoteTooSoon, &["same log", "same state", "progress"]),
@@ -126,7 +137,8 @@ impl Mutant {
     ];
 
     /// Those that need checkpoints to be seen.
-    pub(super) const OF_CHECKPOINTS: [(Self, &'static [&'static str]); 6] = [
+    pub(super) const OF_CHECKPOINTS: [(Self, &'static [&'static str]); 7] = [
+        (Self::BackupDamaged, &["backups"]),
         (Self::CutTooSoon, &["starts"]),
         (Self::NamesNotSynced, &["starts", "checkpoints"]),
         (Self::ManifestStays, &["checkpoints"]),

@@ -85,10 +85,27 @@ impl World {
 
     pub(super) fn reach_client(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {
         let Some(link) = self.links.get(&id).filter(|link| !link.broken) else { return };
-        let client = link.client;
+        let (client, node) = (link.client, link.node);
+        if link.node_open {
+            self.report_written(node, id, &responses);
+        }
         if self.ends[client].0 == Some(id) {
             let acts = self.clients[client].received(self.now, true_wall(self.now), responses, &self.board);
             self.carry_out(client, acts);
+        }
+    }
+
+    /// A client has taken what it was told: its node hears that it is written, in lumps.
+    fn report_written(&mut self, node: NodeId, id: ConnectionId, responses: &[(RequestId, Response)]) {
+        let output_bytes_max = self.plan.output_bytes_max;
+        if output_bytes_max == usize::MAX {
+            return;
+        }
+        let mut left: usize = responses.iter().map(|(_, response)| response.weight_bytes()).sum();
+        while left > 0 {
+            let bytes = left.min(output_bytes_max / 2 - 1);
+            left -= bytes;
+            self.hand(node, Input::Written { connection: id, bytes });
         }
     }
 

@@ -26,6 +26,9 @@ const OVERSLEEP: Us = 100;
 /// How long a lost connection's leases are kept.
 pub(super) const GRACE_MS: u64 = 3_000;
 
+/// Which cluster it is.
+pub(super) const CLUSTER_ID: [u8; 16] = [7; 16];
+
 /// One node.
 pub(super) struct Node {
     pub(super) id: NodeId,
@@ -51,6 +54,8 @@ pub(super) struct Node {
     pub(super) set_wrong_ms: i64,
     /// Its disk takes so much longer for the next order.
     pub(super) hangs_us: Us,
+    /// What it said last when it was asked for all topics, if it says that again.
+    pub(super) old_topics: Option<Response>,
 }
 
 /// From a start to an end.
@@ -102,13 +107,14 @@ impl Node {
             is_wiped: false,
             set_wrong_ms: 0,
             hangs_us: 0,
+            old_topics: None,
         }
     }
 
     pub(super) fn config(&mut self, plan: &Plan) -> ReplicaConfig {
         ReplicaConfig {
             node: self.id,
-            cluster_id: [7; 16],
+            cluster_id: CLUSTER_ID,
             storage_id: self.storage_id,
             founder: self.founder,
             peer_address: peer_address(self.id),
@@ -124,9 +130,9 @@ impl Node {
                 GRACE_MS
             },
             in_flight_max: 1024,
-            output_bytes_max: usize::MAX,
+            output_bytes_max: plan.output_bytes_max,
             uncommitted_bytes_max: 512 << 10,
-            memory_max_bytes: 0,
+            memory_max_bytes: plan.memory_max_bytes,
             checkpoint_log_bytes: plan.checkpoint_log_bytes,
         }
     }
@@ -228,7 +234,9 @@ impl World {
             }
             Output::Checkpoint(order) => self.checkpoint_ordered(node, life, order),
             Output::Cut { through } => self.cut_ordered(node, life, through),
-            Output::Backup { .. } => unreachable!("nobody asks for a backup"),
+            Output::Backup { connection, request, backup } => {
+                self.backup_ready(node, life, (connection, request), backup);
+            }
             Output::Peer { to, bundle } => self.say_to_peer(node, to, bundle),
             Output::Members { members, removed, feature_level } => {
                 if let Some(life) = self.life(node, life) {
@@ -265,7 +273,12 @@ impl World {
         }
     }
 
-    fn said(&mut self, node: NodeId, connection: ConnectionId, mut responses: Vec<(RequestId, Response)>) {
+    pub(super) fn said(
+        &mut self,
+        node: NodeId,
+        connection: ConnectionId,
+        mut responses: Vec<(RequestId, Response)>,
+    ) {
         if self.plan.mutant == Mutant::OrderReversed {
             for (_, response) in &mut responses {
                 if let Response::Reserved(jobs) | Response::Deliver(jobs) = response {
@@ -273,6 +286,7 @@ impl World {
                 }
             }
         }
+        self.repeat_old(node, &mut responses);
         for (id, response) in &responses {
             self.say(node, connection, *id, response);
         }
@@ -304,6 +318,7 @@ impl World {
         let session = self.sessions.get(&connection).copied();
         let stays = matches!(response, Response::Deliver(_) | Response::Subscribed);
         let request = self.asked.remove(&(connection, id));
+        self.end_unasked(node, connection, request.as_ref(), response);
         self.see(&Seen::Said { node, connection, session, id, request: request.as_ref(), response });
         if let Some(request) = request.filter(|_| stays) {
             self.asked.insert((connection, id), request);

@@ -8,6 +8,9 @@ use super::mutants::Mutant;
 use super::random::Random;
 use super::time::{HOUR, MS, SECOND, Us};
 
+/// What a process may take of memory where that is limited, in bytes.
+pub(super) const MEMORY_BYTES: u64 = 128 << 20;
+
 /// A world before it begins.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
@@ -21,6 +24,8 @@ pub(super) struct Plan {
     pub(super) pollers: u64,
     pub(super) subscribers: u64,
     pub(super) operators: u64,
+    /// Clients that only look, all the time.
+    pub(super) readers: u64,
     /// Time that a message takes.
     pub(super) network_us: (Us, Us),
     /// Time that the disk takes for one order.
@@ -36,6 +41,10 @@ pub(super) struct Plan {
     pub(super) checkpoint_log_bytes: u64,
     /// Time that the checkpoint thread takes for one step.
     pub(super) checkpoint_us: (Us, Us),
+    /// Of what one connection is told, nothing more is granted and shown while so many bytes are not written.
+    pub(super) output_bytes_max: usize,
+    /// The process may take so many bytes of memory; 0 for no limit.
+    pub(super) memory_max_bytes: u64,
     /// There are several nodes, like this.
     pub(super) cluster: Option<ClusterPlan>,
     /// Keep every line of the trace.
@@ -49,13 +58,20 @@ pub(super) enum Pace {
     Usual,
     /// Some things every minute; most jobs wait for hours, so that they go far and come back.
     Slow,
+    /// As usual, between nights of hours in which all nodes are down. Most jobs wait for hours.
+    Nights,
 }
 
 impl Pace {
+    /// Whether most jobs wait for hours.
+    pub(super) fn is_long(self) -> bool {
+        self != Self::Usual
+    }
+
     /// How long somebody pauses who would pause so long at the usual pace.
     pub(super) fn stretched(self, pause: Us) -> Us {
         match self {
-            Self::Usual => pause,
+            Self::Usual | Self::Nights => pause,
             Self::Slow => pause * 300,
         }
     }
@@ -92,6 +108,10 @@ pub(super) struct EveryUs {
     pub(super) replace: Us,
     /// A node of an older version is upgraded.
     pub(super) upgrade: Us,
+    /// A process takes nearly all memory that it may, for a while.
+    pub(super) memory_short: Us,
+    /// All nodes go down, and hours pass.
+    pub(super) night: Us,
 }
 
 impl Plan {
@@ -118,6 +138,7 @@ impl Plan {
             &mut slow.disk_low,
             &mut slow.cut,
             &mut slow.step,
+            &mut slow.memory_short,
         ];
         for pause in every {
             *pause = Pace::Slow.stretched(*pause) / 2;
@@ -186,6 +207,7 @@ impl Plan {
             pollers: random.within((0, 2)),
             subscribers: random.within((1, 3)),
             operators: 0,
+            readers: 0,
             network_us: (20, 300),
             disk_us: (50, 3 * MS),
             core_us: (0, 200),
@@ -194,6 +216,8 @@ impl Plan {
             pace: Pace::Usual,
             checkpoint_log_bytes: *random.pick(&[64 << 20, 64 << 10, 8 << 10]),
             checkpoint_us: (50, 30 * MS),
+            output_bytes_max: usize::MAX,
+            memory_max_bytes: 0,
             cluster: None,
             traced: false,
         }
@@ -209,6 +233,7 @@ impl Plan {
             disk_low: sometimes(30, (3 * SECOND, 10 * SECOND)),
             cut: sometimes(80, (SECOND / 4, 5 * SECOND)),
             step: sometimes(60, (SECOND, 8 * SECOND)),
+            memory_short: sometimes(40, (2 * SECOND, 10 * SECOND)),
             ..EveryUs::default()
         };
         let (network_max, disk_max) =
@@ -223,6 +248,8 @@ impl Plan {
             network_us: (20, network_max),
             disk_us: (50, disk_max),
             every_us,
+            output_bytes_max: *random.pick(&[usize::MAX, 64 << 10, 4 << 10]),
+            memory_max_bytes: if every_us.memory_short > 0 { MEMORY_BYTES } else { 0 },
             ..Self::calm(seed, random)
         }
     }

@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use super::plan::{Pace, Plan};
+use super::plan::Plan;
 
 /// The seeds of one kind of run.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,17 @@ pub(super) const NODE: Seeds = Seeds { name: "ADJOURN_SIM", usual: 300 };
 pub(super) const SLOW: Seeds = Seeds { name: "ADJOURN_SIM_SLOW", usual: 24 };
 /// Several nodes.
 pub(super) const CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_CLUSTER", usual: 60 };
+/// Several nodes, between nights of hours, with checkpoints and far jobs.
+pub(super) const SLOW_CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_SLOW_CLUSTER", usual: 24 };
 
 impl Seeds {
     /// Those that a plan's seed is one of.
     pub(super) fn of(plan: &Plan) -> Self {
-        match (plan.pace, &plan.cluster) {
-            (_, Some(_)) => CLUSTER,
-            (Pace::Slow, None) => SLOW,
-            (Pace::Usual, None) => NODE,
+        match (plan.pace.is_long(), &plan.cluster) {
+            (true, Some(_)) => SLOW_CLUSTER,
+            (false, Some(_)) => CLUSTER,
+            (true, None) => SLOW,
+            (false, None) => NODE,
         }
     }
 

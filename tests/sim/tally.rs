@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
 use adjourn::protocol::{ErrorCode, JobRef, PushResult, Request, Response};
+use adjourn::replica::Notice;
 use adjourn::storage::ChunkState;
 use adjourn::types::{JobId, Key, TopicName};
 
-use super::seen::Seen;
+use super::seen::{NodeId, Seen};
 
 /// Counts of one run, or of many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,77 +35,95 @@ pub(super) struct Tally {
     pub(super) kicked: u64,
     /// Times that this was refused, as one member did not know it.
     pub(super) kicks_refused: u64,
+    /// Checkpoints of other nodes that took the place of a node's own state.
+    pub(super) installs: u64,
+    /// Times that a node began to lead.
+    pub(super) leaders: u64,
+    /// Pushes that were refused because the process takes as much memory as it may.
+    pub(super) memory_refusals: u64,
+    /// Backups that were read and are whole.
+    pub(super) backups: u64,
 }
 
 /// Who keeps the counts of a run.
 #[derive(Debug, Default)]
 pub(super) struct Teller {
     pub(super) tally: Tally,
-    /// Jobs that were far when somebody looked last, and were not seen since.
-    far: BTreeSet<JobId>,
+    /// Jobs that were far on each node when somebody looked last, and were not seen since.
+    far: BTreeMap<NodeId, BTreeSet<JobId>>,
     /// The last job that was pushed with a key.
     keyed: BTreeMap<(TopicName, Key), JobId>,
-    /// The checkpoint under way: rows that it writes again.
-    rewrites: Option<u64>,
+    /// The checkpoint that is under way on each node: rows that it writes again.
+    rewrites: BTreeMap<NodeId, u64>,
 }
 
 impl Teller {
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         match seen {
-            Seen::Started { restored: Some(restored), .. } => {
+            Seen::Started { node, restored: Some(restored), .. } => {
                 self.tally.starts_from_checkpoint += 1;
-                self.far = far_jobs(&restored.borrow().records.chunks().collect::<Vec<_>>());
+                let far = far_jobs(&restored.borrow().records.chunks().collect::<Vec<_>>());
+                self.far.insert(*node, far);
             }
-            Seen::Started { restored: None, .. } => self.far.clear(),
-            Seen::Ended { .. } => {
-                self.tally.checkpoints_cut_short += u64::from(self.rewrites.take().is_some());
+            Seen::Started { node, restored: None, .. } => _ = self.far.remove(node),
+            Seen::Ended { node, .. } => {
+                self.tally.checkpoints_cut_short += u64::from(self.rewrites.remove(node).is_some());
             }
-            Seen::CheckpointBegins { begin, .. } => {
+            Seen::CheckpointBegins { node, begin } => {
                 let far = far_jobs(&begin.chunks);
-                self.tally.went_far += far.difference(&self.far).count() as u64;
-                self.far = far;
+                let before = self.far.insert(*node, far.clone()).unwrap_or_default();
+                self.tally.went_far += far.difference(&before).count() as u64;
                 let again =
                     begin.chunks.iter().filter(|state| begin.rewrite.contains(&state.chunk.summary().number));
-                self.rewrites = Some(again.map(|state| u64::from(state.live.count())).sum());
+                self.rewrites.insert(*node, again.map(|state| u64::from(state.live.count())).sum());
             }
-            Seen::Checkpointed { .. } => {
+            Seen::Checkpointed { node, .. } => {
                 self.tally.checkpoints += 1;
-                self.tally.rows_rewritten += self.rewrites.take().unwrap_or(0);
+                self.tally.rows_rewritten += self.rewrites.remove(node).unwrap_or(0);
             }
-            Seen::CheckpointAbandoned { .. } => {
+            Seen::CheckpointAbandoned { node } => {
                 self.tally.checkpoints_abandoned += 1;
-                self.rewrites = None;
+                self.rewrites.remove(node);
             }
             Seen::Cut { .. } => self.tally.cuts += 1,
             Seen::Moved { .. } => self.tally.moves += 1,
-            Seen::Said { request, response, .. } => self.said(*request, response),
+            Seen::Ordered { order, .. } => {
+                self.tally.installs += u64::from(order.batch.install.is_some());
+            }
+            Seen::Noticed { notice: Notice::Leading { .. }, .. } => self.tally.leaders += 1,
+            Seen::BackedUp { .. } => self.tally.backups += 1,
+            Seen::Said { node, request, response, .. } => self.said(*node, *request, response),
             _ => {}
         }
     }
 
-    fn said(&mut self, request: Option<&Request>, response: &Response) {
+    fn said(&mut self, node: NodeId, request: Option<&Request>, response: &Response) {
         let tally = &mut self.tally;
+        let far = self.far.entry(node).or_default();
         match (request, response) {
             (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
-                let far = jobs.iter().filter(|job| self.far.remove(&job.lease.job));
-                tally.far_delivered += far.count() as u64;
+                let were_far = jobs.iter().filter(|job| far.remove(&job.lease.job));
+                tally.far_delivered += were_far.count() as u64;
             }
             (_, Response::Kicked { jobs }) => tally.kicked += u64::from(*jobs),
+            (Some(Request::Push(_)), Response::Error(error)) => {
+                tally.memory_refusals += u64::from(error.message.contains("memory"));
+            }
             (Some(Request::KickMany { .. }), Response::Error(error)) => {
                 tally.kicks_refused += u64::from(error.code == ErrorCode::Unsupported);
             }
-            (_, Response::Job(report)) => tally.far_read += u64::from(self.far.contains(&report.id)),
+            (_, Response::Job(report)) => tally.far_read += u64::from(far.contains(&report.id)),
             (Some(Request::Delete(JobRef::Id(_) | JobRef::Key { .. })), Response::Changed { job, .. }) => {
-                tally.far_deleted += u64::from(self.far.remove(job));
+                tally.far_deleted += u64::from(far.remove(job));
             }
-            (_, Response::Changed { job, .. }) => tally.far_moved += u64::from(self.far.remove(job)),
+            (_, Response::Changed { job, .. }) => tally.far_moved += u64::from(far.remove(job)),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
                     if let (Some(key), PushResult::Pushed(job) | PushResult::Replaced(job)) =
                         (&new.key, result)
                     {
                         let before = self.keyed.insert((push.topic.clone(), key.clone()), *job);
-                        let was_far = before.is_some_and(|before| self.far.remove(&before));
+                        let was_far = before.is_some_and(|before| far.remove(&before));
                         tally.far_replaced += u64::from(was_far && matches!(result, PushResult::Replaced(_)));
                     }
                 }
@@ -143,6 +162,7 @@ impl Tally {
             self.far_moved,
             self.far_replaced,
             self.far_read,
+            self.backups,
         ];
         counts.iter().all(|count| *count >= times)
     }
@@ -165,5 +185,9 @@ impl AddAssign<&Self> for Tally {
         self.far_read += other.far_read;
         self.kicked += other.kicked;
         self.kicks_refused += other.kicks_refused;
+        self.installs += other.installs;
+        self.leaders += other.leaders;
+        self.memory_refusals += other.memory_refusals;
+        self.backups += other.backups;
     }
 }

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 use adjourn::protocol::{Request, RequestId, Response};
 use adjourn::raft::Wanted;
 use adjourn::replica::ConnectionId;
+use adjourn::storage::PinnedBackup;
 use adjourn::types::{JobId, Lease, SessionId};
 
 use bytes::Bytes;
@@ -143,6 +145,12 @@ pub(super) enum Event {
         node: NodeId,
         life: u64,
         index: u64,
+    },
+    /// Somebody reads a backup that a node holds.
+    ReadsBackup {
+        node: NodeId,
+        life: u64,
+        backup: Arc<PinnedBackup>,
     },
     /// Messages get through again in these directions.
     Mends {
@@ -286,6 +294,15 @@ impl World {
         self.at(self.now + pause, event);
     }
 
+    /// Lets time pass in which nothing happens: whatever is to come comes so much later. No node is up.
+    pub(super) fn sleep(&mut self, lasts: Us) {
+        let queue = std::mem::take(&mut self.queue);
+        self.queue = queue.into_iter().map(|((at, number), event)| ((at + lasts, number), event)).collect();
+        for (_, wakes) in &mut self.ends {
+            *wakes = wakes.saturating_add(lasts);
+        }
+    }
+
     /// Shows something to the trace and to every invariant.
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         self.trace.line(self.now, || seen.to_string());
@@ -346,6 +363,7 @@ impl World {
             Event::Probed { node, life, address } => self.probed(node, life, address),
             Event::Fetches { node, life, wanted } => self.fetch(node, life, wanted),
             Event::Pulls { node, life, index } => self.pulls(node, life, index),
+            Event::ReadsBackup { node, life, backup } => self.read_backup(node, life, &backup),
             Event::Mends { cuts } => self.mend(&cuts),
             Event::Starts { node } => self.start(node),
             Event::Goes(fault) => self.go(fault),

@@ -175,6 +175,9 @@ impl Client {
         for _ in 0..plan.operators {
             roles.push((Box::new(Operator::new(plan)), false));
         }
+        for _ in 0..plan.readers {
+            roles.push((Box::new(Operator::reader(plan)), false));
+        }
         let random = Random::new(plan.seed);
         (0..)
             .zip(roles)

@@ -8,8 +8,13 @@ use super::super::time::{MS, Us};
 use super::producer::{due, key};
 use super::{Board, Kept, Line, Role, any_topic};
 
+/// The requests of somebody who only looks.
+const LOOKS: [u64; 4] = [0, 21, 22, 23];
+
 pub(super) struct Operator {
     next: Us,
+    /// It looks at things, all the time, and changes nothing.
+    only_looks: bool,
     pace: Pace,
     /// It only changes jobs, so that nobody has to wait.
     calm: bool,
@@ -18,12 +23,19 @@ pub(super) struct Operator {
 
 impl Operator {
     pub(super) fn new(plan: &Plan) -> Self {
-        Self { next: 0, pace: plan.pace, calm: plan.calm, draining: false }
+        let (pace, calm) = (plan.pace, plan.calm);
+        Self { next: 0, only_looks: false, pace, calm, draining: false }
+    }
+
+    /// Somebody who only looks.
+    pub(super) fn reader(plan: &Plan) -> Self {
+        Self { only_looks: true, ..Self::new(plan) }
     }
 
     fn request(&self, line: &mut Line, board: &Board) -> Request {
         let name = any_topic(&mut line.random);
-        match line.random.below(24) {
+        let what = if self.only_looks { *line.random.pick(&LOOKS) } else { line.random.below(25) };
+        match what {
             // Whoever moves jobs or holds a topic up makes them late.
             8..=20 if self.calm => Request::Delete(job(line, board)),
             0..=4 => Request::Get(job(line, board)),
@@ -42,6 +54,7 @@ impl Operator {
             19 | 20 => Request::Resume { topic: name },
             21 => Request::Peek { topic: name },
             22 => Request::Topics,
+            24 => Request::BackupBegin,
             _ => Request::Stats,
         }
     }
@@ -68,9 +81,10 @@ impl Role for Operator {
         if self.next <= line.now && !self.draining {
             let request = self.request(line, board);
             line.send(request);
-            self.next = line.now + self.pace.stretched(line.random.within((MS, 250 * MS)));
+            let pause = if self.only_looks { (MS, 40 * MS) } else { (MS, 250 * MS) };
+            self.next = line.now + self.pace.stretched(line.random.within(pause));
         }
-        self.next.max(line.now + MS * 50)
+        self.next.max(line.now + if self.only_looks { MS } else { 50 * MS })
     }
 
     fn drain(&mut self) {

@@ -160,9 +160,9 @@ pub(super) fn due(random: &mut Random, wall: Millis, calm: bool, pace: Pace) -> 
     let kind = random.below(20);
     let delay_ms = match kind {
         // Around the horizon, and far beyond it.
-        2..=5 if pace == Pace::Slow => random.within((20 * MINUTE_MS, 80 * MINUTE_MS)),
-        6..=13 if pace == Pace::Slow => random.within((HOUR_MS, 4 * HOUR_MS)),
-        14..=18 if pace == Pace::Slow => random.within((HOUR_MS, 40 * HOUR_MS)),
+        2..=5 if pace.is_long() => random.within((20 * MINUTE_MS, 80 * MINUTE_MS)),
+        6..=13 if pace.is_long() => random.within((HOUR_MS, 4 * HOUR_MS)),
+        14..=18 if pace.is_long() => random.within((HOUR_MS, 40 * HOUR_MS)),
         0..=3 => 0,
         4..=9 => random.within((1, 60)),
         10..=16 => random.within((60, 4_000)),
@@ -183,7 +183,7 @@ fn attributes(random: &mut Random, wall: Millis, pace: Pace) -> Attributes {
     }
     if random.percent(8) {
         let lives_ms = match pace {
-            Pace::Slow if random.percent(70) => random.within((HOUR_MS / 2, 6 * HOUR_MS)),
+            pace if pace.is_long() && random.percent(70) => random.within((HOUR_MS / 2, 6 * HOUR_MS)),
             _ => random.within((200, 60_000)),
         };
         let expires = if random.percent(50) { When::After(lives_ms) } else { When::At(wall.after(lives_ms)) };

@@ -1,22 +1,27 @@
 //! Nothing that was acknowledged is lost: a job is there, byte for byte, until something ended it.
+//!
+//! What may have is in the books of [`reasons`](super::reasons). That a later job has the key of an earlier one says that
+//! the earlier one is gone, as well as an answer does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{
-    Applied, ErrorCode, JobRef, NewJob, PushResult, Request, Response, StatsReport, Totals,
-};
-use adjourn::types::{Attributes, IfExists, JobId, Key, TopicName};
+use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response, StatsReport, Totals};
+use adjourn::types::{Attributes, JobId, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
+use super::super::time::Us;
+use super::due::{Clocks, Due};
+use super::reasons::{Asker, Reasons, TopicKey};
 use super::{Invariant, delivered};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Acknowledged {
     jobs: BTreeMap<JobId, Job>,
-    /// Requests that may have ended a job, and were not refused.
-    ends: BTreeMap<JobId, i32>,
-    ends_by_key: BTreeMap<(TopicName, Key), i32>,
+    /// When each body was pushed first.
+    asked: BTreeMap<Bytes, Us>,
+    reasons: Reasons,
+    clocks: Clocks,
     healed: bool,
     /// Jobs that were asked for since.
     inspected: BTreeSet<JobId>,
@@ -32,69 +37,68 @@ struct Job {
 }
 
 impl Acknowledged {
-    fn asked(&mut self, request: &Request, by: i32) {
-        match request {
-            Request::Finish { leases } => {
-                for lease in leases {
-                    *self.ends.entry(lease.job).or_default() += by;
-                }
-            }
-            Request::Delete(JobRef::Id(job)) => *self.ends.entry(*job).or_default() += by,
-            Request::Delete(JobRef::Key { topic, key }) => {
-                *self.ends_by_key.entry((topic.clone(), key.clone())).or_default() += by;
-            }
-            Request::Push(push) => {
-                for job in &push.jobs {
-                    self.replaces(&push.topic, job, by);
-                }
-            }
-            _ => {}
+    pub(super) fn new(among_others: bool) -> Self {
+        Self {
+            jobs: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            reasons: Reasons::default(),
+            clocks: Clocks::new(among_others),
+            healed: false,
+            inspected: BTreeSet::new(),
         }
     }
 
-    fn replaces(&mut self, topic: &TopicName, job: &NewJob, by: i32) {
-        if let (IfExists::Replace, Some(key)) = (job.if_exists, &job.key) {
-            *self.ends_by_key.entry((topic.clone(), key.clone())).or_default() += by;
+    fn asked(&mut self, at: Us, asker: Asker, request: &Request) {
+        self.reasons.asked(asker, request);
+        if let Request::Push(push) = request {
+            for job in &push.jobs {
+                self.asked.entry(job.body.clone()).or_insert(at);
+            }
         }
     }
 
-    fn answered(&mut self, request: &Request, response: &Response) -> Result<(), String> {
+    fn answered(
+        &mut self,
+        now: When,
+        asker: Asker,
+        request: &Request,
+        response: &Response,
+    ) -> Result<(), String> {
+        self.reasons.answered(asker, request, response);
         match (request, response) {
             (Request::Push(push), Response::Pushed(results)) => {
+                let mut gone = Vec::new();
                 for (new, result) in push.jobs.iter().zip(results) {
-                    match result {
-                        PushResult::Replaced(job) => self.acknowledge(*job, &Job::new(&push.topic, new))?,
-                        PushResult::Pushed(job) => {
-                            self.acknowledge(*job, &Job::new(&push.topic, new))?;
-                            self.replaces(&push.topic, new, -1);
-                        }
-                        PushResult::Kept(_) | PushResult::Refused(..) => self.replaces(&push.topic, new, -1),
-                    }
+                    let (id, replaces) = match result {
+                        PushResult::Replaced(job) => (*job, true),
+                        PushResult::Pushed(job) => (*job, false),
+                        PushResult::Kept(_) | PushResult::Refused(..) => continue,
+                    };
+                    gone.extend(self.acknowledge(id, replaces, &Job::new(&push.topic, new))?);
                 }
+                // One job of a push may end another one of it.
+                gone.into_iter().try_for_each(|job| self.has_reason(now, job))
             }
-            (Request::Finish { leases }, Response::Settled(results)) => {
-                for (lease, _) in leases.iter().zip(results).filter(|(_, result)| result.is_err()) {
-                    *self.ends.entry(lease.job).or_default() -= 1;
-                }
-            }
-            (Request::Get(JobRef::Id(job)), response) => self.found(*job, response)?,
-            (request, Response::Error(error)) if error.applied == Applied::No => self.asked(request, -1),
-            (_, Response::Stats(stats)) => counts(stats)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn acknowledge(&mut self, id: JobId, job: &Job) -> Result<(), String> {
-        match self.jobs.insert(id, job.clone()) {
-            Some(before) if before != *job => {
-                Err(format!("job {id} was acknowledged as {before:?} and as {job:?}"))
-            }
+            (Request::Get(JobRef::Id(job)), response) => self.found(now, *job, response),
+            (_, Response::Stats(stats)) => counts(stats),
             _ => Ok(()),
         }
     }
 
-    fn found(&mut self, id: JobId, response: &Response) -> Result<(), String> {
+    /// Returns jobs that cannot be there any more.
+    fn acknowledge(&mut self, id: JobId, replaces: bool, job: &Job) -> Result<Vec<JobId>, String> {
+        match self.jobs.insert(id, job.clone()) {
+            Some(before) if before != *job => {
+                return Err(format!("job {id} was acknowledged as {before:?} and as {job:?}"));
+            }
+            _ => {}
+        }
+        let asked = self.asked.get(&job.body).copied().unwrap_or(0);
+        let expires = job.attributes.policy().expires.map(|when| Due { when, asked, said: None });
+        Ok(self.reasons.pushed(id, job.topic_key(), replaces, expires))
+    }
+
+    fn found(&mut self, now: When, id: JobId, response: &Response) -> Result<(), String> {
         match response {
             Response::Job(report) => {
                 let found = Job {
@@ -107,8 +111,9 @@ impl Acknowledged {
                 self.compare(id, &found)?;
             }
             Response::Error(error) if error.code == ErrorCode::NotFound => {
-                if let Some(job) = self.jobs.get(&id).filter(|job| !self.may_have_ended(id, job)) {
-                    return Err(format!("job {id} was acknowledged, and is not there: {job:?}"));
+                if let Some(job) = self.jobs.get(&id) {
+                    self.reasons.is_gone(id, job.topic_key());
+                    self.has_reason(now, id)?;
                 }
             }
             _ => return Ok(()),
@@ -119,18 +124,20 @@ impl Acknowledged {
         Ok(())
     }
 
+    fn has_reason(&self, now: When, id: JobId) -> Result<(), String> {
+        match self.reasons.without_reason(now, &self.clocks, id) {
+            Some(lost) => {
+                Err(format!("job {lost} was acknowledged, and is not there: {:?}", self.jobs.get(&lost)))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn compare(&self, id: JobId, found: &Job) -> Result<(), String> {
         match self.jobs.get(&id) {
             Some(job) if job != found => Err(format!("job {id} was pushed as {job:?}, and is {found:?}")),
             _ => Ok(()),
         }
-    }
-
-    fn may_have_ended(&self, id: JobId, job: &Job) -> bool {
-        let by_key = job.key.clone().and_then(|key| self.ends_by_key.get(&(job.topic.clone(), key)));
-        self.ends.get(&id).is_some_and(|count| *count > 0)
-            || by_key.is_some_and(|count| *count > 0)
-            || job.attributes.policy().expires.is_some()
     }
 }
 
@@ -138,6 +145,10 @@ impl Job {
     fn new(topic: &TopicName, new: &NewJob) -> Self {
         let NewJob { key, priority, attributes, body, .. } = new.clone();
         Self { topic: topic.clone(), key, priority, attributes, body }
+    }
+
+    fn topic_key(&self) -> Option<TopicKey> {
+        Some((self.topic.clone(), self.key.clone()?))
     }
 }
 
@@ -162,10 +173,13 @@ impl Invariant for Acknowledged {
         "acknowledged"
     }
 
-    fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        self.clocks.see(when, seen);
         match seen {
-            Seen::Asked { request, .. } => self.asked(request, 1),
-            Seen::Said { request, response, .. } => {
+            Seen::Asked { connection, session, id, request, .. } => {
+                self.asked(when.at, Asker { connection: *connection, session: *session, id: *id }, request);
+            }
+            Seen::Said { connection, session, id, request, response, .. } => {
                 for job in delivered(response) {
                     let found = Job {
                         topic: job.topic.clone(),
@@ -177,7 +191,8 @@ impl Invariant for Acknowledged {
                     self.compare(job.lease.job, &found)?;
                 }
                 if let Some(request) = request {
-                    self.answered(request, response)?;
+                    let asker = Asker { connection: *connection, session: *session, id: *id };
+                    self.answered(when, asker, request, response)?;
                 }
             }
             Seen::Healed => self.healed = true,
@@ -185,6 +200,7 @@ impl Invariant for Acknowledged {
                 if let Some(job) = self.jobs.keys().find(|job| !self.inspected.contains(job)) {
                     return Err(format!("job {job} was acknowledged, and nobody has looked for it"));
                 }
+                self.reasons.gone().try_for_each(|job| self.has_reason(when, job))?;
             }
             _ => {}
         }

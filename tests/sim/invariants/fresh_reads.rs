@@ -1,25 +1,88 @@
-//! A read sees everything that was acknowledged before it was asked: the counts never fall behind.
+//! A read sees everything that was acknowledged before it was asked: the counts never fall behind, and no topic has fewer
+//! jobs than must be there.
 //!
 //! That a single job is there is for [`acknowledged`](super::acknowledged) to say, and that what ended is not for
 //! [`ended`](super::ended).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{PushResult, Request, RequestId, Response};
+use adjourn::protocol::{JobRef, Push, PushResult, Request, RequestId, Response, StatsReport, TopicReport};
 use adjourn::replica::ConnectionId;
-use adjourn::types::JobId;
+use adjourn::types::{JobId, TopicName};
 
-use super::super::seen::{Seen, When};
+use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;
 
 #[derive(Debug, Default)]
 pub(super) struct FreshReads {
     pushed: BTreeSet<JobId>,
-    /// How many jobs were acknowledged when each question came.
-    asked: BTreeMap<(ConnectionId, RequestId), u64>,
-    /// The last entry that anybody saw in an answer, when it came.
+    /// What was known when each question came.
+    asked: BTreeMap<(ConnectionId, RequestId), Known>,
+    /// The last entry that anybody saw in an answer.
     seen: u64,
-    asked_after: BTreeMap<(ConnectionId, RequestId), u64>,
+    /// Jobs that nobody has begun to end, by topic, and which push that was acknowledged each came with: without a key and
+    /// an expiry, so that whoever ends one names it.
+    alive: BTreeMap<TopicName, BTreeMap<JobId, usize>>,
+    topics: BTreeMap<JobId, TopicName>,
+    /// Jobs that somebody has begun to end.
+    ending: BTreeSet<JobId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    pushed: usize,
+    seen: u64,
+}
+
+impl FreshReads {
+    fn ends(&mut self, job: JobId) {
+        self.ending.insert(job);
+        if let Some(alive) = self.topics.remove(&job).and_then(|topic| self.alive.get_mut(&topic)) {
+            alive.remove(&job);
+        }
+    }
+
+    fn acknowledged(&mut self, push: &Push, results: &[PushResult]) {
+        for (new, result) in push.jobs.iter().zip(results) {
+            let (PushResult::Pushed(job) | PushResult::Replaced(job)) = result else { continue };
+            let is_new = self.pushed.insert(*job);
+            let ends_by_name = new.key.is_none() && new.attributes.policy().expires.is_none();
+            if is_new && ends_by_name && !self.ending.contains(job) {
+                self.topics.insert(*job, push.topic.clone());
+                self.alive.entry(push.topic.clone()).or_default().insert(*job, self.pushed.len());
+            }
+        }
+    }
+
+    fn counts(&mut self, node: NodeId, known: Known, stats: &StatsReport) -> Result<(), String> {
+        if stats.totals.pushed < known.pushed as u64 {
+            return Err(format!(
+                "node {node} counts {} jobs, {} were acknowledged before it was asked",
+                stats.totals.pushed, known.pushed
+            ));
+        }
+        if stats.applied_index < known.seen {
+            return Err(format!(
+                "node {node} answers as of entry {}, another answer was of {} before",
+                stats.applied_index, known.seen
+            ));
+        }
+        self.seen = self.seen.max(stats.applied_index);
+        self.has_all(node, known, &stats.topics)
+    }
+
+    fn has_all(&self, node: NodeId, known: Known, reports: &[TopicReport]) -> Result<(), String> {
+        for (topic, alive) in &self.alive {
+            let least = alive.values().filter(|number| **number <= known.pushed).count() as u64;
+            let report = reports.iter().find(|report| report.topic == *topic);
+            let totals = report.map(|report| report.totals).unwrap_or_default();
+            let there = totals.delayed + totals.ready + totals.reserved + totals.buried;
+            if there < least {
+                return Err(format!("node {node} has {there} jobs of {}, there are {least}", topic.as_str()));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Invariant for FreshReads {
@@ -29,32 +92,27 @@ impl Invariant for FreshReads {
 
     fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
         match seen {
-            Seen::Asked { connection, id, request: Request::Stats, .. } => {
-                self.asked.insert((*connection, *id), self.pushed.len() as u64);
-                self.asked_after.insert((*connection, *id), self.seen);
-            }
-            Seen::Said { response: Response::Pushed(results), .. } => {
-                self.pushed.extend(results.iter().filter_map(|result| match result {
-                    PushResult::Pushed(job) | PushResult::Replaced(job) => Some(*job),
-                    PushResult::Kept(_) | PushResult::Refused(..) => None,
-                }));
-            }
-            Seen::Said { node, connection, id, response: Response::Stats(stats), .. } => {
-                let pushed = self.asked.remove(&(*connection, *id)).unwrap_or(0);
-                if stats.totals.pushed < pushed {
-                    return Err(format!(
-                        "node {node} counts {} jobs, {pushed} were acknowledged before it was asked",
-                        stats.totals.pushed
-                    ));
+            Seen::Asked { connection, id, request, .. } => match request {
+                Request::Stats | Request::Topics => {
+                    let known = Known { pushed: self.pushed.len(), seen: self.seen };
+                    self.asked.insert((*connection, *id), known);
                 }
-                let after = self.asked_after.remove(&(*connection, *id)).unwrap_or(0);
-                if stats.applied_index < after {
-                    return Err(format!(
-                        "node {node} answers as of entry {}, another answer was of {after} before",
-                        stats.applied_index
-                    ));
+                Request::Finish { leases } => leases.iter().for_each(|lease| self.ends(lease.job)),
+                Request::Delete(JobRef::Id(job)) => self.ends(*job),
+                _ => {}
+            },
+            Seen::Said {
+                request: Some(Request::Push(push)), response: Response::Pushed(results), ..
+            } => {
+                self.acknowledged(push, results);
+            }
+            Seen::Said { node, connection, id, response, .. } => {
+                let Some(known) = self.asked.remove(&(*connection, *id)) else { return Ok(()) };
+                match response {
+                    Response::Stats(stats) => self.counts(*node, known, stats)?,
+                    Response::Topics(topics) => self.has_all(*node, known, topics)?,
+                    _ => {}
                 }
-                self.seen = self.seen.max(stats.applied_index);
             }
             _ => {}
         }

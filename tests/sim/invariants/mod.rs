@@ -7,6 +7,7 @@ mod acknowledged;
 mod books;
 mod checkpoints;
 mod cut_off;
+mod due;
 mod ended;
 mod fresh_reads;
 mod hardly_late;
@@ -19,6 +20,7 @@ mod one_lease;
 mod order;
 mod progress;
 mod pushed_once;
+mod reasons;
 mod same_log;
 mod same_state;
 mod settled_once;
@@ -47,7 +49,7 @@ pub(super) trait Invariant {
 /// All of them.
 pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
     let mut all: Vec<Box<dyn Invariant + Send>> = vec![
-        Box::new(acknowledged::Acknowledged::default()),
+        Box::new(acknowledged::Acknowledged::new(plan.cluster.is_some())),
         Box::new(checkpoints::Checkpoints::default()),
         Box::new(cut_off::CutOff::default()),
         Box::new(ended::Ended::default()),

@@ -4,31 +4,21 @@
 //! acknowledged rules out those that were acknowledged before it was asked for; one without an answer may have happened
 //! or not. A job may come when any of those left allows it.
 //!
-//! Allowed are what the design allows: the stamp is slewed by at most one part in 2000; a wall clock that nobody watched,
-//! because the node was down, is believed, or most of them are; and a wall clock that is wrong by less than a second counts as right.
+//! What the clocks allow is said in [`due`](super::due).
 
 use std::collections::BTreeMap;
 
 use adjourn::protocol::{Applied, JobRef, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
-use adjourn::types::{self, JobId, Key, Millis, TopicName};
+use adjourn::types::{self, JobId, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
-use super::super::time::{MS, SECOND, Us};
-use super::{Invariant, Jumps, delivered};
+use super::super::time::Us;
+use super::due::{Clocks, Due};
+use super::{Invariant, delivered};
 
-/// What the wall clock may be off without being set: its difference to the stamp is slewed away.
-const WALL_SLACK_MS: u64 = 1_001;
-
-/// Clocks that differ by no more agree.
-const AGREED_MS: u64 = 500;
-
-/// Among several nodes, a leader knows whether its clock was set for good when it has heard of a majority. Some may be down, or
-/// cut off, for a while.
-const ADOPTED_WITHIN: Us = 20 * SECOND;
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct NeverEarly {
     /// When each body was pushed first, and what for.
     pushed: BTreeMap<Bytes, Due>,
@@ -39,10 +29,7 @@ pub(super) struct NeverEarly {
     lost: Vec<(Job, Due)>,
     /// Those that kicked buried jobs of a topic, nobody knows which.
     kicks: Vec<(Job, Due)>,
-    /// What the wall clock showed before it was set, and when that was.
-    walls: Vec<(Us, Millis)>,
-    jumps: Jumps,
-    among_others: bool,
+    clocks: Clocks,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,17 +40,16 @@ enum Job {
     Buried(TopicName),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Due {
-    when: types::When,
-    asked: Us,
-    /// When it was acknowledged.
-    said: Option<Us>,
-}
-
 impl NeverEarly {
     pub(super) fn new(among_others: bool) -> Self {
-        Self { among_others, ..Self::default() }
+        Self {
+            pushed: BTreeMap::new(),
+            dues: BTreeMap::new(),
+            open: BTreeMap::new(),
+            lost: Vec::new(),
+            kicks: Vec::new(),
+            clocks: Clocks::new(among_others),
+        }
     }
 
     fn asked(&mut self, at: Us, key: (ConnectionId, RequestId), request: &Request) {
@@ -138,30 +124,10 @@ impl NeverEarly {
             .chain(unanswered.filter(|(named, _)| is_it(named)).map(|(_, due)| due))
             .chain(kicks.map(|(_, due)| due))
             .collect();
-        if possible.iter().any(|due| self.has_come(when, due)) || possible.is_empty() {
+        if possible.iter().any(|due| self.clocks.has_come(when, due)) || possible.is_empty() {
             return Ok(());
         }
         Err(format!("job {id} came at {} us, {}: {possible:?}", when.at, when.wall))
-    }
-
-    fn has_come(&self, now: When, due: &Due) -> bool {
-        match due.when {
-            types::When::After(delay_ms) => {
-                let passed = now.at - due.asked;
-                passed + self.jumps.ahead_since(due.asked, now.at) >= delay_ms.saturating_mul(MS)
-            }
-            types::When::At(at) => {
-                // And a clock that was set counts when most of the others have shown theirs.
-                let seen_by = if self.among_others { ADOPTED_WITHIN } else { 0 };
-                let counted = |set: Us| set + seen_by >= due.asked;
-                let since = self.walls.iter().filter(|(set, _)| counted(*set));
-                let since = since.map(|(_, wall)| wall.after(seen_by / MS));
-                // Among several nodes, one that was the first to lead after a start may have believed most of the others.
-                let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };
-                let slack_ms = WALL_SLACK_MS + if self.among_others { AGREED_MS + jumped } else { 0 };
-                since.chain([now.wall]).any(|wall| wall.after(slack_ms) >= at)
-            }
-        }
     }
 }
 
@@ -178,7 +144,7 @@ impl Invariant for NeverEarly {
     }
 
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
-        self.jumps.see(when, seen);
+        self.clocks.see(when, seen);
         match seen {
             Seen::Asked { connection, id, request, .. } => self.asked(when.at, (*connection, *id), request),
             Seen::Said { connection, id, response, .. } => {
@@ -187,7 +153,6 @@ impl Invariant for NeverEarly {
                     self.deliver(when, job)?;
                 }
             }
-            Seen::Set { .. } => self.walls.push((when.at, when.wall)),
             Seen::Ended { connections, .. } => {
                 let gone = |connection: &ConnectionId| connections.contains(connection);
                 let lost = self.open.extract_if(.., |(connection, _), _| gone(connection));

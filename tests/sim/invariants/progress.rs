@@ -13,6 +13,8 @@ use super::{Invariant, Leading};
 
 /// An answer takes no longer, beyond what was asked to wait: the slowest disk, some times in a row.
 const ANSWER_MAX: Us = 10 * SECOND;
+/// A backup waits for a checkpoint of its own, and for those before it.
+const BACKUP_MS: u64 = 60_000;
 /// What was begun when everything healed is over by then.
 const OVER_AFTER: Us = 70 * SECOND;
 /// A job that came due so shortly before it is looked at may still be on its way.
@@ -83,7 +85,11 @@ impl Invariant for Progress {
         self.leads(when, seen)?;
         match seen {
             Seen::Asked { connection, id, request, .. } => {
-                let wait_ms = if let Request::Reserve(reserve) = request { reserve.wait_ms } else { 0 };
+                let wait_ms = match request {
+                    Request::Reserve(reserve) => reserve.wait_ms,
+                    Request::BackupBegin => BACKUP_MS,
+                    _ => 0,
+                };
                 let deadline = when.at + wait_ms * MS + ANSWER_MAX;
                 self.open.insert((*connection, *id), deadline);
                 self.deadlines.insert((deadline, *connection, *id));

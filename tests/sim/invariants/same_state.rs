@@ -213,6 +213,7 @@ impl Invariant for SameState {
             Seen::CheckpointBegins { node, begin } => {
                 self.shows_state(*node, begin.index, begin.state_hash)?;
             }
+            Seen::BackedUp { node, index, state_hash } => self.is_state_at(*node, *index, *state_hash)?,
             Seen::Audited { node, index, state_hash } => self.shows_state(*node, *index, *state_hash)?,
             Seen::Speaks { from, bundle, .. } => {
                 self.shows(*from, bundle.applied)?;
