@@ -4,6 +4,9 @@
 //! acknowledgements that comes from a seed, with more of both kinds under way. (The system's page cache survives
 //! such a kill: what a power cut would leave is another test's matter.)
 //!
+//! The producer numbers its pushes, in one session for all rounds: what had no answer is pushed again under its number, and so
+//! is some of what had one. Each push makes one job.
+//!
 //! Some jobs are due in hours, and most of these are deleted after a while. Checkpoints come so often that each life has
 //! some: kills hit them, and the cutting of the log and the writing anew of chunks that follow.
 
@@ -16,13 +19,15 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response};
+use adjourn::protocol::{
+    ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Resume,
+};
 use adjourn::types::JobId;
 use bytes::Bytes;
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::server_rig::{Process, Raw, adjourn, topic};
+use super::server_rig::{Process, Raw, adjourn, hello, topic};
 
 const SETTINGS: [&str; 4] = ["--session-grace-ms", "0", "--checkpoint-log-bytes", "65536"];
 const ROUNDS: usize = 50;
@@ -37,7 +42,11 @@ const STAYS_EVERY: usize = 4;
 /// So many of those that do not stay live: long enough for a checkpoint to take them.
 const DOOMED_MAX: usize = 64;
 
+/// The last so many pushes that were answered are pushed again in the next round.
+const REPEATED: usize = 16;
+
 /// What becomes of a job.
+#[derive(Clone)]
 enum Fate {
     Runs,
     /// It is due in hours, and has this body.
@@ -49,7 +58,7 @@ enum Fate {
 /// What a client has seen; the test's ledger takes it in.
 enum Seen {
     Pushed(JobId, Fate),
-    Delivered(JobId),
+    Delivered(JobId, Bytes),
     /// The FINISH or DELETE is on its way: from now on the job may be gone.
     Finishing(Vec<JobId>),
     Finished(Vec<JobId>),
@@ -65,6 +74,8 @@ struct Ledger {
     finishing: BTreeSet<JobId>,
     finished: BTreeSet<JobId>,
     deliveries: BTreeMap<JobId, u32>,
+    /// The job of each body; no two bodies are alike.
+    bodies: BTreeMap<Bytes, JobId>,
 }
 
 impl Ledger {
@@ -81,7 +92,9 @@ impl Ledger {
                 }
                 1
             }
-            Seen::Delivered(job) => {
+            Seen::Delivered(job, body) => {
+                let first = *self.bodies.entry(body).or_insert(job);
+                assert_eq!(first, job, "one push has made two jobs");
                 assert!(!self.finished.contains(&job), "{job:?} was finished, and came back");
                 *self.deliveries.entry(job).or_default() += 1;
                 0
@@ -106,12 +119,13 @@ impl Ledger {
 fn whatever_was_acknowledged_survives_fifty_kills() {
     let data = tempfile::tempdir().expect("a directory");
     let mut ledger = Ledger::default();
+    let mut pushes = Pushes { next: 1, ..Pushes::default() };
     let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
     for round in 0..ROUNDS {
         let server = Process::start(data.path(), &SETTINGS);
         far_jobs(server.address, &ledger);
         let until = 1 + dice.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
-        under_load(server, round, until, &mut ledger);
+        pushes = under_load(server, (round, pushes), until, &mut ledger);
     }
     let server = Process::start(data.path(), &SETTINGS);
     let mut left = far_jobs(server.address, &ledger);
@@ -119,6 +133,7 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
     let lost: Vec<_> =
         ledger.pushed.iter().filter(|job| !left.contains(job) && !ledger.finishing.contains(job)).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+    assert!(pushes.repeated > ROUNDS, "only {} pushes were repeated that had an answer", pushes.repeated);
     let deleted = ledger.finished.iter().filter(|job| ledger.far.contains_key(job)).count();
     let run = ledger.finished.len() - deleted;
     assert!(run > ROUNDS && deleted > ROUNDS, "the clients did nothing: {run}, {deleted}");
@@ -153,26 +168,31 @@ fn checkpoints_were_taken(data: &Path) {
 
 /// Loads the server until so many acknowledgements were seen, kills it, and notes what else was seen before
 /// the connections broke.
-fn under_load(server: Process, round: usize, until: usize, ledger: &mut Ledger) {
+fn under_load(
+    server: Process,
+    (round, mut pushes): (usize, Pushes),
+    until: usize,
+    ledger: &mut Ledger,
+) -> Pushes {
     let (sender, seen) = mpsc::channel();
-    let [producer, consumer] = [(); 2].map(|()| Raw::greeted(server.address));
+    let (producer, consumer) = (pushes.resume(server.address), Raw::greeted(server.address));
     let doomed = ledger.doomed.iter().copied().collect();
-    let clients = [
-        thread::spawn({
-            let sender = sender.clone();
-            move || produce(producer, round, doomed, &sender)
-        }),
-        thread::spawn(move || consume(consumer, &sender)),
-    ];
+    let producer = thread::spawn({
+        let sender = sender.clone();
+        move || {
+            produce(producer, round, &mut pushes, doomed, &sender);
+            pushes
+        }
+    });
+    let consumer = thread::spawn(move || consume(consumer, &sender));
     let mut acknowledgements = 0;
     while acknowledgements < until {
         acknowledgements += ledger.note(seen.recv().expect("a client that is alive"));
     }
     server.kill();
     note_rest(&seen, ledger);
-    for client in clients {
-        client.join().expect("a client without complaint");
-    }
+    consumer.join().expect("a client without complaint");
+    producer.join().expect("a client without complaint")
 }
 
 fn note_rest(seen: &Receiver<Seen>, ledger: &mut Ledger) {
@@ -181,18 +201,86 @@ fn note_rest(seen: &Receiver<Seen>, ledger: &mut Ledger) {
     }
 }
 
+/// What the producer knows of its pushes, whatever became of the server.
+#[derive(Default)]
+struct Pushes {
+    session: Option<Resume>,
+    /// The number of the next one.
+    next: u64,
+    /// Those without an answer, by their numbers.
+    open: BTreeMap<u64, (Request, Fate)>,
+    /// The last ones that were answered, and with which job.
+    answered: VecDeque<(Request, JobId)>,
+    /// How often one was repeated that had an answer.
+    repeated: usize,
+}
+
+impl Pushes {
+    /// Connects, and goes on with the session, if there is one.
+    fn resume(&mut self, address: SocketAddr) -> Raw {
+        let mut client = Raw::connect(address);
+        let welcome = client.greet(Hello { resume: self.session, ..hello() });
+        assert_eq!(welcome.resumed, self.session.is_some(), "the session outlives the process");
+        self.session = Some(Resume { session: welcome.session, secret: welcome.secret });
+        client
+    }
+
+    /// What is pushed again, first of all.
+    fn again(&self) -> (Vec<Request>, Vec<Sent>) {
+        let answered = self.answered.iter().map(|(push, job)| (push.clone(), Sent::Again(*job)));
+        let open = self.open.iter().map(|(number, (push, _))| (push.clone(), Sent::Push(*number)));
+        answered.chain(open).unzip()
+    }
+
+    /// The next one of a round, and what becomes of its job.
+    fn push(&mut self, round: usize, number: usize, at: usize) -> (Request, Sent) {
+        let body = Bytes::from(format!("{round}/{number}/{at} {}", "x".repeat(300)));
+        let (name, delay_ms, fate) = match at {
+            at if !at.is_multiple_of(FAR_EVERY) => ("kill", at as u64 % 3, Fate::Runs),
+            at if at.is_multiple_of(FAR_EVERY * STAYS_EVERY) => ("far", FAR_MS, Fate::Stays(body.clone())),
+            at => ("far", FAR_MS + at as u64 * 60_000, Fate::IsDeleted(body.clone())),
+        };
+        let jobs = vec![NewJob::new(body).after(delay_ms)];
+        let push = Request::Push(Push { topic: topic(name), sequence: self.next, jobs });
+        self.open.insert(self.next, (push.clone(), fate));
+        self.next += 1;
+        (push, Sent::Push(self.next - 1))
+    }
+
+    /// A push was answered; returns what becomes of its job.
+    fn is_answered(&mut self, number: u64, job: JobId) -> Fate {
+        let (push, fate) = self.open.remove(&number).expect("it was open");
+        self.answered.push_back((push, job));
+        self.answered.drain(..self.answered.len().saturating_sub(REPEATED));
+        fate
+    }
+}
+
 /// What a producer waits for the answer to.
+#[derive(Clone, Copy)]
 enum Sent {
-    Push(Fate),
+    /// A push with this number.
+    Push(u64),
+    /// One that was answered with this job before.
+    Again(JobId),
     Delete(JobId),
 }
 
 /// Pushes jobs, many in flight, and deletes the oldest of those that are to be deleted, until the connection breaks.
-fn produce(mut client: Raw, round: usize, mut doomed: VecDeque<JobId>, seen: &Sender<Seen>) {
+fn produce(
+    mut client: Raw,
+    round: usize,
+    pushes: &mut Pushes,
+    mut doomed: VecDeque<JobId>,
+    seen: &Sender<Seen>,
+) {
     let mut in_flight: BTreeMap<RequestId, Sent> = BTreeMap::new();
     for number in 0.. {
-        let (mut requests, mut sent): (Vec<_>, Vec<_>) =
-            (0..PUSHES_IN_FLIGHT / 2).map(|at| push(round, number, at)).unzip();
+        let (mut requests, mut sent) = if number == 0 {
+            pushes.again()
+        } else {
+            (0..PUSHES_IN_FLIGHT / 2).map(|at| pushes.push(round, number, at)).unzip()
+        };
         let deleted: Vec<JobId> = doomed.drain(..doomed.len().saturating_sub(DOOMED_MAX)).collect();
         requests.extend(deleted.iter().map(|job| Request::Delete(JobRef::Id(*job))));
         sent.extend(deleted.iter().map(|job| Sent::Delete(*job)));
@@ -201,13 +289,19 @@ fn produce(mut client: Raw, round: usize, mut doomed: VecDeque<JobId>, seen: &Se
         in_flight.extend((first..).map(RequestId).zip(sent));
         while in_flight.len() > PUSHES_IN_FLIGHT / 2 {
             let Some((id, response)) = client.receive() else { return };
-            match (in_flight.remove(&id).expect("asked for"), response) {
-                (Sent::Push(fate), Response::Pushed(results)) => {
+            let sent = in_flight.remove(&id).expect("asked for");
+            match (sent, response) {
+                (Sent::Push(number), Response::Pushed(results)) => {
                     let [PushResult::Pushed(job)] = results[..] else { panic!("{results:?}") };
+                    let fate = pushes.is_answered(number, job);
                     if matches!(fate, Fate::IsDeleted(_)) {
                         doomed.push_back(job);
                     }
                     let _ = seen.send(Seen::Pushed(job, fate));
+                }
+                (Sent::Again(job), Response::Pushed(results)) => {
+                    assert_eq!(results, [PushResult::Pushed(job)], "it was answered before");
+                    pushes.repeated += 1;
                 }
                 (Sent::Delete(job), Response::Changed { .. }) => {
                     let _ = seen.send(Seen::Finished(vec![job]));
@@ -216,18 +310,6 @@ fn produce(mut client: Raw, round: usize, mut doomed: VecDeque<JobId>, seen: &Se
             }
         }
     }
-}
-
-/// One push of a round, and what becomes of its job.
-fn push(round: usize, number: usize, at: usize) -> (Request, Sent) {
-    let body = Bytes::from(format!("{round}/{number}/{at} {}", "x".repeat(300)));
-    let (name, delay_ms, fate) = match at {
-        at if !at.is_multiple_of(FAR_EVERY) => ("kill", at as u64 % 3, Fate::Runs),
-        at if at.is_multiple_of(FAR_EVERY * STAYS_EVERY) => ("far", FAR_MS, Fate::Stays(body.clone())),
-        at => ("far", FAR_MS + at as u64 * 60_000, Fate::IsDeleted(body.clone())),
-    };
-    let jobs = vec![NewJob::new(body).after(delay_ms)];
-    (Request::Push(Push { topic: topic(name), sequence: 0, jobs }), Sent::Push(fate))
 }
 
 /// Reserves jobs and finishes them, a reserve ahead of the finish, until the connection breaks.
@@ -243,8 +325,8 @@ fn consume(mut client: Raw, seen: &Sender<Seen>) {
                 assert!(!jobs.is_empty(), "nothing came for a minute, although somebody pushes");
                 let leases: Vec<_> = jobs.iter().map(|job| job.lease).collect();
                 let ids: Vec<_> = leases.iter().map(|lease| lease.job).collect();
-                for id in &ids {
-                    let _ = seen.send(Seen::Delivered(*id));
+                for job in jobs {
+                    let _ = seen.send(Seen::Delivered(job.lease.job, job.body));
                 }
                 let _ = seen.send(Seen::Finishing(ids.clone()));
                 let Some(sent) = client.send(&[Request::Finish { leases }, reserve()]) else { return };
@@ -303,9 +385,10 @@ fn drain(address: SocketAddr, ledger: &mut Ledger) -> BTreeSet<JobId> {
         let reserve = Reserve { topics: vec![topic("kill")], jobs_max: 1024, wait_ms: 1000 };
         let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
         let leases: Vec<_> = jobs.iter().map(|job| job.lease).collect();
-        for lease in &leases {
-            ledger.note(Seen::Delivered(lease.job));
-            assert!(left.insert(lease.job), "{:?} came twice under a live lease", lease.job);
+        for job in jobs {
+            let id = job.lease.job;
+            ledger.note(Seen::Delivered(id, job.body));
+            assert!(left.insert(id), "{id:?} came twice under a live lease");
         }
         if !leases.is_empty() {
             assert!(matches!(client.ask(Request::Finish { leases }), Response::Settled(_)));
