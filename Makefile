@@ -26,7 +26,7 @@ format:
 ## lint: every warning is an error, in the whole crate and in the client alone
 .PHONY: lint
 lint:
-	@$(CARGO) clippy --quiet --locked --all-targets --test net -- -D warnings
+	@$(CARGO) clippy --quiet --locked --all-targets --test net --test mutants -- -D warnings
 	@$(CARGO) clippy --quiet --locked --no-default-features --features client -- -D warnings
 
 ## docs: the documentation builds and its links resolve
@@ -57,7 +57,13 @@ sim:
 	@ADJOURN_SIM_SEEDS=$(SEEDS) ADJOURN_SIM_BASE=$(BASE) \
 		ADJOURN_SIM_CLUSTER_SEEDS=$(SEEDS) ADJOURN_SIM_CLUSTER_BASE=$(BASE) \
 		ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) ADJOURN_SIM_SLOW_BASE=$(BASE) \
+		ADJOURN_SIM_SLOW_CLUSTER_SEEDS=$$(($(SEEDS) / 5)) ADJOURN_SIM_SLOW_CLUSTER_BASE=$(BASE) \
 		$(CARGO) test --quiet --locked --release --test sim
+
+## mutants: break lines of the code, one at a time, and see a test fail; MUTANTS=6 of them, or those of a name
+.PHONY: mutants
+mutants:
+	@$(CARGO) test --quiet --locked --test mutants
 
 ## fmt: format every file
 .PHONY: fmt

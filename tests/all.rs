@@ -18,6 +18,7 @@ mod engine_model;
 mod formats;
 mod kept_bodies;
 mod kill;
+mod mutants;
 mod peers;
 mod power_cut;
 mod protocol_codec;
