@@ -330,12 +330,12 @@ impl Replica {
         if !self.group.is_leader() || self.now_us < self.cluster.next_us {
             return;
         }
-        self.cluster.next_us = self.now_us + KEEP_US;
         // Before this node serves, too: it may need the member that pulls for its majority.
         self.offer_again();
         if !self.is_serving() {
             return;
         }
+        self.cluster.next_us = self.now_us + KEEP_US;
         self.register_members();
         if !self.group.is_alone() {
             self.promote_learner();

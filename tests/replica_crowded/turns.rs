@@ -33,7 +33,7 @@ fn answered(rig: &Rig, connection: ConnectionId) -> usize {
 
 #[test]
 fn peeks_of_a_rare_topic_leave_the_node_time_for_others() {
-    const PEEKS: usize = 1000;
+    const PEEKS: usize = 500;
     const OTHERS: usize = 160_000;
     let mut rig = Rig::new();
     let [producer, crowd, other] = [1, 2, 3].map(|number| rig.connect(number));
@@ -71,8 +71,9 @@ fn who_asks_for_little_does_not_wait_for_all_that_another_one_asked_for() {
         rig.wake();
         rig.settle();
     }
-    let first = answered(&rig, crowd) - before;
-    assert!((1..=20).contains(&first), "{first} of {MANY} came before it");
+    let earlier = rig.answers.iter().take_while(|(to, id, _)| (*to, *id) != (other, RequestId(1)));
+    let earlier = earlier.filter(|(to, ..)| *to == crowd).count() - before;
+    assert!(earlier <= 16, "{earlier} of {MANY} came before it");
     while answered(&rig, crowd) < before + MANY {
         rig.wake();
     }

@@ -425,20 +425,22 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
         Command::Push { session, sequence, topic, jobs: [&jobs[100..102], &jobs[100..102]].concat() },
         Command::RunNow { job: by_key(150) },
     ];
-    let sudden = queue.folder.sudden_reads();
+    // A process that has read nothing yet.
+    let Restored { mut engine, mut records, .. } =
+        restore(&queue.folder).expect("whole").expect("there is one");
     for command in &commands {
-        let places: Vec<_> = queue.engine.places_named(command).collect();
+        let places: Vec<_> = engine.places_named(command).collect();
         assert!(!places.is_empty());
         for place in places {
-            queue.records.read_ahead(place);
+            records.read_ahead(place);
         }
     }
-    let blocks = queue.records.blocks_read();
+    let (blocks, sudden) = (records.blocks_read(), queue.folder.sudden_reads());
     for command in commands {
-        queue.apply(command);
+        apply(&mut engine, &mut records, command);
     }
-    assert_eq!(queue.engine.far_jobs(), 195);
-    assert!(queue.records.blocks_read() >= blocks + 3, "from several blocks");
+    assert_eq!(engine.far_jobs(), 195);
+    assert!(records.blocks_read() >= blocks + 3, "from several blocks");
     assert_eq!(queue.folder.sudden_reads(), sudden);
 }
 
