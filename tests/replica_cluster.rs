@@ -3,10 +3,14 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
+#[path = "sim/copied.rs"]
+mod copied;
+mod disk;
 mod rig;
+mod soundness;
 
 use adjourn::protocol::{
-    Applied, ErrorCode, ErrorReply, JobRef, PushResult, Request, RequestId, Reserve, Response, Role,
+    Applied, ErrorCode, ErrorReply, JobRef, NewJob, PushResult, Request, RequestId, Reserve, Response, Role,
     Subscribe,
 };
 use adjourn::replica::{ConnectionId, Input, Notice};
@@ -281,7 +285,7 @@ fn a_start_goes_by_the_last_members_that_must_be_committed() {
     rig.cut_off(1);
     let node = rig.node(1);
     // That it was alone, and no further: its disk did not come to write that the others are members.
-    node.commit = 2;
+    node.commit_known = Some(2);
     node.notices.clear();
     rig.start(1);
     rig.pass(3_000);
@@ -424,4 +428,67 @@ fn who_cannot_do_what_the_cluster_does_ends() {
     let error = rig.wait("it notices", 10_000, |rig| rig.nodes[&3].failed.as_ref().map(ToString::to_string));
     assert!(error.contains(&format!("the cluster is at feature level {FEATURE_LEVEL}")), "{error}");
     assert!(serves(&mut rig, leader));
+}
+
+/// Three voters. The third is down, and lacks entries that the others' logs do not have any more. Returns who leads, the
+/// second and the third.
+fn one_far_behind() -> (Rig, u64, u64, u64) {
+    let mut rig = Rig::taking_checkpoints(3, 512);
+    let first = rig.elect();
+    let (second, third) = (first % 3 + 1, (first + 1) % 3 + 1);
+    rig.kill(third);
+    rig.pass(1_500);
+    let producer = rig.connect(first);
+    for id in 1..=30 {
+        rig.push_jobs(first, producer, id, vec![NewJob::new(vec![1; 1_000])]);
+        rig.answer(first, producer, id);
+    }
+    rig.pass(500);
+    (rig, first, second, third)
+}
+
+fn pulls(rig: &mut Rig, node: u64) {
+    rig.wait("it is offered a checkpoint", 3_000, |rig| rig.nodes[&node].pull);
+}
+
+#[test]
+fn a_member_that_was_restarted_is_offered_the_checkpoint_anew() {
+    let (mut rig, first, second, third) = one_far_behind();
+    rig.node(third).pulls_hang = true;
+    rig.start(third);
+    pulls(&mut rig, third);
+    rig.kill(third);
+    rig.node(third).pulls_hang = false;
+    rig.start(third);
+    rig.kill(second);
+    assert!(serves(&mut rig, first), "nothing is committed without the third");
+}
+
+#[test]
+fn a_leader_that_does_not_serve_yet_offers_the_checkpoint_anew() {
+    let (mut rig, first, second, third) = one_far_behind();
+    rig.kill(first);
+    rig.node(third).pulls_hang = true;
+    rig.start(third);
+    pulls(&mut rig, third);
+    rig.kill(third);
+    rig.node(third).pulls_hang = false;
+    rig.start(third);
+    assert_eq!(rig.elect_another(first), second);
+    assert!(serves(&mut rig, second), "its first entry waits for the third");
+}
+
+#[test]
+fn a_member_whose_word_that_it_has_the_checkpoint_is_lost_goes_on() {
+    let (mut rig, first, second, third) = one_far_behind();
+    rig.node(third).pulls_hang = true;
+    rig.start(third);
+    pulls(&mut rig, third);
+    rig.node(third).pulls_hang = false;
+    rig.pass(5);
+    rig.cut.insert((third, first));
+    rig.pass(100);
+    rig.cut.clear();
+    rig.kill(second);
+    assert!(serves(&mut rig, first), "nothing is committed without the third");
 }

@@ -15,7 +15,7 @@ Exit codes:
   4  cannot connect to the server, or cannot listen on the address
   5  the connection was lost and the outcome is unknown: it may or may not have been done
   6  the data directory or the backup cannot be used: it is in use, not empty, missing, or another node's or version's
-  7  the data directory or the backup is damaged
+  7  the data directory or the backup is damaged, or members of a cluster have different states
   8  the disk failed: a write or a sync was refused by the system
 130  ended by a second signal, without waiting";
 
@@ -38,7 +38,7 @@ pub enum Exit {
     /// The data directory is in use or belongs to another node or version, or the backup does; or it is to be filled and
     /// is not empty, or read and not there.
     DataUnusable = 6,
-    /// The data directory or the backup is damaged.
+    /// The data directory or the backup is damaged, or members of a cluster have different states.
     DataDamaged = 7,
     /// A write or a sync failed.
     DiskFailed = 8,

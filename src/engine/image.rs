@@ -224,6 +224,15 @@ impl Restoring {
         Ok(())
     }
 
+    /// Ends it though the jobs cannot be had: what is left says who is in the group, and what time it is. Nothing may be
+    /// applied to it.
+    pub fn give_up(self) -> Engine {
+        let Image { clock_offset_ms, group, members, stamp, .. } = self.image;
+        let mut engine = Engine::new(group);
+        (engine.members, engine.clock) = (members, Clock { stamp, offset_ms: clock_offset_ms });
+        engine
+    }
+
     /// Ends it, when all jobs are back.
     pub fn finish(mut self) -> Result<Engine, ImageError> {
         self.index()?;

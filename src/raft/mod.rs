@@ -376,6 +376,21 @@ impl Group {
         self.node.report_snapshot(node, SnapshotStatus::Failure);
     }
 
+    /// Asks the leader for a checkpoint that is to take the place of this node's log and state. Nothing comes of it while
+    /// some of the log is not known to be committed: what this node has acknowledged must not go with it. Until the
+    /// checkpoint is here the leader's entries are refused.
+    pub fn request_snapshot(&mut self) {
+        if self.installing.is_none() && self.commit() == self.last_index() {
+            // Refused while nobody leads, and while it has been asked for.
+            let _asked = self.node.request_snapshot();
+        }
+    }
+
+    /// A member has installed the checkpoint that it was offered: it goes on with the entries behind it.
+    pub fn snapshot_installed(&mut self, node: u64) {
+        self.node.report_snapshot(node, SnapshotStatus::Finish);
+    }
+
     /// Everything up to the order of this number is durable. Returns the index of the checkpoint that was installed with it,
     /// if one was: the state is that from here on.
     pub fn persisted(&mut self, number: u64) -> Option<u64> {

@@ -285,6 +285,11 @@ impl Replica {
 
     /// A checkpoint is durable.
     pub(super) fn checkpoint_done(&mut self, mut checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
+        if self.has_lost_state() {
+            // It is of the state that was.
+            self.checkpoint_abandoned();
+            return Ok(());
+        }
         let pinned = checkpoint.pinned.take();
         self.checkpoints.pins.retain(|pin| pin.strong_count() > 0);
         self.checkpoints.pins.extend(pinned.as_ref().map(Arc::downgrade));
@@ -323,7 +328,7 @@ impl Replica {
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
-        if self.incoming.is_close() {
+        if self.incoming.is_close() || self.unsound.is_some() {
             return;
         }
         let connections = &mut self.connections;

@@ -9,6 +9,7 @@ use super::Replica;
 use super::io::{ConnectionId, Output, PeerInfo, ProbeError};
 use super::peers::Verdict;
 use super::proposals::Reply;
+use super::soundness::Unsound;
 use crate::engine::Command;
 use crate::protocol::{ClusterReport, ErrorCode, ErrorReply, MemberReport, RequestId, Response, Role};
 use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress, ProposeError};
@@ -19,8 +20,6 @@ use crate::types::Member;
 const KEEP_US: u64 = 100_000;
 /// A learner that lacks no more entries than this has caught up.
 const CAUGHT_UP_ENTRIES: u64 = 256;
-/// A member that was offered a checkpoint pulls it within this time, or is offered the newest.
-const PULL_PAUSE_US_MAX: u64 = 10_000_000;
 /// Leadership moves within this time, or not at all.
 const TRANSFER_US_MAX: u64 = 1_500_000;
 /// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
@@ -95,8 +94,7 @@ impl Replica {
         let report = |node: u64| {
             let (is_self, peer) = (node == self.config.node, self.peers.one(node));
             let matched = progress.get(&node).map(|progress| progress.matched);
-            let (audited, same_state) =
-                if is_self { (self.peers.audited().0, Some(true)) } else { self.peers.compared(node) };
+            let (audited, same_state) = if is_self { self.own_state() } else { self.peers.compared(node) };
             MemberReport {
                 node,
                 role: match leader {
@@ -130,6 +128,15 @@ impl Replica {
             commit: self.group.commit(),
             feature_level: self.engine.feature_level(),
             members: members.all().map(report).collect(),
+        }
+    }
+
+    /// The newest entry after which this node has compared its state, and whether that can be relied on.
+    fn own_state(&self) -> (u64, Option<bool>) {
+        match self.unsound {
+            None => (self.peers.audited().0, Some(true)),
+            Some(Unsound::Outvoted { index }) => (index, Some(false)),
+            Some(Unsound::Lost { .. }) => (0, None),
         }
     }
 
@@ -274,8 +281,8 @@ impl Replica {
         all
     }
 
-    /// The other voter that has come furthest, of those that are up; one whose clock is off does not take over. If it is this
-    /// node's that is off, those are fit that differ from it. Who has just not taken leadership comes after the others.
+    /// The other voter that has come furthest, of those that are up; one whose clock or state is off does not take over. If it is
+    /// this node's that is off, those are fit that differ from it. Who has just not taken leadership comes after the others.
     pub(super) fn successor(&self) -> Option<u64> {
         let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
@@ -283,9 +290,13 @@ impl Replica {
         let up = up.filter(|(progress, _)| may_lead(progress));
         let outside = matches!(self.verdict(), Verdict::Outside(_));
         let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us) != outside;
+        let outvoted = matches!(self.unsound, Some(Unsound::Outvoted { .. }));
+        let sound = |voter: &u64| self.peers.compared(*voter).1.is_none_or(|same| same != outvoted);
         let refused = self.handed_within(ELECTION_US_MIN + REFUSED_US);
-        up.max_by_key(|(progress, voter)| (fit(voter), refused != Some(**voter), progress.matched))
-            .map(|(_, voter)| *voter)
+        up.max_by_key(|(progress, voter)| {
+            (fit(voter), sound(voter), refused != Some(**voter), progress.matched)
+        })
+        .map(|(_, voter)| *voter)
     }
 
     /// Takes something on, unless there is something already.
@@ -331,7 +342,7 @@ impl Replica {
             return;
         }
         // Before this node serves, too: it may need the member that pulls for its majority.
-        self.offer_again();
+        self.follow_pulls();
         if !self.is_serving() {
             return;
         }
@@ -377,11 +388,14 @@ impl Replica {
         }
     }
 
-    /// A member that was offered a checkpoint and does not pull it is offered the newest.
-    fn offer_again(&mut self) {
-        let since_us = self.now_us.saturating_sub(PULL_PAUSE_US_MAX);
+    /// A member that was offered a checkpoint and does not pull it is offered the newest. One that shows that it has come as
+    /// far goes on from there: what it told Raft may be lost.
+    fn follow_pulls(&mut self) {
         for (node, progress) in self.group.progress() {
-            if progress.snapshot.is_some() && self.peers.pulls_nothing_since(node, since_us) {
+            let Some(index) = progress.snapshot else { continue };
+            if self.peers.one(node).is_some_and(|peer| peer.applied >= index) {
+                self.group.snapshot_installed(node);
+            } else if self.peers.pulls_nothing(node, self.now_us) {
                 self.peers.pulls(node, self.now_us);
                 self.group.snapshot_failed(node);
             }

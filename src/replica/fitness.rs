@@ -1,4 +1,4 @@
-//! Whether this node is fit to lead: its clock is one of a majority's, and its disk writes.
+//! Whether this node is fit to lead: its clock is one of a majority's, its disk writes, and its state can be relied on.
 //!
 //! Who is not begins no election by itself, and lays leadership down if somebody else can take it.
 
@@ -10,12 +10,12 @@ use super::peers::Verdict;
 const DISK_HANGS_US: u64 = 2_000_000;
 
 impl Replica {
-    /// Looks at clock and disk, and sees to what follows.
+    /// Looks at clock, disk and state, and sees to what follows.
     pub(super) fn judge_fitness(&mut self) {
         if self.group.is_alone() {
             return self.group.abstain(false);
         }
-        let is_unfit = self.judge_clock() | self.disk_hangs();
+        let is_unfit = self.judge_clock() | self.disk_hangs() | self.unsound.is_some();
         self.group.abstain(is_unfit);
         if is_unfit
             && self.group.takes_proposals()

@@ -217,6 +217,8 @@ pub enum Input {
     CheckpointTook,
     /// There is no space for the checkpoint that was asked for last. Its files are gone.
     CheckpointAbandoned,
+    /// What the checkpoint that was asked for last needs of an earlier one cannot be read. Its files are gone.
+    CheckpointUnreadable(StorageError),
     /// The checkpoint that was asked for last is durable.
     CheckpointDone(Box<Checkpoint>),
     /// The process takes so much memory. Worth telling often while there is a limit and much is pushed.
@@ -248,6 +250,8 @@ pub enum CheckpointOrder {
     Jobs(CheckpointJobs),
     /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
     End,
+    /// There will be no more: nothing is to come of it. [`Input::CheckpointAbandoned`] says so, once.
+    Abandon,
 }
 
 /// Something to be done.
@@ -353,6 +357,16 @@ pub enum Notice {
         node: u64,
         /// The entry.
         index: u64,
+    },
+    /// A majority of the voters had another state after this entry: this node serves nobody from here on.
+    StateOutvoted {
+        /// The entry.
+        index: u64,
+    },
+    /// A part of the state cannot be read. This node serves nobody until a checkpoint of another member has taken its place.
+    StateLost {
+        /// Where, and why.
+        what: String,
     },
     /// The wall clock differs from those of a majority by more than may be. This node does not lead while that is so.
     ClockOutside {

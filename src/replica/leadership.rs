@@ -3,6 +3,7 @@
 use super::Replica;
 use super::io::{ConnectionId, Notice};
 use super::proposals::Reply;
+use super::soundness::Unsound;
 use crate::engine::Command;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, RequestId, Response};
 use crate::raft::MembershipChange;
@@ -24,11 +25,12 @@ impl Replica {
             let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
             self.clock.catch_up(wall);
         }
-        if let Some(served_term) = self.serving.take_if(|serving| !self.group.is_leader() || *serving != term)
-        {
+        let sound = self.unsound.is_none();
+        let serves = |serving: &mut u64| self.group.is_leader() && sound && *serving == term;
+        if let Some(served_term) = self.serving.take_if(|serving| !serves(serving)) {
             self.end_leading(served_term);
         }
-        if self.serving.is_none() && self.group.is_leader() && self.applied.1 == term {
+        if self.serving.is_none() && self.group.is_leader() && sound && self.applied.1 == term {
             self.serving = Some(term);
             self.notices.push(Notice::Leading { term });
             self.begin_leading();
@@ -119,7 +121,16 @@ impl Replica {
         let leader = self.group.leader().or_else(|| self.heir()).filter(|leader| *leader != self.config.node);
         let address = leader.and_then(|leader| self.engine.members().get(&leader));
         let Some(member) = address else {
-            let mut error = ErrorReply::new(ErrorCode::NoLeader, "no leader is elected yet: try again");
+            let text = match self.unsound {
+                None => "no leader is elected yet: try again",
+                Some(Unsound::Outvoted { .. }) => {
+                    "this node's state is not that of most members, and no other node leads yet: try another one"
+                }
+                Some(Unsound::Lost { .. }) => {
+                    "this node cannot read its state, and no other node leads yet: try another one"
+                }
+            };
+            let mut error = ErrorReply::new(ErrorCode::NoLeader, text);
             error.retry_after_ms = ELECTION_PAUSE_MS;
             return error;
         };

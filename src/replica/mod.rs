@@ -31,6 +31,7 @@ mod recovery;
 mod requests;
 mod sessions;
 mod snapshots;
+mod soundness;
 mod stopping;
 mod turns;
 mod waiters;
@@ -58,6 +59,7 @@ use peers::{CLOCKS_AGREE_MS, Peers, Verdict};
 use proposals::{Proposals, Reply};
 use reads::Reads;
 use snapshots::Incoming;
+use soundness::Unsound;
 use stopping::Stop;
 use turns::Turns;
 use waiters::Waiters;
@@ -93,6 +95,8 @@ pub struct Replica {
     /// The log is not needed up to here: to be said once.
     cut_through: Option<u64>,
     failure: Failure,
+    /// Why the state cannot be relied on, if it cannot.
+    unsound: Option<Unsound>,
     clock: LeaderClock,
     connections: Connections,
     waiters: Waiters,
@@ -162,7 +166,7 @@ impl Replica {
             Input::Written { connection, bytes } => self.written(connection, bytes),
             Input::Disconnected { connection } => self.disconnected(connection),
             Input::Persisted { number } => self.persisted(number),
-            Input::PeerConnected { about } => self.peers.connected(about),
+            Input::PeerConnected { about } => self.peers.connected(about, self.now_us),
             Input::PeerLost { node } => {
                 self.peers.lost(node);
                 self.group.unreachable(node);
@@ -185,6 +189,10 @@ impl Replica {
             }
             Input::CheckpointTook => self.checkpoints.taken(),
             Input::CheckpointAbandoned => self.checkpoint_abandoned(),
+            Input::CheckpointUnreadable(error) => {
+                self.checkpoint_abandoned();
+                self.note_failure(Err(error));
+            }
             Input::CheckpointDone(checkpoint) => {
                 let done = self.checkpoint_done(checkpoint);
                 self.note_failure(done);
@@ -209,7 +217,9 @@ impl Replica {
             return;
         }
         outputs.append(&mut self.due);
-        self.peers.flush(self.wall, self.clock.stamp_us(), self.applied.0, outputs);
+        // Who has no state has applied nothing.
+        let applied = if self.has_lost_state() { 0 } else { self.applied.0 };
+        self.peers.flush(self.wall, self.clock.stamp_us(), applied, outputs);
         self.connections.flush(outputs);
         outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
         outputs.extend(self.notices.drain(..).map(Output::Notice));
@@ -219,19 +229,25 @@ impl Replica {
         }
     }
 
-    /// Index of the last entry that was applied, and the hash of the state. Panics if the engine is not what its jobs
-    /// say. For tests and for hunting a fault: it looks at every job.
+    /// Index of the last entry that was applied, and the hash of the state; `None` if the state is lost. Panics if the engine is
+    /// not what its jobs say. For tests and for hunting a fault: it looks at every job.
     #[doc(hidden)]
-    pub fn audit(&mut self) -> (u64, u128) {
+    pub fn audit(&mut self) -> Option<(u64, u128)> {
+        if self.has_lost_state() {
+            return None;
+        }
         self.engine.verify(&mut self.records);
-        (self.applied.0, self.engine.state_hash())
+        Some((self.applied.0, self.engine.state_hash()))
     }
 
     /// Does what can be done now, until a job cannot be read.
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.tick();
+        // What was heard may have put an end to it.
+        self.follow_leadership();
         self.take_requests();
         self.take_snapshot_in();
+        self.want_state();
         self.lapse_sessions();
         self.keep_cluster();
         self.hand_leadership_over();
@@ -240,11 +256,7 @@ impl Replica {
         {
             self.group.read(context);
         }
-        let loaded = self.engine.load_ahead(
-            &mut self.records,
-            self.clock.stamp().after(LOAD_AHEAD_MS),
-            LOAD_BUDGET,
-        )?;
+        let loaded = self.load_ahead()?;
         // First what is committed: it lets waiters line up again for what is proposed then.
         loop {
             while let Some(drained) = self.group.drain() {
@@ -267,7 +279,7 @@ impl Replica {
             outputs.push(Output::Members { members, removed, feature_level });
         }
         let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
-        self.prepared = self.engine.prepare(ahead, PREPARE_BUDGET) && loaded;
+        self.prepared = self.has_lost_state() || (self.engine.prepare(ahead, PREPARE_BUDGET) && loaded);
         self.note_memory();
         self.step_checkpoint(outputs)?;
         outputs.extend(self.checkpoints.take_backups());
@@ -278,9 +290,18 @@ impl Replica {
         Ok(())
     }
 
+    /// Brings jobs near that are due soon. Whether those are all.
+    fn load_ahead(&mut self) -> Result<bool, StorageError> {
+        if self.has_lost_state() {
+            return Ok(true);
+        }
+        let ahead = self.clock.stamp().after(LOAD_AHEAD_MS);
+        self.engine.load_ahead(&mut self.records, ahead, LOAD_BUDGET)
+    }
+
     /// Remembers the first failure: nothing is done after it.
     fn note_failure(&mut self, outcome: Result<(), StorageError>) {
-        if let (Err(error), Failure::No) = (outcome, &self.failure) {
+        if let (Err(error), Failure::No) = (self.survive(outcome), &self.failure) {
             self.failure = Failure::Happened(error);
         }
     }
@@ -352,6 +373,9 @@ impl Replica {
         }
         for message in drained.messages {
             if let Some(offer) = message.snapshot() {
+                if self.unsound.is_some() {
+                    continue;
+                }
                 self.peers.pulls(message.to(), self.now_us);
                 debug_assert!(offer.index > 0, "a checkpoint of something");
             }
@@ -373,9 +397,8 @@ impl Replica {
 
     /// Another node says something.
     fn heard(&mut self, from: u64, bundle: Bundle) {
-        if let Some(index) = self.peers.heard(from, &bundle, self.wall, self.now_us) {
-            self.notices.push(Notice::StateDiffers { node: from, index });
-        }
+        let differs = self.peers.heard(from, &bundle, self.wall, self.now_us);
+        self.compare_states(from, differs);
         let (stamp_us, applied) = (bundle.stamp_us, bundle.applied);
         for message in bundle.messages {
             if message.from() != from || message.to() != self.config.node {
@@ -383,6 +406,7 @@ impl Replica {
             }
             match message.snapshot() {
                 Some(offer) => self.offered(message, offer.index),
+                None if self.holds_back(&message) => {}
                 None => self.step(message),
             }
         }

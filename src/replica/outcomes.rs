@@ -19,16 +19,17 @@ impl Replica {
     /// If the entry cannot be read. It was written by this version or checked when the log was replayed.
     pub(super) fn apply(&mut self, entry: &LogEntry) -> Result<(), StorageError> {
         assert!(entry.index == self.applied.0 + 1, "entries are applied in order");
-        if entry.kind == EntryKind::ConfChange {
-            self.apply_change(entry);
+        let begins_term = entry.term != self.applied.1;
+        self.applied = (entry.index, entry.term);
+        if self.apply_membership(entry) {
+            self.note_state(begins_term);
             return Ok(());
         }
         let decoded = decode(entry).unwrap_or_else(|error| panic!("entry {}: {error}", entry.index));
-        self.applied = (entry.index, entry.term);
         let replies = self.proposals.take_applied(entry.term, entry.index);
         self.checkpoints.log_bytes += entry.data.len() as u64;
         let Some(decoded) = decoded else {
-            self.note_state();
+            self.note_state(begins_term);
             return Ok(());
         };
         let applied = self.engine.apply(&decoded, &mut self.records)?;
@@ -41,20 +42,22 @@ impl Replica {
             self.members_changed |=
                 matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. });
         }
-        self.note_state();
+        self.note_state(begins_term);
         while let Some(made) = self.engine.topic(self.waiters.next_topic()) {
             self.waiters.topic_made(made.name);
         }
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
     }
 
-    /// Applies a change of who is in the group.
-    fn apply_change(&mut self, entry: &LogEntry) {
+    /// Applies a change of who is in the group. Whether the entry is one.
+    pub(super) fn apply_membership(&mut self, entry: &LogEntry) -> bool {
+        if entry.kind != EntryKind::ConfChange {
+            return false;
+        }
         let index = entry.index;
         let change = MembershipChange::decode(&entry.data);
         let change =
             change.unwrap_or_else(|| panic!("entry {index} changes the membership in an unknown way"));
-        self.applied = (index, entry.term);
         let before = self.group.members().clone();
         let after = change_members(&mut self.engine, &before, change);
         self.group.apply_change(change);
@@ -62,12 +65,12 @@ impl Replica {
             self.notices.push(Notice::Removed);
         }
         self.members_changed = true;
-        self.note_state();
         self.change_applied(entry);
+        true
     }
 
-    fn note_state(&mut self) {
-        self.peers.note_state(self.applied.0, || self.engine.state_hash());
+    fn note_state(&mut self, begins_term: bool) {
+        self.peers.note_state(self.applied.0, begins_term, || self.engine.state_hash());
     }
 
     /// Leases that were settled give their credit back, whoever settled them.

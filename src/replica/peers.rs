@@ -14,6 +14,11 @@ const AUDITS_KEPT: usize = 256;
 pub(super) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
+/// A member that was offered a checkpoint asks for a part of it within this time, or is offered the newest.
+const PULL_PAUSE_US_MAX: u64 = 10_000_000;
+/// The same for one that has connected again. A pull goes on over another connection, and asks every second; a member that was
+/// restarted knows of no offer.
+const PULL_RESUMES_US_MAX: u64 = 3_000_000;
 /// Members show each other their clocks so often: two that follow have nothing else to say to each other.
 const CLOCK_SHOWN_US: u64 = 1_000_000;
 
@@ -24,11 +29,21 @@ pub(super) struct Peers {
     /// How far each one's clock was ahead of this node's, and when that was seen. It outlives the connection: who judges
     /// clocks by those that are left takes one that is off for one of two equals.
     clocks: BTreeMap<u64, (i64, u64)>,
-    /// When each last pulled a checkpoint, or was offered one. It outlives the connection, as a pull does.
-    pulled_us: BTreeMap<u64, u64>,
+    /// By when each member that was offered a checkpoint has to ask for a part of it. It outlives the connection, as a pull
+    /// does.
+    pulls_by_us: BTreeMap<u64, u64>,
     next_shown_us: u64,
     outboxes: BTreeMap<u64, Vec<Message>>,
-    audits: VecDeque<(u64, u128)>,
+    audits: VecDeque<Audit>,
+}
+
+/// The state after one entry.
+#[derive(Debug)]
+struct Audit {
+    index: u64,
+    hash: u128,
+    /// What other nodes said that theirs was.
+    others: BTreeMap<u64, u128>,
 }
 
 /// A node that this one is connected to.
@@ -55,7 +70,10 @@ pub(super) enum Verdict {
 }
 
 impl Peers {
-    pub(super) fn connected(&mut self, info: PeerInfo) {
+    pub(super) fn connected(&mut self, info: PeerInfo, now_us: u64) {
+        if let Some(by_us) = self.pulls_by_us.get_mut(&info.member.node) {
+            *by_us = (*by_us).min(now_us + PULL_RESUMES_US_MAX);
+        }
         let peer = Peer { info, applied: 0, audited: (0, 0), spoke_us: None };
         self.connected.insert(peer.info.member.node, peer);
     }
@@ -82,33 +100,53 @@ impl Peers {
         }
         let ahead_ms = bundle.wall.0.cast_signed().saturating_sub(wall.0.cast_signed());
         self.clocks.insert(from, (ahead_ms, now_us));
-        let before = std::mem::replace(&mut peer.audited, bundle.audited);
+        peer.audited = bundle.audited;
         let (index, hash) = bundle.audited;
-        let own = self.audits.iter().find(|(own, _)| *own == index);
-        own.filter(|(_, own)| before.0 != index && *own != hash).map(|_| index)
+        let own = self.audits.iter_mut().rev().find(|own| own.index == index)?;
+        let is_news = own.others.insert(from, hash) != Some(hash);
+        (is_news && own.hash != hash).then_some(index)
     }
 
-    /// This node's state after an entry.
-    pub(super) fn note_state(&mut self, index: u64, hash: impl FnOnce() -> u128) {
-        if index.is_multiple_of(AUDIT_EVERY) {
+    /// This node's state after an entry, if it is one of those after which states are compared: every so many, and the first
+    /// of each term, so that a leader learns at once that its state is not that of the others.
+    pub(super) fn note_state(&mut self, index: u64, begins_term: bool, hash: impl FnOnce() -> u128) {
+        if index.is_multiple_of(AUDIT_EVERY) || begins_term {
             if self.audits.len() >= AUDITS_KEPT {
                 self.audits.pop_front();
             }
-            self.audits.push_back((index, hash()));
+            self.audits.push_back(Audit { index, hash: hash(), others: BTreeMap::new() });
         }
+    }
+
+    /// The state is another one from here on.
+    pub(super) fn forget_states(&mut self) {
+        self.audits.clear();
+    }
+
+    /// The newest entry after which a majority of the voters had one state, and this node another.
+    pub(super) fn outvoted(&self, own: u64, members: &Membership) -> Option<u64> {
+        let is_outvoted = |audit: &&Audit| {
+            let voters =
+                audit.others.iter().filter(|(node, _)| **node != own && members.voters.contains(node));
+            let others: Vec<u128> =
+                voters.map(|(_, hash)| *hash).filter(|hash| *hash != audit.hash).collect();
+            let alike = |hash| others.iter().filter(|other| **other == hash).count();
+            others.iter().any(|hash| alike(*hash) >= members.majority())
+        };
+        self.audits.iter().rev().find(is_outvoted).map(|audit| audit.index)
     }
 
     /// The newest of the states that members compare, and the entry it came after; zeros if there is none.
     pub(super) fn audited(&self) -> (u64, u128) {
-        self.audits.back().copied().unwrap_or_default()
+        self.audits.back().map_or((0, 0), |audit| (audit.index, audit.hash))
     }
 
     /// Another node's newest compared state, and whether this node's was the same; `None` if that is not known.
     pub(super) fn compared(&self, node: u64) -> (u64, Option<bool>) {
         let Some(peer) = self.connected.get(&node) else { return (0, None) };
         let (index, hash) = peer.audited;
-        let own = self.audits.iter().find(|(own, _)| *own == index);
-        (index, own.map(|(_, own)| *own == hash))
+        let own = self.audits.iter().find(|own| own.index == index);
+        (index, own.map(|own| own.hash == hash))
     }
 
     /// This node's clock was set: how far the others' are ahead has to be seen anew.
@@ -165,12 +203,12 @@ impl Peers {
 
     /// A member pulls a checkpoint, or was offered one.
     pub(super) fn pulls(&mut self, node: u64, now_us: u64) {
-        self.pulled_us.insert(node, now_us);
+        self.pulls_by_us.insert(node, now_us + PULL_PAUSE_US_MAX);
     }
 
-    /// Whether a member was neither offered a checkpoint nor has pulled one for so long.
-    pub(super) fn pulls_nothing_since(&self, node: u64, us: u64) -> bool {
-        self.pulled_us.get(&node).is_none_or(|pulled_us| *pulled_us < us)
+    /// Whether a member that was offered a checkpoint should have asked for a part of it by now.
+    pub(super) fn pulls_nothing(&self, node: u64, now_us: u64) -> bool {
+        self.pulls_by_us.get(&node).is_none_or(|by_us| *by_us < now_us)
     }
 
     /// Whether a node has said something to Raft since then.
@@ -204,12 +242,16 @@ mod tests {
     use super::*;
     use crate::types::Member;
 
+    fn info(node: u64) -> PeerInfo {
+        let (peer_address, client_address) = (String::new(), String::new());
+        let member = Member { node, storage_id: [0; 16], peer_address, client_address };
+        PeerInfo { member, feature_level_max: 1 }
+    }
+
     fn peers(ahead_ms: &[(u64, i64)]) -> Peers {
         let mut peers = Peers::default();
         for (node, ahead_ms) in ahead_ms {
-            let (peer_address, client_address) = (String::new(), String::new());
-            let member = Member { node: *node, storage_id: [0; 16], peer_address, client_address };
-            peers.connected(PeerInfo { member, feature_level_max: 1 });
+            peers.connected(info(*node), 0);
             let wall = Millis(1_000_000u64.saturating_add_signed(*ahead_ms));
             let bundle = Bundle { wall, stamp_us: 0, applied: 0, audited: (0, 0), messages: Vec::new() };
             assert_eq!(peers.heard(*node, &bundle, Millis(1_000_000), 5), None);
@@ -275,11 +317,18 @@ mod tests {
         let mut peers = peers(&[(2, 0)]);
         peers.pulls(2, 40);
         peers.lost(2);
-        assert!(peers.pulls_nothing_since(2, 41) && !peers.pulls_nothing_since(2, 40));
-        let (peer_address, client_address) = (String::new(), String::new());
-        let member = Member { node: 2, storage_id: [0; 16], peer_address, client_address };
-        peers.connected(PeerInfo { member, feature_level_max: 1 });
-        assert!(!peers.pulls_nothing_since(2, 40), "it was not offered anew");
+        let nothing_since = |peers: &Peers, since_us, pause_us| {
+            [0, 1].map(|more_us| peers.pulls_nothing(2, since_us + pause_us + more_us))
+        };
+        assert_eq!(nothing_since(&peers, 40, PULL_PAUSE_US_MAX), [false, true]);
+        peers.connected(info(2), 50);
+        assert_eq!(
+            nothing_since(&peers, 50, PULL_RESUMES_US_MAX),
+            [false, true],
+            "it may have been restarted"
+        );
+        peers.pulls(2, 60);
+        assert_eq!(nothing_since(&peers, 60, PULL_PAUSE_US_MAX), [false, true]);
     }
 
     #[test]
@@ -308,18 +357,40 @@ mod tests {
         assert_eq!(peers.verdict(1, &three(), 5), Verdict::Open);
     }
 
+    /// What comes of it when a node says what its state was after an entry.
+    fn hears(peers: &mut Peers, from: u64, audited: (u64, u128)) -> Option<u64> {
+        let bundle = Bundle { wall: Millis(0), stamp_us: 0, applied: 0, audited, messages: Vec::new() };
+        peers.heard(from, &bundle, Millis(0), 5)
+    }
+
     #[test]
     fn a_state_that_differs_is_told_once() {
         let mut peers = peers(&[(2, 0)]);
-        peers.note_state(AUDIT_EVERY - 1, || unreachable!("not one that is compared"));
-        peers.note_state(AUDIT_EVERY, || 7);
-        let mut hears = |hash| {
-            let audited = (AUDIT_EVERY, hash);
-            let bundle = Bundle { wall: Millis(0), stamp_us: 0, applied: 0, audited, messages: Vec::new() };
-            peers.heard(2, &bundle, Millis(0), 5)
-        };
-        assert_eq!(hears(8), Some(AUDIT_EVERY));
-        assert_eq!(hears(8), None);
+        peers.note_state(AUDIT_EVERY - 1, false, || unreachable!("not one that is compared"));
+        peers.note_state(AUDIT_EVERY, false, || 7);
+        assert_eq!(hears(&mut peers, 2, (AUDIT_EVERY, 8)), Some(AUDIT_EVERY));
+        assert_eq!(hears(&mut peers, 2, (AUDIT_EVERY, 8)), None);
         assert_eq!(peers.compared(2), (AUDIT_EVERY, Some(false)));
+        peers.note_state(AUDIT_EVERY + 1, true, || 9);
+        assert_eq!(peers.audited(), (AUDIT_EVERY + 1, 9), "the first of a term is compared");
+    }
+
+    #[test]
+    fn a_majority_that_agrees_outvotes_a_state() {
+        let outvoted = |said: &[(u64, u128)], members: &Membership| {
+            let mut peers = peers(&[(2, 0), (3, 0), (4, 0), (5, 0)]);
+            peers.note_state(AUDIT_EVERY, false, || 7);
+            for (node, hash) in said {
+                hears(&mut peers, *node, (AUDIT_EVERY, *hash));
+            }
+            peers.outvoted(1, members)
+        };
+        assert_eq!(outvoted(&[(2, 8)], &three()), None, "one of three");
+        assert_eq!(outvoted(&[(2, 8), (3, 9)], &three()), None, "nobody agrees");
+        assert_eq!(outvoted(&[(2, 8), (3, 7)], &three()), None, "the other one is wrong");
+        assert_eq!(outvoted(&[(2, 8), (4, 8)], &three()), None, "a learner has no say");
+        assert_eq!(outvoted(&[(2, 8), (3, 8)], &three()), Some(AUDIT_EVERY));
+        let two = Membership { voters: vec![1, 2], learners: vec![] };
+        assert_eq!(outvoted(&[(2, 8)], &two), None, "nobody can know");
     }
 }

@@ -39,12 +39,14 @@ impl Replica {
         Ok(())
     }
 
-    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so the node goes on.
+    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so a node alone goes on; a member
+    /// gets it from another one.
     pub(super) fn unreadable(&mut self, connection: ConnectionId, id: RequestId, error: &StorageError) {
         let what = error.to_string();
         let text = format!("what was asked for cannot be read: {what}");
         self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unreadable, text));
         self.notices.push(Notice::Unreadable { what });
+        self.goes_on_without(error);
     }
 
     /// A topic's name; every topic that the state names has one.

@@ -36,6 +36,10 @@ pub struct Recovery {
     applied: (u64, u64),
     /// What is not known to be committed.
     tail: VecDeque<LogEntry>,
+    /// What the state was after some entries, to be compared with that of other members.
+    peers: Peers,
+    /// What could not be read of the state of a member. Nothing is applied after that.
+    lost: Option<StorageError>,
 }
 
 /// Why a log cannot be replayed.
@@ -94,8 +98,11 @@ impl Recovery {
             offer: None,
             applied: (0, 0),
             tail: VecDeque::new(),
+            peers: Peers::default(),
+            lost: None,
         };
-        if let Some(Restored { number, base, voters, learners, next_chunk, engine, records }) = restored {
+        if let Some(Restored { number, base, voters, learners, next_chunk, engine, records, lost }) = restored
+        {
             recovery.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
             recovery.before = (base.index, base.term);
             recovery.applied = recovery.before;
@@ -103,6 +110,7 @@ impl Recovery {
             let (index, term, members) = (base.index, base.term, recovery.members.clone());
             recovery.offer = Some(Offer { index, term, members });
             (recovery.engine, recovery.records) = (engine, records);
+            recovery.lost = lost;
         }
         recovery
     }
@@ -152,23 +160,45 @@ impl Recovery {
         match entry.kind {
             EntryKind::Normal => {
                 // That it decodes was checked when it was taken in.
-                if let Ok(Some(decoded)) = decode(entry) {
+                if self.lost.is_none()
+                    && let Ok(Some(decoded)) = decode(entry)
+                {
                     // Whoever waited for these outcomes is long gone.
-                    self.engine.apply(&decoded, &mut self.records)?;
+                    let applied = self.engine.apply(&decoded, &mut self.records).map(drop);
+                    self.survive(applied)?;
                 }
             }
             EntryKind::ConfChange => {
                 if let Some(change) = MembershipChange::decode(&entry.data) {
                     self.members = change_members(&mut self.engine, &self.members, change);
+                    let lost = self.lost.take().map_or(Ok(()), Err);
+                    self.survive(lost)?;
                 }
             }
         }
+        let begins_term = entry.term != self.applied.1;
         if self.terms.last().is_none_or(|(_, term)| *term != entry.term) {
             self.terms.push((entry.index, entry.term));
+        }
+        if self.lost.is_none() {
+            self.peers.note_state(entry.index, begins_term, || self.engine.state_hash());
         }
         self.checkpoints.log_bytes += entry.data.len() as u64;
         self.applied = (entry.index, entry.term);
         Ok(())
+    }
+
+    /// A member goes on without a state that cannot be read: others have it. A node alone does not.
+    fn survive(&mut self, outcome: Result<(), StorageError>) -> Result<(), StorageError> {
+        match outcome {
+            Err(error)
+                if error.is_unreadable() && self.members.all().any(|node| node != self.config.node) =>
+            {
+                self.lost = Some(error);
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// How many jobs are there so far.
@@ -181,14 +211,14 @@ impl Recovery {
         let (stamp, clock_offset_ms) = self.clock_at_end();
         let mut group = self.group();
         group.campaign_if_sole();
-        let Self { config, engine, records, checkpoints, applied, .. } = self;
+        let Self { config, engine, records, checkpoints, applied, peers, lost, .. } = self;
         let memory = Memory::new(config.memory_max_bytes);
         let mut clock = LeaderClock::new(now, stamp, clock_offset_ms);
         if group.is_alone() {
             clock.catch_up(now.wall);
         }
         let connections = Connections::new(config.output_bytes_max);
-        Replica {
+        let mut replica = Replica {
             config,
             group,
             engine,
@@ -196,12 +226,13 @@ impl Recovery {
             checkpoints,
             cut_through: None,
             failure: Failure::No,
+            unsound: None,
             clock,
             connections,
             waiters: Waiters::default(),
             proposals: Proposals::default(),
             reads: Reads::default(),
-            peers: Peers::default(),
+            peers,
             cluster: Cluster::default(),
             incoming: Incoming::default(),
             committed: VecDeque::new(),
@@ -226,7 +257,11 @@ impl Recovery {
             disk_low: false,
             memory,
             stop: Stop::No,
+        };
+        if let Some(error) = lost {
+            replica.lose_state(&error);
         }
+        replica
     }
 
     /// The group, as it is when all of the log is taken in.

@@ -36,8 +36,11 @@ impl Incoming {
 impl Replica {
     /// The leader offers a checkpoint.
     pub(super) fn offered(&mut self, offer: Message, index: u64) {
+        let lost = self.has_lost_state();
         match &mut self.incoming {
-            _ if index <= self.group.commit() => self.step(offer),
+            // Who has lost its state needs one though it lacks no entry.
+            _ if index < self.group.commit() => self.step(offer),
+            _ if index == self.group.commit() && !lost => self.step(offer),
             Incoming::Installed { .. } => {}
             // The same one again, perhaps by another leader, or in another term.
             Incoming::Pulled { offer: kept, index: pulled }
@@ -97,10 +100,12 @@ impl Replica {
         let Incoming::Installed { restored } = std::mem::take(&mut self.incoming) else {
             unreachable!("what is installed was shown to Raft");
         };
-        let Restored { number, base, voters, learners, next_chunk, engine, records } = *restored;
+        let Restored { number, base, voters, learners, next_chunk, engine, records, lost: _ } = *restored;
         assert!(base.index == index, "checkpoint {} was taken for that of entry {index}", base.index);
         self.engine = engine;
         self.records = records;
+        self.unsound = self.unsound.filter(|_| !self.has_lost_state());
+        self.peers.forget_states();
         self.applied = (base.index, base.term);
         self.committed.clear();
         self.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };

@@ -141,7 +141,12 @@ impl Replica {
             {
                 bytes -= entry.data.len();
                 self.turns.done += 1;
-                self.apply(&entry)?;
+                if self.has_lost_state() {
+                    self.pass_over(&entry);
+                } else {
+                    let applied = self.apply(&entry);
+                    self.survive(applied)?;
+                }
             }
             self.group.applied(self.applied.0);
         }

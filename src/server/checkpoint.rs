@@ -97,6 +97,7 @@ impl<F: Folder> CheckpointThread<F> {
                 ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => self.begin(*begin),
                 ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => self.add(jobs),
                 ToCheckpoint::Order(CheckpointOrder::End) => self.finish(),
+                ToCheckpoint::Order(CheckpointOrder::Abandon) => self.drop_unfinished(),
                 ToCheckpoint::Pin { reply } => {
                     // Whoever asked may have ended meanwhile.
                     let _ = reply.send(self.pin_for_member());
@@ -151,19 +152,39 @@ impl<F: Folder> CheckpointThread<F> {
     }
 
     /// Gives up the checkpoint that is under way if something was short of which there may be more later: nothing is
-    /// lost, the log just grows on. What was written of it goes.
+    /// lost, the log just grows on. Also if something of an earlier one cannot be read: another member may have it.
     fn abandon(&mut self, error: StorageError) -> Result<(), StorageError> {
+        if error.is_unreadable() {
+            self.remove_unfinished()?;
+            self.tell(ToCore::Input(Input::CheckpointUnreadable(error)));
+            return Ok(());
+        }
         if !error.is_shortage() {
             return Err(error);
         }
         warn!(%error, "a checkpoint was given up; it is tried again");
+        self.remove_unfinished()?;
+        self.tell(ToCore::Input(Input::CheckpointAbandoned));
+        Ok(())
+    }
+
+    /// Gives up the checkpoint that is under way, unless that was done.
+    fn drop_unfinished(&mut self) -> Result<(), StorageError> {
+        if self.under_way.is_some() {
+            self.remove_unfinished()?;
+            self.tell(ToCore::Input(Input::CheckpointAbandoned));
+        }
+        Ok(())
+    }
+
+    /// What was written of the checkpoint that is under way goes.
+    fn remove_unfinished(&mut self) -> Result<(), StorageError> {
         self.under_way = None;
         match chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref()) {
             // They count for nothing, and go after the next checkpoint.
             Err(error) if error.is_shortage() => {}
             removed => _ = removed?,
         }
-        self.tell(ToCore::Input(Input::CheckpointAbandoned));
         Ok(())
     }
 

@@ -291,8 +291,22 @@ impl Core {
                     node,
                     index,
                     "the state of a member is not what it is here: this is an error in the program or in a machine. \
-                     Take a backup, compare with `adjourn cluster status`, and replace the member that differs from most"
+                     `adjourn cluster status` shows who differs; cluster/README.md says what to do"
                 );
+            }
+            Notice::StateOutvoted { index } => {
+                error!(
+                    index,
+                    "the state of this node is not that of most members: this is an error in the program or in this \
+                     machine. It serves nobody from here on. Keep its data directory, remove it from the cluster, and add a \
+                     node under another number"
+                );
+                if let Some(peers) = &self.peers {
+                    peers.offer_nothing();
+                }
+            }
+            Notice::StateLost { what } => {
+                error!("a part of the state cannot be read, and is fetched from another member: {what}");
             }
             Notice::ClockOutside { by_ms } => {
                 warn!(

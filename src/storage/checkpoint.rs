@@ -449,6 +449,8 @@ pub struct Restored {
     pub engine: Engine,
     /// The records of its jobs.
     pub records: Records,
+    /// What cannot be read of a member's state: there are no jobs then, and nothing may be applied.
+    pub lost: Option<StorageError>,
 }
 
 /// Reads the newest checkpoint; `None` if there never was one. Nothing is removed: that is for [`sweep`].
@@ -459,6 +461,22 @@ pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> 
     read(folder, manifest).map(Some)
 }
 
+/// As [`restore`], for a member that starts from what it has itself: a state that cannot be read is no obstacle if there are
+/// others, who have the same.
+pub fn restore_own<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
+    let lost = match restore(folder) {
+        Err(error) if error.is_unreadable() => error,
+        restored => return restored,
+    };
+    match Manifest::read(folder)? {
+        Some(manifest) if manifest.voters.len() + manifest.learners.len() > 1 => {
+            let engine = decode_image(folder, &manifest)?.restore(0).give_up();
+            Ok(Some(restored(manifest, engine, Records::default(), Some(lost))))
+        }
+        _ => Err(lost),
+    }
+}
+
 /// Removes what the newest checkpoint does not list. To be called when the log was found to continue that checkpoint:
 /// while it is not known whether a manifest is the newest one, what it does not list may be all there is.
 pub fn sweep<F: Folder>(folder: &F) -> Result<(), StorageError> {
@@ -466,12 +484,12 @@ pub fn sweep<F: Folder>(folder: &F) -> Result<(), StorageError> {
 }
 
 /// Reads the checkpoint that a manifest stands for. Changes nothing.
-pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, StorageError> {
+pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, StorageError> {
     let bad = |source| {
         let (path, damage) = (folder.path().to_owned(), Damage::State(source));
         StorageError::Damaged { path, damage }
     };
-    let image = Image::decode(&manifest.image).map_err(bad)?;
+    let image = decode_image(folder, &manifest)?;
     // Room is made for what a file holds, not for what the manifest says of it. There are too many to hold them open.
     let near = manifest
         .pages
@@ -480,7 +498,7 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
     let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
     let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
     let mut records = Records::default();
-    for listed in manifest.chunks {
+    for listed in std::mem::take(&mut manifest.chunks) {
         let taken = restore_chunk(folder, listed, &mut restoring, &mut records);
         taken.map_err(|error| error.with_topics(&manifest.image))?.map_err(bad)?;
     }
@@ -495,10 +513,22 @@ pub fn read<F: Folder>(folder: &F, manifest: Manifest) -> Result<Restored, Stora
         })?;
     }
     let engine = restoring.finish().map_err(bad)?;
+    Ok(restored(manifest, engine, records, None))
+}
+
+fn decode_image<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Image, StorageError> {
+    let bad = |source| {
+        let (path, damage) = (folder.path().to_owned(), Damage::State(source));
+        StorageError::Damaged { path, damage }
+    };
+    Image::decode(&manifest.image).map_err(bad)
+}
+
+fn restored(manifest: Manifest, engine: Engine, records: Records, lost: Option<StorageError>) -> Restored {
     let base = LogBase { index: manifest.index, term: manifest.term, crc: manifest.log_crc };
     let number = u32::try_from(manifest.checkpoint).unwrap_or(u32::MAX);
     let Manifest { voters, learners, next_chunk, .. } = manifest;
-    Ok(Restored { number, base, voters, learners, next_chunk, engine, records })
+    Restored { number, base, voters, learners, next_chunk, engine, records, lost }
 }
 
 /// Takes a chunk in, and the far jobs in it. The inner error says which of them does not fit.

@@ -93,7 +93,7 @@ impl DiskStorage {
             Some(identity) => {
                 install::complete(&*directory)?;
                 moving::complete(&*directory)?;
-                restored = checkpoint::restore(&directory.chunks()?)?;
+                restored = checkpoint::restore_own(&directory.chunks()?)?;
                 let base = restored.as_ref().map(|restored| restored.base);
                 let opened = directory.open(identity, base).and_then(accept);
                 if base.is_none() && opened.as_ref().is_err_and(StorageError::is_of_cut_log) {

@@ -444,6 +444,15 @@ impl StorageError {
         }
     }
 
+    /// Whether it says, of an access to a checkpoint, that a part of that cannot be read: another member may have it.
+    pub fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Io { action, .. } => *action == "read" && !self.is_shortage(),
+            Self::Damaged { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether this is what is said of a log whose beginning is gone, by somebody who knows of no checkpoint.
     pub(super) fn is_of_cut_log(&self) -> bool {
         match self {

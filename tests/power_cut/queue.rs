@@ -96,7 +96,7 @@ impl Queue {
 
     /// The queue of a checkpoint. Fails if it is not as it was when that was taken.
     pub(super) fn restore(folder: DiskFolder, restored: Restored, taken: &Taken) -> Result<Self, Fault> {
-        let Restored { number, base, voters, learners, next_chunk, engine, records } = restored;
+        let Restored { number, base, voters, learners, next_chunk, engine, records, lost: _ } = restored;
         if (number, base) != (taken.number, taken.base) || voters != VOTERS || !learners.is_empty() {
             return Err(Fault::Wrong(format!("checkpoint {number} is at {base:?}, not at {:?}", taken.base)));
         }

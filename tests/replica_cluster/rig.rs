@@ -1,5 +1,5 @@
 //! Some replicas, each with two clocks and a disk that can hang, and wires between them that can be cut. Time goes on in
-//! steps; what is said or written in one is there in the next.
+//! steps; what is said, written or pulled in one is there in the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,11 @@ use adjourn::raft::{MembershipChange, Message};
 use adjourn::replica::{
     Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, Replica, ReplicaConfig,
 };
-use adjourn::storage::{EntryKind, LogEntry, PersistBatch, Recovered, StorageError, Vote};
+use adjourn::storage::{EntryKind, LogEntry, PersistBatch, StorageError, Vote};
 use adjourn::types::{FEATURE_LEVEL, Member, Millis, SessionSecret};
+
+use super::copied;
+use super::disk::Disk;
 
 /// Length of a step.
 const STEP_MS: u64 = 5;
@@ -33,10 +36,17 @@ pub(crate) struct Node {
     /// Its disk takes orders, and does nothing.
     pub(crate) hangs: bool,
     ordered: Vec<(u64, PersistBatch)>,
-    vote: Vote,
-    /// What its disk knows to be committed.
-    pub(crate) commit: u64,
-    log: Vec<LogEntry>,
+    pub(crate) disk: Disk,
+    /// A checkpoint is taken when the log has grown by so much.
+    pub(crate) checkpoint_log_bytes: u64,
+    /// Nothing comes of what it pulls.
+    pub(crate) pulls_hang: bool,
+    /// From whom it pulls a checkpoint, and which.
+    pub(crate) pull: Option<(u64, u64)>,
+    /// How many it has pulled.
+    pub(crate) pulled: u32,
+    /// Its disk knows no later entry to be committed.
+    pub(crate) commit_known: Option<u64>,
     pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
     /// Connections that it ended.
     pub(crate) closed: Vec<ConnectionId>,
@@ -53,6 +63,8 @@ pub(crate) struct Rig {
     pub(crate) paused: BTreeSet<u64>,
     /// Directions in which nothing gets through.
     pub(crate) cut: BTreeSet<(u64, u64)>,
+    /// What this node hears of the states of the others is wrong.
+    pub(crate) misled: Option<u64>,
     on_the_way: Vec<(u64, u64, Bundle, Vec<Vec<u8>>)>,
     next_connection: u64,
 }
@@ -67,12 +79,12 @@ pub(crate) fn client_address(node: u64) -> String {
 }
 
 /// A log that makes these nodes a cluster.
-fn founding(voters: u64) -> Vec<LogEntry> {
+fn founding(voters: u64, client_address_of: fn(u64) -> String) -> Vec<LogEntry> {
     let mut builder = EntryBuilder::default();
     builder.push(&Command::Genesis { key_secret: [9; 16] });
     for node in (1..=voters).chain([KNOWN_ONLY]) {
-        let Member { storage_id, peer_address, client_address, .. } = member(node);
-        let (peer_address, client_address) = (&peer_address[..], &client_address[..]);
+        let Member { storage_id, peer_address, .. } = member(node);
+        let (peer_address, client_address) = (&peer_address[..], &client_address_of(node)[..]);
         builder.push(&Command::MemberSet { node, storage_id, peer_address, client_address });
     }
     let changes =
@@ -85,16 +97,18 @@ fn founding(voters: u64) -> Vec<LogEntry> {
 
 impl Node {
     fn new(voters: u64) -> Self {
-        let log = founding(voters);
         Self {
             replica: None,
             wall_ahead_ms: 0,
             feature_level_max: FEATURE_LEVEL,
             hangs: false,
             ordered: Vec::new(),
-            vote: Vote { term: 1, vote: 1 },
-            commit: log.len() as u64,
-            log,
+            disk: disk_with(founding(voters, client_address)),
+            checkpoint_log_bytes: 64 << 20,
+            pulls_hang: false,
+            pull: None,
+            pulled: 0,
+            commit_known: None,
             answers: Vec::new(),
             closed: Vec::new(),
             notices: Vec::new(),
@@ -102,15 +116,11 @@ impl Node {
             failed: None,
         }
     }
+}
 
-    fn write(&mut self, batch: PersistBatch) {
-        self.vote = batch.vote.unwrap_or(self.vote);
-        if let Some(first) = batch.entries.first() {
-            self.log.retain(|entry| entry.index < first.index);
-        }
-        self.log.extend(batch.entries);
-        self.commit = self.commit.max(batch.commit.min(self.log.len() as u64));
-    }
+fn disk_with(entries: Vec<LogEntry>) -> Disk {
+    let (commit, vote) = (entries.len() as u64, Some(Vote { term: 1, vote: 1 }));
+    Disk::new(&PersistBatch { vote, entries, commit, ..PersistBatch::default() })
 }
 
 fn config(node: u64) -> ReplicaConfig {
@@ -144,6 +154,7 @@ impl Rig {
             at_us: 1_000_000,
             paused: BTreeSet::new(),
             cut: BTreeSet::new(),
+            misled: None,
             on_the_way: Vec::new(),
             next_connection: 0,
         };
@@ -154,6 +165,28 @@ impl Rig {
         for node in 1..=voters {
             rig.start(node);
         }
+        rig
+    }
+
+    /// So many voters with right clocks, who take a checkpoint when the log has grown by so much.
+    pub(crate) fn taking_checkpoints(voters: usize, log_bytes: u64) -> Self {
+        let mut rig = Self::of(&vec![0; voters]);
+        for id in 1..=voters as u64 {
+            rig.kill(id);
+            rig.node(id).checkpoint_log_bytes = log_bytes;
+            rig.start(id);
+        }
+        rig
+    }
+
+    /// So many voters with right clocks, of whom one has another state than the others: there a node that never was a member
+    /// is known under another address.
+    pub(crate) fn with_one_wrong(voters: usize, wrong: u64) -> Self {
+        let elsewhere = |node| if node == KNOWN_ONLY { "elsewhere".to_owned() } else { client_address(node) };
+        let mut rig = Self::of(&vec![0; voters]);
+        rig.kill(wrong);
+        rig.node(wrong).disk = disk_with(founding(voters as u64, elsewhere));
+        rig.start(wrong);
         rig
     }
 
@@ -171,12 +204,12 @@ impl Rig {
     pub(crate) fn start(&mut self, id: u64) {
         let now = self.now(id);
         let node = self.node(id);
-        let (last_index, last_term) = node.log.last().map_or((0, 0), |last| (last.index, last.term));
-        let recovered =
-            Recovered { vote: node.vote, commit: node.commit, first_index: 1, last_index, last_term };
-        let config = ReplicaConfig { feature_level_max: node.feature_level_max, ..config(id) };
-        let mut recovery = Replica::recover(config, recovered, None);
-        for entry in node.log.clone() {
+        let Node { feature_level_max, checkpoint_log_bytes, .. } = *node;
+        let config = ReplicaConfig { feature_level_max, checkpoint_log_bytes, ..config(id) };
+        let (mut recovered, restored) = node.disk.open();
+        recovered.commit = node.commit_known.unwrap_or(recovered.commit);
+        let mut recovery = Replica::recover(config, recovered, restored);
+        for entry in node.disk.log(recovery.first_index()) {
             recovery.replay(entry).expect("it was written before");
         }
         node.replica = Some(recovery.start(now));
@@ -192,7 +225,9 @@ impl Rig {
     pub(crate) fn kill(&mut self, id: u64) {
         let node = self.node(id);
         node.replica = None;
+        node.pull = None;
         node.ordered.clear();
+        node.disk.close();
         for other in self.nodes.keys().copied().collect::<Vec<_>>() {
             self.hand(other, Input::PeerLost { node: id });
         }
@@ -212,6 +247,7 @@ impl Rig {
             if !self.cut.contains(&(from, to)) {
                 let read = |bytes: Vec<u8>| Message::decode(&bytes.into()).expect("members say such things");
                 bundle.messages = messages.into_iter().map(read).collect();
+                bundle.audited.1 ^= u128::from(self.misled == Some(to));
                 self.hand(to, Input::Peer { from, bundle });
             }
         }
@@ -219,10 +255,30 @@ impl Rig {
             let node = self.node(id);
             let done = if node.hangs { Vec::new() } else { std::mem::take(&mut node.ordered) };
             for (number, batch) in done {
-                self.node(id).write(batch);
+                self.node(id).disk.persist(&batch);
                 self.hand(id, Input::Persisted { number });
             }
+            self.pull(id);
             self.poll(id);
+        }
+    }
+
+    /// Brings a node the checkpoint that it pulls.
+    fn pull(&mut self, id: u64) {
+        let reaches = |from| !self.cut.contains(&(id, from)) && !self.cut.contains(&(from, id));
+        let node = &self.nodes[&id];
+        let Some((from, index)) = node.pull.filter(|(from, _)| !node.pulls_hang && reaches(*from)) else {
+            return;
+        };
+        self.node(id).pull = None;
+        if let Some(files) = copied::files(&self.nodes[&from].disk.chunks, index) {
+            let restored = copied::unpack(&self.nodes[&id].disk.chunks, &files).expect("it is whole");
+            self.node(id).pulled += 1;
+            self.hand(from, Input::SnapshotPulled { node: id });
+            self.hand(id, Input::SnapshotFetched { index, restored: Box::new(restored) });
+        } else {
+            self.hand(from, Input::SnapshotRefused { node: id });
+            self.hand(id, Input::SnapshotGone { index });
         }
     }
 
@@ -248,10 +304,15 @@ impl Rig {
                     self.on_the_way.push((id, to, bundle, messages));
                 }
                 Output::Fetch(wanted) => {
-                    let range = wanted.first..=wanted.last;
-                    let entries =
-                        node.log.iter().filter(|entry| range.contains(&entry.index)).cloned().collect();
+                    let entries = node.disk.read(wanted);
                     self.hand(id, Input::Fetched { entries });
+                }
+                Output::Cut { through } => node.disk.cut(through),
+                Output::FetchSnapshot { from, index } => node.pull = Some((from, index)),
+                Output::Checkpoint(order) => {
+                    if let Some(input) = node.disk.checkpoint(order) {
+                        self.hand(id, input);
+                    }
                 }
                 _ => {}
             }
@@ -363,7 +424,10 @@ impl Rig {
     }
 
     pub(crate) fn push(&mut self, node: u64, connection: ConnectionId, id: u32, delay_ms: u64) {
-        let jobs = vec![NewJob::new("body").after(delay_ms)];
+        self.push_jobs(node, connection, id, vec![NewJob::new("body").after(delay_ms)]);
+    }
+
+    pub(crate) fn push_jobs(&mut self, node: u64, connection: ConnectionId, id: u32, jobs: Vec<NewJob>) {
         let push = Push { topic: "jobs".parse().expect("a name"), sequence: 0, jobs };
         self.hand_request(node, connection, id, Request::Push(push));
     }

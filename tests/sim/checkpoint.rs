@@ -104,7 +104,7 @@ impl World {
             return;
         }
         let Some(life) = found.life.as_mut() else { return };
-        let (index, state_hash) = life.replica.audit();
+        let Some((index, state_hash)) = life.replica.audit() else { return };
         self.see(&Seen::Audited { node, index, state_hash });
     }
 
@@ -202,7 +202,7 @@ impl World {
                 }
                 Step::Order(CheckpointOrder::End) => under_way.complete = true,
                 Step::Base(base) => under_way.take(base),
-                Step::Order(CheckpointOrder::Begin(_)) => {}
+                Step::Order(CheckpointOrder::Begin(_) | CheckpointOrder::Abandon) => {}
             }
         }
         if let (Ok(()), true, Some(base)) = (whole, under_way.complete, under_way.base) {
@@ -249,6 +249,15 @@ impl World {
                 self.under_way(node, life, |under_way| under_way.complete = true);
                 self.finish_if_complete(node, life)
             }
+            Step::Order(CheckpointOrder::Abandon) => {
+                let unfinished =
+                    self.life(node, life).is_some_and(|life| life.checkpointing.under_way.is_some());
+                if unfinished {
+                    self.abandon_checkpoint(node, life, Input::CheckpointAbandoned)
+                } else {
+                    Ok(())
+                }
+            }
             Step::Base(base) => {
                 self.under_way(node, life, |under_way| under_way.take(base));
                 self.finish_if_complete(node, life)
@@ -256,19 +265,19 @@ impl World {
         }
     }
 
-    /// There was no space: what was written of the checkpoint goes.
-    fn abandon_checkpoint(&mut self, node: NodeId, life: u64) -> Result<(), StorageError> {
+    /// The checkpoint is given up for this reason: what was written of it goes.
+    fn abandon_checkpoint(&mut self, node: NodeId, life: u64, why: Input) -> Result<(), StorageError> {
         if let Some(life) = self.life(node, life) {
             life.checkpointing.under_way = None;
         }
         let chunks = self.node(node).disk.chunks.clone();
         chunks::remove_unlisted(&chunks, Manifest::read(&chunks)?.as_ref())?;
         self.see(&Seen::CheckpointAbandoned { node });
-        self.hand(node, Input::CheckpointAbandoned);
+        self.hand(node, why);
         Ok(())
     }
 
-    /// What came of it, unless the checkpoint was given up because there was no space.
+    /// What came of it, unless the checkpoint was given up because there was no space, or because something cannot be read.
     fn unless_short<T>(
         &mut self,
         node: NodeId,
@@ -276,7 +285,12 @@ impl World {
         done: Result<T, StorageError>,
     ) -> Result<Option<T>, StorageError> {
         match done {
-            Err(error) if error.is_shortage() => self.abandon_checkpoint(node, life).map(|()| None),
+            Err(error) if error.is_shortage() => {
+                self.abandon_checkpoint(node, life, Input::CheckpointAbandoned).map(|()| None)
+            }
+            Err(error) if error.is_unreadable() => {
+                self.abandon_checkpoint(node, life, Input::CheckpointUnreadable(error)).map(|()| None)
+            }
             done => done.map(Some),
         }
     }

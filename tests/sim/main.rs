@@ -19,6 +19,7 @@ mod checkpoint;
 mod chunks;
 mod clients;
 mod cluster;
+mod copied;
 mod disk;
 mod faults;
 mod forgery;

@@ -4,11 +4,9 @@
 //! is there it is written beside what the node has, and read.
 
 use adjourn::replica::Input;
-use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
-use adjourn::storage::folder::{Folder as _, FolderWriter as _};
-use adjourn::storage::{Restored, StorageError, checkpoint};
+use adjourn::storage::{Restored, StorageError};
 
-use super::chunks::Chunks;
+use super::copied::{Files, files, unpack};
 use super::disk::Part;
 use super::mutants::Mutant;
 use super::seen::{NodeId, Seen};
@@ -26,7 +24,7 @@ pub(super) struct Pull {
     from: NodeId,
     index: u64,
     /// What is in its files, once its owner holds them.
-    files: Option<Vec<(String, Vec<u8>)>>,
+    files: Option<Files>,
     parts_left: u64,
 }
 
@@ -52,7 +50,7 @@ impl World {
             && self.nodes.get(&from).is_some_and(|owner| owner.life.is_some());
         if reaches {
             if pull.files.is_none() {
-                let owner = &self.nodes[&from].disk.chunks;
+                let owner = &self.nodes[&from].disk.chunks.twin;
                 let Some(files) = files(owner, index) else {
                     self.hand(from, Input::SnapshotRefused { node });
                     return self.hand(node, Input::SnapshotGone { index });
@@ -71,8 +69,8 @@ impl World {
         self.pull_later(node, life, index);
     }
 
-    fn unpack(&mut self, node: NodeId, index: u64, files: &[(String, Vec<u8>)]) {
-        match unpack(&self.nodes[&node].disk.chunks, files) {
+    fn unpack(&mut self, node: NodeId, index: u64, files: &Files) {
+        match unpack(&self.nodes[&node].disk.chunks.twin, files) {
             Ok(mut restored) => {
                 if self.plan.mutant == Mutant::SessionsLeftBehind {
                     forget_sessions(&mut restored);
@@ -87,30 +85,6 @@ impl World {
             }
         }
     }
-}
-
-/// The files of a node's newest checkpoint, if it is the one at this index.
-fn files(owner: &Chunks, index: u64) -> Option<Vec<(String, Vec<u8>)>> {
-    let manifest = Manifest::read(owner).ok()?.filter(|manifest| manifest.index == index)?;
-    let chunks = manifest.chunks.iter().map(|chunk| chunk_name(chunk.summary.number));
-    let pages = manifest.pages.iter().map(|pages| pages_name(pages.id));
-    let names = chunks.chain(pages).chain([MANIFEST.to_owned()]);
-    names.map(|name| Some((name.clone(), owner.twin.contents(&name)?))).collect()
-}
-
-fn unpack(chunks: &Chunks, files: &[(String, Vec<u8>)]) -> Result<Restored, StorageError> {
-    let incoming = chunks.twin.incoming();
-    for name in incoming.list()? {
-        incoming.remove(&name)?;
-    }
-    for (name, bytes) in files {
-        let mut writer = incoming.create(name)?;
-        writer.append(bytes)?;
-        writer.sync()?;
-    }
-    incoming.sync()?;
-    let restored = checkpoint::restore(&incoming)?;
-    Ok(restored.expect("its manifest came with it"))
 }
 
 /// All sessions are closed, as if the checkpoint had none.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::connection::{Leases, ServerArgs, failure, runtime};
 use super::super::contents::id_text;
-use super::super::exit::Failure;
+use super::super::exit::{Exit, Failure};
 use super::super::output::{aligned, print, print_json};
 use crate::client::{Client, ClientConfig, ClientError};
 use crate::protocol::{ClusterReport, MemberReport, Role};
@@ -19,7 +19,7 @@ reports; STATE compares hashes of the state after the same entry. What is not kn
 
 The JSON object has node (which reports), cluster_id, leader, term, last, commit (entries of its log),
 feature_level, and members: node, role (leader, voter, learner), client_address, peer_address, connected, matched,
-applied, lag, clock_offset_ms, state (same, differs), state_index.
+applied, lag, clock_offset_ms, state (same, differs), state_index. Ends with 7 if a state differs.
 
 Example:
   adjourn cluster status
@@ -52,10 +52,11 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     });
     let report = found.map_err(|error| failure(&error))?;
     if args.json {
-        print_json(&report_json(&report))
+        print_json(&report_json(&report))?;
     } else {
-        print(|out| out.write_all(report_text(&report).as_bytes()))
+        print(|out| out.write_all(report_text(&report).as_bytes()))?;
     }
+    fault(&report).map_or(Ok(()), |fault| Err(Failure::new(Exit::DataDamaged, fault)))
 }
 
 /// The leader's report if it can be had, else that of the first node that answered.
@@ -193,15 +194,37 @@ fn report_text(report: &ClusterReport) -> String {
     let head = ["NODE", "ROLE", "CLIENTS", "PEERS", "UP", "MATCHED", "LAG", "CLOCK", "STATE"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(report.members.iter().map(|member| row(report, member)));
-    let differing = report.members.iter().filter(|member| compared(member).is_some_and(|(same, _)| !same));
-    let faults = differing.map(|member| {
+    format!("{facts}\n{}", aligned(&rows))
+}
+
+/// What is wrong if members have different states, and what to do about it.
+fn fault(report: &ClusterReport) -> Option<String> {
+    let differs = |member: &&MemberReport| compared(member).is_some_and(|(same, _)| !same);
+    let wrong: Vec<&MemberReport> = report.members.iter().filter(differs).collect();
+    let nodes = |members: &[&MemberReport]| {
+        let nodes: Vec<String> = members.iter().map(|member| member.node.to_string()).collect();
+        nodes.join(", ")
+    };
+    if wrong.is_empty() {
+        return None;
+    }
+    let voters = report.members.iter().filter(|member| member.role != Role::Learner);
+    let (differing, same): (Vec<&MemberReport>, Vec<&MemberReport>) = voters.partition(differs);
+    let knows_itself = wrong.iter().any(|member| member.node == report.node);
+    let is_settled = knows_itself || same.len() > differing.len();
+    let nodes = nodes(&wrong);
+    Some(if is_settled {
         format!(
-            "\nnode {} has another state than node {node} after the same entries. This is a fault: keep both data \
-             directories, remove the one that is wrong, and add it anew.\n",
-            member.node
+            "the state of node {nodes} is not that of most members: it serves nobody. Keep its data directory, remove it \
+             with `adjourn cluster remove`, and add a node under another number"
         )
-    });
-    format!("{facts}\n{}{}", aligned(&rows), faults.collect::<String>())
+    } else {
+        format!(
+            "node {nodes} and node {} have different states after the same entries, and no majority tells which is right: \
+             see \"Members that differ\" in cluster/README.md",
+            report.node
+        )
+    })
 }
 
 fn row(report: &ClusterReport, member: &MemberReport) -> [String; 9] {
@@ -286,13 +309,30 @@ NODE     ROLE  CLIENTS  PEERS   UP  MATCHED  LAG  CLOCK         STATE
     fn a_state_that_differs_and_a_missing_leader_are_told() {
         let other = MemberReport { same_state: Some(false), ..member(2, "p2:2") };
         let text = report_text(&ClusterReport { leader: None, members: vec![other], ..report() });
-        for expected in
-            [": nobody leads, term 3", "DIFFERS at 1216", "\nnode 2 has another state than node 1"]
-        {
+        for expected in [": nobody leads, term 3", "DIFFERS at 1216"] {
             assert!(text.contains(expected), "{text}");
         }
         let waiting = report_text(&ClusterReport { members: Vec::new(), ..report() });
         assert!(waiting.contains("waits to be added: `adjourn cluster add"), "{waiting}");
+    }
+
+    #[test]
+    fn it_says_who_is_wrong_if_that_is_known() {
+        let fault = |reports: u64, differing: &[u64]| {
+            let one =
+                |node| MemberReport { same_state: Some(!differing.contains(&node)), ..member(node, "p:1") };
+            fault(&ClusterReport { node: reports, members: [1, 2, 3].map(one).into(), ..report() })
+        };
+        assert_eq!(fault(1, &[]), None);
+        let outvoted = |fault: Option<String>, node: u64| {
+            fault.is_some_and(|text| {
+                text.contains(&format!("the state of node {node} is not that of most members"))
+            })
+        };
+        assert!(outvoted(fault(1, &[2]), 2));
+        assert!(outvoted(fault(3, &[3]), 3), "it knows itself");
+        let open = fault(1, &[2, 3]).expect("a fault");
+        assert!(open.contains("node 2, 3 and node 1 have different states"), "{open}");
     }
 
     #[test]

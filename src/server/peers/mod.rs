@@ -31,7 +31,7 @@ mod said;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -139,6 +139,8 @@ struct Shared {
     asked: mpsc::Sender<offers::Asked>,
     /// What other nodes answer to that.
     answers: mpsc::Sender<pull::Answer>,
+    /// No checkpoint of this node is for others.
+    offers_nothing: AtomicBool,
     clock: Clock,
     timing: Timing,
     stopping: CancellationToken,
@@ -163,6 +165,7 @@ impl Peers {
             core,
             asked,
             answers,
+            offers_nothing: AtomicBool::new(false),
             clock,
             timing,
             stopping,
@@ -220,6 +223,11 @@ impl Peers {
             let found = met.map(|Met { about, .. }| about).map_err(|error| probe_error(&address, error));
             shared.tell(Input::Probed { address, found });
         });
+    }
+
+    /// From here on no checkpoint of this node is for others.
+    pub(super) fn offer_nothing(&self) {
+        self.shared.offers_nothing.store(true, Ordering::Relaxed);
     }
 
     /// Begins to pull a checkpoint, in the place of any that is being pulled. The answer names `number`.

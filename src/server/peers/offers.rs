@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 use bytes::Bytes;
@@ -70,6 +71,10 @@ async fn answer(
     checkpoint: &Sender<ToCheckpoint>,
 ) {
     let Asked { node, index, offset } = ask;
+    if shared.offers_nothing.load(Ordering::Relaxed) {
+        pins.clear();
+        return refuse(ask, shared);
+    }
     if pins.get(&node).is_none_or(|pin| pin.backup.header().index != index) {
         pins.remove(&node);
         let Some(backup) = newest(checkpoint).await.filter(|backup| backup.header().index == index) else {

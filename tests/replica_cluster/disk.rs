@@ -1,0 +1,117 @@
+//! A node's disk: the faulty twins of the log and of the folder of checkpoints, and what the server's threads do with them,
+//! at once.
+
+use adjourn::raft::Wanted;
+use adjourn::replica::{CheckpointOrder, Input};
+use adjourn::storage::folder::FaultyFolder;
+use adjourn::storage::{
+    CheckpointWriter, FaultyDisk, FaultyStorage, LogEntry, PersistBatch, Recovered, Restored, Storage as _,
+    checkpoint,
+};
+
+/// A disk.
+pub(crate) struct Disk {
+    log: Device,
+    pub(crate) chunks: FaultyFolder,
+    /// A checkpoint that is being written, and the entry it stands for.
+    writing: Option<(u64, CheckpointWriter<FaultyFolder>)>,
+}
+
+enum Device {
+    AtRest(Box<FaultyDisk>),
+    InUse(Box<FaultyStorage>),
+}
+
+impl Disk {
+    /// One that begins with this, and is at rest.
+    pub(crate) fn new(first: &PersistBatch) -> Self {
+        let chunks = FaultyFolder::new(1);
+        chunks.complete_install().expect("it is new");
+        let mut storage = FaultyDisk::new(1).open_beside(&chunks, None).expect("it is new");
+        storage.persist(first).expect("nothing fails");
+        Self { log: Device::AtRest(Box::new(storage.kill())), chunks, writing: None }
+    }
+
+    /// A process opens it.
+    pub(crate) fn open(&mut self) -> (Recovered, Option<Restored>) {
+        self.chunks.complete_install().expect("nothing fails");
+        let restored = checkpoint::restore_own(&self.chunks).expect("it can be read");
+        let base = restored.as_ref().map(|restored| restored.base);
+        let at_rest = Device::AtRest(Box::new(FaultyDisk::new(1)));
+        let Device::AtRest(disk) = std::mem::replace(&mut self.log, at_rest) else {
+            panic!("two processes use one disk")
+        };
+        let storage = disk.open_beside(&self.chunks, base).expect("it is whole");
+        let recovered = storage.recovered();
+        self.log = Device::InUse(Box::new(storage));
+        (recovered, restored)
+    }
+
+    /// The process that uses it is gone.
+    pub(crate) fn close(&mut self) {
+        self.writing = None;
+        let at_rest = Device::AtRest(Box::new(FaultyDisk::new(1)));
+        self.log = match std::mem::replace(&mut self.log, at_rest) {
+            Device::InUse(storage) => Device::AtRest(Box::new(storage.kill())),
+            at_rest @ Device::AtRest(_) => at_rest,
+        };
+        self.chunks = self.chunks.kill();
+    }
+
+    /// The log from an entry on.
+    pub(crate) fn log(&mut self, first: u64) -> Vec<LogEntry> {
+        let mut log = Vec::new();
+        let read = self.in_use().replay(first, &mut |entry| {
+            log.push(entry);
+            Ok(())
+        });
+        read.expect("it is whole");
+        log
+    }
+
+    pub(crate) fn persist(&mut self, batch: &PersistBatch) {
+        self.in_use().persist(batch).expect("nothing fails");
+        self.in_use().write_watermark().expect("nothing fails");
+    }
+
+    pub(crate) fn read(&mut self, wanted: Wanted) -> Vec<LogEntry> {
+        let Wanted { first, last, bytes_max } = wanted;
+        self.in_use().read(first, last, bytes_max).expect("nothing fails")
+    }
+
+    pub(crate) fn cut(&mut self, through: u64) {
+        while !self.in_use().cut(through).expect("nothing fails") {}
+    }
+
+    /// Does what the checkpoint thread does, and says what there is to say of it.
+    pub(crate) fn checkpoint(&mut self, order: CheckpointOrder) -> Option<Input> {
+        match order {
+            CheckpointOrder::Begin(begin) => {
+                let (index, folder) = (begin.index, self.chunks.clone());
+                let writer = CheckpointWriter::begin(folder, *begin).expect("nothing fails");
+                self.writing = Some((index, writer));
+                None
+            }
+            CheckpointOrder::Jobs(jobs) => {
+                let (_, writer) = self.writing.as_mut().expect("it was begun");
+                writer.add(jobs).expect("nothing fails");
+                Some(Input::CheckpointTook)
+            }
+            CheckpointOrder::End => {
+                let (index, writer) = self.writing.take().expect("it was begun");
+                let base = self.in_use().base_at(index).expect("it is in the log");
+                let sealed = writer.seal(base).expect("nothing fails");
+                let done = sealed.publish().expect("nothing fails");
+                Some(Input::CheckpointDone(Box::new(done)))
+            }
+            CheckpointOrder::Abandon => self.writing.take().map(|_| Input::CheckpointAbandoned),
+        }
+    }
+
+    fn in_use(&mut self) -> &mut FaultyStorage {
+        match &mut self.log {
+            Device::InUse(storage) => storage,
+            Device::AtRest(_) => panic!("nobody uses the disk"),
+        }
+    }
+}
