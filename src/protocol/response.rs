@@ -65,23 +65,39 @@ pub enum Response {
 }
 
 impl Response {
-    /// About how many bytes it holds in memory and on the wire: exact for bodies, roughly for the rest.
+    /// How many bytes it holds in memory and on the wire: exact for whatever has a length, roughly for the rest.
     pub fn weight_bytes(&self) -> usize {
         const FRAME_BYTES: usize = 48;
         const ITEM_BYTES: usize = 16;
-        const JOB_BYTES: usize = 256;
+        /// What has no length of its own in a job, a topic or a member.
+        const PART_BYTES: usize = 256;
+        let topics_bytes = |topics: &[TopicReport]| -> usize {
+            topics.iter().map(|report| PART_BYTES + report.topic.as_str().len()).sum()
+        };
         FRAME_BYTES
             + match self {
-                Self::Reserved(jobs) | Self::Deliver(jobs) => {
-                    jobs.iter().map(|job| JOB_BYTES + job.body.len()).sum()
+                Self::Reserved(jobs) | Self::Deliver(jobs) => jobs
+                    .iter()
+                    .map(|job| {
+                        PART_BYTES + held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body)
+                    })
+                    .sum(),
+                Self::Job(job) => {
+                    PART_BYTES + held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body)
                 }
-                Self::Job(job) => JOB_BYTES + job.body.len(),
                 Self::Pushed(results) => ITEM_BYTES * results.len(),
                 Self::Settled(results) => ITEM_BYTES * results.len(),
-                Self::Topics(topics) => JOB_BYTES * topics.len(),
-                Self::Stats(stats) => JOB_BYTES * (1 + stats.topics.len()),
-                Self::Cluster(report) => JOB_BYTES * (1 + report.members.len()),
-                Self::Welcome(_) => JOB_BYTES,
+                Self::Topics(topics) => topics_bytes(topics),
+                Self::Stats(stats) => PART_BYTES + topics_bytes(&stats.topics),
+                Self::Cluster(report) => {
+                    let addresses =
+                        |member: &MemberReport| member.client_address.len() + member.peer_address.len();
+                    PART_BYTES + report.members.iter().map(|one| PART_BYTES + addresses(one)).sum::<usize>()
+                }
+                Self::Welcome(welcome) => {
+                    let members = welcome.members.iter().map(|one| PART_BYTES + one.address.len());
+                    PART_BYTES + members.sum::<usize>()
+                }
                 Self::GoingAway { message } => message.len(),
                 Self::Error(error) => error.message.len(),
                 Self::BackupData(data) => data.len(),
@@ -93,6 +109,12 @@ impl Response {
                 | Self::BackupReady(_) => 0,
             }
     }
+}
+
+/// Bytes of a job that is sent.
+fn held_bytes(topic: &TopicName, key: Option<&Key>, attributes: &Attributes, body: &Bytes) -> usize {
+    let key_bytes = key.map_or(0, |key| key.as_bytes().len());
+    topic.as_str().len() + key_bytes + attributes.as_bytes().len() + body.len()
 }
 
 /// The cluster as one node sees it. The leader knows how far each member is.
@@ -346,4 +368,35 @@ pub struct StatsReport {
     pub totals: Totals,
     /// Each topic, by name.
     pub topics: Vec<TopicReport>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::RequestId;
+    use crate::types::{AttributesBuilder, Fence};
+
+    #[test]
+    fn what_a_job_carries_beside_its_body_weighs() {
+        let attributes = AttributesBuilder::default().header("trace", &"x".repeat(1000)).build();
+        let attributes = attributes.expect("valid");
+        let job = Delivered {
+            lease: Lease { job: JobId(1), fence: Fence(1) },
+            topic: "t".repeat(100).parse().expect("a name"),
+            key: Some(Key::new(Bytes::from(vec![b'k'; 200])).expect("a key")),
+            priority: 0,
+            attempts: 1,
+            due: Millis(0),
+            ttr_left_ms: 0,
+            attributes: attributes.clone(),
+            body: Bytes::from(vec![0; 10]),
+        };
+        let carried = 100 + 200 + attributes.as_bytes().len() + 10;
+        for response in [Response::Deliver(vec![job.clone(); 9]), Response::Reserved(vec![job; 9])] {
+            let mut out = bytes::BytesMut::new();
+            response.encode(RequestId(1), &mut out);
+            let weight = response.weight_bytes();
+            assert!((9 * carried..out.len() + 9 * 256).contains(&weight), "{weight} of {}", out.len());
+        }
+    }
 }
