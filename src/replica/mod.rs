@@ -517,9 +517,10 @@ impl Replica {
         }
     }
 
-    /// Bytes of memory that the state takes, by and large.
+    /// Bytes of memory that the state takes, by and large, and one beside it that is to take its place.
     fn memory_bytes(&self) -> u64 {
-        (self.engine.memory_bytes() + self.records.memory_bytes()) as u64
+        let states = std::iter::once((&self.engine, &self.records)).chain(self.incoming.state());
+        states.map(|(engine, records)| (engine.memory_bytes() + records.memory_bytes()) as u64).sum()
     }
 
     fn tick(&mut self) {

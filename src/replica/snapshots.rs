@@ -10,8 +10,9 @@
 use super::Replica;
 use super::checkpoint::Checkpoints;
 use super::io::Output;
+use crate::engine::Engine;
 use crate::raft::{Membership, Message, Offer};
-use crate::storage::Restored;
+use crate::storage::{Records, Restored};
 
 /// What is on its way.
 #[derive(Debug, Default)]
@@ -27,6 +28,16 @@ pub(super) enum Incoming {
 }
 
 impl Incoming {
+    /// The state that is to take the place of this node's own. Both are in memory until it does.
+    pub(super) fn state(&self) -> Option<(&Engine, &Records)> {
+        match self {
+            Self::Here { restored, .. } | Self::Installed { restored } => {
+                Some((&restored.engine, &restored.records))
+            }
+            Self::Nothing | Self::Pulled { .. } => None,
+        }
+    }
+
     /// Whether this node may begin a checkpoint of its own: it would be of a state that is about to go.
     pub(super) fn is_close(&self) -> bool {
         matches!(self, Self::Here { .. } | Self::Installed { .. })
