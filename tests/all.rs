@@ -13,6 +13,7 @@ mod client_fake;
 mod client_server;
 mod client_worker;
 mod cluster;
+mod engine_bounds;
 mod engine_golden;
 mod engine_model;
 mod formats;

@@ -57,6 +57,7 @@ impl Written {
         match self.verb.as_str() {
             "genesis" => Command::Genesis { key_secret: [1; 16] },
             "offset" => Command::ClockOffset { offset_ms: self.word(0).parse().expect("milliseconds") },
+            "level" => Command::FeatureLevel { level: self.word(0).parse().expect("a feature level") },
             "skip" => Command::SkipIds { floor: self.number("floor").unwrap_or(0) },
             "open" => Command::SessionOpen {
                 secret: SessionSecret([5; 16]),
@@ -220,19 +221,18 @@ impl Talk {
 
     fn apply<'a>(&mut self, stamp: u64, lines: &[(&'a str, &str)]) -> Vec<(&'a str, Vec<String>)> {
         // Topics that earlier commands of the same entry make get the next numbers: entries know numbers only.
-        let mut names: Vec<String> = self.engine.topics().map(|view| view.name.to_string()).collect();
+        let mut numbers: BTreeMap<String, u32> =
+            self.engine.topics().map(|view| (view.name.to_string(), view.id.0)).collect();
         let mut commands = Vec::new();
         for (_, text) in lines.iter().filter(|(_, text)| *text != "tick") {
             let words: Vec<&str> = text.split_whitespace().collect();
             if let ["push" | "pause" | "unpause", name, ..] = words.as_slice()
-                && !names.iter().any(|known| known == name)
+                && !numbers.contains_key(*name)
             {
-                names.push((*name).to_owned());
+                let next = numbers.values().max().map_or(0, |last| last + 1);
+                numbers.insert((*name).to_owned(), next);
             }
-            let topic = |name: &str| {
-                let number = names.iter().position(|known| known == name);
-                Some(TopicId(number.map_or(99, |number| u32::try_from(number).expect("few"))))
-            };
+            let topic = |name: &str| Some(TopicId(numbers.get(name).copied().unwrap_or(99)));
             commands.push(Written::parse(text, &topic));
         }
         let entry =

@@ -117,6 +117,10 @@ impl Both {
         };
         for (number, topic) in self.model.topics.iter().enumerate() {
             let id = TopicId(u32::try_from(number).expect("few topics"));
+            if topic.gone {
+                assert_eq!(self.engine.topic(id), None);
+                continue;
+            }
             let name = topic.name.parse().expect("a name");
             let view = TopicView {
                 id,
@@ -138,7 +142,11 @@ impl Both {
             let peeked = peek(&self.engine, id, &mut self.bodies);
             assert_eq!(peeked.map(|view| view.id.0), self.model.peek(number));
         }
-        assert_eq!(self.engine.topics().count(), self.model.topics.len());
+        let there = self.model.topics.iter().filter(|topic| !topic.gone);
+        assert_eq!(self.engine.topics().count(), there.count());
+        let pushed = self.engine.topics().map(|topic| topic.pushed).sum::<u64>();
+        let ever = self.model.topics.iter().map(|topic| topic.pushed).sum::<u64>();
+        assert_eq!(pushed + self.engine.forgotten_topics().pushed, ever);
     }
 
     fn compare_sessions(&self) {

@@ -133,6 +133,6 @@ fn due(chunk: &ChunkReport) -> [Option<String>; 2] {
 
 /// Its name, if the state still has it; else its number.
 fn topic_name(report: &CheckpointReport, topic: u32) -> String {
-    let known = report.topics.get(topic as usize);
+    let known = report.topics.iter().find(|known| known.id.0 == topic);
     known.map_or_else(|| format!("#{topic}"), |topic| topic.name.to_string())
 }

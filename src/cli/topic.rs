@@ -9,6 +9,7 @@ use crate::types::TopicName;
 
 const PAUSE_EXAMPLE: &str = "\
 Jobs can still be pushed and become ready; nobody can reserve them until `adjourn resume`.
+A topic comes with its first job: before that there is nothing to pause, and it ends with 3.
 
 Example:
   adjourn pause emails";

@@ -73,8 +73,7 @@ impl Engine {
 
     /// The buried jobs whose turn comes first become ready, as [`Engine::kick`] does it with one.
     pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
-        let topic = self.known(topic).filter(|topic| self.topics.find(*topic).is_some());
-        let topic = topic.ok_or(Reject::NotFound)?;
+        let topic = self.existing(topic)?;
         let mut jobs = 0;
         while jobs < jobs_max
             && let Some((.., slot)) = self.topics.existing(topic).buried.first().copied()

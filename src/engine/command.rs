@@ -124,7 +124,8 @@ pub enum Command<'a> {
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// Stops or starts the reserving of a topic's jobs; creates the topic if it is new.
+    /// Stops or starts the reserving of a topic's jobs. Below the feature level
+    /// [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) it creates the topic if it is new.
     TopicPause {
         /// Which.
         #[serde(borrow)]
@@ -166,7 +167,7 @@ pub enum Command<'a> {
     },
 }
 
-/// Names a topic: by number when the proposer knew it, which is shorter.
+/// Names a topic. Older versions proposed numbers; a number may be gone when its command is applied, a name never is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TopicSelect<'a> {
     /// Its number in the state.

@@ -44,6 +44,7 @@ pub(super) enum Kind {
     Finished = 6,
     Member = 7,
     RemovedMember = 8,
+    ForgottenTopics = 9,
 }
 
 /// An element being laid out. Whole words alone: narrower stores that are read back as words cost more than the hash.

@@ -9,9 +9,9 @@ use super::members::Members;
 use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
 use super::store::Place;
-use super::topics::SavedTopic;
+use super::topics::{SavedNumbers, SavedTopic};
 use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash, jobs};
-use crate::types::{GroupId, JobId, Millis, TopicName};
+use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 
 /// Everything in the state but the jobs.
 ///
@@ -34,6 +34,10 @@ pub struct Image {
     members: Members,
     /// The running sum of the state hash, jobs included.
     sum: hash::Sum,
+    /// Stands behind the rest, and is left out when it is empty: so older versions read a state of their feature level, and
+    /// this one reads theirs.
+    #[serde(skip)]
+    topic_numbers: SavedNumbers,
 }
 
 /// Why a state cannot be restored.
@@ -70,6 +74,8 @@ pub enum ImageError {
 /// What a state counts of one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicCounts {
+    /// Its number.
+    pub id: TopicId,
     /// Its name.
     pub name: TopicName,
     /// Whether reserving is stopped.
@@ -114,6 +120,7 @@ impl Engine {
             finished: self.finished.save(),
             members: self.members.clone(),
             sum: self.sum,
+            topic_numbers: self.topics.save_numbers(),
         }
     }
 }
@@ -127,17 +134,25 @@ impl Engine {
 impl Image {
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
-        options()
-            .serialize(self)
-            .unwrap_or_else(|error| unreachable!("a state in memory always encodes: {error}"))
+        let mut bytes = encoded(self);
+        if self.topic_numbers != SavedNumbers::default() {
+            bytes.extend(encoded(&self.topic_numbers));
+        }
+        bytes
     }
 
     /// Reads one.
     pub fn decode(bytes: &[u8]) -> Result<Self, ImageError> {
-        let image: Self =
-            bincode::DefaultOptions::new().deserialize(bytes).map_err(|_| ImageError::Malformed)?;
-        match (0..).zip(&image.topics).find(|(_, topic)| topic.name().is_none()) {
-            Some((topic, _)) => Err(ImageError::TopicName(topic)),
+        let mut rest = bytes;
+        let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
+        let mut image = Self::deserialize(&mut decoder).map_err(|_| ImageError::Malformed)?;
+        if !rest.is_empty() {
+            let numbers = bincode::DefaultOptions::new().deserialize(rest);
+            image.topic_numbers = numbers.map_err(|_| ImageError::Malformed)?;
+        }
+        let nameless = image.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
+        match nameless {
+            Some(id) => Err(ImageError::TopicName(id.0)),
             None if image.counts() => Ok(image),
             None => Err(ImageError::Counts),
         }
@@ -148,6 +163,7 @@ impl Image {
         self.last_job <= COUNTED_JOBS_MAX
             && self.last_fence <= COUNT_MAX
             && self.last_session <= COUNT_MAX
+            && self.topic_numbers.fit(self.topics.len())
             && self.sessions.iter().all(|session| session.id().0 <= self.last_session)
             && self.finished.is_within(COUNT_MAX, self.last_job, self.last_fence)
     }
@@ -169,7 +185,11 @@ impl Image {
 
     /// The topics, by number.
     pub fn topics(&self) -> impl Iterator<Item = TopicCounts> + '_ {
-        self.topics.iter().filter_map(SavedTopic::counts)
+        self.numbered().filter_map(|(id, topic)| topic.counts(id))
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (TopicId, &SavedTopic)> {
+        self.topic_numbers.of(&self.topics).map(|(id, _)| id).zip(&self.topics)
     }
 
     /// Begins to restore the state. All its jobs have to follow.
@@ -181,13 +201,19 @@ impl Image {
         engine.clock = Clock { stamp: self.stamp, offset_ms: self.clock_offset_ms };
         engine.key_secret = self.key_secret;
         (engine.last_job, engine.last_fence) = (self.last_job, self.last_fence);
-        engine.topics.restore(&self.topics);
+        engine.topics.restore(&self.topics, &self.topic_numbers);
         engine.sessions.restore(self.last_session, &self.sessions);
         engine.finished.restore(&self.finished);
         engine.members.clone_from(&self.members);
         engine.jobs.reserve(room(self.jobs), room(self.keyed));
         Restoring { engine, image: self, unindexed: Vec::new() }
     }
+}
+
+fn encoded(saved: &impl Serialize) -> Vec<u8> {
+    options()
+        .serialize(saved)
+        .unwrap_or_else(|error| unreachable!("a state in memory always encodes: {error}"))
 }
 
 impl Restoring {

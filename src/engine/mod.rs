@@ -13,7 +13,7 @@
 //! 2. What is due moves, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
 //!    [of bytes of their bodies](crate::types::limits::DUE_BYTES_PER_ENTRY_MAX): delayed jobs become ready, leases whose time is
 //!    over end, expired jobs are dropped. What is left moves with the entries after it.
-//! 3. A bounded number of old sessions and old finished leases is forgotten.
+//! 3. A bounded number of old sessions, old finished leases and idle topics is forgotten.
 //! 4. Each command is carried out, and has one outcome.
 //! 5. A bounded number of timers that come due soon is put in order, so that no single entry has to do that for a
 //!    million of them. This is derived work: it shows in no outcome and in no hash. Whoever has time between entries does
@@ -94,6 +94,7 @@ pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
 pub use search::{Found, Search};
 pub use store::{BodyRef, FarSearch, FarTimer, JobStore, Place, Record};
+pub use topics::TopicTotals;
 
 use crate::types::limits::LAPSE_LEASES_MAX;
 use crate::types::{FEATURE_BOUNDED_STATE, GroupId, Lease, Member, Millis, SessionId, TopicId};
@@ -181,16 +182,19 @@ impl Engine {
     /// When a far job cannot be read. The entry is then half applied: the state is not to be used any more.
     pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         self.clock.stamp = self.clock.stamp.max(entry.stamp);
-        let mut applied = Applied { outcomes: Vec::with_capacity(entry.commands.len()), ended: Vec::new() };
+        let mut applied =
+            Applied { outcomes: Vec::with_capacity(entry.commands.len()), ..Applied::default() };
         self.move_due(store, &mut applied.ended)?;
         self.finished.forget_old(self.clock.stamp, &mut self.sum);
         self.sessions.forget_old(self.clock.stamp, &mut self.sum);
+        self.topics.forget_idle(self.clock.stamp, &mut self.sum);
         for command in &entry.commands {
             self.bring_near(command, store)?;
             let outcome = self.carry_out(command, store, &mut applied.ended);
             applied.outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
         }
-        self.topics.settle(&mut self.sum);
+        self.topics.settle(self.is_bounded().then_some(self.clock.stamp), &mut self.sum);
+        applied.topics_gone = self.topics.take_gone();
         self.sessions.settle(&mut self.sum);
         let ahead = self.clock.at(self.clock.stamp.after(PREPARE_AHEAD_MS));
         self.timers.prepare(ahead, PREPARE_STEPS_MAX);
@@ -223,7 +227,8 @@ impl Engine {
             }
             Command::ClockOffset { offset_ms } => self.clock.offset_ms = *offset_ms,
             Command::SessionOpen { secret, leases_outlive } => {
-                let session = self.sessions.open(*secret, *leases_outlive, &mut self.sum)?;
+                let bounded = self.is_bounded();
+                let session = self.sessions.open(*secret, *leases_outlive, bounded, &mut self.sum)?;
                 return Ok(Outcome::Session { session });
             }
             Command::SessionResume { session, secret } => {
@@ -249,10 +254,7 @@ impl Engine {
             Command::Reschedule { job, due } => return self.reschedule(job, *due),
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
-            Command::TopicPause { topic, paused } => {
-                let topic = self.intern(*topic)?;
-                self.topics.pause(topic, *paused);
-            }
+            Command::TopicPause { topic, paused } => self.pause_topic(*topic, *paused)?,
             Command::SkipIds { floor } => {
                 let skipped = |last: u64| if last < *floor { *floor } else { last + IDS_SKIPPED };
                 let skipped_to = skipped(self.last_job).min(COUNTED_JOBS_MAX - IDS_SKIPPED);
@@ -267,10 +269,25 @@ impl Engine {
                 let member = Member { node: *node, storage_id: *storage_id, peer_address, client_address };
                 self.members.set(member, &mut self.sum)?;
             }
-            Command::FeatureLevel { level } => self.members.raise_feature_level(*level),
+            Command::FeatureLevel { level } => self.raise_feature_level(*level),
             Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
         }
         Ok(Outcome::Done)
+    }
+
+    fn pause_topic(&mut self, topic: TopicSelect<'_>, paused: bool) -> Result<(), Reject> {
+        let topic = if self.is_bounded() { self.existing(topic)? } else { self.intern(topic)? };
+        self.topics.pause(topic, paused);
+        Ok(())
+    }
+
+    /// From the level on at which topics may be forgotten, those without jobs are idle.
+    fn raise_feature_level(&mut self, level: u32) {
+        let was_bounded = self.is_bounded();
+        self.members.raise_feature_level(level);
+        if self.is_bounded() && !was_bounded {
+            self.topics.note_all();
+        }
     }
 
     /// A node is not a member of the cluster any more, by an entry that is none of commands.
@@ -278,12 +295,22 @@ impl Engine {
         self.members.remove(node, &mut self.sum);
     }
 
+    /// Whether the state is to keep the stricter bounds, which all members know.
+    fn is_bounded(&self) -> bool {
+        self.members.feature_level() >= FEATURE_BOUNDED_STATE
+    }
+
     /// The topic that a command names; made if it is named and new.
     fn intern(&mut self, topic: TopicSelect<'_>) -> Result<TopicId, Reject> {
         match topic {
-            TopicSelect::Id(id) => self.topics.find(id).map(|_| id).ok_or(Reject::NotFound),
-            TopicSelect::Name(name) => self.topics.intern(name),
+            TopicSelect::Id(_) => self.existing(topic),
+            TopicSelect::Name(name) => self.topics.intern(name, &mut self.sum),
         }
+    }
+
+    /// The topic that a command names, if it is there.
+    fn existing(&self, topic: TopicSelect<'_>) -> Result<TopicId, Reject> {
+        self.known(topic).filter(|id| self.topics.find(*id).is_some()).ok_or(Reject::NotFound)
     }
 
     /// A session may hold leases no longer: each counts as a failed attempt. Where it has more of them than one command gives

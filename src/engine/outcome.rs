@@ -11,6 +11,8 @@ pub struct Applied {
     /// Leases that ended otherwise than by a settling command that showed them: their time was over, their
     /// session lapsed or closed, or their job was deleted.
     pub ended: Vec<Lease>,
+    /// Topics that were forgotten because they had no jobs. Their numbers are not used again.
+    pub topics_gone: Vec<(TopicId, TopicName)>,
 }
 
 /// What one command did.

@@ -26,9 +26,11 @@ impl Engine {
             let topic = self.intern(topic)?;
             return Ok(jobs.iter().map(|job| self.push_one(topic, job, store)).collect());
         }
-        self.sessions.window(session).ok_or(Reject::SessionUnknown)?;
+        if !self.sessions.contains(session) {
+            return Err(Reject::SessionUnknown);
+        }
         let topic = self.intern(topic)?;
-        let mut window = self.sessions.window(session).map(std::mem::take).ok_or(Reject::SessionUnknown)?;
+        let mut window = self.sessions.take_window(session).ok_or(Reject::SessionUnknown)?;
         let mut outcomes = Vec::with_capacity(jobs.len());
         for (nth, job) in (0..).zip(jobs) {
             // The protocol refuses numbers beyond the last one: no two jobs have the same.
@@ -43,9 +45,7 @@ impl Engine {
                 }
             });
         }
-        if let Some(place) = self.sessions.window(session) {
-            *place = window;
-        }
+        self.sessions.put_window(session, window, self.is_bounded());
         Ok(outcomes)
     }
 

@@ -8,6 +8,7 @@ use super::Engine;
 use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
+use super::topics::TopicTotals;
 use super::transition::{AfterFailure, Moved};
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
@@ -41,6 +42,16 @@ impl Engine {
     /// A topic.
     pub fn topic(&self, id: TopicId) -> Option<TopicView<'_>> {
         self.topics.find(id).map(|topic| topic.view(id))
+    }
+
+    /// The first topic with this number or a later one.
+    pub fn first_topic_from(&self, id: TopicId) -> Option<TopicView<'_>> {
+        self.topics.first_from(id).map(|(id, topic)| topic.view(id))
+    }
+
+    /// What topics counted that were forgotten because they had no jobs.
+    pub fn forgotten_topics(&self) -> TopicTotals {
+        self.topics.forgotten()
     }
 
     /// Every topic, by number.
@@ -117,6 +128,11 @@ impl Engine {
         self.sessions.lapsing()
     }
 
+    /// When there may be room for one more session, as a stamp: one that lapsed is remembered no longer. `None` if none did.
+    pub fn session_room_at(&self) -> Option<Millis> {
+        self.sessions.room_at()
+    }
+
     /// How many sessions the queue knows, lapsed ones included.
     pub fn session_count(&self) -> u64 {
         self.sessions.len() as u64
@@ -164,9 +180,15 @@ impl Engine {
         self.jobs.far().len() as u64
     }
 
-    /// Bytes of memory that the jobs take, without their records: an estimate.
+    /// Bytes of memory that jobs and sessions take, without the jobs' records: an estimate.
     pub fn memory_bytes(&self) -> usize {
-        self.jobs.memory_bytes() + self.timers.memory_bytes() + self.topics.memory_bytes()
+        let jobs = self.jobs.memory_bytes() + self.timers.memory_bytes() + self.topics.memory_bytes();
+        jobs + self.sessions.memory_bytes()
+    }
+
+    /// Bytes of memory that [`Engine::image`] takes, with its encoding: an estimate.
+    pub fn image_bytes(&self) -> usize {
+        2 * (self.sessions.saved_bytes() + self.topics.saved_bytes())
     }
 
     pub(super) fn view(&self, job: &Job) -> JobView {

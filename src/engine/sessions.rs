@@ -1,4 +1,11 @@
 //! The sessions: who may hold leases, and what each producer pushed.
+//!
+//! A session that lapsed and pushed nothing under a number has little to be remembered for: it makes room first. One that did
+//! is remembered for [`SESSION_RETENTION_MS`], and counts against a limit of its own, beyond which no session is opened. All
+//! outcomes together are bounded, too: beyond that the sessions with the most of them forget their older half.
+//!
+//! Below the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) the session that lapsed first
+//! makes room, whatever it pushed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +15,21 @@ use super::hash::{Element, Kind, Sum};
 use super::jobs::Slot;
 use super::outcome::{Reject, SessionStatus, SessionView};
 use super::window::{SavedWindow, Window};
-use crate::types::limits::{SESSION_RETENTION_MS, SESSIONS_MAX};
+use crate::types::limits::{
+    LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PUSH_JOBS_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
+};
 use crate::types::{JobId, Millis, SessionId, SessionSecret};
 
 /// Lapsed sessions that one entry forgets at most.
 pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
+
+/// A window of so many outcomes forgets none for others. All that there can be of these fit into [`OUTCOMES_MAX`].
+const OUTCOMES_KEPT: usize = 7;
+
+const _: () = assert!((SESSIONS_MAX + LAPSED_PRODUCERS_MAX) * OUTCOMES_KEPT < OUTCOMES_MAX);
+
+/// Windows of which one push may forget the older half: as many as make room for all that it adds, however short they are.
+const HALVED_PER_PUSH_MAX: usize = PUSH_JOBS_MAX.div_ceil(OUTCOMES_KEPT.div_ceil(2));
 
 /// One session.
 #[derive(Debug)]
@@ -41,9 +58,24 @@ pub(super) struct SavedSession {
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     known: BTreeMap<SessionId, Session>,
-    lapsed: BTreeSet<(Millis, SessionId)>,
     last: u64,
     changed: Vec<SessionId>,
+    orders: Orders,
+}
+
+/// Which sessions make room first, and what all of them take.
+#[derive(Debug, Default)]
+struct Orders {
+    /// Those that lapsed and pushed nothing under a number, by when they lapsed.
+    lapsed: BTreeSet<(Millis, SessionId)>,
+    /// Those that lapsed and did.
+    lapsed_producers: BTreeSet<(Millis, SessionId)>,
+    /// Outcomes that all windows remember.
+    outcomes: usize,
+    /// Bytes of memory that the windows take.
+    window_bytes: usize,
+    /// Sessions that may forget outcomes for others, by the logarithm of how many they have.
+    by_outcomes: BTreeSet<(u32, SessionId)>,
 }
 
 impl SavedSession {
@@ -53,15 +85,26 @@ impl SavedSession {
 }
 
 impl Sessions {
-    /// A new session. When there are too many, the one that lapsed first makes room.
+    /// A new session. When there are too many, the one makes room that lapsed first; of those that pushed, none does if the
+    /// state `is_bounded`.
     pub(super) fn open(
         &mut self,
         secret: SessionSecret,
         leases_outlive: bool,
+        is_bounded: bool,
         sum: &mut Sum,
     ) -> Result<SessionId, Reject> {
-        if self.known.len() >= SESSIONS_MAX {
-            let (_, oldest) = self.first_lapsed().ok_or(Reject::SessionQuota)?;
+        let counted = if is_bounded {
+            if self.orders.lapsed_producers.len() >= LAPSED_PRODUCERS_MAX {
+                return Err(Reject::SessionQuota);
+            }
+            self.known.len() - self.orders.lapsed_producers.len()
+        } else {
+            self.known.len()
+        };
+        if counted >= SESSIONS_MAX {
+            let oldest = if is_bounded { self.first_idle(&self.orders.lapsed) } else { self.first_lapsed() };
+            let (_, oldest) = oldest.ok_or(Reject::SessionQuota)?;
             self.forget(oldest, sum);
         }
         self.last += 1;
@@ -76,7 +119,7 @@ impl Sessions {
             changed: false,
         };
         self.known.insert(id, session);
-        self.touch(id);
+        self.change(id, |_| ());
         Ok(id)
     }
 
@@ -106,7 +149,7 @@ impl Sessions {
                 changed: false,
             };
             session.hashed = session.hash(*id, session.window.digest());
-            self.lapsed.extend(lapsed.map(|lapsed| (lapsed, *id)));
+            self.orders.add(*id, &session);
             self.known.insert(*id, session);
         }
     }
@@ -118,15 +161,11 @@ impl Sessions {
 
     /// A session comes back.
     pub(super) fn resume(&mut self, id: SessionId, secret: &SessionSecret) -> Result<(), Reject> {
-        let known = self.touch(id).filter(|session| session.secret == *secret);
-        let session = known.ok_or(Reject::SessionUnknown)?;
-        if session.is_lapsing() {
+        let known = self.known.get(&id).filter(|session| session.secret == *secret);
+        if known.ok_or(Reject::SessionUnknown)?.is_lapsing() {
             return Err(Reject::WrongState);
         }
-        let lapsed = session.lapsed.take();
-        if let Some(lapsed) = lapsed {
-            self.lapsed.remove(&(lapsed, id));
-        }
+        self.change(id, |session| session.lapsed = None);
         Ok(())
     }
 
@@ -138,13 +177,11 @@ impl Sessions {
         stamp: Millis,
         leases_max: usize,
     ) -> Result<Vec<Slot>, Reject> {
-        let session = self.touch(id).ok_or(Reject::SessionUnknown)?;
-        let leases = session.leases.iter().map(|lease| lease.1).take(leases_max).collect();
-        if session.lapsed.is_none() {
-            session.lapsed = Some(stamp);
-            self.lapsed.insert((stamp, id));
-        }
-        Ok(leases)
+        let leases = self.change(id, |session| {
+            session.lapsed = session.lapsed.or(Some(stamp));
+            session.leases.iter().map(|lease| lease.1).take(leases_max).collect()
+        });
+        leases.ok_or(Reject::SessionUnknown)
     }
 
     /// Removes a session, which holds no lease any more.
@@ -152,9 +189,7 @@ impl Sessions {
         if let Some(session) = self.known.remove(&id) {
             debug_assert!(session.leases.is_empty(), "its leases were given back");
             sum.subtract(session.hashed);
-            if let Some(lapsed) = session.lapsed {
-                self.lapsed.remove(&(lapsed, id));
-            }
+            self.orders.remove(id, &session);
         }
     }
 
@@ -178,6 +213,11 @@ impl Sessions {
         self.known.iter().filter(|(_, session)| session.is_lapsing()).map(|(id, _)| *id)
     }
 
+    /// When there may be room for one more session, because one that lapsed is remembered no longer.
+    pub(super) fn room_at(&self) -> Option<Millis> {
+        self.first_lapsed().map(|(lapsed, _)| lapsed.after(SESSION_RETENTION_MS))
+    }
+
     /// A session that may hold leases, for a change of them, which are hashed with their jobs.
     pub(super) fn live(&mut self, id: SessionId) -> Option<&mut Session> {
         self.known.get_mut(&id).filter(|session| session.lapsed.is_none())
@@ -188,9 +228,25 @@ impl Sessions {
         self.known.get_mut(&id)
     }
 
-    /// A producer's window, to be changed.
-    pub(super) fn window(&mut self, id: SessionId) -> Option<&mut Window> {
-        self.touch(id).map(|session| &mut session.window)
+    pub(super) fn contains(&self, id: SessionId) -> bool {
+        self.known.contains_key(&id)
+    }
+
+    /// Takes a producer's window out, to be changed and [put back](Self::put_window).
+    pub(super) fn take_window(&mut self, id: SessionId) -> Option<Window> {
+        self.change(id, |session| std::mem::take(&mut session.window))
+    }
+
+    /// A producer's window is as it is to be. If the state `is_bounded`, others make room for it.
+    pub(super) fn put_window(&mut self, id: SessionId, window: Window, is_bounded: bool) {
+        self.change(id, |session| session.window = window);
+        for _ in 0..HALVED_PER_PUSH_MAX {
+            if !is_bounded || self.orders.outcomes <= OUTCOMES_MAX {
+                return;
+            }
+            let Some((_, most)) = self.orders.by_outcomes.last().copied() else { return };
+            self.change(most, |session| session.window.forget_half(most));
+        }
     }
 
     pub(super) fn status(&self, id: SessionId, secret: &SessionSecret) -> SessionStatus {
@@ -246,16 +302,69 @@ impl Sessions {
 
     /// The session that lapsed first, but for those that have leases to give back.
     fn first_lapsed(&self) -> Option<(Millis, SessionId)> {
-        self.lapsed.iter().find(|(_, id)| self.lease_count(*id) == 0).copied()
+        let Orders { lapsed, lapsed_producers, .. } = &self.orders;
+        self.first_idle(lapsed).into_iter().chain(self.first_idle(lapsed_producers)).min()
     }
 
-    fn touch(&mut self, id: SessionId) -> Option<&mut Session> {
+    /// The first of these that has no lease to give back.
+    fn first_idle(&self, lapsed: &BTreeSet<(Millis, SessionId)>) -> Option<(Millis, SessionId)> {
+        lapsed.iter().find(|(_, id)| self.lease_count(*id) == 0).copied()
+    }
+
+    /// Bytes of memory that the sessions take: an estimate.
+    pub(super) fn memory_bytes(&self) -> usize {
+        /// A session with its number, in a node of the map that is two thirds full, and its part of the orders.
+        const SESSION_BYTES: usize = (size_of::<Session>() + size_of::<SessionId>()) * 3 / 2 + 64;
+        self.known.len() * SESSION_BYTES + self.orders.window_bytes
+    }
+
+    /// Bytes that they take in a checkpoint: an estimate.
+    pub(super) fn saved_bytes(&self) -> usize {
+        self.known.len() * size_of::<SavedSession>() + self.orders.outcomes * size_of::<u64>()
+    }
+
+    /// Changes what is hashed of a session, if there is one.
+    fn change<T>(&mut self, id: SessionId, change: impl FnOnce(&mut Session) -> T) -> Option<T> {
         let session = self.known.get_mut(&id)?;
         if !session.changed {
             session.changed = true;
             self.changed.push(id);
         }
-        Some(session)
+        self.orders.remove(id, session);
+        let changed = change(session);
+        self.orders.add(id, session);
+        Some(changed)
+    }
+}
+
+impl Orders {
+    fn add(&mut self, id: SessionId, session: &Session) {
+        let outcomes = session.window.count();
+        self.outcomes += outcomes;
+        self.window_bytes += session.window.memory_bytes();
+        if outcomes > OUTCOMES_KEPT {
+            self.by_outcomes.insert((outcomes.ilog2(), id));
+        }
+        if let Some(lapsed) = session.lapsed {
+            self.lapsed_with(outcomes).insert((lapsed, id));
+        }
+    }
+
+    /// A session is about to change, or to go.
+    fn remove(&mut self, id: SessionId, session: &Session) {
+        let outcomes = session.window.count();
+        self.outcomes -= outcomes;
+        self.window_bytes -= session.window.memory_bytes();
+        if outcomes > OUTCOMES_KEPT {
+            self.by_outcomes.remove(&(outcomes.ilog2(), id));
+        }
+        if let Some(lapsed) = session.lapsed {
+            self.lapsed_with(outcomes).remove(&(lapsed, id));
+        }
+    }
+
+    fn lapsed_with(&mut self, outcomes: usize) -> &mut BTreeSet<(Millis, SessionId)> {
+        if outcomes > 0 { &mut self.lapsed_producers } else { &mut self.lapsed }
     }
 }
 

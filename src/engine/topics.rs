@@ -1,4 +1,8 @@
 //! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
+//!
+//! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on a topic is idle while it has no
+//! job and is not paused. It is forgotten [`TOPIC_RETENTION_MS`] later, or earlier if another one needs its place. Its
+//! number is never used again, and the queue keeps what it counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +14,23 @@ use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
-use crate::types::limits::TOPICS_MAX;
+use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
+
+/// Idle topics that one entry forgets at most, beyond those that make room.
+pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
 
 /// One topic.
 #[derive(Debug)]
 pub(super) struct Topic {
     name: TopicName,
     pub(super) paused: bool,
+    idle_since: Option<Millis>,
     pub(super) ready: ReadyOrder,
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub(super) buried: ReadyOrder,
-    pub(super) totals: Totals,
+    pub(super) totals: TopicTotals,
     /// What it adds to the state hash at the moment.
     hashed: u128,
     changed: bool,
@@ -30,11 +38,15 @@ pub(super) struct Topic {
 
 /// What is counted for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Totals {
-    pub(super) pushed: u64,
-    pub(super) finished: u64,
-    pub(super) deleted: u64,
-    pub(super) expired: u64,
+pub struct TopicTotals {
+    /// Jobs ever pushed.
+    pub pushed: u64,
+    /// Jobs ever finished.
+    pub finished: u64,
+    /// Jobs ever deleted or replaced.
+    pub deleted: u64,
+    /// Jobs ever dropped because they expired.
+    pub expired: u64,
 }
 
 /// A topic as it is written to a checkpoint.
@@ -46,7 +58,7 @@ pub(super) struct SavedTopic {
     ready: u64,
     reserved: u64,
     buried: u64,
-    totals: Totals,
+    totals: TopicTotals,
 }
 
 impl SavedTopic {
@@ -56,16 +68,35 @@ impl SavedTopic {
     }
 
     /// What it counts.
-    pub(super) fn counts(&self) -> Option<TopicCounts> {
+    pub(super) fn counts(&self, id: TopicId) -> Option<TopicCounts> {
         let Self { paused, delayed, ready, reserved, buried, .. } = *self;
-        Some(TopicCounts { name: self.name()?, paused, delayed, ready, reserved, buried })
+        Some(TopicCounts { id, name: self.name()?, paused, delayed, ready, reserved, buried })
     }
+}
+
+/// What a checkpoint says in addition once topics may be forgotten; empty before that, as in older checkpoints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedNumbers {
+    /// The number of each saved topic, and since when it is idle. Without these they are numbered from 0.
+    topics: Vec<(TopicId, Option<Millis>)>,
+    next: u32,
+    forgotten: TopicTotals,
 }
 
 /// Every topic, by its number.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
-    known: Vec<Topic>,
+    known: BTreeMap<TopicId, Topic>,
+    /// The number of the next one.
+    next: u32,
+    /// Those that are idle, by since when. It is brought up to date at the end of an entry.
+    idle: BTreeSet<(Millis, TopicId)>,
+    /// What those counted that were forgotten.
+    forgotten: TopicTotals,
+    /// What the next number and these counts add to the state hash at the moment.
+    forgotten_hashed: u128,
+    /// Those that the entry under way has forgotten.
+    gone: Vec<(TopicId, TopicName)>,
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
     /// Those that have ready jobs and are not paused.
@@ -74,42 +105,115 @@ pub(super) struct Topics {
     in_order: usize,
 }
 
+impl SavedNumbers {
+    /// Whether they are those of so many topics, in order.
+    pub(super) fn fit(&self, topics: usize) -> bool {
+        let follow =
+            self.topics.windows(2).all(|pair| pair.first().map(|one| one.0) < pair.last().map(|one| one.0));
+        let last = self.topics.last().is_none_or(|(id, _)| id.0 < self.next);
+        *self == Self::default() || (self.topics.len() == topics && follow && last)
+    }
+
+    /// The number of each of these topics, and since when it is idle.
+    pub(super) fn of<'a>(
+        &'a self,
+        saved: &'a [SavedTopic],
+    ) -> impl Iterator<Item = (TopicId, Option<Millis>)> + 'a {
+        let numbered = if *self == Self::default() { saved.len() } else { 0 };
+        let numbered = (0..).map(TopicId).take(numbered).map(|id| (id, None));
+        self.topics.iter().copied().chain(numbered)
+    }
+
+    fn next(&self, saved: &[SavedTopic]) -> u32 {
+        if *self == Self::default() { u32::try_from(saved.len()).unwrap_or(u32::MAX) } else { self.next }
+    }
+}
+
 impl Topics {
     pub(super) fn id(&self, name: &str) -> Option<TopicId> {
         self.names.get(name).copied()
     }
 
     pub(super) fn find(&self, id: TopicId) -> Option<&Topic> {
-        self.known.get(id.0 as usize)
+        self.known.get(&id)
     }
 
-    /// The number of the topic with this name, which is made if it is new.
-    pub(super) fn intern(&mut self, name: &str) -> Result<TopicId, Reject> {
+    /// The first topic with this number or a later one.
+    pub(super) fn first_from(&self, id: TopicId) -> Option<(TopicId, &Topic)> {
+        self.known.range(id..).next().map(|(id, topic)| (*id, topic))
+    }
+
+    /// The number of the topic with this name, which is made if it is new. When there are too many, the one makes room that has
+    /// been idle for longest.
+    pub(super) fn intern(&mut self, name: &str, sum: &mut Sum) -> Result<TopicId, Reject> {
         if let Some(id) = self.id(name) {
             return Ok(id);
         }
-        if self.known.len() >= TOPICS_MAX {
+        let is_idle = |(_, id): &&(Millis, TopicId)| self.find(*id).is_some_and(Topic::is_idle);
+        let oldest = self.idle.iter().find(is_idle).copied();
+        if self.known.len() >= TOPICS_MAX && oldest.is_none() {
             return Err(Reject::TopicQuota);
         }
         // Names were checked before they were proposed; one that is none names nothing.
         let valid: TopicName = name.parse().map_err(|_| Reject::NotFound)?;
-        let id = TopicId(u32::try_from(self.known.len()).map_err(|_| Reject::TopicQuota)?);
-        self.known.push(Topic::new(valid));
+        if self.known.len() >= TOPICS_MAX
+            && let Some((_, oldest)) = oldest
+        {
+            self.forget(oldest, sum);
+        }
+        let id = TopicId(self.next);
+        self.next = self.next.checked_add(1).ok_or(Reject::TopicQuota)?;
+        self.known.insert(id, Topic::new(valid));
         self.names.insert(name.into(), id);
         self.totals(id);
         Ok(id)
     }
 
+    /// Removes those that have been idle for long: a bounded number of them.
+    pub(super) fn forget_idle(&mut self, stamp: Millis, sum: &mut Sum) {
+        for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
+            match self.idle.first().copied() {
+                Some((since, id)) if since.after(TOPIC_RETENTION_MS) <= stamp => self.forget(id, sum),
+                _ => return,
+            }
+        }
+    }
+
+    /// Those that were forgotten since this was called last.
+    pub(super) fn take_gone(&mut self) -> Vec<(TopicId, TopicName)> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// What those counted that were forgotten.
+    pub(super) fn forgotten(&self) -> TopicTotals {
+        self.forgotten
+    }
+
+    fn forget(&mut self, id: TopicId, sum: &mut Sum) {
+        let Some(topic) = self.known.remove(&id) else { return };
+        sum.subtract(topic.hashed);
+        self.names.remove(topic.name.as_str());
+        if let Some(since) = topic.idle_since {
+            self.idle.remove(&(since, id));
+        }
+        let TopicTotals { pushed, finished, deleted, expired } = topic.totals;
+        self.forgotten.pushed += pushed;
+        self.forgotten.finished += finished;
+        self.forgotten.deleted += deleted;
+        self.forgotten.expired += expired;
+        self.gone.push((id, topic.name));
+    }
+
     /// A topic that is known to exist, for a change that is not hashed.
     pub(super) fn existing(&mut self, id: TopicId) -> &mut Topic {
-        match self.known.get_mut(id.0 as usize) {
+        match self.known.get_mut(&id) {
             Some(topic) => topic,
             None => unreachable!("every job's topic exists"),
         }
     }
 
     /// What is counted of a topic, to be changed.
-    pub(super) fn totals(&mut self, id: TopicId) -> &mut Totals {
+    pub(super) fn totals(&mut self, id: TopicId) -> &mut TopicTotals {
         &mut self.touch(id).totals
     }
 
@@ -158,52 +262,97 @@ impl Topics {
     }
 
     pub(super) fn views(&self) -> impl Iterator<Item = TopicView<'_>> {
-        (0..).zip(&self.known).map(|(id, topic)| topic.view(TopicId(id)))
+        self.known.iter().map(|(id, topic)| topic.view(*id))
     }
 
-    /// Brings what changed into the state hash.
-    pub(super) fn settle(&mut self, sum: &mut Sum) {
+    /// Every topic is looked at when the entry ends: those without jobs are idle from now on.
+    pub(super) fn note_all(&mut self) {
+        for id in self.known.keys().copied().collect::<Vec<_>>() {
+            self.touch(id);
+        }
+    }
+
+    /// Brings what changed into the state hash. With a stamp, notes which topics are idle since then.
+    pub(super) fn settle(&mut self, idle_since: Option<Millis>, sum: &mut Sum) {
         for id in std::mem::take(&mut self.changed) {
-            let topic = self.existing(id);
+            let Some(topic) = self.known.get_mut(&id) else { continue };
+            match (topic.is_idle(), topic.idle_since) {
+                (true, None) => {
+                    topic.idle_since = idle_since;
+                    self.idle.extend(idle_since.map(|since| (since, id)));
+                }
+                (false, Some(since)) => {
+                    topic.idle_since = None;
+                    self.idle.remove(&(since, id));
+                }
+                _ => {}
+            }
             let hash = topic.hash(id);
             sum.subtract(topic.hashed);
             sum.add(hash);
             (topic.hashed, topic.changed) = (hash, false);
         }
+        let hash = self.hash_of_forgotten();
+        sum.subtract(self.forgotten_hashed);
+        sum.add(hash);
+        self.forgotten_hashed = hash;
     }
 
     /// The hashes of all of them, from scratch.
     pub(super) fn hash(&self) -> u128 {
-        (0..).zip(&self.known).fold(0, |sum, (id, topic)| sum.wrapping_add(topic.hash(TopicId(id))))
+        let sum = self.hash_of_forgotten();
+        self.known.iter().fold(sum, |sum, (id, topic)| sum.wrapping_add(topic.hash(*id)))
+    }
+
+    /// 0 while none was forgotten: then the next number follows from the others.
+    fn hash_of_forgotten(&self) -> u128 {
+        if self.next as usize == self.known.len() {
+            return 0;
+        }
+        let TopicTotals { pushed, finished, deleted, expired } = self.forgotten;
+        let mut element = Element::new(Kind::ForgottenTopics);
+        element.word(self.next.into()).word(pushed).word(finished).word(deleted).word(expired).hash()
     }
 
     /// All of them, by number.
     pub(super) fn save(&self) -> Vec<SavedTopic> {
-        self.known.iter().map(Topic::save).collect()
+        self.known.values().map(Topic::save).collect()
+    }
+
+    /// Their numbers, unless these are as they would be without them.
+    pub(super) fn save_numbers(&self) -> SavedNumbers {
+        if self.idle.is_empty() && self.next as usize == self.known.len() {
+            return SavedNumbers::default();
+        }
+        let topics = self.known.iter().map(|(id, topic)| (*id, topic.idle_since)).collect();
+        SavedNumbers { topics, next: self.next, forgotten: self.forgotten }
     }
 
     /// Takes back what was saved, without jobs. What it adds to the state hash is in the sum that comes with it.
-    pub(super) fn restore(&mut self, saved: &[SavedTopic]) {
-        for (id, saved) in (0..).map(TopicId).zip(saved) {
+    pub(super) fn restore(&mut self, saved: &[SavedTopic], numbers: &SavedNumbers) {
+        for ((id, idle_since), saved) in numbers.of(saved).zip(saved) {
             let Some(name) = saved.name() else { continue };
             let mut topic = Topic::new(name);
-            (topic.paused, topic.totals) = (saved.paused, saved.totals);
+            (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, idle_since);
             topic.hashed = topic.hash(id);
+            self.idle.extend(idle_since.map(|since| (since, id)));
             self.names.insert(saved.name.as_str().into(), id);
-            self.known.push(topic);
+            self.known.insert(id, topic);
         }
+        (self.next, self.forgotten) = (numbers.next(saved), numbers.forgotten);
+        self.forgotten_hashed = self.hash_of_forgotten();
     }
 
     /// Counts the far jobs with the others, when all near ones are back. Fails with the topic whose near jobs are not
     /// those that were saved.
     pub(super) fn restore_delayed(&mut self, saved: &[SavedTopic]) -> Result<(), TopicId> {
-        for ((id, topic), saved) in (0..).map(TopicId).zip(&mut self.known).zip(saved) {
+        for ((id, topic), saved) in self.known.iter_mut().zip(saved) {
             if topic.delayed > saved.delayed {
-                return Err(id);
+                return Err(*id);
             }
             topic.delayed = saved.delayed;
             if topic.save() != *saved {
-                return Err(id);
+                return Err(*id);
             }
         }
         Ok(())
@@ -217,6 +366,11 @@ impl Topics {
     /// Bytes of memory that the orders take.
     pub(super) fn memory_bytes(&self) -> usize {
         ReadyOrder::memory_bytes(self.in_order)
+    }
+
+    /// Bytes that they take in a checkpoint: an estimate.
+    pub(super) fn saved_bytes(&self) -> usize {
+        self.known.len() * size_of::<SavedTopic>()
     }
 
     fn note_serving(&mut self, id: TopicId) {
@@ -245,11 +399,12 @@ impl Topic {
         Self {
             name,
             paused: false,
+            idle_since: None,
             ready: ReadyOrder::default(),
             delayed: 0,
             reserved: 0,
             buried: ReadyOrder::default(),
-            totals: Totals::default(),
+            totals: TopicTotals::default(),
             hashed: 0,
             changed: false,
         }
@@ -267,13 +422,19 @@ impl Topic {
         }
     }
 
+    /// Whether it has neither a job nor a setting.
+    pub(super) fn is_idle(&self) -> bool {
+        let in_order = self.ready.len() + self.buried.len();
+        !self.paused && self.delayed == 0 && self.reserved == 0 && in_order == 0
+    }
+
     /// Whether it has a job to reserve.
     pub(super) fn serves(&self) -> bool {
         !self.paused && !self.ready.is_empty()
     }
 
     pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {
-        let Totals { pushed, finished, deleted, expired } = self.totals;
+        let TopicTotals { pushed, finished, deleted, expired } = self.totals;
         TopicView {
             id,
             name: &self.name,
@@ -291,10 +452,13 @@ impl Topic {
     }
 
     fn hash(&self, id: TopicId) -> u128 {
-        let Totals { pushed, finished, deleted, expired } = self.totals;
+        let TopicTotals { pushed, finished, deleted, expired } = self.totals;
         let mut element = Element::new(Kind::Topic);
         element.pair(id.0, u32::from(self.paused)).word(pushed).word(finished).word(deleted).word(expired);
         element.wide(xxh3_128(self.name.as_str().as_bytes()));
+        if let Some(since) = self.idle_since {
+            element.word(since.0);
+        }
         element.hash()
     }
 }

@@ -23,8 +23,10 @@ pub(super) struct Window {
     /// How many it covers, holes included.
     length: u64,
     /// The outcomes of [`BLOCK`] numbers each, by the first of them divided by [`BLOCK`]. No block is all holes, so the
-    /// window takes memory in proportion to what was pushed.
-    blocks: BTreeMap<u64, [u64; BLOCK]>,
+    /// window takes memory in proportion to what was pushed. Each is boxed, so that a producer of a single job takes little.
+    blocks: BTreeMap<u64, Box<[u64; BLOCK]>>,
+    /// How many outcomes it remembers: holes are none.
+    count: usize,
     sum: Sum,
 }
 
@@ -61,7 +63,7 @@ const HOLE: u64 = 0;
 
 impl Default for Window {
     fn default() -> Self {
-        Self { start: 1, length: 0, blocks: BTreeMap::new(), sum: Sum::default() }
+        Self { start: 1, length: 0, blocks: BTreeMap::new(), count: 0, sum: Sum::default() }
     }
 }
 
@@ -91,19 +93,40 @@ impl Window {
         self.put(sequence, packed);
     }
 
-    /// All that it remembers.
+    /// Forgets the older half of what it remembers.
+    pub(super) fn forget_half(&mut self, session: SessionId) {
+        let kept = self.outcomes().nth(self.count.div_ceil(2));
+        if let Some((first, _)) = kept {
+            self.length -= first - self.start;
+            self.forget_before(session, first);
+        }
+    }
+
+    /// How many outcomes it remembers.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of memory that it takes beside its own fields: an estimate.
+    pub(super) fn memory_bytes(&self) -> usize {
+        /// A block, what the allocator adds, and its part of a node of the map that is half full.
+        const BLOCK_BYTES: usize = size_of::<[u64; BLOCK]>() + 16 + 36;
+        /// The rest of the first node.
+        const NODE_BYTES: usize = 176;
+        if self.blocks.is_empty() { 0 } else { NODE_BYTES + self.blocks.len() * BLOCK_BYTES }
+    }
+
+    /// All that it remembers. Blocks without holes are taken as they are: there may be millions of outcomes.
     pub(super) fn save(&self) -> SavedWindow {
         let mut runs: Vec<SavedRun> = Vec::new();
-        let mut last = None;
-        for (sequence, packed) in self.outcomes() {
-            let follows = sequence.checked_sub(1).is_some_and(|before| last == Some(before));
-            if !follows {
-                runs.push(SavedRun { first: sequence, outcomes: Vec::new() });
+        for (block, outcomes) in &self.blocks {
+            if outcomes.contains(&HOLE) {
+                let known = numbered(*block, outcomes.iter()).filter(|(_, packed)| **packed != HOLE);
+                known
+                    .for_each(|(sequence, packed)| append(&mut runs, sequence, std::slice::from_ref(packed)));
+            } else {
+                append(&mut runs, block * BLOCK as u64, &outcomes[..]);
             }
-            if let Some(run) = runs.last_mut() {
-                run.outcomes.extend(packed.to_le_bytes());
-            }
-            last = Some(sequence);
         }
         SavedWindow { start: self.start, length: self.length, runs }
     }
@@ -146,9 +169,11 @@ impl Window {
 
     fn put(&mut self, sequence: u64, packed: u64) {
         let (block, place) = place(sequence);
-        if let Some(hole) = self.blocks.entry(block).or_insert([HOLE; BLOCK]).get_mut(place) {
+        if let Some(hole) = self.blocks.entry(block).or_insert_with(|| Box::new([HOLE; BLOCK])).get_mut(place)
+        {
             debug_assert_eq!(*hole, HOLE, "a sequence number has one outcome");
             *hole = packed;
+            self.count += 1;
         }
     }
 
@@ -161,12 +186,27 @@ impl Window {
                 if sequence < first && *packed != HOLE {
                     self.sum.subtract(hash::of_pushed(session, sequence, *packed));
                     *packed = HOLE;
+                    self.count -= 1;
                 }
             }
             if oldest.get().iter().any(|packed| *packed != HOLE) {
                 return;
             }
             oldest.remove();
+        }
+    }
+}
+
+/// Adds outcomes behind all others: to the last run, if they follow it.
+fn append(runs: &mut Vec<SavedRun>, first: u64, outcomes: &[u64]) {
+    let follows = |run: &SavedRun| run.first.checked_add(run.outcomes.len() as u64 / 8) == Some(first);
+    if !runs.last().is_some_and(follows) {
+        runs.push(SavedRun { first, outcomes: Vec::new() });
+    }
+    if let Some(run) = runs.last_mut() {
+        run.outcomes.reserve(size_of_val(outcomes));
+        for packed in outcomes {
+            run.outcomes.extend_from_slice(&packed.to_le_bytes());
         }
     }
 }
@@ -283,6 +323,22 @@ mod tests {
         window.remember(SESSION, last + 2, pushed(0));
         assert_eq!(window.digest().0, 3, "it covers as many as ever");
         assert_eq!(window.recall(2, GROUP), Recall::Forgotten);
+    }
+
+    #[test]
+    fn half_of_it_is_forgotten_and_stays_so() {
+        let mut window = Window::default();
+        for sequence in [2, 3, 40, 41, 42] {
+            window.remember(SESSION, sequence, pushed(sequence));
+        }
+        window.forget_half(SESSION);
+        assert_eq!((window.count(), window.digest()), (2, (41, window.recount(SESSION))));
+        assert_eq!(window.recall(40, GROUP), Recall::Forgotten);
+        assert_eq!(window.recall(41, GROUP), Recall::Known(pushed(41)));
+        let restored = Window::restore(SESSION, &window.save());
+        assert_eq!((restored.count(), restored.digest()), (2, window.digest()));
+        window.remember(SESSION, 43, pushed(43));
+        assert_eq!((window.count(), window.digest().0), (3, 41), "it covers what it did");
     }
 
     #[test]

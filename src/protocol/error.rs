@@ -157,4 +157,9 @@ impl ErrorReply {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, applied: Applied::No, retry_after_ms: 0, leader: None, message: message.into() }
     }
+
+    /// Whether the same request may succeed later, as it is: by its code, or because it says when.
+    pub fn retryable(&self) -> bool {
+        self.code.retryable() || self.retry_after_ms > 0
+    }
 }

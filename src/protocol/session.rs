@@ -154,7 +154,7 @@ pub(super) fn decode_going_away(reader: &mut Reader<'_>) -> Result<Response, Dec
 pub(super) fn encode_error(error: &ErrorReply, out: &mut BytesMut) {
     Fixed::<8>::new()
         .u16(error.code as u16)
-        .u8(if error.code.retryable() { ERROR_RETRYABLE } else { 0 })
+        .u8(if error.retryable() { ERROR_RETRYABLE } else { 0 })
         .u8(error.applied as u8)
         .u32(error.retry_after_ms)
         .write(out);

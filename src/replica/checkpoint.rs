@@ -236,7 +236,7 @@ impl Replica {
     pub(super) fn checkpoint_memory_bytes(&self) -> u64 {
         let written = self.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
-        (memory_bytes_max(self.chunk_bytes()) + written + handed_over) as u64
+        (memory_bytes_max(self.chunk_bytes()) + written + handed_over + self.engine.image_bytes()) as u64
     }
 
     /// One step of the checkpoint that is under way, or the first one of the next.

@@ -43,8 +43,9 @@ impl Replica {
                 matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. });
         }
         self.note_state(begins_term);
-        while let Some(made) = self.engine.topic(self.waiters.next_topic()) {
-            self.waiters.topic_made(made.name);
+        self.waiters.topics_gone(&applied.topics_gone.into_iter().collect());
+        while let Some(made) = self.engine.first_topic_from(self.waiters.next_topic()) {
+            self.waiters.topic_made(made.id, made.name);
         }
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
     }
@@ -248,7 +249,10 @@ fn why(reject: Reject) -> &'static str {
         Reject::MemberChanged => "the node is known with other data: it cannot come back under its number",
         Reject::StaleLease => "the lease is no longer held: its time is over, or it was settled",
         Reject::KeyExists => "the topic has a live job with this key",
-        Reject::NotFound => "there is no such job: it was finished, deleted, expired, or never there",
+        Reject::NotFound => {
+            "there is no such job, or no such topic: it was finished, deleted, expired, or never there; a topic goes some \
+             time after its last job"
+        }
         Reject::Reserved => "the job is reserved: wait for its consumer, or delete it",
         Reject::WrongState => "the job is not in a state for that: get shows which it is in",
         Reject::SessionUnknown => "the session is not known any more: connect again",

@@ -3,7 +3,7 @@
 use super::Replica;
 use super::io::{ConnectionId, Notice};
 use super::requests::select_job;
-use crate::engine::{JobView, TopicView};
+use crate::engine::{JobView, TopicTotals, TopicView};
 use crate::protocol::{
     ErrorCode, ErrorReply, JobReport, Request, RequestId, Response, StatsReport, TopicReport, Totals,
 };
@@ -22,7 +22,7 @@ impl Replica {
     ) -> Result<(), StorageError> {
         let response = match request {
             Request::Get(job) => {
-                let view = self.engine.job(&select_job(&self.engine, job), &mut self.records)?;
+                let view = self.engine.job(&select_job(job), &mut self.records)?;
                 self.job_response(view)?
             }
             Request::Peek { topic } => match self.engine.topic_id(topic.as_str()) {
@@ -104,7 +104,9 @@ impl Replica {
 
     fn stats(&mut self) -> StatsReport {
         let topics = self.topic_reports();
-        let totals = topics.iter().fold(Totals::default(), |sum, topic| add(sum, &topic.totals));
+        let TopicTotals { pushed, finished, deleted, expired } = self.engine.forgotten_topics();
+        let forgotten = Totals { pushed, finished, deleted, expired, ..Totals::default() };
+        let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
         StatsReport {
             now: self.engine.wall(self.clock.stamp()),
             uptime_ms: (self.now_us - self.started_us) / 1000,

@@ -133,7 +133,7 @@ impl Replica {
         let command = Command::Push {
             session,
             sequence: push.sequence,
-            topic: topic.map_or(TopicSelect::Name(push.topic.as_str()), TopicSelect::Id),
+            topic: select_topic(&push.topic),
             jobs: jobs.collect(),
         };
         self.add_command(&command, Reply::Request(connection, id));
@@ -248,9 +248,6 @@ impl Replica {
                         out; `adjourn cluster status` shows the feature level";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unsupported, text));
         }
-        let engine = &self.engine;
-        let topic = |name| select_topic(engine, name);
-        let job = |reference| select_job(engine, reference);
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
             Request::Release { leases, delay_ms } => {
@@ -259,33 +256,34 @@ impl Replica {
             }
             Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
             Request::Bury { leases } => Command::Bury { leases: leases.clone() },
-            Request::Delete(reference) => Command::Delete { job: job(reference) },
+            Request::Delete(reference) => Command::Delete { job: select_job(reference) },
             Request::Reschedule { job: reference, due } => {
-                Command::Reschedule { job: job(reference), due: at_least(*due) }
+                Command::Reschedule { job: select_job(reference), due: at_least(*due) }
             }
-            Request::RunNow(reference) => Command::RunNow { job: job(reference) },
-            Request::Kick(reference) => Command::Kick { job: job(reference) },
+            Request::RunNow(reference) => Command::RunNow { job: select_job(reference) },
+            Request::Kick(reference) => Command::Kick { job: select_job(reference) },
             Request::KickMany { topic: name, jobs_max } => {
-                Command::KickMany { topic: topic(name), jobs_max: *jobs_max }
+                Command::KickMany { topic: select_topic(name), jobs_max: *jobs_max }
             }
-            Request::Pause { topic: name } => Command::TopicPause { topic: topic(name), paused: true },
-            Request::Resume { topic: name } => Command::TopicPause { topic: topic(name), paused: false },
+            Request::Pause { topic: name } => Command::TopicPause { topic: select_topic(name), paused: true },
+            Request::Resume { topic: name } => {
+                Command::TopicPause { topic: select_topic(name), paused: false }
+            }
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
         self.add_command(&command, Reply::Request(connection, id));
     }
 }
 
-pub(super) fn select_topic<'a>(engine: &crate::engine::Engine, name: &'a TopicName) -> TopicSelect<'a> {
-    engine.topic_id(name.as_str()).map_or(TopicSelect::Name(name.as_str()), TopicSelect::Id)
+/// By name: its number might be gone when the command is applied.
+fn select_topic(name: &TopicName) -> TopicSelect<'_> {
+    TopicSelect::Name(name.as_str())
 }
 
-pub(super) fn select_job<'a>(engine: &crate::engine::Engine, job: &'a JobRef) -> JobSelect<'a> {
+pub(super) fn select_job(job: &JobRef) -> JobSelect<'_> {
     match job {
         JobRef::Id(id) => JobSelect::Id(*id),
-        JobRef::Key { topic, key } => {
-            JobSelect::Key { topic: select_topic(engine, topic), key: key.as_bytes() }
-        }
+        JobRef::Key { topic, key } => JobSelect::Key { topic: select_topic(topic), key: key.as_bytes() },
     }
 }
 

@@ -9,6 +9,9 @@ use crate::protocol::{ErrorCode, ErrorReply, Hello, Member, RequestId, Response,
 use crate::types::limits;
 use crate::types::{SessionId, SessionSecret};
 
+/// Whoever is refused a session tries again after so long at the earliest, in milliseconds.
+const SESSION_FULL_MS: u64 = 1000;
+
 impl Replica {
     pub(super) fn hello(&mut self, connection: ConnectionId, request: RequestId, hello: &Hello) {
         let Some(one) = self.connections.one(connection) else { return };
@@ -103,8 +106,11 @@ impl Replica {
     /// The outcome of a session's opening.
     pub(super) fn opened(&mut self, connection: ConnectionId, request: RequestId, outcome: &Outcome) {
         let Outcome::Session { session } = outcome else {
-            let full = "the queue has as many sessions as it can: close some, or wait";
-            self.connections.refuse(connection, request, ErrorReply::new(ErrorCode::Quota, full));
+            let full = "the queue has as many sessions as it can: say GOODBYE when one is done, or wait";
+            let room_ms = self.engine.session_room_at().map(|at| at.since(self.clock.stamp()));
+            let retry_after_ms = narrow(room_ms.unwrap_or(SESSION_FULL_MS).max(SESSION_FULL_MS));
+            let error = ErrorReply { retry_after_ms, ..ErrorReply::new(ErrorCode::Quota, full) };
+            self.connections.refuse(connection, request, error);
             return self.closes.push(connection);
         };
         let Some(secret) = self.connections.one(connection).map(|one| one.secret) else {

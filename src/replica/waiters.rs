@@ -83,7 +83,7 @@ pub(super) struct Waiters {
     /// Which subscription a delivered lease counts against, and its bytes.
     held: BTreeMap<Lease, (WaiterId, u32)>,
     next: u64,
-    /// Topics are numbered from 0 as they are made; so many were looked at.
+    /// The number behind that of the topic that was made last.
     topics_seen: u32,
 }
 
@@ -203,19 +203,40 @@ impl Waiters {
         self.lines.contains_key(&topic)
     }
 
-    /// The first topic that [`Self::topic_made`] was not told of.
+    /// Topics from this number on were not told to [`Self::topic_made`].
     pub(super) fn next_topic(&self) -> TopicId {
         TopicId(self.topics_seen)
     }
 
-    /// The next topic exists: whoever waits for it stands in its line from now on.
-    pub(super) fn topic_made(&mut self, name: &TopicName) {
-        let topic = self.next_topic();
-        self.topics_seen += 1;
+    /// A topic exists: whoever waits for it stands in its line from now on.
+    pub(super) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
+        self.topics_seen = topic.0.saturating_add(1);
         for id in self.unknown.remove(name).unwrap_or_default() {
             self.leave_lines(id);
             if let Some(waiter) = self.all.get_mut(&id) {
+                waiter.unknown.retain(|unknown| unknown != name);
                 waiter.topics.push(topic);
+            }
+            self.line_up(id);
+        }
+    }
+
+    /// Topics are gone: whoever waits for one waits until there is one with its name again.
+    pub(super) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
+        if gone.is_empty() {
+            return;
+        }
+        let waits = |waiter: &Waiter| waiter.topics.iter().any(|topic| gone.contains_key(topic));
+        let waiting = self.all.iter().filter(|(_, waiter)| waits(waiter)).map(|(id, _)| *id);
+        for id in waiting.collect::<Vec<_>>() {
+            self.leave_lines(id);
+            if let Some(waiter) = self.all.get_mut(&id) {
+                for topic in waiter.topics.extract_if(.., |topic| gone.contains_key(topic)) {
+                    if let Some(name) = gone.get(&topic) {
+                        self.unknown.entry(name.clone()).or_default().insert(id);
+                        waiter.unknown.push(name.clone());
+                    }
+                }
             }
             self.line_up(id);
         }
@@ -516,13 +537,37 @@ mod tests {
         let topics = [("new".parse().expect("a name"), None)];
         let id = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
         assert!(waiters.take_turns([TopicId(1)], |_| 1, roomy).is_empty());
-        for (number, name) in (0..).zip(["other", "new"]) {
-            assert_eq!(waiters.next_topic(), TopicId(number));
-            waiters.topic_made(&name.parse().expect("a name"));
+        for (number, name) in (0..).map(TopicId).zip(["other", "new"]) {
+            assert_eq!(waiters.next_topic(), number);
+            waiters.topic_made(number, &name.parse().expect("a name"));
         }
         let turn = waiters.take_turns([TopicId(1)], |_| 1, roomy).pop();
         assert_eq!(turn.map(|turn| turn.topics), Some(vec![TopicId(1)]));
         assert!(waiters.remove(id).is_some() && waiters.count() == 0);
+    }
+
+    #[test]
+    fn a_topic_that_went_is_waited_for_until_it_returns() {
+        let mut waiters = Waiters::default();
+        let name: TopicName = "orders".parse().expect("a name");
+        let demand = Demand::Subscription { jobs: 10, bytes: 1000 };
+        let topics = [(name.clone(), Some(ORDERS)), ("mails".parse().expect("a name"), Some(TopicId(1)))];
+        let idle = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics.clone());
+        let busy = waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics.clone());
+        waiters.topics_seen = 2;
+        waiters.remove(idle);
+        let turn = waiters.take_turns([ORDERS], |_| 1, roomy).pop().expect("a turn");
+        let idle = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
+        waiters.topics_gone(&BTreeMap::from([(ORDERS, name.clone())]));
+        assert!(!waiters.in_line(ORDERS));
+        waiters.turn_over(busy, turn.claim);
+        waiters.line_up(busy);
+        waiters.topic_made(TopicId(7), &name);
+        assert_eq!(sessions(&waiters.take_turns([TopicId(7)], |_| 20, roomy)), [2, 1]);
+        for waiter in [idle, busy] {
+            waiters.remove(waiter);
+        }
+        assert!(waiters.unknown.is_empty() && waiters.lines.is_empty());
     }
 
     #[test]
@@ -534,7 +579,7 @@ mod tests {
             [1, 2].map(|n| waiters.add(ConnectionId(n), SessionId(n), RequestId(1), demand, topics()));
         waiters.remove(first);
         assert_eq!(waiters.unknown.values().map(BTreeSet::len).collect::<Vec<_>>(), [1, 1]);
-        waiters.topic_made(&"here".parse().expect("a name"));
+        waiters.topic_made(ORDERS, &"here".parse().expect("a name"));
         waiters.remove(second);
         assert!(waiters.unknown.is_empty() && waiters.lines.is_empty());
     }

@@ -467,7 +467,7 @@ impl StorageError {
         if let Self::Damaged { damage: Damage::Chunk { summary, topics, .. }, .. } = &mut self
             && let Ok(image) = Image::decode(image)
         {
-            let names = (0..).zip(image.topics()).map(|(number, topic)| (number, topic.name));
+            let names = image.topics().map(|topic| (topic.id.0, topic.name));
             let is_in = |number: u32| summary.topics.iter().any(|topic| topic.topic == number);
             topics.extend(names.filter(|(number, _)| is_in(*number)));
         }

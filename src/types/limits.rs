@@ -56,14 +56,22 @@ pub const TTR_MS_MAX: u32 = 7 * 86_400_000;
 pub const PRIORITY_DEFAULT: u32 = 1024;
 /// Most topics in one queue.
 pub const TOPICS_MAX: usize = 65_536;
-/// Most sessions in one queue.
+/// How long the queue shows a topic that has no job and is not paused, in milliseconds. It goes earlier when another one
+/// needs its place.
+pub const TOPIC_RETENTION_MS: u64 = 600_000;
+/// Most sessions in one queue, without the lapsed ones that pushed under sequence numbers.
 pub const SESSIONS_MAX: usize = 65_536;
+/// No session is opened while the queue remembers so many lapsed ones that pushed under sequence numbers.
+pub const LAPSED_PRODUCERS_MAX: usize = 262_144;
 /// How long a session keeps its leases after its connection was lost, in milliseconds.
 pub const SESSION_GRACE_MS_DEFAULT: u64 = 3_000;
 /// How long the queue remembers a lapsed session and what it pushed, in milliseconds.
 pub const SESSION_RETENTION_MS: u64 = 600_000;
 /// Pushed jobs per producer whose outcome the queue remembers.
 pub const PRODUCER_WINDOW_MAX: usize = 16_384;
+/// Pushed jobs of all producers whose outcome the queue remembers. Beyond that the producers with the most of them
+/// forget their older half.
+pub const OUTCOMES_MAX: usize = 4_194_304;
 /// Finished leases that the queue remembers, so that a repeated finish answers as the first did.
 pub const FINISHED_WINDOW_MAX: usize = 65_536;
 /// How long the queue remembers a finished lease, in milliseconds.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, TopicSelect};
 use adjourn::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX};
 use adjourn::types::{
-    Attributes, BuryReason, Fence, GroupId, IfExists, JobId, Lease, Millis, SessionId, SessionSecret,
-    TopicId, When,
+    Attributes, BuryReason, FEATURE_BOUNDED_STATE, Fence, GroupId, IfExists, JobId, Lease, Millis, SessionId,
+    SessionSecret, TopicId, When,
 };
 
 use super::model::{Job, Model, Session, State, Time, topic_id};
@@ -56,7 +56,7 @@ impl Model {
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
             Command::TopicPause { topic, paused } => {
-                let topic = self.topic(*topic, true)?;
+                let topic = self.topic(*topic, self.feature_level < FEATURE_BOUNDED_STATE)?;
                 self.topics[topic].paused = *paused;
             }
             Command::SkipIds { floor } => {

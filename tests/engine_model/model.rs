@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use adjourn::engine::{
     Applied, Entry, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, TopicSelect, wait_ms,
 };
-use adjourn::types::limits::{DUE_PER_ENTRY_MAX, SESSION_RETENTION_MS};
+use adjourn::types::limits::{DUE_PER_ENTRY_MAX, SESSION_RETENTION_MS, TOPIC_RETENTION_MS};
 use adjourn::types::{
-    BuryReason, Fence, JobId, JobState, Lease, Millis, Policy, SessionId, SessionSecret, TopicId, When,
+    BuryReason, FEATURE_BOUNDED_STATE, Fence, JobId, JobState, Lease, Millis, Policy, SessionId,
+    SessionSecret, TopicId, TopicName, When,
 };
 
 use crate::kept_bodies::reference;
@@ -54,6 +55,9 @@ pub(crate) struct Topic {
     pub(crate) finished: u64,
     pub(crate) deleted: u64,
     pub(crate) expired: u64,
+    pub(super) idle_since: Option<u64>,
+    /// It was forgotten; its number is not used again.
+    pub(crate) gone: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -104,12 +108,41 @@ impl Model {
         forgotten.truncate(64);
         self.sessions.retain(|session| !forgotten.iter().any(|(_, id)| *id == session.id));
 
+        let topics_gone = self.forget_topics();
         let outcomes = entry.commands.iter().map(|command| match self.command(command) {
             Ok(outcome) => outcome,
             Err(reject) => Outcome::Rejected(reject),
         });
         let outcomes = outcomes.collect();
-        Applied { outcomes, ended: std::mem::take(&mut self.ended) }
+        self.note_idle();
+        Applied { outcomes, ended: std::mem::take(&mut self.ended), topics_gone }
+    }
+
+    fn forget_topics(&mut self) -> Vec<(TopicId, TopicName)> {
+        let mut idle: Vec<(u64, usize)> = (0..self.topics.len())
+            .filter(|topic| !self.topics[*topic].gone)
+            .filter_map(|topic| Some((self.topics[topic].idle_since?, topic)))
+            .filter(|(since, _)| since + TOPIC_RETENTION_MS <= self.stamp)
+            .collect();
+        idle.sort_unstable();
+        let name = |topic: usize| self.topics[topic].name.parse().expect("a name");
+        let gone = idle.iter().map(|(_, topic)| (topic_id(*topic), name(*topic))).collect();
+        for (_, topic) in idle {
+            self.topics[topic].gone = true;
+        }
+        gone
+    }
+
+    fn note_idle(&mut self) {
+        for topic in 0..self.topics.len() {
+            let has_jobs = self.jobs.iter().any(|job| job.topic == topic);
+            let topic = &mut self.topics[topic];
+            if has_jobs || topic.paused {
+                topic.idle_since = None;
+            } else if self.feature_level >= FEATURE_BOUNDED_STATE {
+                topic.idle_since = topic.idle_since.or(Some(self.stamp));
+            }
+        }
     }
 
     pub(crate) fn wall(&self, stamp: u64) -> u64 {
@@ -262,9 +295,10 @@ impl Model {
 
     pub(super) fn topic(&mut self, topic: TopicSelect<'_>, make: bool) -> Result<usize, Reject> {
         let found = match topic {
-            TopicSelect::Id(id) => Some(id.0 as usize).filter(|id| *id < self.topics.len()),
-            TopicSelect::Name(name) => self.topics.iter().position(|topic| topic.name == name),
+            TopicSelect::Id(id) => Some(id.0 as usize),
+            TopicSelect::Name(name) => self.topics.iter().position(|topic| topic.name == name && !topic.gone),
         };
+        let found = found.filter(|id| self.topics.get(*id).is_some_and(|topic| !topic.gone));
         match (found, topic) {
             (None, TopicSelect::Name(name)) if make => {
                 self.topics.push(Topic { name: name.to_owned(), ..Topic::default() });

@@ -7,8 +7,8 @@
 
 use adjourn::engine::{Command, JobSelect, NewJob, TopicSelect};
 use adjourn::types::{
-    AttributesBuilder, Backoff, BackoffCurve, IfExists, JobId, Lease, Millis, SessionId, SessionSecret,
-    TopicId, When,
+    AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
+    SessionSecret, TopicId, When,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -261,13 +261,14 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn action() -> impl Strategy<Value = Action> {
     let leases = || proptest::collection::vec(prop_oneof![4 => 0..3_usize, 1 => 3..8_usize], 1..4);
     let session = || prop_oneof![9 => 1..4_u64, 1 => Just(0), 1 => 4..6_u64];
-    let topics = proptest::collection::vec(0..4_u32, 1..4);
+    // Topics that come back have other numbers.
+    let topics = proptest::collection::vec(prop_oneof![3 => 0..4_u32, 1 => 4..8_u32], 1..4);
     let push = (session(), sequence(), 0..3_usize, proptest::bool::weighted(0.2), jobs());
     prop_oneof![
         1 => Just(Action::Genesis),
         1 => Just(Action::SkipIds),
         1 => (1..4_u64, proptest::bool::weighted(0.2)).prop_map(|(node, other)| Action::Member(node, other)),
-        1 => (0..3_u32).prop_map(Action::FeatureLevel),
+        1 => (0..=FEATURE_LEVEL).prop_map(Action::FeatureLevel),
         2 => select(vec![-2 * DAY, -90_000, -1_500, 1_500, 90_000, DAY]).prop_map(Action::ClockStep),
         2 => proptest::bool::weighted(0.3).prop_map(Action::Open),
         4 => (session(), proptest::bool::weighted(0.8)).prop_map(|(id, right)| Action::Resume(id, right)),
