@@ -5,6 +5,9 @@
 //! prefix, and what the dice say; names and lengths too. Each is opened, read, written to and opened again. A sync
 //! that is left out shows, because what it would have made durable may then be missing.
 //!
+//! Of lives in a row, some end with a power cut. In others a sync fails, or the process is killed, and the next one starts
+//! with what is in the system's [cache](device): the power may go after that.
+//!
 //! There are two kinds of [lives](cut::Life). A node's [storage](life), whose checkpoints are of nothing, is asked for
 //! everything that a node asks of it. A [queue](queue_life) with jobs takes checkpoints with all their files.
 //!
@@ -15,6 +18,7 @@
 
 mod compose;
 mod cut;
+mod device;
 mod disk;
 mod fault;
 mod ledger;
@@ -27,13 +31,14 @@ mod tally;
 mod workload;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use compose::{Change, Choice};
-use cut::Life;
-use disk::Image;
+use cut::{Beginning, Cut, Life};
+use device::Device;
 use life::StorageLife;
 use queue::Counts;
 use queue_life::QueueLife;
@@ -151,8 +156,8 @@ fn run(plan: Plan) {
     let mut moves = 0;
     // Of a founding the first half alone: the next generation founds again.
     let series = Series { kind: workload as u8, generations, disks, early: steps == 0 };
-    series.strike(|disk, state, dice| {
-        let life = StorageLife::live(disk, state, (workload, steps), dice);
+    series.strike(|beginning, dice| {
+        let life = StorageLife::live(beginning, (workload, steps), dice);
         moves += life.moves;
         life
     });
@@ -162,7 +167,7 @@ fn run(plan: Plan) {
 /// Lets a queue take so many steps between two cuts.
 fn run_queue(series: Series, steps: usize) {
     let counts = RefCell::new(Counts::default());
-    series.strike(|disk, state, dice| QueueLife::live(disk, state, steps, &counts, dice));
+    series.strike(|beginning, dice| QueueLife::live(beginning, steps, &counts, dice));
     counts.into_inner().expect(seed(), &HAPPENS_IN_A_QUEUE);
 }
 
@@ -195,7 +200,7 @@ impl Drop for Whereabouts {
 
 impl Series {
     /// Records each life and opens the disks that power cuts may leave. Fails if one is not right.
-    fn strike<L: Life>(&self, mut record: impl FnMut(&Image, L::State, &mut TestRng) -> L) {
+    fn strike<L: Life>(&self, mut record: impl FnMut(Beginning<L>, &mut TestRng) -> L) {
         let times: usize = variable("ADJOURN_POWER_CUTS").unwrap_or(1);
         let seed = seed();
         let mut bytes = [self.kind; 32];
@@ -203,11 +208,12 @@ impl Series {
         bytes[8] = u8::try_from(self.generations).expect("a small number");
         let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let mut tally = Tally::default();
-        let (mut disk, mut state) = (Image::default(), L::State::default());
+        let (mut device, mut state, mut before) = (Device::default(), L::State::default(), None);
         let disks = (self.disks * times).div_ceil(self.generations);
         for generation in 0..self.generations {
             let _whereabouts = Whereabouts { seed, generation };
-            let life = record(&disk, state, &mut dice);
+            let failure = (self.generations > 1).then(|| recorder::failure(&mut dice)).flatten();
+            let life = record(Beginning { device, state, before, failure }, &mut dice);
             let moments = life.telling_moments();
             for number in 0..disks {
                 // All the moments in turn, as often as it takes; fewer if there are more moments than disks.
@@ -220,13 +226,34 @@ impl Series {
                 let cut = life.cut(*at, changes, choice, &mut dice);
                 tally.take(&cut, generation, cut.try_out(number % 4 == 0));
             }
-            let until = if self.early { moments.len() / 2 } else { moments.len() };
-            let (at, changes) = &moments[dice.random_range(0..until)];
-            let cut = life.cut(*at, changes, compose::random(changes, &mut dice), &mut dice);
-            let Some(found) = tally.take(&cut, generation, cut.try_out(true)) else { break };
-            (disk, state) = (cut.image, found);
+            let cut = self.end(&life, &moments, &mut dice);
+            if matches!(cut.choice, Choice::Read) {
+                let died = cut.moment.clone();
+                (device, state) = (died.device.clone(), L::State::default());
+                before = Some((Rc::new(life), died));
+            } else {
+                let Some(found) = tally.take(&cut, generation, cut.try_out(true)) else { break };
+                (device, state, before) = (Device::cut_off(&cut.image), found, None);
+            }
         }
         tally.verdict(seed, self.disks);
+    }
+
+    /// How a life ends: with its process, if a sync has failed; else with the power, or by a kill, at any moment.
+    fn end<'a, L: Life>(
+        &self,
+        life: &'a L,
+        moments: &'a [(usize, Vec<Change>)],
+        dice: &mut TestRng,
+    ) -> Cut<'a, L> {
+        if life.has_failed() {
+            return life.cut(life.moments().len() - 1, &[], Choice::Read, dice);
+        }
+        let until = if self.early { moments.len() / 2 } else { moments.len() };
+        let (at, changes) = &moments[dice.random_range(0..until)];
+        let dies = self.generations > 1 && dice.random();
+        let choice = if dies { Choice::Read } else { compose::random(changes, dice) };
+        life.cut(*at, changes, choice, dice)
     }
 }
 

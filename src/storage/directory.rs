@@ -227,6 +227,18 @@ impl Directory {
         self.rename_durably(RESTORING, IDENTITY)
     }
 
+    /// Completes what was cut short, and sees to it that all that is read here is durable, whatever became of the syncs of
+    /// an earlier process: what a start goes by cannot go with the power any more. Before any of it is opened or removed.
+    ///
+    /// That is names, vote, watermark and log. Every other file that counts got its name after a sync that went well:
+    /// `identity`, and what a manifest lists, and the manifest itself.
+    pub(super) fn settle(&self) -> Result<(), StorageError> {
+        install::complete(self)?;
+        moving::complete(self)?;
+        [VOTE, WATERMARK].into_iter().try_for_each(|name| sync::settle(&self.path.join(name)))?;
+        Log::settle(&self.path, &self.log_path())
+    }
+
     /// Opens what is there, beside a checkpoint that stands for `base`.
     pub(super) fn open(
         self: &Arc<Self>,
@@ -444,18 +456,27 @@ impl Folders for Directory {
 /// Makes a directory and those above it that are missing, each of them durable in the one above.
 pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
     if path.is_dir() {
-        return Ok(());
+        // Whoever made it may have died before its name was durable.
+        return sync_parent(path);
     }
     if path.exists() {
         return Err(StorageError::NotADirectory { path: path.to_owned() });
     }
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    create_durably(parent)?;
+    create_durably(parent(path))?;
     make_private(path)?;
-    sync::directory(parent)
+    sync::directory(parent(path))
+}
+
+fn sync_parent(path: &Path) -> Result<(), StorageError> {
+    match sync::directory(parent(path)) {
+        // It belongs to somebody else, who made this one.
+        Err(StorageError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced,
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
 }
 
 fn make_private(path: &Path) -> Result<(), StorageError> {

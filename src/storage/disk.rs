@@ -26,6 +26,10 @@
 //! A start completes what was cut short, an [install] or a [move](moving) of the log, before it opens anything. What
 //! such a move left beside the log goes when the log was accepted.
 //!
+//! What it reads may lie in the system's memory alone: what a process wrote that was killed before its sync, and, after a
+//! sync that failed, what no later sync writes. So it first [settles](Directory::settle) names, vote, watermark and log:
+//! what it reads of them then is on the disk.
+//!
 //! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
 //! acknowledged or not: nobody can tell, and Raft takes both. What is left undetected is a disk that loses exactly
 //! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
@@ -91,8 +95,7 @@ impl DiskStorage {
                 });
             }
             Some(identity) => {
-                install::complete(&*directory)?;
-                moving::complete(&*directory)?;
+                directory.settle()?;
                 restored = checkpoint::restore_own(&directory.chunks()?)?;
                 let base = restored.as_ref().map(|restored| restored.base);
                 let opened = directory.open(identity, base).and_then(accept);

@@ -6,14 +6,18 @@
 //!
 //! # The device
 //!
-//! Every write and every sync is a **step**. A write is kept aside until the sync of its file; a power cut
-//! ([`FaultyStorage::crash`]) keeps of what was aside what the dice say:
+//! Every write and every sync is a **step**. What is written is read at once, and durable after a sync. A power cut
+//! ([`FaultyStorage::crash`]) keeps of what was written since what the dice say:
 //!
 //! - of the log, a prefix of the values written and removed since its last sync, in their order, which is what sled
 //!   leaves of a round; and so of the one that it [moves](super::moving) into, and of their names;
 //! - of a small file's slot, all of the write, none of it, or its first bytes only.
 //!
-//! A process that dies and leaves the power on ([`FaultyStorage::kill`]) loses nothing of what was written.
+//! A sync that fails makes as little durable, and the rest is **lost**: it is read as before, and no later sync makes it
+//! durable. A start drops it, as a node does ([settles](super::sync::settle) its files), and syncs the rest.
+//!
+//! A process that dies and leaves the power on ([`FaultyStorage::kill`]) takes nothing from what is read, and adds nothing
+//! to what is durable: a power cut after the next start can still take it.
 //!
 //! What it knows of checkpoints lies in a [`FaultyFolder`]: a device of its own, with steps and faults of its own. Whoever
 //! cuts the power cuts that of both.
@@ -34,12 +38,14 @@ use super::folder::FaultyFolder;
 use super::install;
 use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX, removals_along};
 use super::moving::{self, LOG, Movable as _};
-use super::slots::{self, SLOT_BYTES, Slot, Values};
+use super::slots::{self, Values};
 use super::value::{self, Assembler, Key, Value};
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
 use crate::types::GroupId;
+use cached::{Cached, Contents, Write};
 use logs::{Change, Logs, Names};
 
+mod cached;
 mod logs;
 
 const GROUP: GroupId = GroupId(0);
@@ -60,8 +66,8 @@ pub enum Fault {
 /// A device at rest: what a power cut, or the end of a process, left of it.
 #[derive(Clone, Debug)]
 pub struct FaultyDisk {
-    logs: Logs,
-    files: [[Slot; 2]; 2],
+    durable: Contents,
+    cached: Cached,
     dice: Dice,
     lies: bool,
     free_bytes: u64,
@@ -75,9 +81,8 @@ pub struct FaultyStorage {
 impl FaultyDisk {
     /// A device with a directory that was just founded. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
-        let files = [SmallFile::Vote, SmallFile::Watermark]
-            .map(|file| [slots::encode(magic(file), 1, [0, 0, 0]), [0; SLOT_BYTES]]);
-        Self { logs: Logs::new(), files, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
+        let (durable, cached) = (Contents::founded(), Cached::default());
+        Self { durable, cached, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
     }
 
     /// Opens it, as a node that starts does; refuses what a node refuses. There is no checkpoint.
@@ -118,7 +123,7 @@ impl FaultyDisk {
 
     /// Flips a bit in the `nth` value of the log, wherever the dice say. False if there is no such value.
     pub fn flip_bit(&mut self, nth: usize) -> bool {
-        let Some(value) = self.logs.log_mut().values_mut().nth(nth) else { return false };
+        let Some(value) = self.durable.logs.log_mut().values_mut().nth(nth) else { return false };
         let mut bytes = value.to_vec();
         let at = self.dice.below(bytes.len());
         bytes[at] ^= 1 << self.dice.below(8);
@@ -128,17 +133,25 @@ impl FaultyDisk {
 
     /// Loses the entries from `index` on, without a word.
     pub fn lose_from(&mut self, index: u64) {
-        self.logs.log_mut().split_off(&Key::first(index));
+        self.durable.logs.log_mut().split_off(&Key::first(index));
     }
 
     /// Loses one entry in the middle, without a word.
     pub fn lose_entry(&mut self, index: u64) {
-        self.logs.log_mut().retain(|key, _| key.index != index);
+        self.durable.logs.log_mut().retain(|key, _| key.index != index);
+    }
+
+    /// As [`settle`](super::sync::settle) does it for files. Nothing is armed yet that could strike it.
+    fn settle(&mut self) {
+        self.cached.drop_lost();
+        if !self.lies {
+            self.cached.sync(&mut self.durable);
+        }
     }
 
     /// Spoils both slots of the file that holds the vote.
     pub fn spoil_vote(&mut self) {
-        for slot in &mut self.files[place(SmallFile::Vote)] {
+        for slot in &mut self.durable.files[place(SmallFile::Vote)] {
             slot[0] ^= 0xFF;
         }
     }
@@ -174,17 +187,15 @@ impl FaultyStorage {
     /// The power goes now.
     #[must_use]
     pub fn crash(self) -> FaultyDisk {
-        self.durable.into_media().crash()
+        let Device { mut disk, .. } = self.durable.into_media();
+        disk.cached.crash(&mut disk.durable, &mut disk.dice);
+        disk
     }
 
     /// The process goes now; the power stays.
     #[must_use]
     pub fn kill(self) -> FaultyDisk {
-        let Device { mut disk, aside, .. } = self.durable.into_media();
-        for write in aside {
-            disk.carry_out(write);
-        }
-        disk
+        self.durable.into_media().disk
     }
 }
 
@@ -228,12 +239,9 @@ impl Storage for FaultyStorage {
 
 /// A device in use.
 struct Device {
-    /// What is durable.
     disk: FaultyDisk,
-    /// The logs with all that is written, synced or not.
+    /// The logs as they are read.
     cache: Logs,
-    /// What is written and not synced, in order.
-    aside: Vec<Write>,
     base: LogBase,
     /// Entries up to this one are to be removed, and some of them may be there yet.
     cutting: Option<u64>,
@@ -254,24 +262,18 @@ struct Newest {
     values: Values,
 }
 
-/// One write.
-enum Write {
-    Log(Change),
-    Slot(SmallFile, usize, Slot),
-}
-
 impl Device {
-    fn open(disk: FaultyDisk, base: LogBase, chunks: Option<FaultyFolder>) -> Result<Self, StorageError> {
+    fn open(mut disk: FaultyDisk, base: LogBase, chunks: Option<FaultyFolder>) -> Result<Self, StorageError> {
+        disk.settle();
+        let Contents { logs: cache, files } = disk.cached.over(&disk.durable);
         let find = |file, damage| {
-            let newest = slots::newest(&disk.files[place(file)], magic(file));
+            let newest = slots::newest(&files[place(file)], magic(file));
             let (slot, sequence, values) = newest.ok_or_else(|| damaged(damage))?;
             Ok(Newest { slot, sequence, values })
         };
         let newest = [find(SmallFile::Vote, Damage::Vote)?, find(SmallFile::Watermark, Damage::Watermark)?];
-        let cache = disk.logs.clone();
-        let (aside, cutting, extent) = (Vec::new(), None, Extent::empty(base));
-        let mut device =
-            Self { disk, cache, aside, base, cutting, extent, newest, chunks, steps: 0, armed: None };
+        let (cutting, extent) = (None, Extent::empty(base));
+        let mut device = Self { disk, cache, base, cutting, extent, newest, chunks, steps: 0, armed: None };
         moving::complete(&Names(RefCell::new(&mut device)))?;
         device.extent = Extent::find(&mut device, base)?;
         // A disk finds out when it is read; here that costs nothing.
@@ -301,18 +303,21 @@ impl Device {
         if let Write::Log(change) = &write {
             self.cache.carry_out(change.clone());
         }
-        self.aside.push(write);
+        self.disk.cached.write(write);
         Ok(())
     }
 
     fn sync(&mut self) -> Result<(), StorageError> {
-        self.step("sync")?;
-        if !self.disk.lies {
-            for write in std::mem::take(&mut self.aside) {
-                self.disk.carry_out(write);
-            }
+        let stepped = self.step("sync");
+        let FaultyDisk { durable, cached, dice, lies, .. } = &mut self.disk;
+        match &stepped {
+            Ok(()) if *lies => {}
+            Ok(()) => cached.sync(durable),
+            // The power goes before anything of the sync is done.
+            Err(_) if matches!(self.armed, Some((_, Fault::PowerCut))) => {}
+            Err(_) => cached.fail(durable, dice),
         }
-        Ok(())
+        stepped
     }
 
     fn step(&mut self, action: &'static str) -> Result<(), StorageError> {
@@ -349,32 +354,6 @@ impl Device {
             self.write(Write::Log(Change::Remove(*key)))?;
         }
         Ok(!keys.is_empty())
-    }
-
-    /// Keeps of what is aside what the dice say.
-    fn crash(self) -> FaultyDisk {
-        let Self { mut disk, aside, .. } = self;
-        let in_log = aside.iter().filter(|write| !matches!(write, Write::Slot(..))).count();
-        let mut kept_of_log = disk.dice.below(in_log + 1);
-        for write in aside {
-            match write {
-                Write::Slot(file, slot, bytes) => {
-                    let written = match disk.dice.below(3) {
-                        0 => 0,
-                        1 => SLOT_BYTES,
-                        _ => disk.dice.below(SLOT_BYTES),
-                    };
-                    let place = &mut disk.files[place(file)][slot];
-                    place[..written].copy_from_slice(&bytes[..written]);
-                }
-                write @ Write::Log(_) if kept_of_log > 0 => {
-                    kept_of_log -= 1;
-                    disk.carry_out(write);
-                }
-                Write::Log(_) => {}
-            }
-        }
-        disk
     }
 }
 
@@ -495,15 +474,6 @@ impl Heads for Device {
 
     fn damaged(&self, damage: Damage) -> StorageError {
         damaged(damage)
-    }
-}
-
-impl FaultyDisk {
-    fn carry_out(&mut self, write: Write) {
-        match write {
-            Write::Log(change) => self.logs.carry_out(change),
-            Write::Slot(file, slot, bytes) => self.files[place(file)][slot] = bytes,
-        }
     }
 }
 

@@ -47,13 +47,11 @@ pub(super) fn install(folders: &impl Folders) -> Result<(), StorageError> {
 
 /// Completes an install that was cut short, and empties `incoming`. For a start, before anything reads `chunks`.
 pub(super) fn complete(folders: &impl Folders) -> Result<(), StorageError> {
-    if folders.has(CHUNKS_OLD)? {
-        // Whoever took the last step may have died before its name was durable.
+    // Whoever took the last step may have died before its name was durable.
+    folders.sync()?;
+    if is_cut_short(folders)? {
+        folders.rename(INCOMING, CHUNKS)?;
         folders.sync()?;
-        if is_cut_short(folders)? {
-            folders.rename(INCOMING, CHUNKS)?;
-            folders.sync()?;
-        }
     }
     if folders.has(INCOMING)? {
         folders.remove(INCOMING)?;

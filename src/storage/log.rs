@@ -104,6 +104,22 @@ impl Log {
         Ok(log)
     }
 
+    /// Sees to it that all that is read of the log in the folder `path` is durable, before sled opens it: see
+    /// [`sync::settle`]. Nothing, if there is no log.
+    pub(super) fn settle(directory: &Path, path: &Path) -> Result<(), StorageError> {
+        let fail = |error| StorageError::io("read", path, error);
+        let Some(database) = open_database(&path.join("db"))? else { return Ok(()) };
+        lock(directory, path, &database)?;
+        for entry in fs::read_dir(path).map_err(fail)? {
+            let path = entry.map_err(fail)?.path();
+            if path.is_file() {
+                sync::settle(&path)?;
+            }
+        }
+        unlock(path, &database)?;
+        sync::directory(path)
+    }
+
     /// Opens a log that begins after `base`, and finds its end.
     pub(super) fn open(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
         let mut log = Self::open_unread(directory, path, base)?;
@@ -148,16 +164,12 @@ impl Log {
 
     fn open_unread(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
         let database = path.join("db");
-        let file = match File::options().read(true).write(true).open(&database) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let (path, damage) = (directory.to_owned(), Damage::LogMissing);
-                return Err(StorageError::Damaged { path, damage });
-            }
-            Err(error) => return Err(StorageError::io("open", &database, error)),
+        let Some(file) = open_database(&database)? else {
+            let (path, damage) = (directory.to_owned(), Damage::LogMissing);
+            return Err(StorageError::Damaged { path, damage });
         };
         let db = open_sled(directory, path, &file)?;
-        // A process that ended between a write and its sync left entries that are not durable yet.
+        // It writes a little.
         sync::file(&file, &database)?;
         let (path, directory) = (path.to_owned(), directory.to_owned());
         let extent = Extent::empty(base);
@@ -504,16 +516,31 @@ pub(super) fn removals_along(count: usize, round_bytes: usize) -> usize {
     (2 * count).max(REMOVALS_ALONG).min(room)
 }
 
-fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db, StorageError> {
-    // sled would say so in a text. Nobody who went past the lock of the directory holds it.
-    if let Err(error) = flock(database, FlockOperation::NonBlockingLockExclusive) {
-        return Err(match error {
-            rustix::io::Errno::WOULDBLOCK => StorageError::InUse { path: directory.to_owned(), pid: None },
-            error => StorageError::io("lock", path, error.into()),
-        });
+/// The database's file; `None` if there is none.
+fn open_database(path: &Path) -> Result<Option<File>, StorageError> {
+    match File::options().read(true).write(true).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StorageError::io("open", path, error)),
     }
-    flock(database, FlockOperation::Unlock)
-        .map_err(|error| StorageError::io("unlock", path, error.into()))?;
+}
+
+/// Takes the lock that sled takes. Nobody who went past the lock of the directory holds it.
+fn lock(directory: &Path, path: &Path, database: &File) -> Result<(), StorageError> {
+    flock(database, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
+        rustix::io::Errno::WOULDBLOCK => StorageError::InUse { path: directory.to_owned(), pid: None },
+        error => StorageError::io("lock", path, error.into()),
+    })
+}
+
+fn unlock(path: &Path, database: &File) -> Result<(), StorageError> {
+    flock(database, FlockOperation::Unlock).map_err(|error| StorageError::io("unlock", path, error.into()))
+}
+
+fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db, StorageError> {
+    // sled would say in a text that somebody has it.
+    lock(directory, path, database)?;
+    unlock(path, database)?;
     remove_half_summaries(path)?;
     let config = sled::Config::new()
         .path(path)

@@ -33,9 +33,7 @@ use std::path::Path;
 use super::chunks::Manifest;
 use super::directory::Directory;
 use super::identity::Identity;
-use super::install;
 use super::log::Log;
-use super::moving;
 use super::slots::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
 use crate::engine::{Command, EntryBuilder, ids_floor};
@@ -81,11 +79,10 @@ impl Salvage {
     pub fn examine(path: &Path) -> Result<Self, StorageError> {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
+        directory.settle()?;
         let watermark = directory.watermark()?.map(|slots| slots.values());
         let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.recovering()?;
-        install::complete(&directory)?;
-        moving::complete(&directory)?;
         let checkpoint = Manifest::read(&directory.chunks()?)?;
         let base = base_after(checkpoint.as_ref(), identity);
         let mut salvage = Self {

@@ -1,53 +1,190 @@
 //! Where things become durable: every sync of the storage layer is made here, and nowhere else.
 //!
-//! So the tests can see each of them. What a power cut leaves behind is what was synced, and any part of what was
-//! written after that: whoever is told of every sync can make all those disks from the real files.
+//! So the tests can see each of them, and let one fail. What a power cut leaves behind is what was synced, and any part
+//! of what was written after that: whoever is told of every sync can make all those disks from the real files.
+//!
+//! After a sync that failed, the system takes what it could not write for clean: it is read as it was written, and no
+//! later sync writes it. So a process that starts does not believe what it reads of a file that another process may have
+//! written to without a sync that went well, until it is [settled](settle). To write it again is not enough: ext4 then
+//! writes into an extent that it still takes for unwritten, and reads zeros of it when the cache is gone.
 
 use std::cell::RefCell;
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
+
+use rustix::fs::{Advice, OFlags, fadvise};
 
 use super::StorageError;
 
-/// What is called after each sync, with the path of the file, or of the directory, that is durable now.
-pub type Watcher = Box<dyn FnMut(&Path)>;
+/// What was done to a file or a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It is durable: of a file its data, of a directory its names.
+    Synced,
+    /// The system was told to forget what it has in memory of the file: from here on what is read comes from the disk.
+    Dropped,
+}
+
+/// What is called after each of these, with the path. Its error is taken for the system's.
+pub type Watcher = Box<dyn FnMut(Done, &Path) -> io::Result<()>>;
 
 thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Has every sync of this thread told to `watcher` from now on; `None` ends it. For tests: it costs the others
-/// nothing that a sync would not outweigh ten thousand times.
+/// So much is compared at a time.
+const PIECE_BYTES: usize = 1 << 20;
+/// Past the system's memory, a device reads to where a page may begin.
+const PAGE_BYTES: usize = 4096;
+
+/// Has everything that this thread does here told to `watcher` from now on; `None` ends it. For tests: it costs the
+/// others nothing that a sync would not outweigh ten thousand times.
 pub fn watch(watcher: Option<Watcher>) {
     WATCHER.set(watcher);
 }
 
 /// Makes a file durable: what it holds and its length, not its name.
 pub(super) fn file(file: &File, path: &Path) -> Result<(), StorageError> {
-    file.sync_all().map_err(|error| StorageError::sync(path, error))?;
-    tell(path);
-    Ok(())
+    file.sync_all().and_then(|()| tell(Done::Synced, path)).map_err(|error| StorageError::sync(path, error))
 }
 
 /// The same for a file whose times do not matter, which is faster.
 pub(super) fn data(file: &File, path: &Path) -> Result<(), StorageError> {
-    file.sync_data().map_err(|error| StorageError::sync(path, error))?;
-    tell(path);
-    Ok(())
+    file.sync_data().and_then(|()| tell(Done::Synced, path)).map_err(|error| StorageError::sync(path, error))
 }
 
 /// Makes the names in a directory durable.
 pub(super) fn directory(path: &Path) -> Result<(), StorageError> {
     let directory = File::open(path).map_err(|error| StorageError::io("open", path, error))?;
-    directory.sync_all().map_err(|error| StorageError::sync(path, error))?;
-    tell(path);
-    Ok(())
+    file(&directory, path)
 }
 
-fn tell(path: &Path) {
-    WATCHER.with_borrow_mut(|watcher| {
-        if let Some(watcher) = watcher {
-            watcher(path);
+/// Sees to it that all that is read of a file is durable, whatever became of earlier syncs: syncs what is not written yet,
+/// drops the rest from the system's memory, and compares what is read then with what is on the disk. Nothing, if there is
+/// no file. The caller sees to it that nobody writes to it meanwhile.
+pub(super) fn settle(path: &Path) -> Result<(), StorageError> {
+    let fail = |action| move |error| StorageError::io(action, path, error);
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(fail("open"))?,
+    };
+    self::file(&file, path)?;
+    fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| fail("drop from memory")(error.into()))?;
+    tell(Done::Dropped, path).map_err(fail("drop from memory"))?;
+    // That was an advice: pages stay that somebody else has mapped or locked.
+    let same = is_on_disk(&file, path).map_err(fail("read"))?;
+    if same { Ok(()) } else { Err(fail("drop from memory")(io::ErrorKind::ResourceBusy.into())) }
+}
+
+/// Whether what is read of a file is what is read past the system's memory. Where the file system does not know how to do
+/// that, it goes by what it was told.
+fn is_on_disk(file: &File, path: &Path) -> io::Result<bool> {
+    let opened = File::options().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(path);
+    let Some(disk) = known(opened)? else { return Ok(true) };
+    let (mut shown, mut memory) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES + PAGE_BYTES]);
+    let begin = memory.as_ptr().align_offset(PAGE_BYTES);
+    let there = memory.get_mut(begin..begin + PIECE_BYTES).unwrap_or_default();
+    let mut at = 0;
+    loop {
+        let Some(bytes) = known(read_at(&disk, there, at))? else { return Ok(true) };
+        if read_at(file, &mut shown, at)? != bytes || shown.get(..bytes) != there.get(..bytes) {
+            return Ok(false);
         }
-    });
+        // A short read is the end of the file.
+        if bytes < PIECE_BYTES {
+            return Ok(true);
+        }
+        at += bytes as u64;
+    }
+}
+
+/// `None` if the file system does not know how to read past the system's memory.
+fn known<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(buffer, at) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+fn tell(done: Done, path: &Path) -> io::Result<()> {
+    WATCHER.with_borrow_mut(|watcher| watcher.as_mut().map_or(Ok(()), |watcher| watcher(done, path)))
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "lengths are known here")]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+    use std::rc::Rc;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_settled_is_what_it_was() {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join("file");
+        settle(&path).expect("there is nothing to settle");
+        assert!(!path.exists());
+        for length in [0, 1, PIECE_BYTES - 1, PIECE_BYTES, 2 * PIECE_BYTES + 5] {
+            let bytes: Vec<u8> = (0..length).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();
+            fs::write(&path, &bytes).expect("written");
+            settle(&path).expect("settled");
+            assert!(fs::read(&path).expect("read") == bytes, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_read_otherwise_than_from_the_disk_is_told() {
+        let directory = TempDir::new().expect("a directory");
+        let [path, other] = ["file", "other"].map(|name| directory.path().join(name));
+        let bytes = vec![7; 2 * PIECE_BYTES + 5];
+        fs::write(&path, &bytes).expect("written");
+        let on_disk = |bytes: &[u8]| {
+            fs::write(&other, bytes).expect("written");
+            is_on_disk(&File::open(&other).expect("opened"), &path).expect("read")
+        };
+        assert!(on_disk(&bytes));
+        for at in [0, PIECE_BYTES - 1, PIECE_BYTES, bytes.len() - 1] {
+            let mut stale = bytes.clone();
+            stale[at] ^= 1;
+            assert!(!on_disk(&stale), "byte {at}");
+        }
+        assert!(!on_disk(&bytes[1..]) && !on_disk(&[&bytes[..], &[7]].concat()), "another length");
+    }
+
+    #[test]
+    fn an_error_of_the_watcher_is_one_of_the_sync() {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join("file");
+        let file = File::create(&path).expect("made");
+        let syncs = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&syncs);
+        watch(Some(Box::new(move |done, _| {
+            seen.set(seen.get() + u32::from(done == Done::Synced));
+            if seen.get() == 4 { Err(io::Error::other("told to fail")) } else { Ok(()) }
+        })));
+        let outcomes = [
+            super::file(&file, &path),
+            data(&file, &path),
+            super::directory(directory.path()),
+            settle(&path),
+            data(&file, &path),
+        ];
+        watch(None);
+        assert_eq!(outcomes.map(|outcome| outcome.is_ok()), [true, true, true, false, true]);
+        assert_eq!(syncs.get(), 5);
+    }
 }

@@ -243,9 +243,10 @@ fn a_restored_directory_is_the_named_nodes() {
 /// Ends the restoring at the sync of this number. Whether it got so far.
 fn interrupted(backup: &Backup, options: &RestoreOptions, syncs: usize) -> bool {
     let mut left = syncs;
-    sync::watch(Some(Box::new(move |_| {
+    sync::watch(Some(Box::new(move |_, _| {
         assert!(left > 0, "the power fails here");
         left -= 1;
+        Ok(())
     })));
     let ended = catch_unwind(AssertUnwindSafe(|| backup.restore(options, |_| {})));
     sync::watch(None);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
+use super::device::{Device, is_summary};
 use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Name, Node, blocks_in};
-use super::recorder::{Moment, is_summary};
 
 /// Blocks in a segment of sled's.
 const SEGMENT_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
@@ -36,11 +36,13 @@ pub(super) enum Choice {
     Torn { changes: usize },
     /// Those that the bits say.
     Any(Vec<bool>),
+    /// All that is read: the process dies, and the power stays.
+    Read,
 }
 
-/// What differs between what is durable and what is written, in a fixed order.
-pub(super) fn changes(moment: &Moment) -> Vec<Change> {
-    let Moment { durable, written, .. } = moment;
+/// What differs between what is durable and what is written, in a fixed order. What is lost never gets to the disk.
+pub(super) fn changes(device: &Device) -> Vec<Change> {
+    let Device { durable, written, lost } = device;
     let mut changes = names(durable, written);
     for (id, content) in &written.contents {
         let empty = Arc::new(Content::default());
@@ -56,7 +58,7 @@ pub(super) fn changes(moment: &Moment) -> Vec<Change> {
             (None, Some(new)) => new.iter().any(|byte| *byte != 0),
             _ => false,
         };
-        let blocks = (0..content.blocks.len()).filter(differs);
+        let blocks = (0..content.blocks.len()).filter(differs).filter(|at| !lost.contains(&(*id, *at)));
         changes.extend(blocks.map(|at| Change::Block(*id, at)));
     }
     changes
@@ -112,8 +114,12 @@ pub(super) fn random(changes: &[Change], dice: &mut TestRng) -> Choice {
 }
 
 /// The disk after the cut. A summary of sled's that did not get its name may be there half under its first name.
-pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice: &mut TestRng) -> Image {
-    let mut image = moment.durable.clone();
+pub(super) fn compose(device: &Device, changes: &[Change], choice: &Choice, dice: &mut TestRng) -> Image {
+    let Device { durable, written, .. } = device;
+    if matches!(choice, Choice::Read) {
+        return written.clone();
+    }
+    let mut image = durable.clone();
     for (at, change) in changes.iter().enumerate() {
         let kept = choice.keeps(changes, at);
         match change {
@@ -122,7 +128,7 @@ pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice
                     match node {
                         Some(node) if kept => drop(image.names.insert(name.clone(), *node)),
                         Some(node) if is_summary(name) && dice.random() => {
-                            half_written(&mut image, &moment.written, name, *node, dice);
+                            half_written(&mut image, written, name, *node, dice);
                         }
                         None if kept => drop(image.names.remove(name)),
                         _ => {}
@@ -130,14 +136,14 @@ pub(super) fn compose(moment: &Moment, changes: &[Change], choice: &Choice, dice
                 }
             }
             Change::Length(id) if kept => {
-                let content = &moment.written.contents[id];
+                let content = &written.contents[id];
                 let file = Arc::make_mut(image.contents.entry(*id).or_default());
                 file.bytes = content.bytes;
                 let zeros = Arc::new([0; BLOCK_BYTES]);
                 file.blocks.resize(blocks_in(content.bytes), zeros);
             }
             Change::Block(id, place) if kept => {
-                let block = &moment.written.contents[id].blocks[*place];
+                let block = &written.contents[id].blocks[*place];
                 let file = Arc::make_mut(image.contents.entry(*id).or_default());
                 // Beyond the end: the length did not get there.
                 let Some(there) = file.blocks.get_mut(*place) else { continue };
@@ -196,6 +202,7 @@ impl Choice {
             }
             Self::Torn { changes } => at <= *changes,
             Self::Any(bits) => bits[at],
+            Self::Read => true,
         }
     }
 }

@@ -1,15 +1,17 @@
-//! A power cut: at a moment of a recorded life, with a disk that it may leave.
+//! A power cut, or the end of a process: at a moment of a recorded life, with what is read afterwards.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::rc::Rc;
 
 use proptest::test_runner::TestRng;
 use tempfile::TempDir;
 
 use super::compose::{self, Change, Choice};
+use super::device::Device;
 use super::disk::Image;
 use super::fault::Fault;
-use super::recorder::Moment;
+use super::recorder::{Failure, Moment};
 
 /// From one start to one stop, recorded: what was asked, and every moment at which the power may have been cut.
 pub(super) trait Life: Sized {
@@ -19,8 +21,26 @@ pub(super) trait Life: Sized {
     /// Every moment, in order.
     fn moments(&self) -> &[Moment];
 
+    /// The life before, if its process died and left the power on, and the moment at which it did. Until this one has
+    /// started, nothing is promised but what was then.
+    fn before(&self) -> Option<&(Rc<Self>, Moment)>;
+
+    /// Whether a sync failed, which ended it.
+    fn has_failed(&self) -> bool;
+
     /// What was under way then, in words.
     fn under_way(&self, moment: &Moment) -> String;
+
+    /// Whose promises count at a moment of this life: its own, or until it has started, those of the one before.
+    fn promised<'a>(&'a self, moment: &'a Moment) -> (&'a Self, &'a Moment) {
+        let (mut life, mut moment) = (self, moment);
+        while moment.acknowledged == 0
+            && let Some((before, died)) = life.before()
+        {
+            (life, moment) = (before, died);
+        }
+        (life, moment)
+    }
 
     /// Starts from what a cut at this moment has left in `root`, and compares. Returns what it holds.
     fn start(&self, moment: &Moment, root: &Path, thoroughly: bool) -> Result<Self::State, Fault>;
@@ -28,7 +48,7 @@ pub(super) trait Life: Sized {
     /// The moments at which something is written and not synced, with what it is; and every eighth of the others,
     /// at which the disk is the same whatever gets to it.
     fn telling_moments(&self) -> Vec<(usize, Vec<Change>)> {
-        let moments = self.moments().iter().map(compose::changes).enumerate();
+        let moments = self.moments().iter().map(|moment| compose::changes(&moment.device)).enumerate();
         moments.filter(|(at, changes)| !changes.is_empty() || at % 8 == 0).collect()
     }
 
@@ -40,16 +60,29 @@ pub(super) trait Life: Sized {
         choice: Choice,
         dice: &mut TestRng,
     ) -> Cut<'a, Self> {
-        let image = compose::compose(&self.moments()[at], changes, &choice, dice);
-        Cut { life: self, at, changes, choice, image }
+        let moment = &self.moments()[at];
+        let image = compose::compose(&moment.device, changes, &choice, dice);
+        Cut { life: self, at, moment, changes, choice, image }
     }
 }
 
-/// A disk that one power cut may leave.
+/// What a life begins with.
+pub(super) struct Beginning<L: Life> {
+    pub(super) device: Device,
+    /// What a start finds there, after a power cut.
+    pub(super) state: L::State,
+    /// See [`Life::before`]: then what a start finds there is for the start to see.
+    pub(super) before: Option<(Rc<L>, Moment)>,
+    /// A sync that fails.
+    pub(super) failure: Option<Failure>,
+}
+
+/// A disk that one power cut may leave, or the end of a process.
 pub(super) struct Cut<'a, L> {
     life: &'a L,
     /// When: the number of the moment.
     at: usize,
+    pub(super) moment: &'a Moment,
     pub(super) changes: &'a [Change],
     pub(super) choice: Choice,
     pub(super) image: Image,
@@ -60,14 +93,14 @@ impl<L: Life> Cut<'_, L> {
     pub(super) fn try_out(&self, thoroughly: bool) -> Result<L::State, Fault> {
         let root = directory();
         self.image.write(root.path());
-        let moment = &self.life.moments()[self.at];
-        let started = catch_unwind(AssertUnwindSafe(|| self.life.start(moment, root.path(), thoroughly)));
+        let (life, moment) = self.life.promised(self.moment);
+        let started = catch_unwind(AssertUnwindSafe(|| life.start(moment, root.path(), thoroughly)));
         started.unwrap_or(Err(Fault::Panicked))
     }
 
     /// The moment in words.
-    pub(super) fn moment(&self) -> String {
-        let moment = &self.life.moments()[self.at];
+    pub(super) fn in_words(&self) -> String {
+        let moment = self.moment;
         let step: String = self.life.under_way(moment).chars().take(200).collect();
         let name = moment.before_sync_of.display();
         let Self { at, .. } = self;

@@ -53,6 +53,45 @@ impl Image {
         image
     }
 
+    /// What its files and folders are called in `other`, where the same names stand for copies of them.
+    pub(super) fn numbers_in(&self, other: &Self) -> BTreeMap<FileId, FileId> {
+        let mut numbers = BTreeMap::from([(ROOT, ROOT)]);
+        self.number_folder(ROOT, other, &mut numbers);
+        numbers
+    }
+
+    /// The same with other numbers; files that have none keep theirs.
+    pub(super) fn renumbered(&self, numbers: &BTreeMap<FileId, FileId>) -> Self {
+        let number = |id: FileId| numbers.get(&id).copied().unwrap_or(id);
+        let node = |node| match node {
+            Node::Folder(id) => Node::Folder(number(id)),
+            Node::File(id) => Node::File(number(id)),
+        };
+        let names =
+            self.names.iter().map(|((folder, name), of)| ((number(*folder), name.clone()), node(*of)));
+        let contents = self.contents.iter().map(|(id, content)| (number(*id), Arc::clone(content)));
+        Self { names: names.collect(), contents: contents.collect() }
+    }
+
+    fn number_folder(&self, folder: FileId, other: &Self, numbers: &mut BTreeMap<FileId, FileId>) {
+        for (name, node) in self.in_folder(folder) {
+            let copy = other.names.get(&(numbers[&folder], name.clone()));
+            match (node, copy.expect("it was copied")) {
+                (Node::File(id), Node::File(copy)) => _ = numbers.insert(*id, *copy),
+                (Node::Folder(id), Node::Folder(copy)) => {
+                    numbers.insert(*id, *copy);
+                    self.number_folder(*id, other, numbers);
+                }
+                _ => panic!("a copy of {} is something else", name.display()),
+            }
+        }
+    }
+
+    fn in_folder(&self, folder: FileId) -> impl Iterator<Item = (&OsString, &Node)> {
+        let names = self.names.range((folder, OsString::new())..);
+        names.take_while(move |(name, _)| name.0 == folder).map(|((_, name), node)| (name, node))
+    }
+
     /// Writes it all into the empty directory `root`. What lies in a folder that has no name is not there.
     pub(super) fn write(&self, root: &Path) {
         self.write_folder(root, ROOT);
@@ -68,9 +107,7 @@ impl Image {
     }
 
     fn write_folder(&self, path: &Path, folder: FileId) {
-        for ((_, name), node) in
-            self.names.range((folder, OsString::new())..).take_while(|(name, _)| name.0 == folder)
-        {
+        for (name, node) in self.in_folder(folder) {
             let path = path.join(name);
             match node {
                 Node::Folder(inner) => {

@@ -67,11 +67,11 @@ pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
 }
 
 /// Makes a checkpoint durable in a folder that stands for the entry.
-pub(super) fn write_checkpoint(folder: &DiskFolder, base: LogBase) {
+pub(super) fn write_checkpoint(folder: &DiskFolder, base: LogBase) -> Result<(), StorageError> {
     let LogBase { index, term, crc: log_crc } = base;
     let image = Engine::new(GroupId(0)).image().encode();
     let manifest = Manifest { index, term, log_crc, image, ..Manifest::default() };
-    manifest.write(folder).expect("it is written");
+    manifest.write(folder)
 }
 
 impl State {
@@ -146,7 +146,7 @@ impl Expectation<'_> {
     }
 
     /// Reads everything and compares.
-    fn verify(&self, storage: &mut DiskStorage, founded: bool) -> Result<State, Fault> {
+    pub(super) fn verify(&self, storage: &mut DiskStorage, founded: bool) -> Result<State, Fault> {
         if self.state.founded && !founded {
             return Err(Fault::Wrong("a new queue stands in place of the old one".to_owned()));
         }

@@ -1,12 +1,12 @@
 //! A node's storage at work, recorded: what was asked of it, and every moment at which the power may have been cut.
 
 use std::path::Path;
+use std::rc::Rc;
 
-use adjourn::storage::{Shrunk, Storage as _};
+use adjourn::storage::{DiskStorage, Shrunk, Storage as _, StorageError};
 use proptest::test_runner::TestRng;
 
-use super::cut::{Life, directory};
-use super::disk::Image;
+use super::cut::{Beginning, Life, directory};
 use super::fault::Fault;
 use super::ledger::{self, Expectation, State, Step};
 use super::recorder::{Moment, Recorder};
@@ -18,64 +18,93 @@ pub(super) struct StorageLife {
     /// What is acknowledged before each step, and after the last.
     states: Vec<State>,
     moments: Vec<Moment>,
+    before: Option<(Rc<Self>, Moment)>,
+    has_failed: bool,
     /// How often the log has moved.
     pub(super) moves: usize,
 }
 
 impl StorageLife {
-    /// Opens the storage on `disk`, which holds `state`, asks so many steps of it and closes it.
+    /// Opens the storage on a device, which holds `state`, asks so many steps of it and closes it; less if a sync fails.
     pub(super) fn live(
-        disk: &Image,
-        mut state: State,
+        Beginning { device, state, before, failure }: Beginning<Self>,
         (workload, steps): (Workload, usize),
         dice: &mut TestRng,
     ) -> Self {
         let root = directory();
-        disk.write(root.path());
-        let recorder = Recorder::start(root.path());
-        let mut life = Self { steps: Vec::new(), states: vec![state.clone()], moments: Vec::new(), moves: 0 };
-        let mut acknowledge = |step: Step| {
-            state = state.after(&step);
-            life.steps.push(step);
-            life.states.push(state.clone());
-            recorder.acknowledge();
-            state.clone()
-        };
-        let mut storage = ledger::open(root.path()).expect("it opens");
-        let mut now = acknowledge(Step::Open);
-        storage.replay(storage.recovered().first_index, &mut |_| Ok(())).expect("it verifies");
+        let recorder = Recorder::start(root.path(), &device, failure);
+        let (states, moments) = (vec![state], Vec::new());
+        let mut life = Self { steps: Vec::new(), states, moments, before, has_failed: false, moves: 0 };
+        let lived = life.work(root.path(), (workload, steps), &recorder, dice);
+        life.has_failed = lived.is_err();
+        life.moments = recorder.finish();
+        if let Err(error) = lived {
+            assert!(matches!(error, StorageError::Io { action: "sync", .. }), "{error}");
+        }
+        life
+    }
+
+    /// Fails when a sync does: then its last step is not acknowledged.
+    fn work(
+        &mut self,
+        root: &Path,
+        (workload, steps): (Workload, usize),
+        recorder: &Recorder,
+        dice: &mut TestRng,
+    ) -> Result<(), StorageError> {
+        self.steps.push(Step::Open);
+        let mut storage = ledger::open(root)?;
+        if let Some((before, died)) = &self.before {
+            let (life, moment) = before.promised(died);
+            let found = life.expectation(moment).verify(&mut storage, true);
+            self.states = vec![found.expect("what was acknowledged before is there")];
+        }
+        self.acknowledge(recorder);
+        storage.replay(storage.recovered().first_index, &mut |_| Ok(()))?;
         storage.set_move_bytes_min(1);
         for _ in 0..steps {
-            let step = workload.step(&now, dice);
-            match &step {
-                Step::Persist(batch) => storage.persist(batch).expect("it is written"),
-                Step::Checkpoint(base) => {
-                    assert_eq!(storage.base_at(base.index).expect("it is there"), *base);
-                    ledger::write_checkpoint(storage.chunks(), *base);
-                }
-                Step::Install { base, batch, .. } => {
-                    ledger::write_checkpoint(&storage.incoming(), *base);
-                    storage.persist(batch).expect("it is installed");
-                }
-                Step::Cut { through, rounds } => {
-                    for _ in 0..*rounds {
-                        storage.cut(*through).expect("it is cut");
-                    }
-                }
-                Step::Shrink { steps } => {
-                    for _ in 0..*steps {
-                        let shrunk = storage.shrink(0).expect("it goes well");
-                        life.moves += usize::from(matches!(shrunk, Shrunk::Moved { .. }));
-                    }
-                }
-                _ => storage.write_watermark().expect("it is written"),
-            }
-            now = acknowledge(step);
+            let step = workload.step(&self.states[self.states.len() - 1], dice);
+            self.steps.push(step.clone());
+            self.carry_out(&mut storage, &step)?;
+            self.acknowledge(recorder);
         }
+        self.steps.push(Step::Close);
         drop(storage);
-        acknowledge(Step::Close);
-        life.moments = recorder.finish();
-        life
+        self.acknowledge(recorder);
+        Ok(())
+    }
+
+    fn carry_out(&mut self, storage: &mut DiskStorage, step: &Step) -> Result<(), StorageError> {
+        match step {
+            Step::Persist(batch) => storage.persist(batch)?,
+            Step::Checkpoint(base) => {
+                assert_eq!(storage.base_at(base.index).expect("it is there"), *base);
+                ledger::write_checkpoint(storage.chunks(), *base)?;
+            }
+            Step::Install { base, batch, .. } => {
+                ledger::write_checkpoint(&storage.incoming(), *base)?;
+                storage.persist(batch)?;
+            }
+            Step::Cut { through, rounds } => {
+                for _ in 0..*rounds {
+                    storage.cut(*through)?;
+                }
+            }
+            Step::Shrink { steps } => {
+                for _ in 0..*steps {
+                    let shrunk = storage.shrink(0)?;
+                    self.moves += usize::from(matches!(shrunk, Shrunk::Moved { .. }));
+                }
+            }
+            _ => storage.write_watermark()?,
+        }
+        Ok(())
+    }
+
+    fn acknowledge(&mut self, recorder: &Recorder) {
+        let (step, state) = (&self.steps[self.steps.len() - 1], &self.states[self.states.len() - 1]);
+        self.states.push(state.after(step));
+        recorder.acknowledge();
     }
 
     fn expectation(&self, moment: &Moment) -> Expectation<'_> {
@@ -89,6 +118,14 @@ impl Life for StorageLife {
 
     fn moments(&self) -> &[Moment] {
         &self.moments
+    }
+
+    fn before(&self) -> Option<&(Rc<Self>, Moment)> {
+        self.before.as_ref()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     fn under_way(&self, moment: &Moment) -> String {

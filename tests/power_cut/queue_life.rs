@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use adjourn::storage::audit::audit;
@@ -12,8 +13,8 @@ use adjourn::storage::{Depth, checkpoint};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::cut::{Life, directory};
-use super::disk::Image;
+use super::cut::{Beginning, Life, directory};
+use super::device::Device;
 use super::fault::Fault;
 use super::queue::{Counts, Queue, Taken};
 use super::recorder::{Moment, Recorder};
@@ -27,6 +28,7 @@ pub(super) struct QueueLife<'a> {
     /// What is acknowledged before each step, and after the last.
     states: Vec<State>,
     moments: Vec<Moment>,
+    before: Option<(Rc<Self>, Moment)>,
     /// What was struck, and what was there afterwards.
     counts: &'a RefCell<Counts>,
 }
@@ -43,19 +45,24 @@ enum Step {
 }
 
 impl<'a> QueueLife<'a> {
-    /// Starts the queue on `disk`, where this checkpoint is the newest, and lets it take so many steps.
+    /// Starts the queue on a device, where this checkpoint is the newest, and lets it take so many steps. Its syncs go
+    /// well: a checkpoint that fails has no jobs to compare with.
     pub(super) fn live(
-        disk: &Image,
-        mut state: State,
+        Beginning { device, state, before, .. }: Beginning<Self>,
         steps: usize,
         counts: &'a RefCell<Counts>,
         dice: &mut TestRng,
     ) -> Self {
         let root = directory();
-        disk.write(root.path());
-        let recorder = Recorder::start(root.path());
-        let mut life = Self { steps: Vec::new(), states: vec![state.clone()], moments: Vec::new(), counts };
-        let mut queue = open(root.path(), std::slice::from_ref(&state)).expect("it starts").0;
+        let recorder = Recorder::start(root.path(), &device, None);
+        let (states, moments) = (vec![state.clone()], Vec::new());
+        let mut life = Self { steps: Vec::new(), states, moments, before, counts };
+        let expected = match &life.before {
+            Some((before, died)) => before.promised(died).0.expected(before.promised(died).1),
+            None => vec![state],
+        };
+        let (mut queue, mut state) = open(root.path(), &expected).expect("it starts");
+        life.states = vec![state.clone()];
         life.steps.push(Step::Open);
         life.states.push(state.clone());
         recorder.acknowledge();
@@ -78,6 +85,15 @@ impl<'a> QueueLife<'a> {
         self.steps.get(moment.acknowledged)
     }
 
+    /// What may be there after a cut at this moment.
+    fn expected(&self, moment: &Moment) -> Vec<State> {
+        let mut expected = vec![self.states[moment.acknowledged].clone()];
+        if let Some(Step::Checkpoint(taken)) = self.step(moment) {
+            expected.push(Some(Arc::clone(taken)));
+        }
+        expected
+    }
+
     fn count(&self, moment: &Moment, found: &State) {
         let mut counts = self.counts.borrow_mut();
         let name = moment.before_sync_of.file_name().unwrap_or_default().to_string_lossy();
@@ -88,7 +104,8 @@ impl<'a> QueueLife<'a> {
             "chunks" => counts.add("cuts before the sync of the folder", 1),
             _ => {}
         }
-        let unlinked = moment.durable.names.keys().filter(|name| !moment.written.names.contains_key(*name));
+        let Device { durable, written, .. } = &moment.device;
+        let unlinked = durable.names.keys().filter(|name| !written.names.contains_key(*name));
         for (_, name) in unlinked {
             match name.to_str().unwrap_or_default().split_once('-') {
                 Some(("chunk", number)) if !number.contains('.') => {
@@ -118,6 +135,14 @@ impl Life for QueueLife<'_> {
         &self.moments
     }
 
+    fn before(&self) -> Option<&(Rc<Self>, Moment)> {
+        self.before.as_ref()
+    }
+
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     fn under_way(&self, moment: &Moment) -> String {
         match self.step(moment) {
             None => String::new(),
@@ -127,11 +152,7 @@ impl Life for QueueLife<'_> {
     }
 
     fn start(&self, moment: &Moment, root: &Path, _thoroughly: bool) -> Result<State, Fault> {
-        let mut expected = vec![self.states[moment.acknowledged].clone()];
-        if let Some(Step::Checkpoint(taken)) = self.step(moment) {
-            expected.push(Some(Arc::clone(taken)));
-        }
-        let (queue, found) = open(root, &expected)?;
+        let (queue, found) = open(root, &self.expected(moment))?;
         self.count(moment, &found);
         // It takes little time: each of them.
         go_on(queue, moment.acknowledged, root)?;

@@ -1,24 +1,33 @@
-//! Watches the syncs of a data directory, and keeps at each what is durable and what is only written.
+//! Watches the syncs of a data directory, and keeps at each what is durable and what is only written. It can let one fail.
 
 use std::cell::RefCell;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use adjourn::storage::sync;
+use adjourn::storage::sync::{self, Done};
+use proptest::prelude::RngExt as _;
+use proptest::test_runner::TestRng;
 
-use super::disk::{FileId, Image, Name, Node};
+use super::device::{Device, is_summary};
+use super::disk::{FileId, Node};
 
-/// A moment at which the power may be cut: all of `durable` is there then, and any part of what differs in `written`.
+/// A moment at which the power may be cut, or the process may die.
 #[derive(Clone, Debug)]
 pub(super) struct Moment {
-    pub(super) durable: Image,
-    pub(super) written: Image,
+    pub(super) device: Device,
     /// How many steps of the workload were acknowledged.
     pub(super) acknowledged: usize,
     /// What was about to become durable; empty after a step.
     pub(super) before_sync_of: PathBuf,
 }
+
+/// A short life has so many syncs.
+const SYNCS: usize = 24;
+
+/// A sync that is to fail: this many from now, with what the dice say of it on the disk.
+pub(super) type Failure = (usize, TestRng);
 
 /// Records while it lives. One at a time in a thread.
 pub(super) struct Recorder {
@@ -27,22 +36,27 @@ pub(super) struct Recorder {
 
 struct State {
     root: PathBuf,
-    durable: Image,
-    written: Image,
+    device: Device,
     acknowledged: usize,
     moments: Vec<Moment>,
+    failure: Option<Failure>,
 }
 
 impl Recorder {
-    /// Begins with what lies in `root`, all of it durable.
-    pub(super) fn start(root: &Path) -> Self {
-        let durable = Image::read(root, &Image::default());
-        let written = durable.clone();
-        let root = root.to_owned();
-        let state = State { root, durable, written, acknowledged: 0, moments: Vec::new() };
+    /// Puts into the empty directory `root` what is read of a device, and begins with it. One sync may be told to fail.
+    pub(super) fn start(root: &Path, device: &Device, failure: Option<Failure>) -> Self {
+        let (device, root) = (device.moved_to(root), root.to_owned());
+        let state = State { root, device, acknowledged: 0, moments: Vec::new(), failure };
         let state = Rc::new(RefCell::new(state));
         let watched = Rc::clone(&state);
-        sync::watch(Some(Box::new(move |path| watched.borrow_mut().synced(path))));
+        sync::watch(Some(Box::new(move |done, path| {
+            let mut state = watched.borrow_mut();
+            match done {
+                Done::Dropped => state.dropped(path),
+                Done::Synced => return state.synced(path),
+            }
+            Ok(())
+        })));
         Self { state }
     }
 
@@ -68,50 +82,74 @@ impl Drop for Recorder {
 
 impl State {
     fn look(&mut self) {
-        self.written = Image::read(&self.root, &self.written);
-        for (name, node) in &self.written.names {
+        self.device.look(&self.root);
+        for (name, node) in &self.device.written.names {
             // sled syncs its summary itself before it gives it its name.
             if let Node::File(id) = node
                 && is_summary(name)
-                && let Some(content) = self.written.contents.get(id)
+                && let Some(content) = self.device.written.contents.get(id)
             {
-                self.durable.contents.entry(*id).or_insert_with(|| Arc::clone(content));
+                self.device.durable.contents.entry(*id).or_insert_with(|| Arc::clone(content));
             }
         }
     }
 
     fn keep(&mut self, before_sync_of: PathBuf) {
-        self.moments.push(Moment {
-            durable: self.durable.clone(),
-            written: self.written.clone(),
-            acknowledged: self.acknowledged,
-            before_sync_of,
-        });
+        let Self { device, acknowledged, .. } = self;
+        self.moments.push(Moment { device: device.clone(), acknowledged: *acknowledged, before_sync_of });
     }
 
-    fn synced(&mut self, path: &Path) {
-        let Ok(name) = path.strip_prefix(&self.root) else { return };
+    fn dropped(&mut self, path: &Path) {
         self.look();
-        self.keep(name.to_owned());
-        match self.written.find(name) {
-            Some(Node::File(id)) => {
-                let content = self.written.contents.get(&id).expect("it was read");
-                self.durable.contents.insert(id, Arc::clone(content));
-            }
-            Some(Node::Folder(folder)) => self.names_are_durable(folder),
-            None => panic!("a file is synced that has no name"),
+        if let Some((_, Node::File(id))) = self.node(path) {
+            self.device.drop_lost(id, path);
         }
+        self.look();
+    }
+
+    fn synced(&mut self, path: &Path) -> io::Result<()> {
+        self.look();
+        let Some((name, node)) = self.node(path) else { return Ok(()) };
+        self.keep(name);
+        let failing = match &mut self.failure {
+            Some((0, _)) => self.failure.take().map(|(_, dice)| dice),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        match (node, failing) {
+            (Node::File(id), None) => self.device.sync_file(id),
+            (Node::Folder(folder), None) => self.names_are_durable(folder),
+            (node, Some(mut dice)) => {
+                if let Node::File(id) = node {
+                    self.device.fail_to_sync_file(id, &mut dice);
+                }
+                self.keep(PathBuf::new());
+                return Err(io::Error::other("told to fail"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a path stands for, with its name in the directory; `None` if it is not in there.
+    fn node(&self, path: &Path) -> Option<(PathBuf, Node)> {
+        let name = path.strip_prefix(&self.root).ok()?;
+        let node = self.device.written.find(name).expect("what is synced has a name");
+        Some((name.to_owned(), node))
     }
 
     fn names_are_durable(&mut self, folder: FileId) {
-        self.durable.names.retain(|(inside, _), _| *inside != folder);
-        let written = self.written.names.iter().filter(|((inside, _), _)| *inside == folder);
-        self.durable.names.extend(written.map(|(name, node)| (name.clone(), *node)));
+        let Device { durable, written, .. } = &mut self.device;
+        durable.names.retain(|(inside, _), _| *inside != folder);
+        let names = written.names.iter().filter(|((inside, _), _)| *inside == folder);
+        durable.names.extend(names.map(|(name, node)| (name.clone(), *node)));
     }
 }
 
-/// Whether sled will read it as a summary of its log.
-pub(super) fn is_summary((_, name): &Name) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with("snap.") && !name.ends_with(".generating")
+/// In every other life, one of its first syncs fails.
+pub(super) fn failure(dice: &mut TestRng) -> Option<Failure> {
+    let at = dice.random_range(0..2 * SYNCS);
+    (at < SYNCS).then(|| (at, dice.clone()))
 }

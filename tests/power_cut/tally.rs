@@ -37,7 +37,7 @@ impl Tally {
             let others = cut.changes.iter().filter(|change| !matches!(change, Change::Block(..)));
             self.examples.push(format!(
                 "{fault:?}\n  generation {generation}, {}\n  {} changes, of which {:?}; {:?}",
-                cut.moment(),
+                cut.in_words(),
                 cut.changes.len(),
                 others.collect::<Vec<_>>(),
                 cut.choice

@@ -135,8 +135,9 @@ fn a_long_chunk_is_synced_piece_by_piece() {
     let folder = DiskFolder::new(directory.path()).expect("made");
     let lengths = Rc::new(RefCell::new(Vec::new()));
     let seen = lengths.clone();
-    sync::watch(Some(Box::new(move |path| {
-        seen.borrow_mut().push(fs::metadata(path).expect("it is there").len());
+    sync::watch(Some(Box::new(move |_, path| {
+        seen.borrow_mut().push(fs::metadata(path)?.len());
+        Ok(())
     })));
     let mut writer = ChunkWriter::create(&folder, 1).expect("created");
     for id in 0..60_u64 {

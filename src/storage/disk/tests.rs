@@ -2,14 +2,17 @@
 
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use tempfile::TempDir;
 
 use super::*;
 use crate::storage::recover::tests::images_of;
+use crate::storage::sync::{self, Done};
 use crate::storage::value::PAYLOAD_BYTES_MAX;
 use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
 
@@ -105,6 +108,58 @@ fn a_suffix_is_cut_and_the_chain_goes_on() {
     assert_eq!(entries(&mut storage, 1), expected);
     storage.persist(&batch(vec![entry(1, 3, 10)])).expect("cut to nothing");
     assert_eq!(entries(&mut storage, 1), [entry(1, 3, 10)]);
+}
+
+/// What was done on the way of `work` to files and directories, by their names in `directory`.
+fn done_by(directory: &Path, work: impl FnOnce()) -> Vec<(Done, String)> {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let (kept, root) = (Rc::clone(&seen), directory.to_owned());
+    sync::watch(Some(Box::new(move |done, path| {
+        let name = path.strip_prefix(&root).map_or_else(|_| "..".into(), Path::to_string_lossy);
+        kept.borrow_mut().push((done, name.into_owned()));
+        Ok(())
+    })));
+    work();
+    sync::watch(None);
+    seen.take()
+}
+
+/// What is in the system's memory may never get there, whatever is synced.
+#[test]
+fn a_start_reads_from_the_disk() {
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(&directory);
+    storage.persist(&batch(vec![entry(1, 1, 10)])).expect("written");
+    drop(storage);
+    let log: Vec<String> = fs::read_dir(directory.path().join("log"))
+        .expect("listed")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_file())
+        .map(|path| format!("log/{}", path.file_name().expect("a name").to_string_lossy()))
+        .collect();
+    assert!(log.len() > 1, "{log:?}");
+    let done = done_by(directory.path(), || drop(open(&directory)));
+    let at = |done_to| done.iter().position(|found| *found == done_to);
+    let opened = done.iter().rposition(|found| *found == (Done::Synced, "log/db".to_owned()));
+    for name in log.iter().map(String::as_str).chain(["vote", "watermark"]) {
+        let dropped = at((Done::Dropped, name.to_owned())).expect(name);
+        assert_eq!(done[dropped - 1], (Done::Synced, name.to_owned()), "{done:?}");
+        assert!(Some(dropped) < opened, "{name} is dropped when sled has opened the log: {done:?}");
+    }
+    for name in ["..", "", "log"] {
+        let synced = at((Done::Synced, name.to_owned())).expect(name);
+        assert!(Some(synced) < opened, "{name:?} is not durable before: {done:?}");
+    }
+}
+
+/// Somebody made it, and was killed before its name was durable.
+#[test]
+fn a_directory_that_is_there_is_durable_before_it_is_founded() {
+    let parent = TempDir::new().expect("a directory");
+    let path = parent.path().join("data");
+    fs::create_dir(&path).expect("made");
+    let done = done_by(&path, || drop(DiskStorage::open(&options(&path)).expect("founded")));
+    assert_eq!(done.first(), Some(&(Done::Synced, "..".to_owned())), "{done:?}");
 }
 
 #[test]

@@ -91,6 +91,38 @@ fn what_a_process_wrote_outlives_it() {
     assert_eq!(again.recovered().vote, Vote { term: 1, vote: 1 });
 }
 
+/// The process ends at a write or a sync that fails, or is killed there; another one starts and goes on; then the power
+/// goes. What the other one has read and built on must be there.
+#[test]
+fn a_power_cut_after_a_restart_keeps_what_the_restart_found() {
+    let mut whole = FaultyDisk::new(0).open().expect("empty");
+    work(&mut whole);
+    let steps = whole.steps();
+    let mut more = 0;
+    for seed in 0..20 {
+        for step in 0..steps {
+            let mut storage = FaultyDisk::new(seed).open().expect("empty");
+            storage.arm(step, Fault::Failure);
+            let acknowledged = work(&mut storage);
+            let mut again = storage.kill().open().expect("whole");
+            let mut found = replayed(&mut again);
+            assert!(found.starts_with(&acknowledged), "step {step} of seed {seed}");
+            more += usize::from(found.len() > acknowledged.len());
+            let vote = again.recovered().vote;
+            let (next, term) = (found.len() as u64 + 1, vote.term.max(2));
+            let goes_on = PersistBatch { vote: None, ..batch(next..=next, term, 0) };
+            again.persist(&goes_on).expect("it goes on");
+            found.push((next, term));
+            let mut last = again.crash().open().unwrap_or_else(|refused| {
+                panic!("step {step} of seed {seed}: {refused}");
+            });
+            assert_eq!(replayed(&mut last), found, "step {step} of seed {seed}");
+            assert_eq!(last.recovered().vote, vote, "step {step} of seed {seed}");
+        }
+    }
+    assert!(more > 100, "{more} starts found what was not acknowledged");
+}
+
 #[test]
 fn damage_is_found() {
     let disk = |spoil: &dyn Fn(&mut FaultyDisk)| {
@@ -129,7 +161,7 @@ fn the_same_seed_leaves_the_same() {
         storage.arm(16, Fault::PowerCut);
         work(&mut storage);
         let disk = storage.crash();
-        (disk.logs, disk.files)
+        disk.durable
     };
     assert_eq!(left(5), left(5));
     assert!((0..20).any(|seed| left(seed) != left(5)));
@@ -163,7 +195,7 @@ fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
     let mut whole = FaultyDisk::new(0).open().expect("empty");
     let (_, base) = cutting_work(&mut whole, true);
     assert_eq!(base.map(|base| base.index), Some(47));
-    assert!(whole.kill().logs.log().is_empty());
+    assert!(whole.kill().durable.logs.log().is_empty());
     let steps = [false, true].map(|at_once| {
         let mut whole = FaultyDisk::new(0).open().expect("empty");
         cutting_work(&mut whole, at_once);
@@ -178,7 +210,8 @@ fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
             let (mut acknowledged, base) = cutting_work(&mut storage, at_once);
             let disk = storage.crash();
             let base_index = base.map_or(0, |base| base.index);
-            partly += u32::from(disk.logs.log().first_key_value().is_some_and(|(key, _)| key.part > 0));
+            partly +=
+                u32::from(disk.durable.logs.log().first_key_value().is_some_and(|(key, _)| key.part > 0));
             let mut again = disk.open_after(base).expect("nothing acknowledged is missing");
             assert_eq!(again.recovered().first_index, base_index + 1);
             assert!((base_index..=again.recovered().last_index).contains(&again.recovered().commit));
@@ -204,7 +237,7 @@ fn what_is_cut_is_gone_for_good() {
         assert!(!storage.cut(30).expect("cut"), "it takes several rounds");
         while !storage.cut(30).expect("cut") {}
         let disk = storage.crash();
-        assert_eq!(disk.logs.log().first_key_value().map(|(key, _)| *key), Some(Key::first(31)));
+        assert_eq!(disk.durable.logs.log().first_key_value().map(|(key, _)| *key), Some(Key::first(31)));
         disk.open_after(Some(base)).expect("it opens");
     }
 }
@@ -247,7 +280,7 @@ fn a_checkpoint_ahead_of_the_log_takes_its_place() {
     assert_eq!((commit, first_index, last_index, last_term), (20, 21, 20, 4));
     storage.persist(&batch(21..=22, 4, 20)).expect("it goes on");
     let disk_after = storage.kill();
-    assert!(disk_after.logs.log().keys().all(|key| key.index > 20));
+    assert!(disk_after.durable.logs.log().keys().all(|key| key.index > 20));
     assert_eq!(replayed(&mut disk_after.open_after(Some(base)).expect("whole")), [(21, 4), (22, 4)]);
 
     let mut short = disk();

@@ -11,6 +11,9 @@
 //!   rename happens as a whole or not at all. The same goes for the names of folders;
 //! - of each file, what was synced, and of the rest a prefix, in which a sector may be all zeros.
 //!
+//! A sync of a file that fails makes as little durable, and the rest is **lost**: it is read as before, and no later sync
+//! makes it durable.
+//!
 //! A process that dies and leaves the power on ([`FaultyFolder::kill`]) loses nothing; what it did not sync can be lost
 //! to a power cut after it.
 
@@ -21,8 +24,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::super::faulty::{Dice, Fault};
 use super::super::install::{self, CHUNKS, Folders, INCOMING};
 use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError};
+use content::Content;
 
-const SECTOR_BYTES: usize = 512;
+mod content;
 
 /// A folder in memory. Clones are the same folder.
 #[derive(Clone)]
@@ -132,7 +136,7 @@ impl FaultyFolder {
 
     /// Puts a file there as if it had always been there, and in the place of one that has the name.
     pub fn put(&self, name: &str, bytes: Vec<u8>) {
-        let content = Arc::new(Mutex::new(Content { synced: bytes.len(), bytes }));
+        let content = Arc::new(Mutex::new(Content::durable(bytes)));
         let mut device = self.device();
         let Some(entries) = device.entries(self.name) else { return };
         entries.names.insert(name.to_owned(), content.clone());
@@ -409,10 +413,18 @@ impl FolderWriter for FaultyWriter {
     }
 
     fn sync(&mut self) -> Result<(), StorageError> {
-        let device = self.folder.step("sync", &self.name)?;
-        if !device.lies {
-            let mut content = locked(&self.content);
-            content.synced = content.bytes.len();
+        let stepped = self.folder.step("sync", &self.name);
+        let mut content = locked(&self.content);
+        match stepped {
+            Ok(device) if device.lies || content.is_lost => {}
+            Ok(_) => content.synced = content.bytes.len(),
+            Err(error) => {
+                let mut device = self.folder.device();
+                if matches!(device.armed, Some((_, Fault::Failure | Fault::Full))) {
+                    content.lose(&mut device.dice);
+                }
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -423,14 +435,6 @@ type Names = BTreeMap<String, Shared>;
 type Shared = Arc<Mutex<Content>>;
 /// The names of folders, and where each is among all.
 type Root = BTreeMap<&'static str, usize>;
-
-/// What is in a file.
-#[derive(Default)]
-struct Content {
-    bytes: Vec<u8>,
-    /// So many of them are durable.
-    synced: usize,
-}
 
 /// What is in a folder.
 #[derive(Default)]
@@ -532,7 +536,7 @@ impl Entries {
         }
         let left = names.into_iter().map(|(name, content)| {
             let bytes = locked(&content).after_crash(dice);
-            (name, Arc::new(Mutex::new(Content { synced: bytes.len(), bytes })))
+            (name, Arc::new(Mutex::new(Content::durable(bytes))))
         });
         let names: Names = left.collect();
         Self { durable: names.clone(), names, aside: Vec::new() }
@@ -556,20 +560,6 @@ impl<N: Ord + Clone, T: Same> Change<N, T> {
         if names.get(name).is_some_and(|found| found.is(what)) {
             names.remove(name);
         }
-    }
-}
-
-impl Content {
-    fn after_crash(&self, dice: &mut Dice) -> Vec<u8> {
-        let kept = self.synced + dice.below(self.bytes.len() - self.synced + 1);
-        let mut left = self.bytes.get(..kept).unwrap_or_default().to_vec();
-        let unsynced = left.get_mut(self.synced..).unwrap_or_default();
-        // The system wrote the length, and the data behind, before this sector.
-        if dice.below(3) == 0 && !unsynced.is_empty() {
-            let at = dice.below(unsynced.len());
-            unsynced.iter_mut().skip(at).take(SECTOR_BYTES).for_each(|byte| *byte = 0);
-        }
-        left
     }
 }
 

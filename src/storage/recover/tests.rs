@@ -329,7 +329,10 @@ fn accepting_beside_a_checkpoint_can_be_cut_short_anywhere() {
 pub(in crate::storage) fn images_of(directory: &Path, work: impl FnOnce()) -> Vec<TempDir> {
     let images = Rc::new(RefCell::new(Vec::new()));
     let (directory, kept) = (directory.to_owned(), Rc::clone(&images));
-    sync::watch(Some(Box::new(move |_| kept.borrow_mut().push(copied(&directory)))));
+    sync::watch(Some(Box::new(move |_, _| {
+        kept.borrow_mut().push(copied(&directory));
+        Ok(())
+    })));
     work();
     sync::watch(None);
     images.take()
