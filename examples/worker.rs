@@ -3,7 +3,7 @@
 //! Start a server with `adjourn serve`, push something (`adjourn push mails hello --delay 3s`, or
 //! `cargo run --example producer`), then `cargo run --example worker`.
 
-use adjourn::client::{Client, ClientConfig, Worker, WorkerConfig};
+use adjourn::client::{Cancellation, Client, ClientConfig, Worker, WorkerConfig};
 use adjourn::protocol::Delivered;
 
 #[tokio::main]
@@ -18,9 +18,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// `Ok` finishes the job; an error releases it, to be attempted again.
-async fn send_mail(job: Delivered) -> Result<(), std::str::Utf8Error> {
+/// `Ok` finishes the job; an error releases it, to be attempted again. When the lease is lost, somebody else may get the job:
+/// this is dropped then at its next `await`, and asks before it does what must not be done twice.
+async fn send_mail(job: Delivered, cancellation: Cancellation) -> Result<(), std::str::Utf8Error> {
     let text = str::from_utf8(&job.body)?;
+    if let Some(why) = cancellation.why() {
+        println!("job {} is not begun: {why}", job.lease.job);
+        return Ok(());
+    }
     println!("job {}, attempt {}: {text}", job.lease.job, job.attempts);
     Ok(())
 }

@@ -130,7 +130,7 @@ async fn a_silent_server_is_asked_and_then_left() {
     assert!(hello.resume.is_some());
     tokio::spawn(async move {
         while let Some((id, _)) = peer.next().await {
-            peer.send(id, Response::Pong { now: Millis(7) }).await;
+            peer.send(id, Response::Pong { now: Millis(7), clock_ms: 0 }).await;
         }
     });
     assert_eq!(client.ping().await.unwrap(), Millis(7));

@@ -90,7 +90,7 @@ impl Peer {
     pub(crate) async fn request(&mut self) -> (RequestId, Request) {
         loop {
             match self.next().await.expect("a request") {
-                (id, Request::Ping) => self.send(id, Response::Pong { now: Millis(7) }).await,
+                (id, Request::Ping) => self.send(id, Response::Pong { now: Millis(7), clock_ms: 0 }).await,
                 other => return other,
             }
         }
@@ -132,7 +132,7 @@ pub(crate) fn welcome() -> Welcome {
         resumed: false,
         leases_kept: false,
         heartbeat_ms: 10_000,
-        session_grace_ms: 3_000,
+        session_grace_ms: 10_000,
         frame_bytes_max: 1 << 20,
         body_bytes_max: 1 << 19,
         push_jobs_max: 4_096,
@@ -140,6 +140,7 @@ pub(crate) fn welcome() -> Welcome {
         reserve_jobs_max: 1_024,
         in_flight_max: 4_096,
         members: Vec::new(),
+        clock_ms: 0,
     }
 }
 
@@ -174,6 +175,7 @@ pub(crate) fn delivered(job: u64, ttr_left_ms: u32) -> Delivered {
         attempts: 1,
         due: Millis(0),
         ttr_left_ms,
+        deadline_ms: 0,
         attributes: Attributes::default(),
         body: Bytes::from_static(b"body"),
     }

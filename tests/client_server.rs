@@ -128,7 +128,7 @@ async fn a_worker_handles_what_a_producer_sends_and_tries_again_what_failed() {
     }
     producer.flush().await.unwrap();
     let (done, mut dones) = mpsc::unbounded_channel();
-    let handler = move |job: Delivered| {
+    let handler = move |job: Delivered, _| {
         let done = done.clone();
         async move {
             if job.lease.job.0.is_multiple_of(10) && job.attempts == 1 {

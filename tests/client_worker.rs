@@ -5,7 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use adjourn::client::{Client, ClientError, Producer, ProducerConfig, Worker, WorkerConfig};
+use adjourn::client::{
+    Cancellation, Cancelled, Client, ClientError, Producer, ProducerConfig, Worker, WorkerConfig,
+};
 use adjourn::protocol::{
     Delivered, ErrorCode, NewJob, Push, PushResult, Request, RequestId, Response, SettleResult, Welcome,
 };
@@ -31,7 +33,7 @@ async fn start<H, F>(
     handler: H,
 ) -> (Worker, RequestId)
 where
-    H: Fn(Delivered) -> F + Send + Sync + 'static,
+    H: Fn(Delivered, Cancellation) -> F + Send + Sync + 'static,
     F: Future<Output = Result<(), &'static str>> + Send + 'static,
 {
     let serve = async {
@@ -58,7 +60,7 @@ async fn a_job_is_finished_or_released_as_its_handler_ends() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
     let jobs = (1..=3).map(|job| delivered(job, NEVER_MS)).collect();
-    let handler = async |job: Delivered| match job.lease.job.0 {
+    let handler = async |job: Delivered, _| match job.lease.job.0 {
         1 => Ok(()),
         2 => Err("out of paper"),
         _ => panic!("a handler may panic"),
@@ -83,7 +85,7 @@ async fn no_more_handlers_run_than_allowed() {
     let jobs = (1..=6).map(|job| delivered(job, NEVER_MS)).collect();
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counts = (Arc::clone(&running), Arc::clone(&most));
-    let handler = move |_| {
+    let handler = move |_, _| {
         let (running, most) = (Arc::clone(&counts.0), Arc::clone(&counts.1));
         async move {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
@@ -106,7 +108,7 @@ async fn a_long_handler_keeps_its_lease() {
     let (client, mut peer) = server.client(welcome()).await;
     let enough = Arc::new(Notify::new());
     let waits = Arc::clone(&enough);
-    let handler = move |_| {
+    let handler = move |_, _| {
         let waits = Arc::clone(&waits);
         async move {
             waits.notified().await;
@@ -129,7 +131,7 @@ async fn a_handler_whose_lease_is_lost_is_dropped_and_settles_nothing() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
     let (alive, mut dropped) = mpsc::channel::<()>(1);
-    let handler = move |job: Delivered| {
+    let handler = move |job: Delivered, _| {
         let alive = alive.clone();
         async move {
             if job.lease.job == JobId(1) {
@@ -158,7 +160,7 @@ async fn a_reconnect_without_the_leases_drops_the_handlers() {
     let (client, mut peer) = server.client(welcome()).await;
     let (alive, mut dropped) = mpsc::channel::<()>(1);
     let (begun, mut begins) = mpsc::unbounded_channel();
-    let handler = move |_| {
+    let handler = move |_, _| {
         let alive = alive.clone();
         begun.send(()).unwrap();
         async move {
@@ -185,7 +187,7 @@ async fn stopping_waits_for_what_runs_and_gives_back_what_waits() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
     let (begun, mut begins) = mpsc::unbounded_channel();
-    let handler = move |_| {
+    let handler = move |_, _| {
         let (end, wait) = oneshot::channel();
         begun.send(end).unwrap();
         async move { wait.await.map_err(|_| "dropped") }
@@ -204,6 +206,103 @@ async fn stopping_waits_for_what_runs_and_gives_back_what_waits() {
     assert_eq!(request, Request::Finish { leases: lease(1) });
     assert!(!stop.is_finished(), "its job is not finished yet");
     peer.send(id, settled(Ok(()))).await;
+    stop.await.unwrap().unwrap();
+}
+
+/// A server that gives leases back soon after it has lost a client.
+fn hasty() -> Welcome {
+    Welcome { session_grace_ms: 400, ..welcome() }
+}
+
+#[tokio::test]
+async fn a_handler_is_told_that_its_connection_is_lost_before_the_server_gives_its_job_away() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(hasty()).await;
+    let (told, mut reasons) = mpsc::unbounded_channel();
+    let handler = move |_, cancellation: Cancellation| {
+        let told = told.clone();
+        async move {
+            told.send(cancellation.cancelled().await).unwrap();
+            std::future::pending().await
+        }
+    };
+    let jobs = vec![delivered(1, NEVER_MS), delivered(2, NEVER_MS)];
+    let (_worker, _) = start(&client, &mut peer, worker(1, 1), jobs, handler).await;
+    // The network takes everything and brings nothing back.
+    assert_eq!(reasons.recv().await, Some(Cancelled::ConnectionLost));
+    drop(peer);
+    let (_, mut peer) = server.again(Welcome { session_grace_ms: 400, ..resumed() }).await;
+    let mut given_back = Vec::new();
+    while given_back.len() < 2 {
+        match peer.request().await {
+            (_, Request::Subscribe(_)) => {}
+            (id, Request::Release { leases, .. }) => {
+                given_back.extend(leases.iter().map(|lease| lease.job.0));
+                peer.send(id, settled(Ok(()))).await;
+            }
+            (_, other) => panic!("nothing is settled as if it were held: {other:?}"),
+        }
+    }
+    given_back.sort_unstable();
+    assert_eq!(given_back, [1, 2], "also what had waited in memory");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_blocking_handler_returns_after_the_loss_settles_nothing() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(hasty()).await;
+    let (told, mut reasons) = mpsc::unbounded_channel();
+    let handler = move |job: Delivered, cancellation: Cancellation| {
+        let told = told.clone();
+        async move {
+            if job.lease.job == JobId(1) {
+                while cancellation.why().is_none() {
+                    std::thread::yield_now();
+                }
+                told.send(cancellation.why()).unwrap();
+            }
+            Ok(())
+        }
+    };
+    let jobs = vec![delivered(1, NEVER_MS)];
+    let (_worker, _) = start(&client, &mut peer, worker(1, 0), jobs, handler).await;
+    assert_eq!(reasons.recv().await, Some(Some(Cancelled::ConnectionLost)));
+    drop(peer);
+    let (_, mut peer) = server.again(Welcome { session_grace_ms: 400, ..resumed() }).await;
+    let mut settling = Vec::new();
+    while settling.is_empty() {
+        match peer.request().await {
+            (id, Request::Subscribe(_)) => peer.send(id, Response::Subscribed).await,
+            (_, request) => settling.push(request),
+        }
+    }
+    assert_eq!(settling, [Request::Release { leases: lease(1), delay_ms: Some(0) }]);
+}
+
+#[tokio::test]
+async fn a_handler_hears_that_its_worker_stops_and_may_come_to_its_end() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let handler = move |_, cancellation: Cancellation| {
+        begun.send(()).unwrap();
+        async move {
+            assert_eq!(cancellation.cancelled().await, Cancelled::WorkerStops);
+            Ok(())
+        }
+    };
+    let jobs = vec![delivered(1, NEVER_MS)];
+    let (worker, subscription) = start(&client, &mut peer, worker(1, 0), jobs, handler).await;
+    begins.recv().await.unwrap();
+    let stop = tokio::spawn(worker.stop());
+    let mut expected =
+        vec![Request::Unsubscribe { subscription: subscription.0 }, Request::Finish { leases: lease(1) }];
+    while !expected.is_empty() {
+        let (id, request) = peer.request().await;
+        let answer = if matches!(request, Request::Finish { .. }) { settled(Ok(())) } else { Response::Done };
+        expected.retain(|expected| *expected != request);
+        peer.send(id, answer).await;
+    }
     stop.await.unwrap().unwrap();
 }
 

@@ -79,7 +79,13 @@ proptest! {
         let frame = only_frame(&out);
         for length in 0..frame.payload.len() {
             let cut = with_payload(&frame, frame.payload.slice(..length));
-            prop_assert!(Response::decode(&cut).is_err(), "{} bytes of {:?}", length, response);
+            match (Response::decode(&cut), &response) {
+                (Ok(Response::Pong { clock_ms: 0, .. }), Response::Pong { .. })
+                    if length == frame.payload.len() - 8 => {}
+                (Ok(Response::Welcome(older)), Response::Welcome(_))
+                    if older.clock_ms == 0 && length == frame.payload.len() - 8 => {}
+                (decoded, _) => prop_assert!(decoded.is_err(), "{} bytes of {:?}", length, response),
+            }
         }
     }
 

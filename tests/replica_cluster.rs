@@ -492,3 +492,19 @@ fn a_member_whose_word_that_it_has_the_checkpoint_is_lost_goes_on() {
     rig.kill(second);
     assert!(serves(&mut rig, first), "nothing is committed without the third");
 }
+
+#[test]
+fn a_leader_that_was_followed_answers_no_ping_of_a_session() {
+    let mut rig = Rig::of(&[0, 0, 0]);
+    let first = rig.elect();
+    let connection = rig.connect(first);
+    assert!(matches!(rig.ask(first, connection, 1, Request::Ping), Response::Pong { .. }));
+    let follower = first % 3 + 1;
+    let stranger = rig.open(follower);
+    assert!(matches!(rig.ask(follower, stranger, 1, Request::Ping), Response::Pong { .. }), "it lives");
+    rig.cut_off(first);
+    rig.hand_request(first, connection, 2, Request::Ping);
+    rig.elect_another(first);
+    let refused = refusal(rig.answer(first, connection, 2));
+    assert_eq!(refused.code, ErrorCode::NoLeader);
+}

@@ -4,7 +4,8 @@ mod rig;
 mod turns;
 
 use adjourn::protocol::{
-    ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume, Subscribe,
+    Delivered, ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume,
+    Subscribe,
 };
 use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
@@ -327,4 +328,36 @@ fn a_reserve_waits_no_longer_than_the_next_entry_while_a_checkpoint_lags() {
         slept_us += rig.wake();
     }
     assert!(slept_us <= PAUSE_US_MAX, "{slept_us} us");
+}
+
+#[test]
+fn a_job_that_was_not_sent_in_time_comes_back_without_an_attempt() {
+    let mut rig = Rig::new();
+    let [producer, slow, other] = [1, 2, 3].map(|number| rig.connect(number));
+    rig.push(producer, 1, "jobs", 10);
+    rig.subscribe(slow, 1, 1);
+    rig.settle();
+    let delivery = rig.sent(slow).find(|answer| matches!(answer, Response::Deliver(_)));
+    let mut delivery = delivery.expect("it is granted").clone();
+    let Response::Deliver(jobs) = &delivery else { unreachable!("looked for") };
+    let [Delivered { lease, deadline_ms, .. }] = jobs[..] else { panic!("{jobs:?}") };
+    let mut early = delivery.clone();
+    assert!(early.age(deadline_ms - 1_000).is_empty());
+    let left_ms = |job: &Delivered| job.ttr_left_ms;
+    assert!(matches!(&early, Response::Deliver(jobs) if jobs.iter().map(left_ms).eq([1_000])));
+
+    // Its connection took nothing for a long time. Before the lease is over, the driver comes to it.
+    let unsent = delivery.age(deadline_ms - 10);
+    assert_eq!((unsent.as_slice(), delivery.is_worth_sending()), ([lease].as_slice(), false));
+    rig.replica.handle(rig.at, Input::NotSent { leases: unsent.clone() });
+    rig.replica.handle(rig.at, Input::Disconnected { connection: slow });
+    rig.poll();
+    rig.settle();
+    rig.subscribe(other, 1, 1);
+    rig.settle();
+    assert_eq!(rig.take_all(other), [1]);
+    // Said again it means nothing.
+    rig.replica.handle(rig.at, Input::NotSent { leases: unsent });
+    rig.poll();
+    assert!(rig.orders.is_empty());
 }

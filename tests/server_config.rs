@@ -120,6 +120,18 @@ fn a_source_above_wins_key_by_key() {
 }
 
 #[test]
+fn a_grace_that_is_over_before_a_loss_is_noticed_does_not_fit() {
+    let fits = |session_grace_ms, heartbeat_ms| {
+        Config { session_grace_ms, heartbeat_ms, ..Config::default() }.grace_fits_heartbeat()
+    };
+    assert!(Config::default().grace_fits_heartbeat());
+    assert_eq!(
+        [fits(3_000, 10_000), fits(0, 100), fits(8_999, 3_000), fits(9_000, 3_000)],
+        [false, false, false, true]
+    );
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named() {
     let error =
         Config::load(Some("/nowhere/adjourn.toml".as_ref()), Settings::default()).expect_err("missing");

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use adjourn::protocol::{ErrorCode, JobRef, PushResult, Request, Reserve, Response, Subscribe, Totals};
+use adjourn::protocol::{
+    ErrorCode, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Subscribe, Totals,
+};
 use adjourn::types::{JobId, Lease};
 
 use super::server_rig::{Node, Process, Raw, adjourn, push, topic};
@@ -24,6 +26,57 @@ fn take_all(client: &mut Raw, name: &str) -> Vec<(Lease, bytes::Bytes)> {
 fn totals(client: &mut Raw) -> Totals {
     let Response::Stats(stats) = client.ask(Request::Stats) else { panic!("no stats") };
     stats.totals
+}
+
+/// Sockets take so many bytes that nobody reads, on both sides, and not twice as many.
+const SOCKETS_BYTES: usize = 16 << 20;
+
+#[test]
+fn what_a_slow_reader_is_told_of_is_not_over() {
+    const BODY_BYTES: usize = 1 << 20;
+    const JOBS: usize = 2 * SOCKETS_BYTES / BODY_BYTES;
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |config| config.output_bytes_max = 2 * JOBS * BODY_BYTES);
+    let mut producer = Raw::greeted(node.address);
+    for _ in 0..JOBS {
+        let mut job = NewJob::new(vec![7; BODY_BYTES]);
+        job.ttr_ms = 2_000;
+        let push = Request::Push(Push { topic: topic("big"), sequence: 0, jobs: vec![job] });
+        assert!(matches!(producer.ask(push), Response::Pushed(_)));
+    }
+    let mut slow = Raw::greeted(node.address);
+    let topics = vec![topic("big")];
+    let (credit_jobs, credit_bytes) = (65_536, 256 << 20);
+    let subscribe = Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes });
+    let RequestId(subscription) = slow.send(&[subscribe]).expect("a server");
+    // All of them are on their way to the slow one.
+    while totals(&mut producer).reserved < JOBS as u64 {}
+    slow.send(&[Request::Unsubscribe { subscription }]);
+    // Its leases end, and others get the jobs. What it then reads was written before that, or is not there.
+    let mut held = BTreeSet::new();
+    while held.len() < JOBS {
+        let reserve = Reserve { topics: vec![topic("big")], jobs_max: 8, wait_ms: 30_000 };
+        let Response::Reserved(jobs) = producer.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
+        held.extend(jobs.iter().map(|job| job.lease.job));
+        let finish = Request::Finish { leases: jobs.iter().map(|job| job.lease).collect() };
+        assert!(matches!(producer.ask(finish), Response::Settled(_)));
+    }
+    let ping = slow.send(&[Request::Ping]).expect("a server");
+    let (mut told, mut deadline_ms) = (0, 0);
+    let clock_ms = loop {
+        match slow.receive().expect("it is still connected") {
+            (id, Response::Pong { clock_ms, .. }) if id == ping => break clock_ms,
+            (_, Response::Deliver(jobs)) => {
+                assert!(!jobs.is_empty());
+                told += jobs.len();
+                deadline_ms = jobs.iter().map(|job| job.deadline_ms).fold(deadline_ms, u64::max);
+            }
+            _ => {}
+        }
+    };
+    assert!(told * BODY_BYTES <= SOCKETS_BYTES, "{told} jobs were sent, most of which others hold");
+    assert!(deadline_ms > 0 && deadline_ms < clock_ms, "by the server's clock it sees that those are over");
+    node.stop();
 }
 
 #[test]

@@ -34,8 +34,10 @@ impl Node {
     }
 
     pub(crate) fn try_start(data: &Path, change: impl FnOnce(&mut Config)) -> Result<Self, ServerError> {
-        let mut config =
-            Config { data: data.to_owned(), listen: "127.0.0.1:0".to_owned(), ..Config::default() };
+        // A test's client may say nothing for longer than a usual one.
+        let heartbeat_ms = 10_000;
+        let listen = "127.0.0.1:0".to_owned();
+        let mut config = Config { data: data.to_owned(), listen, heartbeat_ms, ..Config::default() };
         change(&mut config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(config.worker_threads)

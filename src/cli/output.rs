@@ -359,6 +359,7 @@ mod tests {
             attempts: 1,
             due: Millis(1_767_225_600_005),
             ttr_left_ms: 59_998,
+            deadline_ms: 0,
             attributes: Attributes::default(),
             body: Bytes::from_static(body),
         }

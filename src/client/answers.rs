@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::error::{ClientError, ProtocolFault};
-use super::requests::{Answers, MEMBERS_ID, OWN_ID, Requests};
+use super::requests::{Answers, Connection, MEMBERS_ID, OWN_ID, Requests};
 use crate::protocol::{
     Applied, ClusterReport, DecodeError, ErrorCode, ErrorReply, Member, Request, RequestId, Response, Role,
 };
@@ -19,6 +19,15 @@ impl Requests {
         response: Result<Response, DecodeError>,
         answers: &mut Answers,
     ) {
+        if id == OWN_ID
+            && let Ok(pong @ Response::Pong { .. }) = &response
+        {
+            // Should they not come in order, this takes one for older than it is, which is safe.
+            if let Some(sent) = self.pulse.answered() {
+                self.leases.answered(sent, pong);
+            }
+            return;
+        }
         if id == OWN_ID || id == RequestId(0) {
             return self.unasked(response);
         }
@@ -30,7 +39,7 @@ impl Requests {
             tracing::debug!(id = id.0, "an answer to what was not asked");
             return;
         };
-        let response = match response {
+        let mut response = match response {
             Ok(response) => response,
             Err(error) => return self.finish(id, Err(ClientError::Protocol(error.into())), answers),
         };
@@ -38,6 +47,10 @@ impl Requests {
             return self.refused(id, reply, answers);
         }
         self.proven = true;
+        self.leases.answered(open.sent, &response);
+        if let Response::Reserved(jobs) | Response::Deliver(jobs) = &mut response {
+            answers.stray.extend(self.leases.age(now, jobs));
+        }
         let Some(feed) = &open.feed else {
             return self.fulfilled(id, response, answers);
         };
@@ -135,7 +148,7 @@ impl Requests {
                     Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
                 }
             }
-            Ok(Response::Pong { .. }) => {}
+            Ok(Response::Pong { .. } | Response::Error(_)) if self.connection != Connection::Up => {}
             other => tracing::warn!(?other, "the server speaks of the connection as a whole"),
         }
     }

@@ -249,7 +249,7 @@ impl Client {
     /// Asks whether the server is there. Returns its wall clock.
     pub async fn ping(&self) -> Result<Millis, ClientError> {
         let answer = self.submit(Request::Ping, |response| match response {
-            Response::Pong { now } => Ok(now),
+            Response::Pong { now, .. } => Ok(now),
             other => Err(other),
         });
         answer?.await
@@ -265,7 +265,7 @@ impl Client {
         done
     }
 
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &Arc<Shared> {
         self.handle.shared()
     }
 

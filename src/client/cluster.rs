@@ -90,7 +90,7 @@ async fn report_of(address: &str, config: &ClientConfig) -> Result<ClusterReport
         Response::GoingAway { .. } => return Err(cut_off(address)),
         other => return Err(unexpected(&other)),
     };
-    let Link { mut stream, buffer } = link;
+    let Link { mut stream, buffer, .. } = link;
     let mut out = BytesMut::new();
     Request::ClusterStatus.encode(STATUS_ID, &mut out);
     if has_session {

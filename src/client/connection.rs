@@ -56,7 +56,7 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
     })?;
     let request_timeout =
         (config.request_timeout_ms > 0).then(|| Duration::from_millis(config.request_timeout_ms));
-    let requests = Requests::new(Instant::now(), welcome, request_timeout, config.leases_outlive);
+    let requests = Requests::new(Instant::now(), link.said, welcome, request_timeout, config.leases_outlive);
     let shared = Arc::new(Shared::new(requests));
     let task = Task { shared: Arc::clone(&shared), config };
     // Made here: the runtime may end before it runs the task for the first time.
@@ -210,7 +210,7 @@ impl Task {
 
     /// Carries bytes until the connection is lost.
     async fn carry(&self, link: Link) -> Loss {
-        let Link { mut stream, buffer } = link;
+        let Link { mut stream, buffer, .. } = link;
         let (from, to) = stream.split();
         let mut reader = Reader::new(from, decoder(), buffer);
         tokio::select! {
@@ -323,7 +323,8 @@ impl Task {
             match round(search, &hello(&self.config, Some(resume)), limit).await {
                 Ok((link, welcome)) => {
                     tracing::info!(resumed = welcome.resumed, "connected again");
-                    self.shared.change(|requests, now, answers| requests.up(now, welcome, answers))?;
+                    self.shared
+                        .change(|requests, now, answers| requests.up(now, link.said, welcome, answers))?;
                     return Ok(link);
                 }
                 Err(Missed { error: Some(error), is_hopeless: true, .. }) => return Err(error),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use super::answers::not_here;
 use super::config::ClientConfig;
@@ -23,6 +24,8 @@ pub(super) struct Link {
     pub(super) stream: TcpStream,
     /// What came behind the answer.
     pub(super) buffer: BytesMut,
+    /// When HELLO was sent.
+    pub(super) said: Instant,
 }
 
 /// Why an attempt to connect failed.
@@ -85,6 +88,7 @@ pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response
         // Where nobody listens on a port of the dynamic range, TCP can connect a socket to itself.
         return Err(failed(io::ErrorKind::ConnectionRefused.into()));
     }
+    let said = Instant::now();
     let mut out = BytesMut::new();
     Request::Hello(hello).encode(OWN_ID, &mut out);
     stream.write_all(&out).await.map_err(failed)?;
@@ -92,7 +96,7 @@ pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response
     let answer = reader.frame().await;
     let buffer = reader.into_buffer();
     match answer {
-        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer }, response)),
+        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer, said }, response)),
         Ok(Some((_, Err(error)))) => Err(hopeless(error.into())),
         Ok(None) | Err(Loss::Closed | Loss::Silent | Loss::Stuck | Loss::Drained) => {
             Err(Attempt::Again(cut_off(address)))

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::error::ClientError;
 use crate::protocol::Delivered;
+use crate::types::Lease;
 
 /// The jobs, and whether more can come.
 #[derive(Debug)]
@@ -79,9 +80,9 @@ impl Feed {
         }
     }
 
-    /// The leases of what is in memory are over.
-    pub(super) fn forget(&self) {
-        self.lock().jobs.clear();
+    /// The leases of what is in memory are over, or may be.
+    pub(super) fn forget(&self) -> Vec<Lease> {
+        self.lock().jobs.drain(..).map(|(_, job)| job.lease).collect()
     }
 
     /// No more jobs come. The first reason stays.

@@ -39,6 +39,9 @@
 //!   if it was not resumed), and are then delivered again.
 //! - **Subscriptions** are made anew. Jobs that wait in a subscription's memory are dropped from it when the session's leases
 //!   were not kept: the queue delivers them again.
+//! - **Leases** are presumed lost when no answer has proved for as long as the server's grace that it keeps them: somebody else may
+//!   get the jobs. A [`Worker`] then cancels its handlers; a [`Subscription`] hands out none of the jobs that it has. Leases that
+//!   [outlive](ClientConfig::leases_outlive) their session run to their deadline.
 //!
 //! A call that is not answered within [`ClientConfig::request_timeout_ms`] ends with [`ClientError::Timeout`], a push that was sent
 //! with [`ClientError::OutcomeUnknown`].
@@ -63,12 +66,14 @@ mod answers;
 mod backoff;
 mod backup;
 mod calls;
+mod cancellation;
 mod cluster;
 mod config;
 mod connection;
 mod dial;
 mod error;
 mod feed;
+mod leases;
 mod producer;
 mod pulse;
 mod reader;
@@ -83,6 +88,7 @@ mod worker;
 
 pub use backup::{Backup, BackupTicket};
 pub use calls::{Changed, Client};
+pub use cancellation::{Cancellation, Cancelled};
 pub use config::ClientConfig;
 pub use error::{ClientError, Excess, ProtocolFault};
 pub use producer::{Producer, ProducerConfig, SendTicket};

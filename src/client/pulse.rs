@@ -1,5 +1,6 @@
 //! When to send a heartbeat, when to believe that the other side is gone or stuck, and when to ask who else is there.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -30,6 +31,8 @@ pub(super) struct Pulse {
     spoken: Instant,
     /// When a heartbeat was sent last.
     pinged: Instant,
+    /// When those were sent that have no answer.
+    unanswered: VecDeque<Instant>,
     /// When to ask for the members; `None` if the server does not know the question.
     members_due: Option<Instant>,
 }
@@ -47,14 +50,14 @@ pub(super) enum Beat {
 
 impl Pulse {
     /// A connection that was welcomed just now.
-    pub(super) fn new(now: Instant, heartbeat_ms: u32) -> Self {
-        let every = (heartbeat_ms > 0).then(|| Duration::from_millis(heartbeat_ms.into()));
+    pub(super) fn new(now: Instant, every: Option<Duration>) -> Self {
         Self {
             every,
             heard: now,
             moved: now,
             spoken: now,
             pinged: now,
+            unanswered: VecDeque::new(),
             members_due: Some(now + MEMBERS_FIRST),
         }
     }
@@ -72,6 +75,11 @@ impl Pulse {
     /// Bytes were sent.
     pub(super) fn spoken(&mut self, now: Instant) {
         self.spoken = now;
+    }
+
+    /// The oldest heartbeat without an answer is answered: when it was sent.
+    pub(super) fn answered(&mut self) -> Option<Instant> {
+        self.unanswered.pop_front()
     }
 
     /// The server does not say who the members are.
@@ -119,19 +127,21 @@ impl Requests {
     /// Sends a heartbeat if it is time.
     ///
     /// Either side must see a frame in each interval. A client that only sends (a long poll) has to ask for an answer; one
-    /// that only receives (a subscription) has to say something. PING does both.
+    /// that only receives (a subscription) has to say something. PING does both, and its answer proves that the leases are kept.
     fn heartbeat(&mut self, now: Instant) -> Beat {
         let Some(every) = self.pulse.every else { return Beat::Quiet(now + MEMBERS_EVERY) };
         let lost = self.pulse.heard + every * 2;
         if now >= lost {
             return Beat::Lost;
         }
-        let due = self.pulse.heard.min(self.pulse.spoken).max(self.pulse.pinged) + every;
+        let quiet_since = self.pulse.heard.min(self.pulse.spoken).min(self.leases.proven());
+        let due = quiet_since.max(self.pulse.pinged) + every;
         if now < due {
             return Beat::Quiet(due.min(lost));
         }
         Request::Ping.encode(OWN_ID, &mut self.out);
         self.pulse.pinged = now;
+        self.pulse.unanswered.push_back(now);
         Beat::Quiet(lost.min(now + every))
     }
 }

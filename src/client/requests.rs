@@ -14,14 +14,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::BytesMut;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::error::{ClientError, Excess, ProtocolFault};
 use super::feed::{End, Feed};
+use super::leases::{Leases, heartbeat};
 use super::pulse::Pulse;
 use super::repeat::Numbers;
 use super::search::Elsewhere;
@@ -81,8 +82,7 @@ pub(super) struct Requests {
     timeout: Option<Duration>,
     leases_outlive: bool,
     pub(super) reconnects: u64,
-    /// Counts how often the queue took all leases back, and tells who works under one.
-    pub(super) leases_lost: watch::Sender<u64>,
+    pub(super) leases: Leases,
     /// Whether the present connection has answered something.
     pub(super) proven: bool,
     /// What a server said of where to go on, and when.
@@ -112,9 +112,10 @@ pub(super) struct Answers {
 }
 
 impl Requests {
-    /// The state of a client that was just welcomed.
+    /// The state of a client that was just welcomed; its HELLO was sent at `said`.
     pub(super) fn new(
         now: Instant,
+        said: Instant,
         welcome: Welcome,
         timeout: Option<Duration>,
         leases_outlive: bool,
@@ -127,7 +128,8 @@ impl Requests {
             window: VecDeque::new(),
             out: BytesMut::new(),
             writer_waits: false,
-            pulse: Pulse::new(now, welcome.heartbeat_ms),
+            pulse: Pulse::new(now, heartbeat(&welcome, leases_outlive)),
+            leases: Leases::new(said, &welcome, leases_outlive),
             limits: Limits::of(&welcome),
             welcome: Arc::new(welcome),
             serial: 0,
@@ -135,7 +137,6 @@ impl Requests {
             timeout,
             leases_outlive,
             reconnects: 0,
-            leases_lost: watch::Sender::new(0),
             proven: false,
             elsewhere: Elsewhere::default(),
             ended: None,
@@ -238,10 +239,11 @@ impl Requests {
         self.line = waiting.into_iter().map(|(serial, id)| (id, serial)).collect();
     }
 
-    /// A new connection: sends again what may be sent again. Fails if another cluster answers.
+    /// A new connection whose HELLO was sent at `said`: sends again what may be sent again. Fails if another cluster answers.
     pub(super) fn up(
         &mut self,
         now: Instant,
+        said: Instant,
         welcome: Welcome,
         answers: &mut Answers,
     ) -> Result<(), ClientError> {
@@ -255,11 +257,11 @@ impl Requests {
             self.renumber(answers);
         }
         if !leases_kept {
-            self.slots.iter_mut().filter_map(|(_, open)| open.feed.as_ref()).for_each(|feed| feed.forget());
-            self.leases_lost.send_modify(|times| *times += 1);
+            self.forget_jobs();
         }
+        self.leases.up(said, &welcome, self.leases_outlive, leases_kept);
         self.limits = Limits::of(&welcome);
-        self.pulse = Pulse::new(now, welcome.heartbeat_ms);
+        self.pulse = Pulse::new(now, heartbeat(&welcome, self.leases_outlive));
         self.welcome = Arc::new(welcome);
         self.reconnects += 1;
         self.proven = false;
@@ -282,8 +284,21 @@ impl Requests {
         self.connection == Connection::Draining && self.in_flight == 0 && self.out.is_empty()
     }
 
+    /// Looks at the clocks: presumes the leases lost if it is time, and gives back the jobs that wait in memory under them.
+    pub(super) fn look(&mut self, now: Instant, wall: SystemTime, answers: &mut Answers) {
+        self.leases.look(now, wall);
+        if self.leases.presume(now) {
+            tracing::warn!("no answer shows that the leases are kept: they are presumed lost");
+            answers.stray.extend(self.forget_jobs());
+        }
+    }
+
     /// Ends the calls that have waited too long. Returns when to look again.
     pub(super) fn expire(&mut self, now: Instant, answers: &mut Answers) -> Option<Instant> {
+        [self.leases.next_look(now), self.end_late_calls(now, answers)].into_iter().flatten().min()
+    }
+
+    fn end_late_calls(&mut self, now: Instant, answers: &mut Answers) -> Option<Instant> {
         let timeout = self.timeout?;
         let mut next = now + timeout;
         let mut late = Vec::new();
@@ -344,6 +359,15 @@ impl Requests {
         {
             self.in_flight = self.in_flight.saturating_sub(1);
         }
+    }
+
+    /// Jobs in memory that nobody has taken yet, taken out.
+    fn forget_jobs(&mut self) -> Vec<Lease> {
+        self.slots
+            .iter_mut()
+            .filter_map(|(_, open)| open.feed.as_ref())
+            .flat_map(|feed| feed.forget())
+            .collect()
     }
 
     fn enter(

@@ -5,10 +5,12 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
+use super::cancellation::Cancelled;
 use super::error::ClientError;
 use super::feed::Feed;
 use super::requests::{Answers, Limits, Requests};
@@ -55,9 +57,14 @@ impl Shared {
         self.lock().limits()
     }
 
-    /// Changes each time the queue took the session's leases back.
-    pub(super) fn leases_lost(&self) -> watch::Receiver<u64> {
-        self.lock().leases_lost.subscribe()
+    /// Changes each time that all of the session's leases are lost.
+    pub(super) fn leases_lost(&self) -> watch::Receiver<Option<Cancelled>> {
+        self.lock().leases.lost()
+    }
+
+    /// Whether the leases that this client holds may be somebody else's by now.
+    pub(super) fn leases_are_over(&self) -> bool {
+        self.change(|requests, now, _| requests.leases.are_over(now))
     }
 
     /// Hands a request to the connection.
@@ -109,8 +116,9 @@ impl Shared {
         answers: &mut Answers,
         change: impl FnOnce(&mut Requests, Instant, &mut Answers) -> T,
     ) -> T {
-        let now = Instant::now();
         let mut requests = self.lock();
+        let now = Instant::now();
+        requests.look(now, wall(), answers);
         let changed = change(&mut requests, now, answers);
         requests.pump(now, answers);
         let write = requests.writer_waits && !requests.out.is_empty();
@@ -141,12 +149,18 @@ impl Shared {
     }
 }
 
+/// The machine's wall clock, which goes on while the machine sleeps.
+#[expect(clippy::disallowed_methods, reason = "the client's edge")]
+fn wall() -> SystemTime {
+    SystemTime::now()
+}
+
 impl Handle {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
     }
 
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 

@@ -28,7 +28,13 @@ impl Subscription {
     /// [`Delivered::ttr_left_ms`] is what is left of the lease now; jobs whose lease ran out before they were taken
     /// are left out. The call may be dropped and made again without losing a job.
     pub async fn next(&mut self) -> Option<Delivered> {
-        self.feed.next().await
+        loop {
+            let job = self.feed.next().await?;
+            if !self.client.shared().leases_are_over() {
+                return Some(job);
+            }
+            self.client.give_back(&[job]);
+        }
     }
 
     /// Why it ended, if it has ended.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::calls::Client;
+use super::cancellation::{Cancellation, Cancelled, Hold};
 use super::error::ClientError;
 use super::subscription::Subscription;
 use crate::protocol::{Delivered, Subscribe};
@@ -35,13 +36,16 @@ pub struct WorkerConfig {
 /// | returns `Ok` | is finished |
 /// | returns `Err`, or panics | is released, to be attempted again as its backoff says |
 /// | takes long | keeps its lease: it is touched when half of the time is over |
-/// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is dropped** at its next `await` |
+/// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is told why, and dropped** at its next `await`; what it returns all the same settles nothing |
 ///
-/// A lease is lost when the server says so: to a touch, or after a reconnect that came too late for the session's
-/// grace; and when its time is over and the server could not be asked.
+/// A lease is lost ([`Cancelled`] names the reasons) when the server says so: to a touch, or after a reconnect that came too
+/// late for the session's grace; when its time is over and the server could not be asked; and when the server has answered
+/// nothing for as long as it keeps the leases of a lost connection. A handler that blocks a thread is not dropped, and has
+/// its place until it ends: it asks [`Cancellation::why`] before whatever must not be done twice. The time for which the machine
+/// slept counts; so does a step of its wall clock, to be safe.
 ///
 /// Dropping the worker drops running handlers; their jobs come back when their leases end. [`stop`](Self::stop)
-/// waits for them instead.
+/// tells them that it waits for them instead.
 #[derive(Debug)]
 pub struct Worker {
     stopping: watch::Sender<bool>,
@@ -63,7 +67,7 @@ impl Worker {
         handler: H,
     ) -> Result<Self, ClientError>
     where
-        H: Fn(Delivered) -> F + Send + Sync + 'static,
+        H: Fn(Delivered, Cancellation) -> F + Send + Sync + 'static,
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Display + Send + 'static,
     {
@@ -80,12 +84,13 @@ impl Worker {
             handler: Arc::new(handler),
             concurrency: usize::try_from(concurrency).unwrap_or(usize::MAX),
             running: JoinSet::new(),
+            stop,
         };
-        Ok(Self { stopping, task: Some(tokio::spawn(crew.work(subscription, stop))) })
+        Ok(Self { stopping, task: Some(tokio::spawn(crew.work(subscription))) })
     }
 
-    /// Takes no new job, releases those that wait in memory, and waits for the running handlers and the answers to what
-    /// they settled. Fails with what had ended the subscription, if it had ended by itself and nobody was told.
+    /// Takes no new job, releases those that wait in memory, tells the running handlers [`Cancelled::WorkerStops`], and waits
+    /// for them and the answers to what they settled. Fails with what had ended the subscription, if it had ended by itself and nobody was told.
     pub async fn stop(mut self) -> Result<(), ClientError> {
         self.stopping.send_replace(true);
         self.ended().await
@@ -115,19 +120,17 @@ struct Crew<H> {
     handler: Arc<H>,
     concurrency: usize,
     running: JoinSet<()>,
+    stop: watch::Receiver<bool>,
 }
 
 impl<H, F, E> Crew<H>
 where
-    H: Fn(Delivered) -> F + Send + Sync + 'static,
+    H: Fn(Delivered, Cancellation) -> F + Send + Sync + 'static,
     F: Future<Output = Result<(), E>> + Send + 'static,
     E: Display + Send + 'static,
 {
-    async fn work(
-        mut self,
-        mut subscription: Subscription,
-        mut stop: watch::Receiver<bool>,
-    ) -> Result<(), ClientError> {
+    async fn work(mut self, mut subscription: Subscription) -> Result<(), ClientError> {
+        let mut stop = self.stop.clone();
         let end = loop {
             let full = self.running.len() >= self.concurrency;
             tokio::select! {
@@ -146,35 +149,28 @@ where
     }
 
     fn start(&mut self, job: Delivered) {
-        let mut lost = self.client.shared().leases_lost();
+        let until = Instant::now() + Duration::from_millis(job.ttr_left_ms.into());
+        let (hold, cancellation) = Hold::new(until, Arc::clone(self.client.shared()));
+        let lost = self.client.shared().leases_lost();
         let work = Work {
             client: self.client.clone(),
             lease: job.lease,
             ttr: Duration::from_millis(job.ttr_left_ms.into()),
+            hold,
         };
         let handler = Arc::clone(&self.handler);
+        let stop = self.stop.clone();
         self.running.spawn(async move {
+            let told = cancellation.clone();
+            let until_told = cancellation.clone().run(async move { handler(job, told).await });
             // In a task of its own a panic is an outcome.
-            let mut handling = Handling(tokio::spawn(async move { handler(job).await }));
-            let outcome = tokio::select! {
-                biased;
-                outcome = &mut handling.0 => Some(outcome),
-                () = work.keep_lease() => None,
-                // The client outlives its workers: this ends with a loss only.
-                _ = lost.changed() => None,
-            };
-            match outcome {
-                Some(Ok(Ok(()))) => work.finish().await,
-                Some(Ok(Err(error))) => work.release(error.to_string()).await,
-                Some(Err(panic)) => work.release(panic.to_string()).await,
-                None => tracing::warn!(lease = %work.lease, "the lease is lost: its handler is dropped"),
-            }
+            work.keep(Handling(tokio::spawn(until_told)), &cancellation, lost, stop).await;
         });
     }
 }
 
 /// A running handler, dropped with its keeper.
-struct Handling<T>(JoinHandle<T>);
+struct Handling<T>(JoinHandle<Option<T>>);
 
 impl<T> Drop for Handling<T> {
     fn drop(&mut self) {
@@ -187,29 +183,82 @@ struct Work {
     client: Client,
     lease: Lease,
     ttr: Duration,
+    hold: Hold,
 }
 
 impl Work {
+    /// Keeps the lease while the handler runs, and settles it as that ends. When the lease is lost, settles nothing.
+    async fn keep<E: Display>(
+        &self,
+        mut handling: Handling<Result<(), E>>,
+        cancellation: &Cancellation,
+        mut lost: watch::Receiver<Option<Cancelled>>,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let mut is_stopping = false;
+        let ended = loop {
+            tokio::select! {
+                biased;
+                ended = &mut handling.0 => break Ok(ended),
+                why = self.keep_lease() => break Err(why),
+                // The client outlives its workers: this ends with a loss only.
+                _ = lost.changed() => break Err(lost.borrow().unwrap_or(Cancelled::LeaseLost)),
+                _ = stop.wait_for(|stop| *stop), if !is_stopping => {
+                    is_stopping = true;
+                    self.hold.cancel(Cancelled::WorkerStops);
+                }
+            }
+        };
+        // The process may have stood still since anybody looked at a clock.
+        let ended =
+            ended.and_then(|ended| cancellation.why().filter(|why| why.ends_lease()).map_or(Ok(ended), Err));
+        match ended {
+            Ok(ended) => self.settle(ended).await,
+            Err(why) => {
+                tracing::warn!(lease = %self.lease, %why, "a handler is cancelled");
+                self.hold.cancel(why);
+                // One that blocks goes on; its place is not free before it ends, and nobody else is let at the job.
+                if !handling.0.is_finished() {
+                    let _ = (&mut handling.0).await;
+                }
+                if why != Cancelled::LeaseLost {
+                    // The server may hold it for this client still. If not, this does nothing.
+                    self.client.shared().give_back(&[self.lease]);
+                }
+            }
+        }
+    }
+
     /// Touches the lease at half of its time, again and again; returns when it is lost.
-    async fn keep_lease(&self) {
-        let mut granted = Instant::now();
+    async fn keep_lease(&self) -> Cancelled {
         loop {
-            let deadline = granted + self.ttr;
-            sleep_until(granted + self.ttr / 2).await;
+            let deadline = self.hold.until();
+            sleep_until(deadline - self.ttr / 2).await;
             let touched = Instant::now();
             let touch = self.client.touch(vec![self.lease], None);
             let settled = tokio::select! {
                 settled = touch => settled,
-                () = sleep_until(deadline) => return,
+                () = sleep_until(deadline) => return Cancelled::TimeOver,
             };
             match settled.as_deref() {
-                Ok([Ok(())]) => granted = touched,
-                Ok(_) => return,
+                Ok([Ok(())]) => self.hold.prolong(touched + self.ttr),
+                Ok(_) => return Cancelled::LeaseLost,
                 Err(error) => {
                     tracing::warn!(lease = %self.lease, %error, "the lease could not be touched");
-                    return sleep_until(deadline).await;
+                    sleep_until(deadline).await;
+                    return Cancelled::TimeOver;
                 }
             }
+        }
+    }
+
+    async fn settle<E: Display>(&self, ended: Result<Option<Result<(), E>>, JoinError>) {
+        match ended {
+            Ok(Some(Ok(()))) => self.finish().await,
+            Ok(Some(Err(error))) => self.release(error.to_string()).await,
+            Err(panic) => self.release(panic.to_string()).await,
+            // It was told to end.
+            Ok(None) => {}
         }
     }
 

@@ -164,7 +164,7 @@ impl Response {
     pub fn encode(&self, id: RequestId, out: &mut BytesMut) -> usize {
         frame::write(out, self.opcode() as u8, id, |out| match self {
             Self::Welcome(welcome) => session::encode_welcome(welcome, out),
-            Self::Pong { now } => session::encode_pong(*now, out),
+            Self::Pong { now, clock_ms } => session::encode_pong(*now, *clock_ms, out),
             Self::Pushed(results) => push::encode_pushed(results, out),
             Self::Reserved(jobs) | Self::Deliver(jobs) => reserve::encode_jobs(jobs, out),
             Self::Settled(results) => settle::encode_settled(results, out),

@@ -12,7 +12,9 @@ use crate::types::limits::{
 use crate::types::{Fence, JobId, Lease, Millis, TopicName};
 
 const TOPIC_FIXED_BYTES: usize = 1;
-const JOB_FIXED_BYTES: usize = 45;
+const JOB_FIXED_BYTES: usize = 53;
+/// A server of before says no deadline.
+const JOB_FIXED_BYTES_MIN: usize = 45;
 
 pub(super) fn encode_reserve(reserve: &Reserve, out: &mut BytesMut) {
     Fixed::<12>::new().u64(reserve.wait_ms).u32(reserve.jobs_max).write(out);
@@ -96,6 +98,7 @@ fn encode_job(job: &Delivered, out: &mut BytesMut) {
         .length16(key.len())
         .length16(attributes.len())
         .length32(job.body.len())
+        .u64(job.deadline_ms)
         .write(out);
     put_piece(out, topic);
     put_piece(out, key);
@@ -104,7 +107,7 @@ fn encode_job(job: &Delivered, out: &mut BytesMut) {
 }
 
 pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, DecodeError> {
-    let list = reader.list::<JOB_FIXED_BYTES>("jobs", usize::MAX)?;
+    let list = reader.list::<JOB_FIXED_BYTES_MIN>("jobs", usize::MAX)?;
     reader.items(list, |reader, mut fields| {
         let job = JobId(fields.u64("job")?);
         let fence = Fence(fields.u64("fence")?);
@@ -116,6 +119,7 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, Dec
         let key_bytes = fields.u16("key")?;
         let attributes_bytes = fields.u16("attributes")?;
         let body_bytes = fields.u32("body")?;
+        let deadline_ms = fields.late_u64("deadline_ms")?;
         Ok(Delivered {
             lease: Lease { job, fence },
             topic: reader.topic(topic_bytes)?,
@@ -124,6 +128,7 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, Dec
             attempts,
             due,
             ttr_left_ms,
+            deadline_ms,
             attributes: reader.attributes(attributes_bytes)?,
             body: reader.bytes(body_bytes as usize, usize::MAX, "body")?,
         })

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::error::{ErrorCode, ErrorReply};
+use crate::types::limits::TTR_LEFT_MS_MIN;
 use crate::types::{
     Attributes, BuryReason, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret, TopicName,
 };
@@ -12,10 +13,13 @@ use crate::types::{
 pub enum Response {
     /// To HELLO.
     Welcome(Box<Welcome>),
-    /// To PING.
+    /// To PING: at some moment after it was sent this node led, and the session was connected to it.
     Pong {
-        /// The server's clock.
+        /// The server's wall clock.
         now: Millis,
+        /// The server's monotonic clock, in milliseconds: [`Delivered::deadline_ms`] is a point on it. 0 from a server
+        /// that does not show it.
+        clock_ms: u64,
     },
     /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE, RESUME, `BACKUP_END` and what changes the cluster: it is done.
     Done,
@@ -65,6 +69,29 @@ pub enum Response {
 }
 
 impl Response {
+    /// Sets what is left of each lease in it at `clock_ms` of the server's monotonic clock, which is when it is written, and
+    /// takes out the jobs whose lease is over or all but over. Returns their leases.
+    pub fn age(&mut self, clock_ms: u64) -> Vec<Lease> {
+        let mut unsent = Vec::new();
+        if let Self::Reserved(jobs) | Self::Deliver(jobs) = self {
+            jobs.retain_mut(|job| {
+                let left_ms = job.deadline_ms.saturating_sub(clock_ms);
+                job.ttr_left_ms = u32::try_from(left_ms).unwrap_or(u32::MAX);
+                let is_held = job.ttr_left_ms >= TTR_LEFT_MS_MIN;
+                if !is_held {
+                    unsent.push(job.lease);
+                }
+                is_held
+            });
+        }
+        unsent
+    }
+
+    /// Whether it says anything: a delivery of which no job is left does not.
+    pub fn is_worth_sending(&self) -> bool {
+        !matches!(self, Self::Deliver(jobs) if jobs.is_empty())
+    }
+
     /// How many bytes it holds in memory and on the wire: exact for whatever has a length, roughly for the rest.
     pub fn weight_bytes(&self) -> usize {
         const FRAME_BYTES: usize = 48;
@@ -230,6 +257,8 @@ pub struct Welcome {
     pub in_flight_max: u32,
     /// The members of the cluster and where clients reach them.
     pub members: Vec<Member>,
+    /// As in [`Response::Pong`].
+    pub clock_ms: u64,
 }
 
 /// One node of the cluster.
@@ -274,8 +303,12 @@ pub struct Delivered {
     pub attempts: u32,
     /// When it was due.
     pub due: Millis,
-    /// How much of the lease is left, in milliseconds.
+    /// How much of the lease was left when the server wrote this, in milliseconds. The client sets it to what is left when
+    /// it hands the job out.
     pub ttr_left_ms: u32,
+    /// When the lease ends, on the server's monotonic clock in milliseconds; 0 from a server that does not say. See
+    /// [`Response::Pong`].
+    pub deadline_ms: u64,
     /// Headers and so on.
     pub attributes: Attributes,
     /// Opaque.
@@ -388,6 +421,7 @@ mod tests {
             attempts: 1,
             due: Millis(0),
             ttr_left_ms: 0,
+            deadline_ms: 0,
             attributes: attributes.clone(),
             body: Bytes::from(vec![0; 10]),
         };

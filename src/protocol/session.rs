@@ -93,6 +93,7 @@ pub(super) fn encode_welcome(welcome: &Welcome, out: &mut BytesMut) {
             .write(out);
         out.put_slice(address.as_bytes());
     }
+    out.put_u64_le(welcome.clock_ms);
 }
 
 pub(super) fn decode_welcome(reader: &mut Reader<'_>) -> Result<Welcome, DecodeError> {
@@ -118,6 +119,7 @@ pub(super) fn decode_welcome(reader: &mut Reader<'_>) -> Result<Welcome, DecodeE
         in_flight_max: reader.u32("in_flight_max")?,
         server_name: reader.text8(usize::MAX, "server_name")?,
         members: decode_members(reader)?,
+        clock_ms: reader.fields_mut().late_u64("clock_ms")?,
     })
 }
 
@@ -135,12 +137,13 @@ fn decode_members(reader: &mut Reader<'_>) -> Result<Vec<Member>, DecodeError> {
     })
 }
 
-pub(super) fn encode_pong(now: Millis, out: &mut BytesMut) {
-    out.put_u64_le(now.0);
+pub(super) fn encode_pong(now: Millis, clock_ms: u64, out: &mut BytesMut) {
+    Fixed::<16>::new().u64(now.0).u64(clock_ms).write(out);
 }
 
 pub(super) fn decode_pong(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    Ok(Response::Pong { now: Millis(reader.u64("now")?) })
+    let now = Millis(reader.u64("now")?);
+    Ok(Response::Pong { now, clock_ms: reader.fields_mut().late_u64("clock_ms")? })
 }
 
 pub(super) fn encode_going_away(message: &str, out: &mut BytesMut) {

@@ -54,6 +54,11 @@ impl<'a> Fields<'a> {
         self.array(field).map(u64::from_le_bytes)
     }
 
+    /// A field at the end, which older peers do not send: 0 if it is not there.
+    pub(super) fn late_u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
+        if self.0.is_empty() { Ok(0) } else { self.u64(field) }
+    }
+
     fn slice(&mut self, bytes: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let (slice, rest) = self.0.split_at_checked(bytes).ok_or(DecodeError::Truncated(field))?;
         self.0 = rest;
@@ -196,7 +201,7 @@ impl<'a> Reader<'a> {
         if list.count == 0 { Err(DecodeError::Empty(field)) } else { Ok(list) }
     }
 
-    /// Every item of a list, each read by `read` from the part of its fixed part that is known and from what
+    /// Every item of a list, each read by `read` from its fixed part, of which it takes what it knows, and from what
     /// follows it.
     pub(super) fn items<const KNOWN: usize, T>(
         &mut self,
@@ -206,8 +211,7 @@ impl<'a> Reader<'a> {
         let mut items = Vec::with_capacity(list.count);
         for _ in 0..list.count {
             let fixed = self.fields.slice(list.fixed_bytes, list.field)?;
-            let known = fixed.first_chunk::<KNOWN>().ok_or(DecodeError::Truncated(list.field))?;
-            items.push(read(self, Fields(known))?);
+            items.push(read(self, Fields(fixed))?);
         }
         Ok(items)
     }

@@ -133,6 +133,11 @@ impl Connections {
         self.all.get_mut(&id)
     }
 
+    /// Whether it has not been welcomed: nobody leads here whom it could ask for more.
+    pub(super) fn is_stranger(&self, id: ConnectionId) -> bool {
+        self.all.get(&id).is_some_and(|one| matches!(one.phase, Phase::Silent | Phase::Opening))
+    }
+
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }

@@ -7,7 +7,7 @@ use crate::raft::{Message, Wanted};
 use crate::storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, LogEntry, PersistBatch, PinnedBackup, Restored, StorageError,
 };
-use crate::types::{Member, Millis, SessionSecret};
+use crate::types::{Lease, Member, Millis, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub enum Input {
     },
     /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
     /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
-    /// token. PING, `BACKUP_READ` and `BACKUP_END` never come here: the driver answers them.
+    /// token. `BACKUP_READ` and `BACKUP_END` never come here: the driver answers them.
     Requests {
         /// From whom.
         connection: ConnectionId,
@@ -150,6 +150,11 @@ pub enum Input {
         connection: ConnectionId,
         /// How much, as [`Response::weight_bytes`] counts.
         bytes: usize,
+    },
+    /// Leases that [`Response::age`] took out of what was sent: their jobs do not reach their consumer.
+    NotSent {
+        /// Which.
+        leases: Vec<Lease>,
     },
     /// A client is gone, or was cut off. Nothing more comes from it or is sent to it.
     Disconnected {
@@ -257,7 +262,8 @@ pub enum CheckpointOrder {
 /// Something to be done.
 #[derive(Debug)]
 pub enum Output {
-    /// Answers for one connection. Those to different requests may stand in any order.
+    /// Answers for one connection. Those to different requests may stand in any order. When it writes one, the driver lets
+    /// [`Response::age`] say what is left of the leases in it.
     Send {
         /// To whom.
         connection: ConnectionId,

@@ -164,6 +164,7 @@ impl Replica {
                 self.connections.ask(connection, requests, permit);
             }
             Input::Written { connection, bytes } => self.written(connection, bytes),
+            Input::NotSent { leases } => self.not_sent(leases),
             Input::Disconnected { connection } => self.disconnected(connection),
             Input::Persisted { number } => self.persisted(number),
             Input::PeerConnected { about } => self.peers.connected(about, self.now_us),

@@ -133,7 +133,7 @@ impl Replica {
             }
         };
         let Some(waiter) = self.waiters.one(id) else {
-            self.give_back(&grants);
+            self.give_back(grants.iter().map(|grant| grant.lease).collect());
             return Ok(());
         };
         // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
@@ -148,7 +148,7 @@ impl Replica {
         if !grants.is_empty() || wait_is_over {
             self.deliver(id, connection, request, is_poll, &grants)?;
         }
-        self.give_back(&unseen);
+        self.give_back(unseen.iter().map(|grant| grant.lease).collect());
         self.waiters.line_up(id);
         Ok(())
     }
@@ -174,19 +174,26 @@ impl Replica {
         Ok(())
     }
 
-    /// Releases grants that cannot be delivered: whoever asked for them is gone. They count as no attempt.
-    fn give_back(&mut self, grants: &[Grant]) {
-        if grants.is_empty() {
+    /// Some jobs were not sent, as their leases were all but over when their turn came.
+    pub(super) fn not_sent(&mut self, leases: Vec<Lease>) {
+        if self.is_serving() {
+            self.give_back(leases.into_iter().filter(|lease| self.engine.holds(*lease)).collect());
+        }
+    }
+
+    /// Releases leases on jobs that were not delivered. They count as no attempt.
+    fn give_back(&mut self, leases: Vec<Lease>) {
+        if leases.is_empty() {
             return;
         }
-        let leases: Vec<Lease> = grants.iter().map(|grant| grant.lease).collect();
         let command = Command::Release { leases, delay_ms: None, attempted: false };
         self.add_command(&command, Reply::Nobody);
     }
 
     fn delivered(&mut self, grant: &Grant) -> Result<Delivered, StorageError> {
         let record = self.records.record(grant.body)?;
-        let left_ms = grant.deadline.since(self.clock.stamp());
+        let deadline_ms = self.clock.elapsed_at(grant.deadline) / 1000;
+        let left_ms = deadline_ms.saturating_sub(self.clock_ms());
         Ok(Delivered {
             lease: grant.lease,
             topic: self.topic_name(grant.topic),
@@ -195,6 +202,7 @@ impl Replica {
             attempts: grant.attempts,
             due: grant.due,
             ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
+            deadline_ms,
             attributes: Attributes::new(record.attributes).unwrap_or_default(),
             body: record.body,
         })

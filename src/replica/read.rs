@@ -1,4 +1,4 @@
-//! Answers from the state that is applied: get, peek, topics and stats.
+//! Answers from the state that is applied: get, peek, topics and stats; and PING, which asks whether that state is the newest.
 
 use super::Replica;
 use super::io::{ConnectionId, Notice};
@@ -32,11 +32,22 @@ impl Replica {
                 }
                 None => self.job_response(None)?,
             },
+            Request::Ping => self.pong(),
             Request::Topics => Response::Topics(self.topic_reports()),
             _ => Response::Stats(Box::new(self.stats())),
         };
         self.connections.send(connection, id, response);
         Ok(())
+    }
+
+    /// Both clocks. To a client that speaks for a session it says that this node still led when it was asked, as any read does.
+    pub(super) fn pong(&self) -> Response {
+        Response::Pong { now: self.wall, clock_ms: self.clock_ms() }
+    }
+
+    /// The monotonic clock as clients are shown it, in milliseconds, and not behind: no lease lasts longer by it.
+    pub(super) fn clock_ms(&self) -> u64 {
+        self.now_us.div_ceil(1000)
     }
 
     /// Something that was only to be shown cannot be read from the disk. No state depends on it, so a node alone goes on; a member

@@ -17,6 +17,9 @@ impl Replica {
         if matches!(request, Request::ClusterStatus) {
             return self.cluster_status(connection, id);
         }
+        if matches!(request, Request::Ping) && self.connections.is_stranger(connection) {
+            return self.connections.send(connection, id, self.pong());
+        }
         if let Some(error) = self.not_now() {
             return self.connections.refuse(connection, id, error);
         }
@@ -37,10 +40,6 @@ impl Replica {
         };
         match request {
             Request::Hello(hello) => self.hello(connection, id, &hello),
-            Request::Ping => {
-                let now = self.engine.wall(self.clock.stamp());
-                self.connections.send(connection, id, Response::Pong { now });
-            }
             Request::Goodbye => self.goodbye(connection, id, session),
             Request::Push(push) => self.push(connection, id, session, &push),
             Request::Reserve(reserve) => self.reserve(connection, id, session, reserve),
@@ -61,12 +60,12 @@ impl Replica {
                 let none = "this connection has no backup: begin one";
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
             }
-            Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
+            Request::Ping | Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
                 if self.connections.room_bytes(connection) == 0 =>
             {
                 self.connections.hold(connection, id, request);
             }
-            Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
+            Request::Ping | Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
                 self.reads.add(connection, id, request);
             }
             Request::Finish { .. }

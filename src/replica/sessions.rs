@@ -186,6 +186,7 @@ impl Replica {
             reserve_jobs_max: limits::RESERVE_JOBS_MAX,
             in_flight_max: self.config.in_flight_max,
             members: self.members_for_clients(),
+            clock_ms: self.clock_ms(),
         };
         self.connections.send(connection, request, Response::Welcome(Box::new(welcome)));
     }

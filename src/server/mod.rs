@@ -112,6 +112,15 @@ impl Server {
     /// Opens the data directory and serves it. A node that stays alone can be used when this returns; any other listens by
     /// then, and says who leads. Needs a tokio runtime of several threads.
     pub async fn start(config: Config) -> Result<Running, ServerError> {
+        if !config.grace_fits_heartbeat() {
+            let (session_grace_ms, heartbeat_ms) = (config.session_grace_ms, config.heartbeat_ms);
+            tracing::warn!(
+                session_grace_ms,
+                heartbeat_ms,
+                "the grace is shorter than three heartbeats: clients give up their leases when a connection falters. Raise \
+                 session_grace_ms, or lower heartbeat_ms"
+            );
+        }
         // Addresses come first: a mistake there should not cost the time of a recovery.
         let ports = Ports::reserve(&config).await?;
         let clock = Clock::start();
@@ -311,7 +320,7 @@ async fn launch(
         running.ended().await?;
         return Err(ServerError::Panicked("core"));
     }
-    let terms = Arc::new(terms(config, to_core, running.stopping.clone()));
+    let terms = Arc::new(terms(config, clock, to_core, running.stopping.clone()));
     let listener = listen(ports.clients, &config.listen)?;
     tokio::spawn(listener::accept(listener, running.room.clone(), terms));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
@@ -372,10 +381,10 @@ fn start_threads(
     Ok(threads)
 }
 
-fn terms(config: &Config, core: Sender<ToCore>, stopping: CancellationToken) -> Terms {
+fn terms(config: &Config, clock: Clock, core: Sender<ToCore>, stopping: CancellationToken) -> Terms {
     Terms {
         core,
-        wall: clock::wall,
+        clock,
         tokens: config.auth_tokens.clone(),
         body_bytes_max: config.body_bytes_max,
         input: InputRoom::new(config.memory_max_bytes, config.body_bytes_max),

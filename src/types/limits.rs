@@ -52,6 +52,8 @@ pub const TTR_MS_MIN: u32 = 100;
 pub const TTR_MS_DEFAULT: u32 = 60_000;
 /// Longest time to run, in milliseconds (seven days).
 pub const TTR_MS_MAX: u32 = 7 * 86_400_000;
+/// A job of whose lease less is left when its delivery is written is not sent, in milliseconds.
+pub const TTR_LEFT_MS_MIN: u32 = 20;
 /// Default priority. A lower number is reserved first.
 pub const PRIORITY_DEFAULT: u32 = 1024;
 /// Most topics in one queue.
@@ -64,7 +66,7 @@ pub const SESSIONS_MAX: usize = 65_536;
 /// No session is opened while the queue remembers so many lapsed ones that pushed under sequence numbers.
 pub const LAPSED_PRODUCERS_MAX: usize = 262_144;
 /// How long a session keeps its leases after its connection was lost, in milliseconds.
-pub const SESSION_GRACE_MS_DEFAULT: u64 = 3_000;
+pub const SESSION_GRACE_MS_DEFAULT: u64 = 10_000;
 /// How long the queue remembers a lapsed session and what it pushed, in milliseconds.
 pub const SESSION_RETENTION_MS: u64 = 600_000;
 /// Pushed jobs per producer whose outcome the queue remembers.

@@ -148,8 +148,8 @@ pub(super) fn member() -> impl Strategy<Value = Member> {
 
 pub(super) fn welcome() -> impl Strategy<Value = Welcome> {
     let ids = any::<(u16, [u8; 16], u64, [u8; 16], bool, bool)>();
-    (ids, any::<[u32; 8]>(), "[ -~]{0,40}", vec(member(), 0..5)).prop_map(
-        |(ids, numbers, server_name, members)| {
+    (ids, any::<[u32; 8]>(), "[ -~]{0,40}", vec(member(), 0..5), any::<u64>()).prop_map(
+        |(ids, numbers, server_name, members, clock_ms)| {
             let (version, cluster_id, session, secret, resumed, leases_kept) = ids;
             let [heartbeat_ms, session_grace_ms, frame_bytes_max, body_bytes_max, rest @ ..] = numbers;
             let [push_jobs_max, leases_max, reserve_jobs_max, in_flight_max] = rest;
@@ -170,6 +170,7 @@ pub(super) fn welcome() -> impl Strategy<Value = Welcome> {
                 reserve_jobs_max,
                 in_flight_max,
                 members,
+                clock_ms,
             }
         },
     )
@@ -195,18 +196,21 @@ pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
 }
 
 pub(super) fn delivered() -> impl Strategy<Value = Delivered> {
-    let numbers = any::<(u32, u32, u64, u32)>();
+    let numbers = any::<(u32, u32, u64, u32, u64)>();
     (lease(), topic(), proptest::option::of(key()), numbers, attributes(), body()).prop_map(
-        |(lease, topic, key, (priority, attempts, due, ttr_left_ms), attributes, body)| Delivered {
-            lease,
-            topic,
-            key,
-            priority,
-            attempts,
-            due: Millis(due),
-            ttr_left_ms,
-            attributes,
-            body,
+        |(lease, topic, key, (priority, attempts, due, ttr_left_ms, deadline_ms), attributes, body)| {
+            Delivered {
+                lease,
+                topic,
+                key,
+                priority,
+                attempts,
+                due: Millis(due),
+                ttr_left_ms,
+                deadline_ms,
+                attributes,
+                body,
+            }
         },
     )
 }
@@ -325,7 +329,7 @@ pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
 pub(super) fn response() -> impl Strategy<Value = Response> {
     prop_oneof![
         welcome().prop_map(|welcome| Response::Welcome(Box::new(welcome))),
-        any::<u64>().prop_map(|now| Response::Pong { now: Millis(now) }),
+        any::<(u64, u64)>().prop_map(|(now, clock_ms)| Response::Pong { now: Millis(now), clock_ms }),
         Just(Response::Done),
         vec(push_result(), 0..20).prop_map(Response::Pushed),
         vec(delivered(), 0..8).prop_map(Response::Reserved),

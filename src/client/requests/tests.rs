@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod leases;
 mod pulse;
 
 use super::*;
@@ -32,7 +33,7 @@ fn welcome() -> Welcome {
         resumed: false,
         leases_kept: false,
         heartbeat_ms: 1_000,
-        session_grace_ms: 3_000,
+        session_grace_ms: 10_000,
         frame_bytes_max: 70_000,
         body_bytes_max: 5_000,
         push_jobs_max: 4_096,
@@ -40,6 +41,7 @@ fn welcome() -> Welcome {
         reserve_jobs_max: 100,
         in_flight_max: 100,
         members: Vec::new(),
+        clock_ms: 0,
     }
 }
 
@@ -50,7 +52,7 @@ fn resumed() -> Welcome {
 impl Client {
     fn new(welcome: Welcome) -> Self {
         let now = Instant::now();
-        let requests = Requests::new(now, welcome, Some(Duration::from_millis(TIMEOUT_MS)), false);
+        let requests = Requests::new(now, now, welcome, Some(Duration::from_millis(TIMEOUT_MS)), false);
         Self { now, requests, answers: Answers::default() }
     }
 
@@ -93,13 +95,13 @@ impl Client {
 
     fn reconnect(&mut self, welcome: Welcome) {
         self.requests.down(None, &mut self.answers);
-        self.requests.up(self.now, welcome, &mut self.answers).unwrap();
+        self.requests.up(self.now, self.now, welcome, &mut self.answers).unwrap();
         self.tell();
     }
 
     fn later(&mut self, wait_ms: u64) -> Instant {
         self.now += Duration::from_millis(wait_ms);
-        let next = self.requests.expire(self.now, &mut self.answers).unwrap();
+        let next = self.requests.end_late_calls(self.now, &mut self.answers).unwrap();
         self.tell();
         next
     }
@@ -158,7 +160,7 @@ fn what_has_no_answer_is_sent_again_in_order_under_the_same_numbers() {
     client.requests.down(None, &mut client.answers);
     let _new = client.push(1);
     assert_eq!(client.sent(), []);
-    client.requests.up(client.now, resumed(), &mut client.answers).unwrap();
+    client.requests.up(client.now, client.now, resumed(), &mut client.answers).unwrap();
     assert_eq!(client.sequences(), [1, 4, 7, 8]);
     client.answer(2, pushed(1));
     assert_eq!(outcome(reused), Ok(pushed(1)), "the freed id was given to the next push, not its turn");
@@ -224,7 +226,7 @@ fn another_cluster_is_another_queue() {
     let mut client = Client::new(welcome());
     client.requests.down(None, &mut client.answers);
     let other = Welcome { cluster_id: [2; 16], ..resumed() };
-    let error = client.requests.up(client.now, other, &mut client.answers).unwrap_err();
+    let error = client.requests.up(client.now, client.now, other, &mut client.answers).unwrap_err();
     assert!(matches!(error, ClientError::WrongCluster { expected: [1, ..], found: [2, ..] }));
 }
 
@@ -314,7 +316,7 @@ fn a_call_that_was_never_sent_ends_without_doubt() {
     let call = client.push(1);
     client.later(TIMEOUT_MS);
     assert_eq!(outcome(call), Err(format!("Timeout {{ after_ms: {TIMEOUT_MS} }}")));
-    client.requests.up(client.now, resumed(), &mut client.answers).unwrap();
+    client.requests.up(client.now, client.now, resumed(), &mut client.answers).unwrap();
     assert_eq!(client.sent(), [], "it is not sent after all");
 }
 
@@ -337,10 +339,10 @@ fn a_broken_answer_ends_its_call_only() {
     client.answer(1, pushed(1));
     assert_eq!(outcome(short), Err("Protocol(Items { asked: 2, found: 1 })".to_owned()));
     client.answer(99, pushed(1));
-    client.answer(2, Response::Pong { now: crate::types::Millis(1) });
+    client.answer(2, Response::Pong { now: crate::types::Millis(1), clock_ms: 0 });
     assert_eq!(
         outcome(other),
-        Ok(Response::Pong { now: crate::types::Millis(1) }),
+        Ok(Response::Pong { now: crate::types::Millis(1), clock_ms: 0 }),
         "the ticket tells them apart"
     );
 }
@@ -540,6 +542,7 @@ fn delivered(job: u64) -> crate::protocol::Delivered {
         attempts: 1,
         due: crate::types::Millis(0),
         ttr_left_ms: 60_000,
+        deadline_ms: 0,
         attributes: crate::types::Attributes::default(),
         body: bytes::Bytes::new(),
     }

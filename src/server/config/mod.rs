@@ -16,6 +16,9 @@ use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_G
 
 pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, Token, ValueError, Within};
 
+/// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
+const HEARTBEATS_PER_GRACE: u64 = 3;
+
 /// Everything a node is told, complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -200,7 +203,7 @@ impl Default for Config {
             server_name: "adjourn".to_owned(),
             body_bytes_max: BODY_BYTES_MAX_DEFAULT,
             session_grace_ms: SESSION_GRACE_MS_DEFAULT,
-            heartbeat_ms: 10_000,
+            heartbeat_ms: 3_000,
             auth_tokens: Vec::new(),
             connections_max: 4096,
             in_flight_max: 1024,
@@ -226,6 +229,12 @@ impl Config {
         }
         config.apply(flags)?;
         Ok(config)
+    }
+
+    /// Whether a client that sends something every `heartbeat_ms`, and no more often, can lose a heartbeat, notice, and come
+    /// back before its leases are given to others.
+    pub fn grace_fits_heartbeat(&self) -> bool {
+        self.session_grace_ms >= HEARTBEATS_PER_GRACE * u64::from(self.heartbeat_ms)
     }
 
     /// Sets every key that `settings` has.

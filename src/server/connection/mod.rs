@@ -22,12 +22,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use super::clock::Clock;
 use super::config::Token;
 use super::core::ToCore;
 use super::outbox::{Inbox, Outbox};
 use crate::protocol::{ErrorReply, RequestId, Response};
 use crate::replica::{ConnectionId, Input};
-use crate::types::{Millis, SessionSecret};
+use crate::types::SessionSecret;
 
 pub(super) use input::InputRoom;
 use input::InputShare;
@@ -39,8 +40,8 @@ use writer::Writer;
 pub(super) struct Terms {
     /// To the core thread.
     pub(super) core: Sender<ToCore>,
-    /// Reads the wall clock, for PONG.
-    pub(super) wall: fn() -> Millis,
+    /// The clock by which the core tells when leases end.
+    pub(super) clock: Clock,
     /// Who may connect; empty lets everybody.
     pub(super) tokens: Vec<Token>,
     /// Largest body, in bytes.
@@ -89,12 +90,7 @@ pub(super) async fn serve(
         }
         std::future::pending::<()>().await;
     };
-    let report = |bytes| {
-        // A core that is gone has nothing more to send.
-        let _ = terms.core.send(ToCore::Input(Input::Written { connection, bytes }));
-    };
-    let writing =
-        Writer::new(output, &gauge, terms.silence_max, terms.output_bytes_max, report).write(outgoing);
+    let writing = Writer::new(output, connection, &terms, &gauge).write(outgoing);
     let flushed = tokio::select! {
         biased;
         () = gauge.cut.cancelled() => false,

@@ -55,7 +55,7 @@ struct Batch {
     requests: Vec<(RequestId, Request)>,
     /// Of their frames.
     bytes: usize,
-    /// Answers that need no core: PONG, and errors of single frames.
+    /// Answers that need no core: errors of single frames.
     answers: Vec<(RequestId, Response)>,
 }
 
@@ -176,7 +176,6 @@ impl<'a> Reader<'a> {
     fn sort(&self, frame: &Frame, batch: &mut Batch) {
         let id = frame.header.id;
         match Request::decode(frame, self.terms.body_bytes_max) {
-            Ok(Request::Ping) => batch.answers.push((id, Response::Pong { now: (self.terms.wall)() })),
             Ok(Request::BackupRead { offset, bytes }) => {
                 self.outbox.backup(ToBackup::Read { id, offset, bytes });
             }

@@ -1,6 +1,5 @@
-//! From answers to a client's socket: those that wait are encoded into one buffer and written together.
-
-use std::time::Duration;
+//! From answers to a client's socket: those that wait are encoded into one buffer and written together. What is left of a
+//! lease is told as of then, however long its delivery has waited.
 
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt as _;
@@ -8,8 +7,12 @@ use tokio::net::tcp::WriteHalf;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
+use super::super::core::ToCore;
 use super::super::outbox::{Gauge, Outgoing};
+use super::Terms;
 use crate::protocol::{RequestId, Response};
+use crate::replica::{ConnectionId, Input};
+use crate::types::whole_ms;
 
 /// Messages taken from the outbox at once.
 const MESSAGES_MAX: usize = 256;
@@ -22,12 +25,11 @@ const REPORT_BYTES: usize = 256 << 10;
 const REPORT_PART: usize = 4;
 
 /// The writing half of a connection.
-pub(super) struct Writer<'a, Report> {
+pub(super) struct Writer<'a> {
     output: WriteHalf<'a>,
+    connection: ConnectionId,
+    terms: &'a Terms,
     gauge: &'a Gauge,
-    /// A client that takes nothing for so long is gone.
-    silence_max: Duration,
-    report: Report,
     report_bytes: usize,
     unreported_bytes: usize,
     buffer: BytesMut,
@@ -45,19 +47,17 @@ struct Buffered {
 /// The client is gone, or takes nothing.
 struct Lost;
 
-impl<'a, Report: Fn(usize)> Writer<'a, Report> {
-    /// A writer that tells `report` how much of what the replica sent is written. `output_bytes_max` is what the replica
-    /// lets be unwritten.
+impl<'a> Writer<'a> {
+    /// A writer that has written nothing yet. It tells the core how much of what that sent is written, and what is not sent.
     pub(super) fn new(
         output: WriteHalf<'a>,
+        connection: ConnectionId,
+        terms: &'a Terms,
         gauge: &'a Gauge,
-        silence_max: Duration,
-        output_bytes_max: usize,
-        report: Report,
     ) -> Self {
-        let report_bytes = REPORT_BYTES.min(output_bytes_max / REPORT_PART);
+        let report_bytes = REPORT_BYTES.min(terms.output_bytes_max / REPORT_PART);
         let (buffer, buffered) = (BytesMut::new(), Buffered::default());
-        Self { output, gauge, silence_max, report, report_bytes, unreported_bytes: 0, buffer, buffered }
+        Self { output, connection, terms, gauge, report_bytes, unreported_bytes: 0, buffer, buffered }
     }
 
     /// Writes until it is told to close. Says whether everything was written.
@@ -78,7 +78,7 @@ impl<'a, Report: Fn(usize)> Writer<'a, Report> {
                     }
                 };
                 for (id, response) in responses {
-                    self.encode(id, &response, counted);
+                    self.encode(id, response, counted);
                     if self.buffer.len() >= BUFFER_BYTES && self.flush().await.is_err() {
                         return false;
                     }
@@ -92,16 +92,28 @@ impl<'a, Report: Fn(usize)> Writer<'a, Report> {
         self.output.shutdown().await.is_ok()
     }
 
-    fn encode(&mut self, id: RequestId, response: &Response, counted: bool) {
+    fn encode(&mut self, id: RequestId, mut response: Response, counted: bool) {
+        // What the core and the gauge have counted is all of it.
         let bytes = response.weight_bytes();
         self.buffered.bytes += bytes;
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
-        response.encode(id, &mut self.buffer);
+        let unsent = response.age(whole_ms(self.terms.clock.elapsed()) + 1);
+        if !unsent.is_empty() {
+            self.tell(Input::NotSent { leases: unsent });
+        }
+        if response.is_worth_sending() {
+            response.encode(id, &mut self.buffer);
+        }
+    }
+
+    fn tell(&self, input: Input) {
+        // A core that is gone has nothing more to send.
+        let _ = self.terms.core.send(ToCore::Input(input));
     }
 
     async fn flush(&mut self) -> Result<(), Lost> {
         while !self.buffer.is_empty() {
-            match timeout(self.silence_max, self.output.write_buf(&mut self.buffer)).await {
+            match timeout(self.terms.silence_max, self.output.write_buf(&mut self.buffer)).await {
                 Ok(Ok(1..)) => {}
                 Ok(_) | Err(_) => return Err(Lost),
             }
@@ -113,7 +125,8 @@ impl<'a, Report: Fn(usize)> Writer<'a, Report> {
         self.gauge.written(answers, bytes);
         self.unreported_bytes += counted_bytes;
         if self.unreported_bytes >= self.report_bytes {
-            (self.report)(std::mem::take(&mut self.unreported_bytes));
+            let bytes = std::mem::take(&mut self.unreported_bytes);
+            self.tell(Input::Written { connection: self.connection, bytes });
         }
         Ok(())
     }

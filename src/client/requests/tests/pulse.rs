@@ -36,7 +36,7 @@ fn a_connection_that_is_only_slow_is_kept() {
 #[test]
 fn a_server_that_answers_heartbeats_alone_is_left() {
     for (heartbeat_ms, answer_max_ms) in [(0, 5_000), (1_000, 5_000), (10_000, 20_000)] {
-        let mut client = Client::new(Welcome { heartbeat_ms, ..welcome() });
+        let mut client = Client::new(Welcome { heartbeat_ms, session_grace_ms: 60_000, ..welcome() });
         let start = client.now;
         let beat = |client: &mut Client, ms| {
             client.now = start + Duration::from_millis(ms);

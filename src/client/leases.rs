@@ -1,0 +1,202 @@
+//! Until when this client may take its leases for its own.
+//!
+//! Two things end a lease without a word to its holder: its time, and the grace of a session whose connection the server
+//! counts as lost. The server counts both by its own clock. The client counts from moments that cannot be later than the
+//! server's, so it gives a lease up before anybody else gets the job, whatever the network holds back:
+//!
+//! - a lease ends at a point of the server's monotonic clock, and that clock showed what PONG says no earlier than PING was sent;
+//! - the grace begins no earlier than a request was sent that was answered by a leader to whom the session was connected.
+
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::cancellation::Cancelled;
+use crate::protocol::{Delivered, Response, Welcome};
+use crate::types::Lease;
+
+/// The two clocks may differ in speed by one part in so many: quartz, and what the server slews.
+const DRIFT_PARTS: u32 = 1000;
+/// There are so many heartbeats in a grace, so that one may be lost and the connection replaced in time.
+const HEARTBEATS_PER_GRACE: u32 = 4;
+/// No heartbeat comes sooner than this after the one before.
+const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
+/// The wall clock goes ahead of the monotonic one by more than this only if the machine slept, or somebody set it.
+const SLEPT_MIN: Duration = Duration::from_secs(1);
+
+/// What is known of the session's leases as a whole.
+#[derive(Debug)]
+pub(super) struct Leases {
+    /// For how long they are the client's own after the last proof; `None` if they do not end with the session.
+    grace: Option<Duration>,
+    /// When the last request was sent whose answer proves that the session was connected to the leader.
+    proven: Instant,
+    /// When they were presumed lost. Nothing that was sent before that is a proof.
+    presumed_lost: Option<Instant>,
+    /// What the server's monotonic clock showed at this moment or later, in milliseconds.
+    clock: Option<(Instant, u64)>,
+    /// Both clocks of this machine at the last look.
+    seen: Option<(Instant, SystemTime)>,
+    /// Tells whoever works under a lease that all of them are lost, and why.
+    lost: watch::Sender<Option<Cancelled>>,
+}
+
+impl Leases {
+    /// Those of a session whose HELLO was sent at `said`.
+    pub(super) fn new(said: Instant, welcome: &Welcome, outlive: bool) -> Self {
+        let mut leases = Self {
+            grace: None,
+            proven: said,
+            presumed_lost: None,
+            clock: None,
+            seen: None,
+            lost: watch::Sender::new(None),
+        };
+        leases.welcomed(said, welcome, outlive);
+        leases
+    }
+
+    /// A connection is there whose HELLO was sent at `said`; the session's leases were kept, or there are none.
+    pub(super) fn up(&mut self, said: Instant, welcome: &Welcome, outlive: bool, kept: bool) {
+        if !kept {
+            self.lose(Cancelled::LeaseLost);
+        }
+        // A WELCOME that keeps leases proves nothing: whoever sends it may have been followed as leader. None is held
+        // that it would have to vouch for if they were lost before.
+        if !kept || self.presumed_lost.take().is_some() {
+            self.proven = said;
+        }
+        self.welcomed(said, welcome, outlive);
+    }
+
+    /// When the clock has to be looked at again: at the latest when they are to be presumed lost.
+    pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
+        let grace = self.grace?;
+        Some(if self.presumed_lost.is_some() { now } else { self.proven } + grace)
+    }
+
+    /// Whether they may be somebody else's by now.
+    pub(super) fn are_over(&self, now: Instant) -> bool {
+        self.grace.is_some_and(|grace| self.presumed_lost.is_some() || self.proven + grace <= now)
+    }
+
+    /// Presumes them lost if it is time. Says whether that is new.
+    pub(super) fn presume(&mut self, now: Instant) -> bool {
+        let is_new = self.presumed_lost.is_none() && self.are_over(now);
+        if is_new {
+            self.presumed_lost = Some(now);
+            self.lose(Cancelled::ConnectionLost);
+        }
+        is_new
+    }
+
+    /// Looks at both clocks. The monotonic one stands while the machine sleeps: after a sleep nothing is known of any lease.
+    pub(super) fn look(&mut self, now: Instant, wall: SystemTime) {
+        let before = self.seen.replace((now, wall));
+        let slept = before.is_some_and(|(then, wall_then)| {
+            let passed = wall.duration_since(wall_then).unwrap_or_default();
+            passed.saturating_sub(now.saturating_duration_since(then)) > SLEPT_MIN
+        });
+        if let (true, Some(grace)) = (slept, self.grace) {
+            self.proven = now.checked_sub(grace).unwrap_or(now);
+        }
+    }
+
+    /// An answer came to what was sent at `sent`.
+    pub(super) fn answered(&mut self, sent: Instant, response: &Response) {
+        if let Response::Pong { clock_ms, .. } = response {
+            self.show_clock(sent, *clock_ms);
+        }
+        if is_proof(response) && self.presumed_lost.is_none_or(|lost| lost < sent) {
+            self.presumed_lost = None;
+            self.proven = self.proven.max(sent);
+        }
+    }
+
+    /// When the last request was sent whose answer proves that the session was connected to the leader.
+    pub(super) fn proven(&self) -> Instant {
+        self.proven
+    }
+
+    /// Sets what is left of each lease as far as the client can know, and takes out the jobs whose lease is over. Returns the
+    /// leases of those that are to be given back: the server may hold them for this client still.
+    pub(super) fn age(&self, now: Instant, jobs: &mut Vec<Delivered>) -> Vec<Lease> {
+        let are_over = self.are_over(now);
+        if are_over {
+            return jobs.drain(..).map(|job| job.lease).collect();
+        }
+        jobs.retain_mut(|job| {
+            job.ttr_left_ms = self.left_ms(now, job);
+            job.ttr_left_ms > 0
+        });
+        Vec::new()
+    }
+
+    /// Tells whoever works under one of them that they are lost.
+    pub(super) fn lose(&mut self, why: Cancelled) {
+        self.lost.send_replace(Some(why));
+    }
+
+    /// Changes each time that all leases are lost.
+    pub(super) fn lost(&self) -> watch::Receiver<Option<Cancelled>> {
+        self.lost.subscribe()
+    }
+
+    fn welcomed(&mut self, said: Instant, welcome: &Welcome, outlive: bool) {
+        // A server that asks for no heartbeats does not notice that a client is silent.
+        self.grace = (!outlive && welcome.heartbeat_ms > 0).then(|| {
+            let grace = Duration::from_millis(welcome.session_grace_ms.into());
+            surely(grace.max(HEARTBEAT_MIN * HEARTBEATS_PER_GRACE))
+        });
+        self.clock = None;
+        self.show_clock(said, welcome.clock_ms);
+    }
+
+    fn show_clock(&mut self, sent: Instant, clock_ms: u64) {
+        if clock_ms > 0 {
+            self.clock = Some((sent, clock_ms));
+        }
+    }
+
+    fn left_ms(&self, now: Instant, job: &Delivered) -> u32 {
+        let mut left = Duration::from_millis(job.ttr_left_ms.into());
+        if let Some((sent, clock_ms)) = self.clock
+            && job.deadline_ms > 0
+        {
+            let until = sent + Duration::from_millis(job.deadline_ms.saturating_sub(clock_ms));
+            left = left.min(until.saturating_duration_since(now));
+        }
+        u32::try_from(surely(left).as_millis()).unwrap_or(u32::MAX)
+    }
+}
+
+/// How often a client has to ask for a proof: often enough for the grace, and for the server's own wish.
+pub(super) fn heartbeat(welcome: &Welcome, outlive: bool) -> Option<Duration> {
+    let wish = (welcome.heartbeat_ms > 0).then(|| Duration::from_millis(welcome.heartbeat_ms.into()))?;
+    let grace = Duration::from_millis(welcome.session_grace_ms.into());
+    let often = (grace / HEARTBEATS_PER_GRACE).max(HEARTBEAT_MIN);
+    Some(if outlive { wish } else { wish.min(often) })
+}
+
+/// What has passed of this on the server's clock when all of it has passed here.
+fn surely(time: Duration) -> Duration {
+    time.saturating_sub(time / DRIFT_PARTS)
+}
+
+/// Whether an answer shows that a leader gave it that was not followed yet when it was asked: it went through the log, or
+/// was read from the newest state.
+fn is_proof(response: &Response) -> bool {
+    match response {
+        Response::Reserved(jobs) | Response::Deliver(jobs) => !jobs.is_empty(),
+        Response::Pong { .. }
+        | Response::Pushed(_)
+        | Response::Settled(_)
+        | Response::Job(_)
+        | Response::Changed { .. }
+        | Response::Kicked { .. }
+        | Response::Topics(_)
+        | Response::Stats(_) => true,
+        _ => false,
+    }
+}
