@@ -173,6 +173,7 @@ impl World {
     /// Nothing goes wrong any more.
     pub(super) fn heal(&mut self) {
         self.plan.heal();
+        self.links.values_mut().for_each(|link| link.slow_us = 0);
         self.heal_cluster();
     }
 

@@ -24,6 +24,8 @@ pub(super) enum Mutant {
     WallAhead,
     /// What is delivered to one connection is delivered to another one as well.
     DeliveredTwice,
+    /// The monotonic clock that clients are shown is behind the one by which leases end.
+    ClockShownBehind,
     /// On its way to the node, an old lease in a FINISH becomes the newest one of its job.
     FenceIgnored,
     /// On its way to the node, a PUSH loses its sequence number.
@@ -93,7 +95,7 @@ impl Mutant {
     }
 
     /// Every one of them, and the invariants of which one must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 17] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 18] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -102,6 +104,7 @@ impl Mutant {
         (Self::ClockRunsAhead, &["never early", "one lease"]),
         (Self::WallAhead, &["never early"]),
         (Self::DeliveredTwice, &["one lease"]),
+        (Self::ClockShownBehind, &["one lease"]),
         (Self::FenceIgnored, &["settled once"]),
         (Self::SequenceLost, &["pushed once"]),
         (Self::DisconnectSwallowed, &["lapse"]),
@@ -128,7 +131,7 @@ impl Mutant {
         (Self::LastEntryLost, &["acknowledged", "same log"]),
         (Self::CommitAhead, &["same state", "no panic"]),
         (Self::SequenceLostElsewhere, &["pushed once"]),
-        (Self::StampJumps, &["never early", "one lease", "settled once"]),
+        (Self::StampJumps, &["acknowledged", "never early", "one lease", "settled once"]),
         (Self::ClocksUnseen, &["never early"]),
         (Self::GraceForgotten, &["one lease", "settled once"]),
         (Self::VersionHidden, &["known"]),

@@ -1,14 +1,20 @@
-//! Connections: messages take their time and keep their order, until the connection breaks.
+//! Connections: messages take their time and keep their order, until the connection breaks. What goes to a client who reads
+//! slowly waits twice: in the node until it is written, and in the sockets after that.
 
 use adjourn::protocol::{Push, Request, RequestId, Response};
 use adjourn::replica::{ConnectionId, Input, Permit};
-use adjourn::types::SessionSecret;
+use adjourn::types::{Lease, SessionSecret};
 
 use super::mutants::Mutant;
 use super::node::Node;
 use super::seen::{NodeId, Seen};
-use super::time::{MS, Us};
+use super::time::{MS, SECOND, Us};
 use super::world::{Event, World, true_wall};
+
+/// Of so many clients in a hundred the network is slow.
+const SLOW_PERCENT: u64 = 10;
+/// By how much.
+const SLOW: (Us, Us) = (50 * MS, 6 * SECOND);
 
 /// One connection.
 #[derive(Debug)]
@@ -22,13 +28,20 @@ pub(super) struct Link {
     /// When the last message in each direction arrives; the next one comes after it.
     up: Us,
     down: Us,
+    /// When what the node said last is written.
+    written: Us,
+    /// Its client reads slowly: what is said waits for up to this time in the node, and as long in the sockets.
+    pub(super) slow_us: Us,
 }
 
 impl World {
     pub(super) fn connect(&mut self, client: usize, node: NodeId) {
         self.next_link += 1;
         let id = ConnectionId(self.next_link);
-        let link = Link { client, node, node_open: false, broken: false, up: self.now, down: self.now };
+        let is_slow = !self.plan.calm && self.part.is_none() && self.random.percent(SLOW_PERCENT);
+        let slow_us = if is_slow { self.random.within(SLOW) } else { 0 };
+        let (node_open, broken, now) = (false, false, self.now);
+        let link = Link { client, node, node_open, broken, up: now, down: now, written: now, slow_us };
         self.links.insert(id, link);
         self.ends[client].0 = Some(id);
         let latency = self.latency();
@@ -63,6 +76,9 @@ impl World {
         let Some(id) = self.ends[client].0 else { return };
         let arrives = (self.now + self.latency()).max(self.link(id).up);
         self.link(id).up = arrives;
+        for (request_id, request) in &requests {
+            self.sent.insert((id, *request_id), (self.now, request.clone()));
+        }
         self.at(arrives, Event::ToNode { link: id, requests });
     }
 
@@ -80,22 +96,44 @@ impl World {
     }
 
     pub(super) fn send_down(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {
+        let slow_us = self.link(id).slow_us;
+        if slow_us == 0 && self.link(id).written <= self.now {
+            return self.write_down(id, responses);
+        }
+        let waits = if slow_us > 0 { self.random.below(slow_us) } else { 0 };
+        let written = (self.now + waits).max(self.link(id).written);
+        self.link(id).written = written;
+        self.at(written, Event::Writes { link: id, responses });
+    }
+
+    /// What the server's writer does with what its core has said, while there is a server.
+    pub(super) fn write_down(&mut self, id: ConnectionId, mut responses: Vec<(RequestId, Response)>) {
+        let Some(link) = self.links.get(&id).filter(|link| link.node_open) else { return };
+        let node = link.node;
+        self.report_written(node, id, &responses);
+        let clock_ms = self.clocks(node).elapsed_us.div_ceil(1000);
+        let unsent: Vec<Lease> =
+            responses.iter_mut().flat_map(|(_, response)| response.age(clock_ms)).collect();
+        responses.retain(|(_, response)| response.is_worth_sending());
+        if !unsent.is_empty() {
+            self.hand(node, Input::NotSent { leases: unsent });
+        }
         self.down(id, Event::ToClient { link: id, responses });
     }
 
     pub(super) fn reach_client(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {
         let Some(link) = self.links.get(&id).filter(|link| !link.broken) else { return };
-        let (client, node) = (link.client, link.node);
-        if link.node_open {
-            self.report_written(node, id, &responses);
-        }
+        let client = link.client;
         if self.ends[client].0 == Some(id) {
+            for (request_id, response) in &responses {
+                self.hears(id, *request_id, response);
+            }
             let acts = self.clients[client].received(self.now, true_wall(self.now), responses, &self.board);
             self.carry_out(client, acts);
         }
     }
 
-    /// A client has taken what it was told: its node hears that it is written, in lumps.
+    /// A node hears how much of what it said is written, in lumps.
     fn report_written(&mut self, node: NodeId, id: ConnectionId, responses: &[(RequestId, Response)]) {
         let output_bytes_max = self.plan.output_bytes_max;
         if output_bytes_max == usize::MAX {
@@ -107,6 +145,15 @@ impl World {
             left -= bytes;
             self.hand(node, Input::Written { connection: id, bytes });
         }
+    }
+
+    fn hears(&mut self, connection: ConnectionId, id: RequestId, response: &Response) {
+        let asked = match response {
+            Response::Subscribed | Response::Deliver(_) => self.sent.get(&(connection, id)).cloned(),
+            _ => self.sent.remove(&(connection, id)),
+        };
+        let (sent, request) = asked.unzip();
+        self.see(&Seen::Heard { connection, sent, request: request.as_ref(), response });
     }
 
     /// A client ends its connection: what it sent before arrives.
@@ -125,9 +172,15 @@ impl World {
 
     /// The node closes a connection: what it sent before arrives.
     pub(super) fn close_link(&mut self, id: ConnectionId) {
-        self.down(id, Event::ClientSeesEnd { link: id });
+        let written = self.link(id).written.max(self.now);
+        self.at(written, Event::Closes { link: id });
         let latency = self.latency();
         self.after(latency, Event::NodeSeesEnd { link: id });
+    }
+
+    /// Everything that the node said before it closed a connection is written.
+    pub(super) fn closes(&mut self, id: ConnectionId) {
+        self.down(id, Event::ClientSeesEnd { link: id });
     }
 
     pub(super) fn node_sees_end(&mut self, id: ConnectionId) {
@@ -155,7 +208,9 @@ impl World {
     }
 
     fn down(&mut self, id: ConnectionId, event: Event) {
-        let arrives = (self.now + self.latency()).max(self.link(id).down);
+        let slow_us = self.link(id).slow_us;
+        let waits = if slow_us > 0 { self.random.below(slow_us) } else { 0 };
+        let arrives = (self.now + self.latency() + waits).max(self.link(id).down);
         self.link(id).down = arrives;
         self.at(arrives, event);
     }

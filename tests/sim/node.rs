@@ -187,7 +187,7 @@ impl World {
         self.turn_by(node, number, self.now + pause);
     }
 
-    fn clocks(&self, node: NodeId) -> Now {
+    pub(super) fn clocks(&self, node: NodeId) -> Now {
         let node = &self.nodes[&node];
         let wall = node.wall.show(self.now);
         let (began, base_us) = node.life.as_ref().map_or((self.now, 0), |life| (life.began, life.base_us));
@@ -287,6 +287,13 @@ impl World {
             }
         }
         self.repeat_old(node, &mut responses);
+        if self.plan.mutant == Mutant::ClockShownBehind {
+            for (_, response) in &mut responses {
+                if let Response::Pong { clock_ms, .. } = response {
+                    *clock_ms = clock_ms.saturating_sub(2_000);
+                }
+            }
+        }
         for (id, response) in &responses {
             self.say(node, connection, *id, response);
         }
@@ -339,6 +346,7 @@ impl World {
         for (id, response) in responses.iter().filter(|(_, response)| delivers(response)) {
             if let Some(other) = other {
                 self.say(node, other, *id, response);
+                self.send_down(other, vec![(*id, response.clone())]);
             }
         }
     }

@@ -72,6 +72,8 @@ pub(super) enum Seen<'a> {
         request: Option<&'a Request>,
         response: &'a Response,
     },
+    /// A frame of a node reaches its client, who asked for it at `sent`, by true time.
+    Heard { connection: ConnectionId, sent: Option<Us>, request: Option<&'a Request>, response: &'a Response },
     /// A connection is there. Its client connects for the first time, or again.
     Connected { client: usize, connection: ConnectionId },
     /// A connection is gone, and the node can know by now.
@@ -154,14 +156,7 @@ impl fmt::Display for Seen<'_> {
             Self::Ended { node, why, .. } => write!(f, "node {node} ends: {why:?}"),
             Self::Stops { node } => write!(f, "node {node} is asked to stop"),
             Self::Noticed { node, notice } => write!(f, "node {node} notes {notice:?}"),
-            Self::Ordered { node, order } => {
-                write!(
-                    f,
-                    "node {node} writes {}: {:?}, commit {}",
-                    order.number, order.batch.vote, order.batch.commit
-                )?;
-                order.batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
-            }
+            Self::Ordered { node, order } => write_order(f, *node, order),
             Self::Persisted { node, number } => write!(f, "node {node} has written {number}"),
             Self::Asked { node, connection, session, id, request } => {
                 let session = session.map_or(0, |session| session.0);
@@ -170,6 +165,9 @@ impl fmt::Display for Seen<'_> {
             Self::Said { node, connection, session, id, response, .. } => {
                 let session = session.map_or(0, |session| session.0);
                 write!(f, "{node}: {:>4}.{:<4} s{session} <- {response:?}", connection.0, id.0)
+            }
+            Self::Heard { connection, sent, response, .. } => {
+                write!(f, "{:>4} hears, asked at {sent:?}: {:?}", connection.0, response.opcode())
             }
             Self::Connected { client, connection } => write!(f, "{:>4} is client {client}", connection.0),
             Self::Gone { connection, session, .. } => write!(f, "{:>4} is gone, {session:?}", connection.0),
@@ -191,6 +189,12 @@ impl fmt::Display for Seen<'_> {
             Self::Deserted => write!(f, "all are gone"),
         }
     }
+}
+
+fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &PersistOrder) -> fmt::Result {
+    let PersistOrder { number, batch } = order;
+    write!(f, "node {node} writes {number}: {:?}, commit {}", batch.vote, batch.commit)?;
+    batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
 }
 
 fn write_entry(f: &mut fmt::Formatter<'_>, entry: &LogEntry) -> fmt::Result {

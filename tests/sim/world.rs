@@ -67,6 +67,15 @@ pub(super) enum Event {
         link: ConnectionId,
         responses: Vec<(RequestId, Response)>,
     },
+    /// What a node said is written to its client's socket.
+    Writes {
+        link: ConnectionId,
+        responses: Vec<(RequestId, Response)>,
+    },
+    /// All of that is written, and the connection closed.
+    Closes {
+        link: ConnectionId,
+    },
     NodeSeesEnd {
         link: ConnectionId,
     },
@@ -195,6 +204,8 @@ pub(super) struct World {
     pub(super) leading: Option<NodeId>,
     pub(super) sessions: BTreeMap<ConnectionId, SessionId>,
     pub(super) asked: BTreeMap<(ConnectionId, RequestId), Request>,
+    /// What clients have sent, and when.
+    pub(super) sent: BTreeMap<(ConnectionId, RequestId), (Us, Request)>,
     /// The newest lease of each job.
     pub(super) newest: BTreeMap<JobId, Lease>,
     /// To which node each push came first, by the body of its first job.
@@ -229,6 +240,7 @@ impl World {
             leading: None,
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
+            sent: BTreeMap::new(),
             newest: BTreeMap::new(),
             pushed_at: BTreeMap::new(),
             next_link: 0,
@@ -334,6 +346,8 @@ impl World {
             Event::Opened { link } => self.opened(link),
             Event::ToNode { link, requests } => self.reach_node(link, requests),
             Event::ToClient { link, responses } => self.reach_client(link, responses),
+            Event::Writes { link, responses } => self.write_down(link, responses),
+            Event::Closes { link } => self.closes(link),
             Event::NodeSeesEnd { link } => self.node_sees_end(link),
             Event::ClientSeesEnd { link } => self.client_sees_end(link),
             Event::Turn { node, life } => {

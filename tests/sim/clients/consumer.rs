@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use adjourn::protocol::{Delivered, ErrorCode, Request, RequestId, Reserve, Response, Subscribe};
 use adjourn::types::{Lease, TopicName};
 
+use super::super::node::GRACE_MS;
 use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, SECOND, Us};
 use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
+
+/// There are so many questions in a grace.
+const PINGS_PER_GRACE: u64 = 4;
 
 pub(super) struct Consumer {
     want: Want,
@@ -19,6 +23,8 @@ pub(super) struct Consumer {
     leases_outlive: bool,
     pace: Pace,
     draining: bool,
+    /// When it asks again whether its leases are kept.
+    ping_at: Us,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +60,7 @@ impl Consumer {
 
     fn new(plan: &Plan, want: Want, leases_outlive: bool) -> Self {
         let (held, pace) = (BTreeMap::new(), plan.pace);
-        Self { want, held, asked: None, ask_at: 0, leases_outlive, pace, draining: false }
+        Self { want, held, asked: None, ask_at: 0, leases_outlive, pace, draining: false, ping_at: 0 }
     }
 
     fn take(&mut self, line: &mut Line, jobs: &[Delivered]) {
@@ -97,6 +103,14 @@ impl Consumer {
         }
         if !finished.is_empty() {
             line.send(Request::Finish { leases: finished });
+        }
+    }
+
+    /// Asks for a proof that its leases are kept, while it holds some.
+    fn ping(&mut self, line: &mut Line) {
+        if !self.held.is_empty() && !self.leases_outlive && self.ping_at <= line.now {
+            line.send(Request::Ping);
+            self.ping_at = line.now + GRACE_MS * MS / PINGS_PER_GRACE;
         }
     }
 
@@ -197,12 +211,14 @@ impl Role for Consumer {
         if !self.draining {
             self.change_its_mind(line);
         }
+        self.ping(line);
         let ask_at = if self.asked.is_none() {
             self.ask_at.max(line.now + MS)
         } else {
             line.now + self.pace.stretched(SECOND)
         };
-        self.held.keys().next().map_or(ask_at, |(at, _)| ask_at.min(*at))
+        let ping_at = if self.leases_outlive { Us::MAX } else { self.ping_at };
+        self.held.keys().next().map_or(ask_at, |(at, _)| ask_at.min(*at).min(ping_at))
     }
 
     fn drain(&mut self) {

@@ -72,11 +72,9 @@ impl CutOff {
         response: &Response,
     ) -> Result<(), String> {
         let acknowledges = match response {
-            Response::Error(_)
-            | Response::Cluster(_)
-            | Response::GoingAway { .. }
-            | Response::Pong { .. }
-            | Response::Subscribed => false,
+            Response::Error(_) | Response::Cluster(_) | Response::GoingAway { .. } | Response::Subscribed => {
+                false
+            }
             // Others that are answered so change nothing that all agree on.
             Response::Done => matches!(
                 request,

@@ -1,102 +1,108 @@
-//! A job has at most one live lease: nobody else is given it while the one who holds it may still work on it.
+//! A job has at most one holder: no client is told of it while another may still take it for its own, by what `protocol.md` tells
+//! clients to count by.
+//!
+//! What counts is what clients believe, who may be cut off or read slowly, and not what the nodes have said to them.
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{Delivered, JobRef, Request, RequestId, Response};
-use adjourn::replica::{ConnectionId, Notice};
+use adjourn::protocol::{Delivered, JobRef, Request, Response};
+use adjourn::replica::ConnectionId;
 use adjourn::types::{JobId, Key, Lease, SessionId, TopicName};
 
 use super::super::node::GRACE_MS;
-use super::super::seen::{NodeId, Seen, When};
+use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};
-use super::{Invariant, Jumps, Leading, delivered};
+use super::{Invariant, Jumps, delivered};
+
+/// A client takes one part in so many off what it counts: clocks differ in speed.
+const DRIFT_PARTS: Us = 1000;
 
 #[derive(Debug, Default)]
 pub(super) struct OneLease {
     held: BTreeMap<JobId, Held>,
-    /// Sessions that nobody speaks for, and since when.
-    alone: BTreeMap<SessionId, Us>,
-    /// Sessions whose leases outlive them.
-    outliving: BTreeMap<SessionId, bool>,
-    touches: BTreeMap<(ConnectionId, RequestId), Us>,
+    clients: BTreeMap<ConnectionId, Client>,
+    sessions: BTreeMap<SessionId, Session>,
+    /// When each lease was spoken of first.
+    granted: BTreeMap<Lease, Us>,
     jumps: Jumps,
-    leading: Leading,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+struct Client {
+    session: SessionId,
+    /// What the node's monotonic clock showed then, or later.
+    clock: (Us, u64),
 }
 
 #[derive(Debug)]
+struct Session {
+    /// When the last request was sent whose answer proves that the leases are kept.
+    proven: Us,
+    outlives: bool,
+    /// Its client has said GOODBYE: what it hears of after that it does not take.
+    left: bool,
+}
+
+/// What a client believes to hold.
+#[derive(Debug)]
 struct Held {
     lease: Lease,
-    session: Option<SessionId>,
+    session: SessionId,
     name: (TopicName, Option<Key>),
-    since: Us,
-    /// Live until then, in true time, if nothing ends it before.
+    granted: Us,
+    /// Until then, if nothing ends it before.
     until: Us,
     /// Something may have ended it.
     over: bool,
 }
 
 impl OneLease {
-    fn deliver(
-        &mut self,
-        at: Us,
-        node: NodeId,
-        session: Option<SessionId>,
-        job: &Delivered,
-    ) -> Result<(), String> {
-        let lease = job.lease;
-        if let Some(held) = self.held.get(&lease.job) {
-            if lease.fence <= held.lease.fence {
-                if self.leading.was_followed(node) && held.session != session {
-                    // Granted in its time, and said too late: it is no good any more.
-                    return Ok(());
-                }
-                return Err(format!("lease {lease} was given after lease {}", held.lease));
-            }
-            if self.is_live(at, held) {
-                return Err(format!(
-                    "lease {lease} was given to session {session:?} while session {:?} held {} for {} us more",
-                    held.session,
-                    held.lease,
-                    held.until - at,
-                ));
-            }
-        }
+    fn hears_of(&mut self, at: Us, connection: ConnectionId, job: &Delivered) -> Result<(), String> {
+        let Some(client) = self.clients.get(&connection) else { return Ok(()) };
+        let (sent, clock_ms) = client.clock;
+        let until = sent + surely(Us::from(job.deadline_ms.saturating_sub(clock_ms)) * MS);
         let held = Held {
-            lease,
-            session,
+            lease: job.lease,
+            session: client.session,
             name: (job.topic.clone(), job.key.clone()),
-            since: at,
-            until: at + Us::from(job.ttr_left_ms.saturating_sub(1)) * MS,
+            granted: self.granted.get(&job.lease).copied().unwrap_or(at),
+            until: until.min(at + surely(Us::from(job.ttr_left_ms) * MS)),
             over: false,
         };
-        self.held.insert(lease.job, held);
+        let known = self.held.get(&held.lease.job);
+        // A client that is told of a newer lease of its own job takes that one for the old one.
+        let other = known.filter(|other| other.session != held.session);
+        if let Some(other) = other.filter(|other| self.is_live(at, other) && self.is_live(at, &held)) {
+            return Err(format!(
+                "session {:?} is told of {}, and session {:?} holds {} for {} us more",
+                held.session,
+                held.lease,
+                other.session,
+                other.lease,
+                other.until - at,
+            ));
+        }
+        if known.is_none_or(|known| known.lease.fence < held.lease.fence) {
+            self.held.insert(held.lease.job, held);
+        }
         Ok(())
     }
 
     fn is_live(&self, at: Us, held: &Held) -> bool {
-        let outlives = held.session.is_some_and(|session| self.outliving.get(&session) == Some(&true));
-        let alone = held.session.and_then(|session| self.alone.get(&session));
-        let lapsed = !outlives && alone.is_some_and(|since| since + GRACE_MS * MS <= at);
-        !held.over && !lapsed && at + self.jumps.ahead_since(held.since, at) < held.until
+        let is_kept = self.sessions.get(&held.session).is_some_and(|session| {
+            session.outlives || (!session.left && at < session.proven + surely(GRACE_MS * MS))
+        });
+        !held.over && is_kept && at + self.jumps.ahead_since(held.granted, at) < held.until
     }
 
-    fn asked(
-        &mut self,
-        at: Us,
-        connection: ConnectionId,
-        id: RequestId,
-        session: Option<SessionId>,
-        request: &Request,
-    ) {
+    fn asked(&mut self, at: Us, session: Option<SessionId>, request: &Request) {
         match request {
             Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases } => {
                 self.each(leases, |held| held.over = true);
             }
-            Request::Touch { leases, ttr_ms } => {
-                self.touches.insert((connection, id), at);
-                if let Some(ttr_ms) = ttr_ms {
-                    self.each(leases, |held| held.until = held.until.min(at + Us::from(*ttr_ms) * MS));
-                }
+            Request::Touch { leases, ttr_ms: Some(ttr_ms) } => {
+                self.each(leases, |held| held.until = held.until.min(at + Us::from(*ttr_ms) * MS));
             }
             Request::Delete(JobRef::Id(job)) => {
                 if let Some(held) = self.held.get_mut(job) {
@@ -107,7 +113,13 @@ impl OneLease {
                 let name = (topic.clone(), Some(key.clone()));
                 self.held.values_mut().filter(|held| held.name == name).for_each(|held| held.over = true);
             }
-            Request::Goodbye => self.session_over(session),
+            Request::Goodbye => {
+                let Some(session) = session else { return };
+                self.session_over(session);
+                if let Some(known) = self.sessions.get_mut(&session) {
+                    known.left = true;
+                }
+            }
             _ => {}
         }
     }
@@ -120,45 +132,57 @@ impl OneLease {
         }
     }
 
-    fn session_over(&mut self, session: Option<SessionId>) {
-        if session.is_some_and(|session| self.outliving.get(&session) == Some(&true)) {
-            return;
-        }
-        self.held.values_mut().filter(|held| held.session == session).for_each(|held| held.over = true);
-    }
-
-    fn graces_over(&mut self, at: Us) {
-        let over = self.alone.iter().filter(|(_, since)| **since + GRACE_MS * MS <= at);
-        for session in over.map(|(session, _)| *session).collect::<Vec<_>>() {
-            self.session_over(Some(session));
+    fn session_over(&mut self, session: SessionId) {
+        if self.sessions.get(&session).is_none_or(|session| !session.outlives) {
+            self.held.values_mut().filter(|held| held.session == session).for_each(|held| held.over = true);
         }
     }
 
-    fn said(
+    fn heard(
         &mut self,
         at: Us,
-        key: (ConnectionId, RequestId),
+        connection: ConnectionId,
+        sent: Option<Us>,
         request: Option<&Request>,
         response: &Response,
-    ) {
-        match (request, response) {
-            (Some(Request::Touch { leases, ttr_ms: Some(ttr_ms) }), Response::Settled(results)) => {
-                let asked = self.touches.remove(&key).unwrap_or(at);
-                for (lease, _) in leases.iter().zip(results).filter(|(_, result)| result.is_ok()) {
-                    self.each(&[*lease], |held| {
-                        (held.since, held.until) = (asked, asked + Us::from(ttr_ms - 1) * MS);
-                    });
-                }
+    ) -> Result<(), String> {
+        if let (Some(sent), Some(Request::Hello(hello)), Response::Welcome(welcome)) =
+            (sent, request, response)
+        {
+            let (session, clock) = (welcome.session, (sent, welcome.clock_ms));
+            self.clients.insert(connection, Client { session, clock });
+            let outlives = hello.leases_outlive;
+            let known =
+                self.sessions.entry(session).or_insert(Session { proven: sent, outlives, left: false });
+            known.left = false;
+            if !welcome.leases_kept {
+                known.proven = sent;
+                self.session_over(session);
             }
-            (Some(Request::Hello(hello)), Response::Welcome(welcome)) => {
-                self.outliving.entry(welcome.session).or_insert(hello.leases_outlive);
-                self.alone.remove(&welcome.session);
-                if !welcome.leases_kept {
-                    self.session_over(Some(welcome.session));
-                }
-            }
-            _ => {}
         }
+        if let (Some(sent), Some(client)) = (sent, self.clients.get_mut(&connection)) {
+            if let Response::Pong { clock_ms, .. } = response {
+                client.clock = (sent, *clock_ms);
+            }
+            if is_proof(response)
+                && let Some(session) = self.sessions.get_mut(&client.session)
+            {
+                session.proven = session.proven.max(sent);
+            }
+        }
+        if let (
+            Some(sent),
+            Some(Request::Touch { leases, ttr_ms: Some(ttr_ms) }),
+            Response::Settled(results),
+        ) = (sent, request, response)
+        {
+            for (lease, _) in leases.iter().zip(results).filter(|(_, result)| result.is_ok()) {
+                self.each(&[*lease], |held| {
+                    (held.granted, held.until) = (sent, sent + surely(Us::from(*ttr_ms) * MS));
+                });
+            }
+        }
+        delivered(response).iter().try_for_each(|job| self.hears_of(at, connection, job))
     }
 }
 
@@ -169,36 +193,38 @@ impl Invariant for OneLease {
 
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         self.jumps.see(when, seen);
-        let leader = self.leading.node;
-        self.leading.see(seen);
         match seen {
-            Seen::Asked { connection, id, session, request, .. } => {
-                self.asked(when.at, *connection, *id, *session, request);
-            }
-            Seen::Said { node, connection, id, session, request, response } => {
-                self.said(when.at, (*connection, *id), *request, response);
+            Seen::Asked { session, request, .. } => self.asked(when.at, *session, request),
+            Seen::Said { response, .. } => {
                 for job in delivered(response) {
-                    self.deliver(when.at, *node, *session, job)?;
+                    self.granted.entry(job.lease).or_insert(when.at);
                 }
             }
-            // Who leads by now has counted since it does.
-            Seen::Gone { node, session: Some(session), .. } if self.leading.was_followed(*node) => {
-                self.alone.entry(*session).or_insert(when.at);
-            }
-            Seen::Gone { session: Some(session), .. } => _ = self.alone.insert(*session, when.at),
-            // Those whose grace was over have lapsed, perhaps.
-            Seen::Ended { node, .. } | Seen::Noticed { node, notice: Notice::Following { .. } }
-                if leader == Some(*node) =>
-            {
-                self.graces_over(when.at);
-            }
-            // With whoever leads from here on, of all others the grace begins anew.
-            Seen::Noticed { notice: Notice::Leading { .. }, .. } => {
-                self.graces_over(when.at);
-                self.alone = self.outliving.keys().map(|session| (*session, when.at)).collect();
+            Seen::Heard { connection, sent, request, response } => {
+                return self.heard(when.at, *connection, *sent, *request, response);
             }
             _ => {}
         }
         Ok(())
+    }
+}
+
+fn surely(time: Us) -> Us {
+    time - time / DRIFT_PARTS
+}
+
+/// Whether an answer proves that the session was connected to the leader after the request was sent.
+fn is_proof(response: &Response) -> bool {
+    match response {
+        Response::Reserved(_) | Response::Deliver(_) => !delivered(response).is_empty(),
+        Response::Pong { .. }
+        | Response::Pushed(_)
+        | Response::Settled(_)
+        | Response::Job(_)
+        | Response::Changed { .. }
+        | Response::Kicked { .. }
+        | Response::Topics(_)
+        | Response::Stats(_) => true,
+        _ => false,
     }
 }
