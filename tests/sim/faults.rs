@@ -167,7 +167,7 @@ impl World {
             self.crash(node);
         }
         let lasts = self.random.within((HOUR / 3, 3 * HOUR));
-        self.sleep(lasts);
+        self.postpone(lasts);
     }
 
     /// Nothing goes wrong any more.

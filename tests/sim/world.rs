@@ -307,7 +307,7 @@ impl World {
     }
 
     /// Lets time pass in which nothing happens: whatever is to come comes so much later. No node is up.
-    pub(super) fn sleep(&mut self, lasts: Us) {
+    pub(super) fn postpone(&mut self, lasts: Us) {
         let queue = std::mem::take(&mut self.queue);
         self.queue = queue.into_iter().map(|((at, number), event)| ((at + lasts, number), event)).collect();
         for (_, wakes) in &mut self.ends {
