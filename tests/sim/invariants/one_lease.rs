@@ -71,8 +71,7 @@ impl OneLease {
             over: false,
         };
         let known = self.held.get(&held.lease.job);
-        // A client that is told of a newer lease of its own job takes that one for the old one.
-        let other = known.filter(|other| other.session != held.session);
+        let other = known.filter(|other| (other.lease, other.session) != (held.lease, held.session));
         if let Some(other) = other.filter(|other| self.is_live(at, other) && self.is_live(at, &held)) {
             return Err(format!(
                 "session {:?} is told of {}, and session {:?} holds {} for {} us more",
@@ -124,6 +123,18 @@ impl OneLease {
         }
     }
 
+    /// The session was connected to the leader after this. Leases that its client took for lost before stay lost.
+    fn proven(&mut self, at: Us, session: SessionId, sent: Us) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        let presumed = known.proven + surely(GRACE_MS * MS);
+        known.proven = known.proven.max(sent);
+        if at >= presumed && !known.outlives {
+            let lost =
+                self.held.values_mut().filter(|held| held.session == session && held.granted < presumed);
+            lost.for_each(|held| held.over = true);
+        }
+    }
+
     fn each(&mut self, leases: &[Lease], change: impl Fn(&mut Held)) {
         for lease in leases {
             if let Some(held) = self.held.get_mut(&lease.job).filter(|held| held.lease == *lease) {
@@ -164,10 +175,9 @@ impl OneLease {
             if let Response::Pong { clock_ms, .. } = response {
                 client.clock = (sent, *clock_ms);
             }
-            if is_proof(response)
-                && let Some(session) = self.sessions.get_mut(&client.session)
-            {
-                session.proven = session.proven.max(sent);
+            let session = client.session;
+            if is_proof(response) {
+                self.proven(at, session, sent);
             }
         }
         if let (
