@@ -56,8 +56,11 @@ impl StorageLife {
         let mut storage = ledger::open(root)?;
         if let Some((before, died)) = &self.before {
             let (life, moment) = before.promised(died);
-            let found = life.expectation(moment).verify(&mut storage, true);
-            self.states = vec![found.expect("what was acknowledged before is there")];
+            self.states = vec![match life.expectation(moment).verify(&mut storage, true) {
+                Ok(found) => found,
+                Err(Fault::Refused(error)) => return Err(error),
+                Err(fault) => panic!("{fault:?}: what was acknowledged before is not there"),
+            }];
         }
         self.acknowledge(recorder);
         storage.replay(storage.recovered().first_index, &mut |_| Ok(()))?;
