@@ -27,6 +27,8 @@ pub(super) struct LeaderClock {
     followed: Option<(u64, u64)>,
     /// This node has led, or followed a leader, since it was started: the monotonic clock has counted from there.
     is_set: bool,
+    /// A node that is set has shown its stamp: time has been counted all along, by somebody.
+    was_counted: bool,
 }
 
 impl LeaderClock {
@@ -39,6 +41,7 @@ impl LeaderClock {
             unslewed_us: 0,
             followed: None,
             is_set: false,
+            was_counted: false,
         }
     }
 
@@ -65,11 +68,6 @@ impl LeaderClock {
         self.offset_ms += by_ms;
     }
 
-    /// The stamp of an entry that is proposed now, in microseconds.
-    pub(super) fn stamp_us(&self) -> u64 {
-        self.stamp_us
-    }
-
     /// The leader of a term shows its stamp. It took a while to come here: the true one is a little later. So what took
     /// longer sets this clock back by no more than it may have run ahead of that leader's by itself.
     pub(super) fn follow(&mut self, term: u64, stamp_us: u64) {
@@ -81,16 +79,23 @@ impl LeaderClock {
         self.is_set = true;
     }
 
-    /// A node that does not lead shows its stamp, which is that of the last leader, or behind it.
+    /// What this node shows the others of its stamp, in microseconds: 0 until it is set.
+    pub(super) fn shown_us(&self) -> u64 {
+        if self.is_set { self.stamp_us } else { 0 }
+    }
+
+    /// A node that does not lead shows its stamp, which is that of the last leader, or behind it; or 0.
     pub(super) fn hear(&mut self, stamp_us: u64) {
-        if !self.is_set {
+        if !self.is_set && stamp_us > 0 {
             self.stamp_us = self.stamp_us.max(stamp_us);
+            self.was_counted = true;
         }
     }
 
-    /// Time passed that this node did not see, if it has seen no leader since it was started: up to what `wall` tells.
+    /// Time passed that this node did not see, if it has seen no leader since it was started: up to what `wall` tells, unless
+    /// somebody has counted it. Wall clocks differ, and a delay is elapsed time.
     pub(super) fn catch_up(&mut self, wall: Millis) {
-        if !std::mem::replace(&mut self.is_set, true) {
+        if !std::mem::replace(&mut self.is_set, true) && !self.was_counted {
             let passed = wall.0.saturating_add_signed(self.offset_ms.saturating_neg());
             self.stamp_us = self.stamp_us.max(passed.saturating_mul(1000));
         }
@@ -197,14 +202,18 @@ mod tests {
     fn a_node_that_has_seen_no_leader_yet_believes_the_others_first() {
         let mut clock = LeaderClock::new(at(0, 3_690_000), Millis(50_000), 0);
         assert_eq!(clock.stamp(), Millis(50_000), "its own clock may have been set");
+        clock.hear(0);
+        let mut among_restarted = clock;
         clock.hear(89_000_000);
         clock.hear(70_000_000);
-        assert_eq!(clock.stamp(), Millis(89_000));
-        clock.catch_up(Millis(90_000));
-        assert_eq!(clock.stamp(), Millis(90_000), "so much have most clocks reached");
+        assert_eq!((clock.stamp(), clock.shown_us()), (Millis(89_000), 0));
+        clock.catch_up(Millis(89_300));
+        assert_eq!(clock.stamp(), Millis(89_000), "somebody has counted, and not by a wall clock");
         clock.hear(99_000_000);
         clock.catch_up(Millis(3_690_000));
-        assert_eq!(clock.stamp(), Millis(90_000), "from then on it has counted itself");
+        assert_eq!((clock.stamp(), clock.shown_us()), (Millis(89_000), 89_000_000), "now it counts itself");
+        among_restarted.catch_up(Millis(90_000));
+        assert_eq!(among_restarted.stamp(), Millis(90_000), "so much have most clocks reached");
     }
 
     #[test]

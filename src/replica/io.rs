@@ -77,7 +77,8 @@ pub struct PeerInfo {
 pub struct Bundle {
     /// The sender's wall clock.
     pub wall: Millis,
-    /// The stamp that the sender would give an entry now, in microseconds. Followers go by their leader's.
+    /// The stamp that the sender would give an entry now, in microseconds; 0 if it has neither led nor followed since it was
+    /// started, and does not know. Followers go by their leader's.
     pub stamp_us: u64,
     /// The last entry that the sender has applied.
     pub applied: u64,

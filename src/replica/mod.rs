@@ -220,7 +220,7 @@ impl Replica {
         outputs.append(&mut self.due);
         // Who has no state has applied nothing.
         let applied = if self.has_lost_state() { 0 } else { self.applied.0 };
-        self.peers.flush(self.wall, self.clock.stamp_us(), applied, outputs);
+        self.peers.flush(self.wall, self.clock.shown_us(), applied, outputs);
         self.connections.flush(outputs);
         outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
         outputs.extend(self.notices.drain(..).map(Output::Notice));

@@ -177,7 +177,9 @@ fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
 /// What the sender would say of its clocks now: the time that a bundle has waited must not look like a difference.
 fn aged(bundle: Bundle, waited: Duration) -> Bundle {
     let wall = Millis(bundle.wall.0.saturating_add(whole_ms(waited)));
-    let stamp_us = bundle.stamp_us.saturating_add(u64::try_from(waited.as_micros()).unwrap_or(u64::MAX));
+    let waited_us = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX);
+    let is_known = bundle.stamp_us > 0;
+    let stamp_us = if is_known { bundle.stamp_us.saturating_add(waited_us) } else { 0 };
     Bundle { wall, stamp_us, ..bundle }
 }
 

@@ -98,6 +98,9 @@ fn clocks_go_on_while_a_bundle_waits() {
     lanes.push(bundle(vec![]), NOW.saturating_sub(Duration::from_millis(1500)));
     let [PeerFrame::Bundle(sent)] = &drain(&lanes)[..] else { panic!("a bundle") };
     assert_eq!((sent.wall, sent.stamp_us), (Millis(2500), 3_500_000));
+    lanes.push(Bundle { stamp_us: 0, ..bundle(vec![]) }, NOW.saturating_sub(Duration::from_millis(1500)));
+    let [PeerFrame::Bundle(sent)] = &drain(&lanes)[..] else { panic!("a bundle") };
+    assert_eq!(sent.stamp_us, 0, "it is not known");
 }
 
 #[tokio::test]
