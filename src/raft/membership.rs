@@ -53,6 +53,11 @@ impl Membership {
         Some(change.apply(self)).filter(|after| !after.voters.is_empty())
     }
 
+    /// Whether there is a voter beside `node`: all that is acknowledged is there, too, or with a majority of such.
+    pub fn has_voters_beside(&self, node: u64) -> bool {
+        self.voters.iter().any(|voter| *voter != node)
+    }
+
     /// How many voters make a majority.
     pub fn majority(&self) -> usize {
         self.voters.len() / 2 + 1

@@ -290,6 +290,7 @@ impl Replica {
             self.checkpoint_abandoned();
             return Ok(());
         }
+        self.checkpoints.stage = Stage::Idle;
         let pinned = checkpoint.pinned.take();
         self.checkpoints.pins.retain(|pin| pin.strong_count() > 0);
         self.checkpoints.pins.extend(pinned.as_ref().map(Arc::downgrade));

@@ -188,12 +188,10 @@ impl Recovery {
         Ok(())
     }
 
-    /// A member goes on without a state that cannot be read: others have it. A node alone does not.
+    /// A member goes on without a state that cannot be read: other voters have it. The only one does not.
     fn survive(&mut self, outcome: Result<(), StorageError>) -> Result<(), StorageError> {
         match outcome {
-            Err(error)
-                if error.is_unreadable() && self.members.all().any(|node| node != self.config.node) =>
-            {
+            Err(error) if error.is_unreadable() && self.members.has_voters_beside(self.config.node) => {
                 self.lost = Some(error);
                 Ok(())
             }

@@ -12,7 +12,7 @@
 //!   contains what is, so nothing that this node has acknowledged goes with its log. To get there, what the leader adds is held
 //!   back for a second at a time.
 //!
-//! A node alone has nobody to ask: what it cannot read ends it.
+//! The only voter has nobody to ask: what it cannot read ends it.
 
 use super::Replica;
 use super::checkpoint::Stage;
@@ -61,7 +61,7 @@ impl Replica {
 
     /// Whether this node goes on though a part of the state cannot be read.
     pub(super) fn goes_on_without(&mut self, error: &StorageError) -> bool {
-        let goes_on = error.is_unreadable() && !self.group.is_alone();
+        let goes_on = error.is_unreadable() && self.group.members().has_voters_beside(self.config.node);
         if goes_on && !self.has_lost_state() {
             self.lose_state(error);
         }

@@ -3,7 +3,7 @@
 
 use adjourn::raft::Wanted;
 use adjourn::replica::{CheckpointOrder, Input};
-use adjourn::storage::folder::FaultyFolder;
+use adjourn::storage::folder::{FaultyFolder, Folder as _};
 use adjourn::storage::{
     CheckpointWriter, FaultyDisk, FaultyStorage, LogEntry, PersistBatch, Recovered, Restored, Storage as _,
     checkpoint,
@@ -15,6 +15,8 @@ pub(crate) struct Disk {
     pub(crate) chunks: FaultyFolder,
     /// A checkpoint that is being written, and the entry it stands for.
     writing: Option<(u64, CheckpointWriter<FaultyFolder>)>,
+    /// What is written of chunks cannot be read again.
+    pub(crate) spoils: bool,
 }
 
 enum Device {
@@ -29,7 +31,7 @@ impl Disk {
         chunks.complete_install().expect("it is new");
         let mut storage = FaultyDisk::new(1).open_beside(&chunks, None).expect("it is new");
         storage.persist(first).expect("nothing fails");
-        Self { log: Device::AtRest(Box::new(storage.kill())), chunks, writing: None }
+        Self { log: Device::AtRest(Box::new(storage.kill())), chunks, writing: None, spoils: false }
     }
 
     /// A process opens it.
@@ -102,10 +104,22 @@ impl Disk {
                 let base = self.in_use().base_at(index).expect("it is in the log");
                 let sealed = writer.seal(base).expect("nothing fails");
                 let done = sealed.publish().expect("nothing fails");
+                if self.spoils {
+                    self.spoil(&(200..1 << 20).step_by(1024).collect::<Vec<_>>());
+                }
                 Some(Input::CheckpointDone(Box::new(done)))
             }
             CheckpointOrder::Abandon => self.writing.take().map(|_| Input::CheckpointAbandoned),
         }
+    }
+
+    /// Flips a bit in each of these bytes of each chunk that is so long.
+    pub(crate) fn spoil(&self, places: &[u64]) {
+        let names = self.chunks.list().expect("it can be listed");
+        let chunks = names.iter().filter(|name| name.starts_with("chunk-"));
+        let flip =
+            |name: &&String| places.iter().filter(|at| self.chunks.flip_bit(name, *at * 8)).count() > 0;
+        assert!(chunks.filter(flip).count() > 0, "{names:?}");
     }
 
     fn in_use(&mut self) -> &mut FaultyStorage {

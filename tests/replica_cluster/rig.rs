@@ -190,6 +190,20 @@ impl Rig {
         rig
     }
 
+    /// One voter, who takes checkpoints as well, and a learner that never comes.
+    pub(crate) fn with_a_learner(log_bytes: u64) -> Self {
+        let mut rig = Self::taking_checkpoints(2, log_bytes);
+        rig.kill(1);
+        rig.kill(2);
+        let mut log = founding(1, client_address);
+        let learner = MembershipChange::Learner(2).encode().into();
+        let index = log.len() as u64 + 1;
+        log.push(LogEntry { index, term: 1, kind: EntryKind::ConfChange, data: learner });
+        rig.node(1).disk = disk_with(log);
+        rig.start(1);
+        rig
+    }
+
     pub(crate) fn node(&mut self, node: u64) -> &mut Node {
         self.nodes.get_mut(&node).expect("there is such a node")
     }

@@ -2,7 +2,6 @@
 
 use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response};
 use adjourn::replica::Notice;
-use adjourn::storage::folder::Folder as _;
 use adjourn::types::JobId;
 
 use super::rig::{Rig, client_address, refusal};
@@ -12,6 +11,8 @@ use super::serves;
 const FAR_MS: u64 = 2 * 3_600_000;
 /// So large that a chunk of some jobs has several blocks.
 const BODY_BYTES: usize = 8 << 10;
+/// So much of a log makes a checkpoint due: less than some jobs.
+const LOG_BYTES: u64 = 64 << 10;
 
 /// Whether a node says that the state of a member is its own, as far as it knows.
 fn same_state(rig: &mut Rig, node: u64, of: u64) -> Option<bool> {
@@ -99,7 +100,12 @@ fn of_two_that_differ_nobody_is_outvoted() {
 
 /// Voters whose disks have some far jobs, in chunks of several blocks. Returns who leads, and the jobs.
 fn far_jobs(voters: usize) -> (Rig, u64, Vec<JobId>) {
-    let mut rig = Rig::taking_checkpoints(voters, 64 << 10);
+    let mut rig = Rig::taking_checkpoints(voters, LOG_BYTES);
+    let (leader, jobs) = push_far_jobs(&mut rig);
+    (rig, leader, jobs)
+}
+
+fn push_far_jobs(rig: &mut Rig) -> (u64, Vec<JobId>) {
     let leader = rig.elect();
     let producer = rig.connect(leader);
     let jobs = (0..10).map(|_| NewJob::new(vec![7; BODY_BYTES]).after(FAR_MS)).collect();
@@ -111,16 +117,12 @@ fn far_jobs(voters: usize) -> (Rig, u64, Vec<JobId>) {
     };
     let jobs = pushed.iter().map(id).collect();
     rig.pass(500);
-    (rig, leader, jobs)
+    (leader, jobs)
 }
 
 /// A part of each chunk that a node has cannot be read from here on: of the first block, or of one that was never read.
-fn spoil(rig: &mut Rig, node: u64, first: bool) {
-    let chunks = &rig.nodes[&node].disk.chunks;
-    let names = chunks.list().expect("it can be listed");
-    let at = if first { 200 } else { 40_000 };
-    let spoilt = names.iter().filter(|name| name.starts_with("chunk-") && chunks.flip_bit(name, at * 8));
-    assert!(spoilt.count() > 0, "{names:?}");
+fn spoil(rig: &Rig, node: u64, first: bool) {
+    rig.nodes[&node].disk.spoil(&[if first { 200 } else { 40_000 }]);
 }
 
 /// All jobs but the last are deleted.
@@ -152,7 +154,7 @@ fn recovers(rig: &mut Rig, leader: u64, node: u64, jobs: &[JobId]) {
 fn a_follower_that_cannot_read_its_state_gets_that_of_the_leader() {
     let (mut rig, leader, jobs) = far_jobs(3);
     let follower = leader % 3 + 1;
-    spoil(&mut rig, follower, false);
+    spoil(&rig, follower, false);
     delete(&mut rig, leader, &jobs);
     assert!(was_told(&rig, follower, has_lost_its_state).is_some());
     assert_eq!(rig.leader(), Some(leader), "the others take no notice");
@@ -163,7 +165,7 @@ fn a_follower_that_cannot_read_its_state_gets_that_of_the_leader() {
 fn a_leader_that_cannot_read_its_state_gives_way() {
     let (mut rig, first, jobs) = far_jobs(3);
     rig.pass(1_500);
-    spoil(&mut rig, first, false);
+    spoil(&rig, first, false);
     delete(&mut rig, first, &jobs);
     assert!(was_told(&rig, first, has_lost_its_state).is_some());
     let second = rig.elect_another(first);
@@ -175,7 +177,7 @@ fn a_leader_that_cannot_read_its_state_gives_way() {
 fn of_two_members_one_gets_the_state_of_the_other() {
     let (mut rig, leader, jobs) = far_jobs(2);
     let follower = leader % 2 + 1;
-    spoil(&mut rig, follower, false);
+    spoil(&rig, follower, false);
     delete(&mut rig, leader, &jobs);
     assert!(was_told(&rig, follower, has_lost_its_state).is_some());
     recovers(&mut rig, leader, follower, &jobs);
@@ -187,7 +189,7 @@ fn a_member_starts_without_a_state_that_it_cannot_read() {
         let (mut rig, leader, jobs) = far_jobs(3);
         let follower = leader % 3 + 1;
         rig.kill(follower);
-        spoil(&mut rig, follower, first);
+        spoil(&rig, follower, first);
         delete(&mut rig, leader, &jobs);
         rig.start(follower);
         recovers(&mut rig, leader, follower, &jobs);
@@ -197,10 +199,32 @@ fn a_member_starts_without_a_state_that_it_cannot_read() {
 #[test]
 fn a_node_alone_that_cannot_read_its_state_ends() {
     let (mut rig, leader, jobs) = far_jobs(1);
-    spoil(&mut rig, leader, false);
+    spoil(&rig, leader, false);
     delete(&mut rig, leader, &jobs);
     let failed = rig.nodes[&leader].failed.as_ref().expect("nobody else has it");
     assert!(failed.is_unreadable(), "{failed}");
+}
+
+#[test]
+fn the_only_voter_ends_too_though_it_has_a_learner() {
+    let mut rig = Rig::with_a_learner(LOG_BYTES);
+    let (leader, jobs) = push_far_jobs(&mut rig);
+    spoil(&rig, leader, false);
+    delete(&mut rig, leader, &jobs);
+    let failed = rig.nodes[&leader].failed.as_ref().expect("nobody else has all of it");
+    assert!(failed.is_unreadable(), "{failed}");
+}
+
+#[test]
+fn a_member_that_cannot_read_its_new_checkpoint_gets_that_of_another_one() {
+    let mut rig = Rig::taking_checkpoints(3, LOG_BYTES);
+    let follower = rig.elect() % 3 + 1;
+    rig.node(follower).disk.spoils = true;
+    let (leader, jobs) = push_far_jobs(&mut rig);
+    assert!(was_told(&rig, follower, has_lost_its_state).is_some());
+    rig.node(follower).disk.spoils = false;
+    delete(&mut rig, leader, &jobs);
+    recovers(&mut rig, leader, follower, &jobs);
 }
 
 #[test]
