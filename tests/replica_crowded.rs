@@ -64,6 +64,33 @@ fn reads_are_answered_as_the_socket_takes_the_answers() {
 }
 
 #[test]
+fn a_search_of_one_that_reads_slowly_ends_although_it_asks_for_more_all_the_time() {
+    let mut rig = Rig::new();
+    let [producer, reader] = [1, 2].map(|number| rig.connect(number));
+    rig.push(producer, 1, "jobs", LARGE_BYTES);
+    let later = NewJob::new("").after(60_000);
+    let push = Push { topic: "later".parse().expect("a name"), sequence: 0, jobs: vec![later] };
+    rig.ask(producer, 2, Request::Push(push));
+    rig.settle();
+    let get = Request::Get(JobRef::Id(rig.pushed(producer, 1)));
+    let gets = |ids: std::ops::Range<u32>| -> Vec<_> { ids.map(|id| (RequestId(id), get.clone())).collect() };
+    let ask = |rig: &mut Rig, requests| {
+        let permit = Permit::default();
+        rig.replica.handle(rig.at, Input::Requests { connection: reader, requests, permit });
+        rig.poll();
+    };
+    ask(&mut rig, gets(1000..1010));
+    ask(&mut rig, vec![(RequestId(1), Request::Peek { topic: "later".parse().expect("a name") })]);
+    for round in 0..40 {
+        // It has taken one answer, and asks for another ten.
+        rig.take(reader, LARGE_BYTES);
+        ask(&mut rig, gets(2000 + 10 * round..2010 + 10 * round));
+        rig.poll();
+    }
+    assert!(matches!(rig.answer(reader, 1), Response::Job(_)));
+}
+
+#[test]
 fn a_subscriber_is_granted_what_its_socket_takes() {
     const JOBS: u32 = 30;
     let mut rig = Rig::new();

@@ -17,8 +17,11 @@ pub(super) struct Connection {
     answers: u32,
     /// Of all that was sent to it.
     unwritten_bytes: usize,
-    /// Reads that wait until there is room for their answers.
+    /// Reads for which the state is new enough, and that wait until there is room for their answers.
     held: VecDeque<(RequestId, Request)>,
+    /// The one of them that was taken last, until it is answered: a search may take it long. It is answered whether there is
+    /// still room by then or not, and before those that came after it: each is answered some time, however much is asked for.
+    resumed: Option<RequestId>,
     /// Requests that wait for their turn, as they came together.
     asked: VecDeque<Asked>,
 }
@@ -52,6 +55,8 @@ pub(super) struct Connections {
     askers: VecDeque<ConnectionId>,
     attached: BTreeMap<SessionId, ConnectionId>,
     dirty: BTreeSet<ConnectionId>,
+    /// Those that may have room for a read that was held.
+    resumable: BTreeSet<ConnectionId>,
     grace: BTreeMap<SessionId, u64>,
     grace_ends: BTreeSet<(u64, SessionId)>,
 }
@@ -65,6 +70,7 @@ impl Connections {
             askers: VecDeque::new(),
             attached: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            resumable: BTreeSet::new(),
             grace: BTreeMap::new(),
             grace_ends: BTreeSet::new(),
         }
@@ -78,6 +84,7 @@ impl Connections {
             answers: 0,
             unwritten_bytes: 0,
             held: VecDeque::new(),
+            resumed: None,
             asked: VecDeque::new(),
         };
         self.all.insert(id, connection);
@@ -218,7 +225,16 @@ impl Connections {
     pub(super) fn written(&mut self, id: ConnectionId, bytes: usize) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_sub(bytes);
+            self.resumable.insert(id);
         }
+    }
+
+    /// Whether the answer to a read has to wait: for room, or for reads that came before it.
+    pub(super) fn must_wait(&self, id: ConnectionId, request: RequestId) -> bool {
+        self.all.get(&id).is_some_and(|one| {
+            let are_before = one.resumed.is_some() || !one.held.is_empty();
+            one.resumed != Some(request) && (are_before || self.room_bytes(id) == 0)
+        })
     }
 
     /// Keeps a read for when there is room, and not the buffer that it came in.
@@ -235,6 +251,26 @@ impl Connections {
         }
     }
 
+    /// Whether [`Self::resume`] may have something.
+    pub(super) fn any_resumable(&self) -> bool {
+        !self.resumable.is_empty()
+    }
+
+    /// A read that was held, when there is room for its answer and those before it are answered.
+    pub(super) fn resume(&mut self) -> Option<(ConnectionId, RequestId, Request)> {
+        while let Some(id) = self.resumable.first().copied() {
+            if self.room_bytes(id) > 0
+                && let Some(connection) = self.all.get_mut(&id).filter(|one| one.resumed.is_none())
+                && let Some((request, read)) = connection.held.pop_front()
+            {
+                connection.resumed = Some(request);
+                return Some((id, request, read));
+            }
+            self.resumable.remove(&id);
+        }
+        None
+    }
+
     /// The read that was held first.
     pub(super) fn take_held(&mut self, id: ConnectionId) -> Option<(RequestId, Request)> {
         self.all.get_mut(&id)?.held.pop_front()
@@ -245,6 +281,9 @@ impl Connections {
         self.tell(id, request, response);
         if let Some(connection) = self.all.get_mut(&id) {
             connection.answers += 1;
+            if connection.resumed.take_if(|resumed| *resumed == request).is_some() {
+                self.resumable.insert(id);
+            }
         }
     }
 

@@ -60,11 +60,6 @@ impl Replica {
                 let none = "this connection has no backup: begin one";
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
             }
-            Request::Ping | Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats
-                if self.connections.room_bytes(connection) == 0 =>
-            {
-                self.connections.hold(connection, id, request);
-            }
             Request::Ping | Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
                 self.reads.add(connection, id, request);
             }
@@ -85,11 +80,6 @@ impl Replica {
     /// Some of what was sent is written: goes on with what waited for that.
     pub(super) fn written(&mut self, connection: ConnectionId, bytes: usize) {
         self.connections.written(connection, bytes);
-        while self.connections.room_bytes(connection) > 0
-            && let Some((id, request)) = self.connections.take_held(connection)
-        {
-            self.request(connection, id, request);
-        }
         for id in self.waiters.of(connection) {
             self.waiters.line_up(id);
         }

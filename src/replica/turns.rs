@@ -74,7 +74,8 @@ impl Replica {
     pub(super) fn has_more_to_do(&self) -> bool {
         let entries = !self.committed.is_empty() && !self.group.is_installing();
         let requests = self.connections.any_asked() && self.takes_requests();
-        entries || requests || !self.turns.searches.is_empty() || self.reads.any_ready(self.applied.0)
+        let reads = self.reads.any_ready(self.applied.0) || self.connections.any_resumable();
+        entries || requests || reads || !self.turns.searches.is_empty()
     }
 
     /// Takes requests that wait, connection by connection.
@@ -162,16 +163,28 @@ impl Replica {
         }
         let until = self.work_done() + READS_WORK;
         while self.work_done() < until
+            && let Some((connection, id, request)) = self.connections.resume()
+        {
+            self.answer_read(connection, id, &request);
+        }
+        while self.work_done() < until
             && let Some((connection, id, request)) = self.reads.take_ready(self.applied.0)
         {
-            self.turns.done += 1;
-            if self.connections.room_bytes(connection) == 0 {
+            if self.connections.must_wait(connection, id) {
+                self.turns.done += 1;
                 self.connections.hold(connection, id, request);
-            } else if let Err(error) = self.read(connection, id, &request) {
-                self.unreadable(connection, id, &error);
+            } else {
+                self.answer_read(connection, id, &request);
             }
         }
         self.go_on_searching();
+    }
+
+    fn answer_read(&mut self, connection: ConnectionId, id: RequestId, request: &Request) {
+        self.turns.done += 1;
+        if let Err(error) = self.read(connection, id, request) {
+            self.unreadable(connection, id, &error);
+        }
     }
 
     /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
@@ -214,7 +227,7 @@ impl Replica {
             Err(error) => return self.unreadable(connection, id, error),
         };
         if let Some(view) = &view
-            && self.connections.room_bytes(connection) == 0
+            && self.connections.must_wait(connection, id)
         {
             let topic = self.topic_name(view.topic);
             return self.connections.hold(connection, id, Request::Peek { topic });
