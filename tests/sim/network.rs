@@ -56,7 +56,7 @@ impl World {
             let latency = self.latency();
             return self.after(latency, Event::ClientSeesEnd { link: id });
         }
-        self.see(&Seen::Connected { client, connection: id });
+        self.see(&Seen::Connected { client, connection: id, slow: self.links[&id].slow_us > 0 });
         let secret = SessionSecret(self.random.bytes());
         self.link(id).node_open = true;
         self.hand(node, Input::Connected { connection: id, secret });

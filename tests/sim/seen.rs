@@ -75,7 +75,7 @@ pub(super) enum Seen<'a> {
     /// A frame of a node reaches its client, who asked for it at `sent`, by true time.
     Heard { connection: ConnectionId, sent: Option<Us>, request: Option<&'a Request>, response: &'a Response },
     /// A connection is there. Its client connects for the first time, or again.
-    Connected { client: usize, connection: ConnectionId },
+    Connected { client: usize, connection: ConnectionId, slow: bool },
     /// A connection is gone, and the node can know by now.
     Gone { node: NodeId, connection: ConnectionId, session: Option<SessionId> },
     /// A node's wall clock is set.
@@ -169,7 +169,7 @@ impl fmt::Display for Seen<'_> {
             Self::Heard { connection, sent, response, .. } => {
                 write!(f, "{:>4} hears, asked at {sent:?}: {:?}", connection.0, response.opcode())
             }
-            Self::Connected { client, connection } => write!(f, "{:>4} is client {client}", connection.0),
+            Self::Connected { client, connection, .. } => write!(f, "{:>4} is client {client}", connection.0),
             Self::Gone { connection, session, .. } => write!(f, "{:>4} is gone, {session:?}", connection.0),
             Self::Set { node, by_ms } => write!(f, "the clock of node {node} is set by {by_ms} ms"),
             Self::Turned { node, pause } => write!(f, "node {node} sleeps for {pause} us"),

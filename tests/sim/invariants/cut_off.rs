@@ -1,4 +1,5 @@
-//! A node that reaches no other one grants nothing and acknowledges nothing, once it has had the time to notice.
+//! A node that reaches no other one grants nothing and acknowledges nothing, once it has had the time to notice. A start begins
+//! that anew: who was the only voter, as far as it knew, finds the change that made another one in its own log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,6 +107,9 @@ impl Invariant for CutOff {
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         match seen {
             Seen::Islands { islands } => self.islands(when.at, islands),
+            Seen::Started { node, .. } => {
+                self.alone.entry(*node).and_modify(|since| *since = when.at);
+            }
             Seen::Ordered { order, .. } => {
                 return order.batch.entries.iter().try_for_each(|entry| self.written(entry));
             }

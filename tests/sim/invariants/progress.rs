@@ -1,5 +1,7 @@
 //! Every request is answered in time while its connection lasts; and when everything has healed, what is due is
 //! delivered and finished.
+//!
+//! Whoever reads slowly may ask for more than it reads: there each answer is in time after those before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +29,8 @@ const LEADER_AFTER: Us = 16 * SECOND;
 pub(super) struct Progress {
     open: BTreeMap<(ConnectionId, RequestId), Us>,
     deadlines: BTreeSet<(Us, ConnectionId, RequestId)>,
+    /// Connections whose clients read slowly.
+    slow: BTreeSet<ConnectionId>,
     healed: Option<Us>,
     among_others: bool,
     leading: Leading,
@@ -66,6 +70,16 @@ impl Progress {
             self.deadlines.remove(&(deadline, connection, id));
         }
     }
+
+    /// A request was answered at `at`. What was asked after it on the same connection has time from then on.
+    fn extend(&mut self, at: Us, connection: ConnectionId, id: RequestId) {
+        let later = (connection, RequestId(id.0 + 1))..=(connection, RequestId(u32::MAX));
+        for ((_, id), deadline) in self.open.range_mut(later) {
+            self.deadlines.remove(&(*deadline, connection, *id));
+            *deadline = (at + ANSWER_MAX).max(*deadline);
+            self.deadlines.insert((*deadline, connection, *id));
+        }
+    }
 }
 
 /// Whose delivery was lost with its leader stays leased until its ttr is over, and so may the one after it.
@@ -96,6 +110,9 @@ impl Invariant for Progress {
             }
             Seen::Said { connection, id, response, .. } => {
                 self.answered(*connection, *id);
+                if self.slow.contains(connection) && *id != RequestId(0) {
+                    self.extend(when.at, *connection, *id);
+                }
                 if let Response::Job(report) = response
                     && self.healed.is_some_and(|healed| when.at > healed + OVER_AFTER)
                     && report.state != JobState::Buried
@@ -120,6 +137,7 @@ impl Invariant for Progress {
                     ));
                 }
             }
+            Seen::Connected { connection, slow: true, .. } => _ = self.slow.insert(*connection),
             Seen::Healed => self.healed = Some(when.at),
             _ => {}
         }

@@ -216,8 +216,9 @@ impl Invariant for SameState {
             Seen::BackedUp { node, index, state_hash } => self.is_state_at(*node, *index, *state_hash)?,
             Seen::Audited { node, index, state_hash } => self.shows_state(*node, *index, *state_hash)?,
             Seen::Speaks { from, bundle, .. } => {
-                self.shows(*from, bundle.applied)?;
                 let (index, state_hash) = bundle.audited;
+                // Who has lost its state says that it has applied nothing.
+                self.shows(*from, bundle.applied.max(index))?;
                 if index > 0 {
                     self.is_state_at(*from, index, state_hash)?;
                 }
