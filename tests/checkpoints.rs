@@ -2,6 +2,8 @@
 //! of those that were cancelled nothing stays; damage to their files is told; a node that may take no more memory refuses
 //! pushes alone.
 
+mod unreadable;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::FileExt as _;

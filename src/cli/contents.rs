@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::output::{aligned, time_text};
 use crate::engine::TopicCounts;
+use crate::storage::UnreadableJob;
 use crate::storage::inspect::{CheckpointReport, ChunkReport, PagesReport};
 
 /// A checkpoint as JSON.
@@ -115,6 +116,15 @@ pub(super) fn checkpoint_tables(report: &CheckpointReport) -> String {
 /// So many jobs, in words.
 pub(super) fn jobs_text(jobs: u64) -> String {
     if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
+}
+
+/// A job that cannot be read, as a line.
+pub(super) fn unreadable_text(job: &UnreadableJob) -> String {
+    let UnreadableJob { id, topic, keyed, due } = job;
+    let topic =
+        topic.as_ref().map_or_else(|| "a topic without a name".to_owned(), |topic| format!("topic {topic}"));
+    let keyed = if *keyed { ", with a key" } else { "" };
+    format!("  job {id} of {topic}, due {}{keyed}", time_text(*due))
 }
 
 /// 16 bytes as an id is written.

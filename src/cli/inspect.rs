@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, id_text, jobs_text};
+use super::contents::{
+    CheckpointJson, checkpoint_json, checkpoint_tables, id_text, jobs_text, unreadable_text,
+};
 use super::exit::{Exit, Failure};
 use super::members;
-use super::output::{print, print_json};
+use super::output::{print, print_json, time_text};
 use super::recover::draw_id;
 use super::serve::storage_exit;
 use crate::raft::Membership;
 use crate::storage::inspect::{FileReport, LogReport};
-use crate::storage::{CheckpointReport, Depth, Inspection, inspect};
+use crate::storage::{CheckpointReport, Depth, Inspection, UnreadableJob, inspect};
+use crate::types::TopicName;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +79,16 @@ struct InspectionJson<'a> {
     checkpoint: Option<CheckpointJson<'a>>,
     unlisted: Vec<FileJson<'a>>,
     logs: Vec<FileJson<'a>>,
+    unreadable: Vec<UnreadableJson<'a>>,
     damage: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct UnreadableJson<'a> {
+    id: u64,
+    topic: Option<&'a str>,
+    keyed: bool,
+    due: String,
 }
 
 #[derive(Serialize)]
@@ -116,7 +128,18 @@ fn json<'a>(data: &Path, found: &'a Inspection) -> InspectionJson<'a> {
         checkpoint: found.checkpoint.as_ref().map(checkpoint_json),
         unlisted: found.unlisted.iter().map(file).collect(),
         logs: found.logs.iter().map(file).collect(),
+        unreadable: found.unreadable.iter().map(unreadable_json).collect(),
         damage: found.damage.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn unreadable_json(job: &UnreadableJob) -> UnreadableJson<'_> {
+    let UnreadableJob { id, topic, keyed, due } = job;
+    UnreadableJson {
+        id: id.0,
+        topic: topic.as_ref().map(TopicName::as_str),
+        keyed: *keyed,
+        due: time_text(*due),
     }
 }
 
@@ -168,6 +191,12 @@ fn text(found: &Inspection) -> String {
     text.push_str(if found.damage.is_empty() { "\nNothing is damaged.\n" } else { "\nDamaged:\n" });
     for damage in &found.damage {
         let _ = writeln!(text, "  {damage}");
+    }
+    if !found.unreadable.is_empty() {
+        text.push_str("\nJobs that cannot be read; `adjourn recover --drop-unreadable` deletes them:\n");
+    }
+    for job in &found.unreadable {
+        let _ = writeln!(text, "{}", unreadable_text(job));
     }
     text
 }

@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 
+use super::contents::{jobs_text, unreadable_text};
 use super::exit::{Exit, Failure};
 use super::members;
 use super::serve::storage_exit;
 use crate::raft::{Membership, MembershipChange};
 use crate::server::wall;
 use crate::storage::chunks::Manifest;
-use crate::storage::{Alone, Salvage, StorageError};
+use crate::storage::{Alone, Salvage, StorageError, UnreadableJob};
 
 const EXAMPLES: &str = "\
 Examples:
   adjourn recover --data /var/lib/adjourn
   adjourn recover --data /var/lib/adjourn --yes
+  adjourn recover --data /var/lib/adjourn --drop-unreadable
   adjourn recover --data /var/lib/adjourn --alone
 
 The first says what would be kept and what would be lost, and ends with 7 if there is a loss to accept. The second
@@ -21,7 +23,11 @@ keeps the entries up to the first that is missing or damaged, and gives up the r
 there is one. The old log stays in the directory as log.lost-1: delete it when nobody will look at it again. A member
 of a cluster that has lost a part of its log is better removed, and added anew under another number.
 
-The third is for a cluster of which a majority is lost for good, so that it cannot elect a leader any more. It says
+The third is for a node that ends because a job in its checkpoint cannot be read. It lists the jobs that --yes would
+delete, by id, topic and time; what else is known of them is lost with them. A member of a cluster gets such a job from
+the others by itself: it needs no recovery.
+
+The fourth is for a cluster of which a majority is lost for good, so that it cannot elect a leader any more. It says
 what --yes would do: this node goes on as the only member of a new cluster, with all of its log, committed or not.
 - Never do it while a majority of the members can still be started.
 - If several members are left, do it on one of them alone: the one with the highest term, and among those the longest
@@ -41,6 +47,9 @@ pub(super) struct RecoverArgs {
     /// A majority of the cluster is lost for good: go on as its only member
     #[arg(long)]
     alone: bool,
+    /// Jobs in the checkpoint cannot be read: delete them
+    #[arg(long)]
+    drop_unreadable: bool,
     /// Do it: what is missing is lost for good
     #[arg(long)]
     yes: bool,
@@ -48,8 +57,17 @@ pub(super) struct RecoverArgs {
 
 /// Carries it out.
 pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
-    let salvage = Salvage::examine(&args.data).map_err(|error| failure(&error))?;
+    let mut salvage = Salvage::examine(&args.data).map_err(|error| failure(&error))?;
     let data = args.data.display();
+    if args.drop_unreadable {
+        if !args.alone && has_others(&salvage) {
+            let advice =
+                "the other members have what cannot be read here: start the node, and it gets that from them";
+            return Err(Failure::new(Exit::DataUnusable, advice));
+        }
+        let unreadable = salvage.drop_unreadable().map_err(|error| failure(&error))?;
+        println!("{}", unreadable_report(unreadable));
+    }
     if salvage.is_unfinished() {
         println!("{}", unfinished(&salvage));
     } else if args.alone {
@@ -62,11 +80,16 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
         println!("{}", report(&salvage));
     } else {
         println!("The log is whole up to entry {}: there is nothing to recover.", salvage.kept());
+        if !args.drop_unreadable {
+            println!("Whether each job in the checkpoint can be read, --drop-unreadable says.");
+        }
         return Ok(());
     }
     if !args.yes {
         let alone = if args.alone { " --alone" } else { "" };
-        let advice = format!("nothing was changed. `adjourn recover --data {data}{alone} --yes` does it");
+        let drop = if args.drop_unreadable { " --drop-unreadable" } else { "" };
+        let advice =
+            format!("nothing was changed. `adjourn recover --data {data}{alone}{drop} --yes` does it");
         return Err(Failure::new(Exit::DataDamaged, advice));
     }
     let left = args.alone && salvage.is_unfinished() && !salvage.is_going_on_alone();
@@ -83,6 +106,19 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     }
     println!("Done: `adjourn serve --data {data}` starts again.");
     Ok(())
+}
+
+fn has_others(salvage: &Salvage) -> bool {
+    members_at_end(salvage).all().any(|member| member != salvage.node())
+}
+
+fn unreadable_report(unreadable: &[UnreadableJob]) -> String {
+    if unreadable.is_empty() {
+        return "Every job in the checkpoint can be read.".to_owned();
+    }
+    let mut lines = vec![format!("Lost: {} that cannot be read:", jobs_text(unreadable.len() as u64))];
+    lines.extend(unreadable.iter().map(unreadable_text));
+    lines.join("\n")
 }
 
 fn unfinished(salvage: &Salvage) -> String {
@@ -153,10 +189,11 @@ fn report(salvage: &Salvage) -> String {
         _ if salvage.obstacle().is_some() => {
             format!("Lost: the entries from {} on, if there were any.", kept + 1)
         }
-        Some(_) => "Lost: no entry. The vote is forgotten.".to_owned(),
+        Some(_) if salvage.forgets_vote() => "Lost: no entry. The vote is forgotten.".to_owned(),
+        Some(_) => "Lost: no entry.".to_owned(),
         None => format!("Lost: unknown. Whether there were entries after {kept}, the directory cannot say."),
     });
-    if members_at_end(salvage).all().any(|member| member != salvage.node()) {
+    if has_others(salvage) {
         lines.push(format!(
             "Node {} is a member of a cluster, and the others refuse it afterwards. While they can elect a leader, remove \
              it instead, and add it anew under another number.",

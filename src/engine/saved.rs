@@ -8,6 +8,7 @@ use super::hash;
 use super::jobs::{Identity, Job, Rare};
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
+use crate::types::limits::{PRIORITY_DEFAULT, TTR_MS_DEFAULT};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
 /// All that the state holds of one job.
@@ -122,6 +123,32 @@ impl SavedJob {
     /// CRC32C of key, attributes and body.
     pub fn checksum(&self) -> u32 {
         self.checksum
+    }
+
+    /// A delayed job that stands in for one of which only this is known. Its record is empty, with this checksum.
+    pub fn stand_in(id: JobId, topic: TopicId, identity: Option<u128>, due: Moment, checksum: u32) -> Self {
+        Self {
+            id,
+            topic,
+            state: JobState::Delayed,
+            buried: BuryReason::Consumer,
+            due,
+            since: 0,
+            fence: Fence(0),
+            holder: SessionId(0),
+            priority: PRIORITY_DEFAULT,
+            ttr_ms: TTR_MS_DEFAULT,
+            attempts: 0,
+            body_bytes: 0,
+            checksum,
+            identity,
+            retry: None,
+        }
+    }
+
+    /// The same job with an empty record, which has this checksum.
+    pub fn lose_record(&mut self, checksum: u32) {
+        (self.body_bytes, self.checksum) = (0, checksum);
     }
 
     /// What it adds to the state hash.

@@ -90,26 +90,18 @@ fn check_chunk<'a, F: Folder>(
     }
     let mut rows = Vec::with_capacity(chunk.rows() as usize);
     let mut cache = BlockCache::new(1);
-    let (mut next, mut heads) = (0, Vec::new());
-    while next < chunk.rows() {
-        chunk.read_heads(next, &mut heads)?;
-        for head in &heads {
-            let bytes = chunk.read_row(next, &mut cache)?;
-            let is_far = listed.far.get(next);
-            let checksum = check_row(&bytes, head, is_far).ok_or_else(|| chunk.bad_row(next))?;
-            rows.push((head.id, checksum));
-            next += 1;
-        }
-        if heads.is_empty() {
-            return Err(chunk.bad_row(next));
-        }
-    }
+    chunk.for_each_row(|row, head| {
+        let bytes = chunk.read_row(row, &mut cache)?;
+        let checksum = check_row(&bytes, head, listed.far.get(row)).ok_or_else(|| chunk.bad_row(row))?;
+        rows.push((head.id, checksum));
+        Ok(())
+    })?;
     known.insert(listed.summary.number, Some(Known { listed, rows }));
     Ok(())
 }
 
 /// The checksum of the job in a row; `None` if it is not the job that the index says, or not what it was.
-fn check_row(bytes: &[u8], head: &RowHead, is_far: bool) -> Option<u32> {
+pub(super) fn check_row(bytes: &[u8], head: &RowHead, is_far: bool) -> Option<u32> {
     let (saved, record) = SavedJob::decode(bytes).ok()?;
     let record = bodies::split(record)?;
     let checksum = bodies::checksum(record);

@@ -106,7 +106,8 @@ impl MemoryBodies {
     }
 }
 
-fn join(record: Record<'_>) -> Box<[u8]> {
+/// The block of a record.
+pub(super) fn join(record: Record<'_>) -> Box<[u8]> {
     let key = record.key.unwrap_or_default();
     let narrow = |bytes: usize| u16::try_from(bytes).expect("keys and attributes have limits below 64 KiB");
     let key_mark = record.key.map_or(0, |key| narrow(key.len() + 1));

@@ -516,7 +516,7 @@ pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, S
     Ok(restored(manifest, engine, records, None))
 }
 
-fn decode_image<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Image, StorageError> {
+pub(super) fn decode_image<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Image, StorageError> {
     let bad = |source| {
         let (path, damage) = (folder.path().to_owned(), Damage::State(source));
         StorageError::Damaged { path, damage }

@@ -16,6 +16,7 @@ use super::directory::Directory;
 use super::durable::check_watermark;
 use super::folder::{Folder, FolderFile as _};
 use super::log::Log;
+use super::recover::{Unreadable, UnreadableJob};
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, Vote};
 use crate::engine::{Image, TopicCounts};
 use crate::types::Millis;
@@ -39,6 +40,8 @@ pub struct Inspection {
     pub unlisted: Vec<FileReport>,
     /// Folders of logs beside the one that counts, of a move that is not finished: the next start removes them.
     pub logs: Vec<FileReport>,
+    /// Jobs in the checkpoint of which something cannot be read, if it can be said which.
+    pub unreadable: Vec<UnreadableJob>,
     /// Everything that is wrong.
     pub damage: Vec<StorageError>,
 }
@@ -158,11 +161,16 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         found.note(Damage::RecoverUnfinished);
     }
     let mut manifest = None;
-    let mut unlisted = Vec::new();
+    let (mut unlisted, mut unreadable) = (Vec::new(), Vec::new());
     if let Some(folder) = directory.existing_chunks() {
         manifest = found.take(Manifest::read(&folder))?.flatten();
         if let Some(manifest) = &manifest {
-            found.damage.extend(audit(&folder, manifest, depth, |_| {})?);
+            let damage = audit(&folder, manifest, depth, |_| {})?;
+            if depth == Depth::Whole && !damage.is_empty() {
+                // What stands against it was found by the audit.
+                unreadable = Unreadable::find(&folder, manifest).unwrap_or_default().into_jobs();
+            }
+            found.damage.extend(damage);
         }
         unlisted = unlisted_files(&folder, manifest.as_ref())?;
     }
@@ -194,6 +202,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         checkpoint: manifest.as_ref().map(CheckpointReport::new),
         unlisted,
         logs: directory.logs_beside()?,
+        unreadable,
         damage: found.damage,
     })
 }

@@ -45,7 +45,7 @@ pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
 pub use moving::Shrunk;
 pub use records::{ChunkState, Records};
-pub use recover::{Alone, Salvage};
+pub use recover::{Alone, Salvage, UnreadableJob};
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,10 @@
 //!    log's.
 //! 5. `recovering` becomes `identity`.
 //!
+//! What cannot be read of the checkpoint can be [given up](Salvage::drop_unreadable), too: see [`unreadable`]. The checkpoint
+//! that does without is written before 2, takes the place of the other one after 3, and the new log ends with commands that
+//! delete those jobs.
+//!
 //! A crash before 2 leaves everything as it was. After it, accepting again does the steps that are left; each may be done
 //! twice.
 //!
@@ -26,6 +30,8 @@
 //! - They must not: the cluster has another id, so that they are refused, and begins in a term that none of them can
 //!   have reached.
 
+mod unreadable;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -36,13 +42,18 @@ use super::identity::Identity;
 use super::log::Log;
 use super::slots::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
-use crate::engine::{Command, EntryBuilder, ids_floor};
+use crate::engine::{Command, EntryBuilder, JobSelect, ids_floor};
 use crate::types::Millis;
+
+pub(super) use unreadable::Unreadable;
+pub use unreadable::UnreadableJob;
 
 /// So much is copied between two syncs.
 const COPY_BYTES: usize = 512 << 10;
 /// Lost members may have been ahead by some terms. A leader is not elected a thousand times unnoticed.
 const TERMS_SKIPPED: u64 = 1000;
+/// An entry deletes so many jobs that are given up.
+const DELETED_AT_ONCE: usize = 1024;
 
 /// What a directory would be after a loss was accepted. The directory is locked while this lives.
 #[derive(Debug)]
@@ -59,6 +70,8 @@ pub struct Salvage {
     watermark: Option<Values>,
     obstacle: Option<StorageError>,
     vote_is_bad: bool,
+    /// What is to be given up of the checkpoint.
+    dropped: Unreadable,
 }
 
 /// What a survivor becomes.
@@ -97,6 +110,7 @@ impl Salvage {
             watermark,
             obstacle: None,
             vote_is_bad,
+            dropped: Unreadable::default(),
         };
         if salvage.unfinished.is_none() {
             salvage.read()?;
@@ -157,6 +171,19 @@ impl Salvage {
         self.obstacle.as_ref()
     }
 
+    /// Reads all of the checkpoint. From here on, to accept means to give up the jobs of which something cannot be read: those
+    /// that this returns. The members of a cluster must not: there another one has them.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be said which jobs those are.
+    pub fn drop_unreadable(&mut self) -> Result<&[UnreadableJob], StorageError> {
+        if let Some(manifest) = self.checkpoint.as_ref().filter(|_| self.unfinished.is_none()) {
+            self.dropped = Unreadable::find(&self.directory.chunks()?, manifest)?;
+        }
+        Ok(self.dropped.jobs())
+    }
+
     /// Whether an earlier acceptance was cut short. Accepting again finishes it, and loses nothing more.
     pub fn is_unfinished(&self) -> bool {
         self.unfinished.is_some()
@@ -167,10 +194,15 @@ impl Salvage {
         self.unfinished.is_some_and(|identity| identity.cluster_id != self.identity.cluster_id)
     }
 
+    /// Whether the vote cannot be read: a later term takes its place.
+    pub fn forgets_vote(&self) -> bool {
+        self.vote_is_bad
+    }
+
     /// Whether there is anything to accept. A node opens the directory otherwise.
     pub fn is_needed(&self) -> bool {
         let complete = self.durable().is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none();
-        self.is_unfinished() || self.vote_is_bad || !complete
+        self.is_unfinished() || self.vote_is_bad || !complete || !self.dropped.jobs().is_empty()
     }
 
     /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
@@ -194,11 +226,13 @@ impl Salvage {
     fn carry_out(self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
         if self.unfinished.is_none() {
             self.copy(base_after(self.checkpoint.as_ref(), identity), change, now)?;
+            self.stage_checkpoint()?;
             self.directory.begin_recovering(identity)?;
         }
         let identity = self.unfinished.unwrap_or(identity);
         let is_alone = identity.cluster_id != self.identity.cluster_id;
         self.directory.swap_logs()?;
+        Manifest::publish_staged(&self.directory.chunks()?)?;
         let log = self.directory.log(base_after(self.checkpoint.as_ref(), identity))?;
         let end = log.end();
         drop(log);
@@ -280,11 +314,32 @@ impl Salvage {
         let end = copy.log.end();
         let term = self.directory.vote()?.map_or(0, |slots| slots.values()[0]).max(end.term).max(1);
         copy.take(skip_ids(end.index + 1, term, now))?;
+        let mut index = end.index + 2;
+        for jobs in self.dropped.jobs().chunks(DELETED_AT_ONCE) {
+            let mut entry = EntryBuilder::default();
+            for job in jobs {
+                entry.push(&Command::Delete { job: JobSelect::Id(job.id) });
+            }
+            let data = entry.finish(Millis(0)).into();
+            copy.take(LogEntry { index, term, kind: EntryKind::Normal, data })?;
+            index += 1;
+        }
         if let Some(change) = change {
-            let (index, data) = (end.index + 2, change.into());
-            copy.take(LogEntry { index, term, kind: EntryKind::ConfChange, data })?;
+            copy.take(LogEntry { index, term, kind: EntryKind::ConfChange, data: change.into() })?;
         }
         copy.write()
+    }
+
+    /// Writes the checkpoint that does without what is given up, if anything is.
+    fn stage_checkpoint(&self) -> Result<(), StorageError> {
+        let folder = self.directory.chunks()?;
+        match &self.checkpoint {
+            Some(manifest) if !self.dropped.jobs().is_empty() => {
+                self.dropped.replace(&folder, manifest).map(drop)
+            }
+            // Somebody may have been cut off who was about to publish another one.
+            _ => Manifest::remove_staged(&folder),
+        }
     }
 }
 

@@ -114,6 +114,25 @@ impl Chunk {
         Ok(())
     }
 
+    /// The same for who reads the rows as well, or may fail otherwise: that ends it.
+    pub fn for_each_row(
+        &self,
+        mut visit: impl FnMut(u32, &RowHead) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let (mut next, mut heads) = (0, Vec::new());
+        while next < self.rows() {
+            self.read_heads(next, &mut heads)?;
+            if heads.is_empty() {
+                return Err(self.bad_row(next));
+            }
+            for head in &heads {
+                visit(next, head)?;
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces what is in `heads` by what the index says of this row and of up to a thousand behind it: as many as
     /// are read at once anyway. Nothing if there is no such row.
     pub fn read_heads(&self, row: u32, heads: &mut Vec<RowHead>) -> Result<(), StorageError> {

@@ -21,7 +21,7 @@ use super::fields::{Fields, HEADER_BYTES, HEADER_END, Header, HeaderError, newer
 use super::layout::ChunkSummary;
 use super::output::Output;
 use super::pages::PagesSummary;
-use super::{MANIFEST, Numbered};
+use super::{MANIFEST, NEW, Numbered};
 use crate::engine::COUNT_MAX;
 
 /// The version of manifests that this code writes, and the newest that it reads.
@@ -113,6 +113,27 @@ impl Manifest {
         output.put(&self.encode())?;
         output.seal()?;
         Ok(StagedManifest { folder: folder.clone(), output })
+    }
+
+    /// Makes the manifest that was [staged](Self::stage) the manifest, if there is one; durable when it returns. For whoever
+    /// was cut off between the two.
+    pub fn publish_staged<F: Folder>(folder: &F) -> Result<(), StorageError> {
+        let staged = format!("{MANIFEST}{NEW}");
+        if folder.open(&staged)?.is_none() {
+            return Ok(());
+        }
+        folder.rename(&staged, MANIFEST)?;
+        folder.sync()
+    }
+
+    /// Removes one that was staged and is not wanted.
+    pub fn remove_staged<F: Folder>(folder: &F) -> Result<(), StorageError> {
+        let staged = format!("{MANIFEST}{NEW}");
+        if folder.open(&staged)?.is_none() {
+            return Ok(());
+        }
+        folder.remove(&staged)?;
+        folder.sync()
     }
 
     /// Whether it lists the file with this name.

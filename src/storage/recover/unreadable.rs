@@ -1,0 +1,237 @@
+//! Jobs of a checkpoint that cannot be read any more, and a checkpoint that does without what they were.
+//!
+//! A row of a chunk is all there is of a far job, or the record of a near one. If it cannot be read, the index of the chunk still
+//! says whose it was. The job must not simply be left out: the entries behind the checkpoint were applied to a state that had it,
+//! and without it they would give out other ids, so that what is acknowledged would be done to the wrong jobs. So a **stand-in**
+//! with its id, topic, key and time takes its place, without a body, and the end of the log deletes it.
+//!
+//! Chunks, page files and manifest never change: those with such a job are written again, under the numbers of the next
+//! checkpoint, and what they say of the state stands at the same entry.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::StorageError;
+use super::super::audit::check_row;
+use super::super::bodies;
+use super::super::checkpoint;
+use super::super::chunks::{
+    BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, PagesId, PagesSummary,
+    RowHead, StagedManifest,
+};
+use super::super::folder::Folder;
+use super::super::records::{row, row_place};
+use crate::engine::{Image, Line, Moment, Place, Record, SavedJob};
+use crate::types::{JobId, Millis, TopicId, TopicName};
+
+/// A job of which something cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableJob {
+    /// Its id.
+    pub id: JobId,
+    /// Its topic; `None` if the state knows none of that number.
+    pub topic: Option<TopicName>,
+    /// Whether it has a key. Which one cannot be read.
+    pub keyed: bool,
+    /// When it was to come, on the wall clock, as of when it was written.
+    pub due: Millis,
+}
+
+/// What cannot be read of a checkpoint.
+#[derive(Debug, Default)]
+pub(in crate::storage) struct Unreadable {
+    /// Rows by chunk; also those that nobody needs any more.
+    rows: BTreeMap<u32, BTreeSet<u32>>,
+    /// Those of the jobs that need them.
+    jobs: Vec<UnreadableJob>,
+}
+
+impl Unreadable {
+    /// Reads every row of every chunk.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be said whose a row is: the index of a chunk, a page file or the image of the state is damaged. Then
+    /// nothing but a backup helps.
+    pub(in crate::storage) fn find<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Self, StorageError> {
+        let image = checkpoint::decode_image(folder, manifest)?;
+        let mut found = Self::default();
+        for listed in &manifest.chunks {
+            let chunk = Chunk::open(folder, &listed.summary)?;
+            let mut cache = BlockCache::new(1);
+            let mut unreadable = Vec::new();
+            chunk.for_each_row(|number, head| {
+                if read(&chunk, number, head, listed.far.get(number), &mut cache)?.is_none() {
+                    unreadable.push((number, *head));
+                }
+                Ok(())
+            })?;
+            for (number, head) in unreadable {
+                found.rows.entry(listed.summary.number).or_default().insert(number);
+                if listed.live.get(number) {
+                    found.jobs.push(job(&image, &head));
+                }
+            }
+        }
+        for summary in &manifest.pages {
+            entries(folder, summary)?;
+        }
+        Ok(found)
+    }
+
+    /// Their jobs, by chunk and time.
+    pub(in crate::storage) fn jobs(&self) -> &[UnreadableJob] {
+        &self.jobs
+    }
+
+    /// The same.
+    pub(in crate::storage) fn into_jobs(self) -> Vec<UnreadableJob> {
+        self.jobs
+    }
+
+    /// Writes the checkpoint that has stand-ins. It takes the place of the one of `manifest` when it is published.
+    pub(super) fn replace<F: Folder>(
+        &self,
+        folder: &F,
+        manifest: &Manifest,
+    ) -> Result<StagedManifest<F>, StorageError> {
+        let mut next = manifest.clone();
+        next.checkpoint += 1;
+        let mut moved = BTreeMap::new();
+        for (chunk, rows) in &self.rows {
+            let number = next.next_chunk;
+            next.next_chunk += 1;
+            moved.insert(*chunk, number);
+            for listed in &manifest.chunks {
+                if listed.summary.number == *chunk {
+                    next.chunks.push(replace_chunk(folder, listed, rows, number)?);
+                }
+            }
+        }
+        next.chunks.retain(|listed| !moved.contains_key(&listed.summary.number));
+        for summary in &mut next.pages {
+            if let Some(replaced) = self.replace_pages(folder, summary, next.checkpoint, &moved)? {
+                *summary = replaced;
+            }
+        }
+        next.pages.sort_unstable_by_key(|pages| pages.id);
+        folder.sync()?;
+        let mut restored = checkpoint::read(folder, next.clone())?;
+        restored.engine.sum_anew(&mut restored.records)?;
+        next.image = restored.engine.image().encode();
+        next.state_hash = restored.engine.state_hash();
+        next.stage(folder)
+    }
+
+    /// Writes a page file again, if its jobs have rows in chunks that moved.
+    fn replace_pages<F: Folder>(
+        &self,
+        folder: &F,
+        summary: &PagesSummary,
+        checkpoint: u64,
+        moved: &BTreeMap<u32, u32>,
+    ) -> Result<Option<PagesSummary>, StorageError> {
+        let mut entries = entries(folder, summary)?;
+        let mut any = false;
+        for (place, saved) in &mut entries {
+            let Some((chunk, number)) = row(*place) else { continue };
+            let Some(to) = moved.get(&chunk) else { continue };
+            any = true;
+            *place = row_place(*to, number);
+            if self.rows.get(&chunk).is_some_and(|rows| rows.contains(&number)) {
+                saved.lose_record(bodies::checksum(NO_RECORD));
+            }
+        }
+        if !any {
+            return Ok(None);
+        }
+        let checkpoint = u32::try_from(checkpoint).unwrap_or(u32::MAX);
+        let mut writer = PageWriter::create(folder, PagesId { checkpoint, page: summary.id.page })?;
+        for (place, saved) in &entries {
+            let mut bytes = place.0.to_le_bytes().to_vec();
+            saved.encode(&mut bytes);
+            writer.push(&bytes)?;
+        }
+        writer.finish().map(Some)
+    }
+}
+
+/// What is known of a job of which the row is unreadable.
+fn job(image: &Image, head: &RowHead) -> UnreadableJob {
+    let name = |topic: TopicId| image.topics().find(|known| known.id == topic).map(|known| known.name);
+    let due = match line(head) {
+        Line::Wall => Millis(head.at),
+        Line::Stamp => Millis(head.at.saturating_add_signed(image.clock_offset_ms())),
+    };
+    UnreadableJob {
+        id: JobId(head.id),
+        topic: name(TopicId(head.topic)),
+        keyed: head.identity.is_some(),
+        due,
+    }
+}
+
+fn line(head: &RowHead) -> Line {
+    if head.line == Line::Wall.number() { Line::Wall } else { Line::Stamp }
+}
+
+/// What a stand-in has to say.
+const NO_RECORD: Record<'_> = Record { key: None, attributes: &[], body: &[] };
+
+/// The row of a stand-in.
+fn stand_in(head: &RowHead) -> Vec<u8> {
+    let due = Moment { line: line(head), at: head.at };
+    let (id, topic) = (JobId(head.id), TopicId(head.topic));
+    let mut bytes = Vec::new();
+    SavedJob::stand_in(id, topic, head.identity, due, bodies::checksum(NO_RECORD)).encode(&mut bytes);
+    bytes.extend_from_slice(&bodies::join(NO_RECORD));
+    bytes
+}
+
+fn replace_chunk<F: Folder>(
+    folder: &F,
+    listed: &ManifestChunk,
+    unreadable: &BTreeSet<u32>,
+    number: u32,
+) -> Result<ManifestChunk, StorageError> {
+    let chunk = Chunk::open(folder, &listed.summary)?;
+    let mut writer = ChunkWriter::create(folder, number)?;
+    let mut cache = BlockCache::new(1);
+    chunk.for_each_row(|row, head| {
+        let bytes = if unreadable.contains(&row) {
+            stand_in(head).into()
+        } else {
+            chunk.read_row(row, &mut cache)?
+        };
+        writer.push(*head, &bytes).map(drop)
+    })?;
+    Ok(ManifestChunk { summary: writer.finish()?, live: listed.live.clone(), far: listed.far.clone() })
+}
+
+/// A row that is what the index says; `None` if it cannot be read, or is another one.
+fn read(
+    chunk: &Chunk,
+    row: u32,
+    head: &RowHead,
+    is_far: bool,
+    cache: &mut BlockCache,
+) -> Result<Option<()>, StorageError> {
+    match chunk.read_row(row, cache) {
+        Ok(bytes) => Ok(check_row(&bytes, head, is_far).map(drop)),
+        Err(error) if error.is_unreadable() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The entries of a page file.
+fn entries<F: Folder>(folder: &F, summary: &PagesSummary) -> Result<Vec<(Place, SavedJob)>, StorageError> {
+    let pages = Pages::open(folder, summary)?;
+    let mut entries = Vec::new();
+    pages.for_each(|entry| {
+        let bad = || pages.bad_entry(entries.len() as u64 + 1);
+        let (place, saved) = entry.split_first_chunk().ok_or_else(bad)?;
+        let (saved, _) = SavedJob::decode(saved).map_err(|_| bad())?;
+        entries.push((Place(u64::from_le_bytes(*place)), saved));
+        Ok(())
+    })?;
+    Ok(entries)
+}
