@@ -441,7 +441,10 @@ impl Group {
             committed: ready.take_committed_entries().into_iter().map(from_raft).collect(),
             reads: ready.take_read_states().into_iter().filter_map(read_state).collect(),
         };
-        if batch.vote.is_some() || install > 0 || !batch.entries.is_empty() {
+        // A start goes by the members of the last entry that the disk knows to be committed: others may be gone by then who
+        // knew of a later one.
+        let changes_members = drained.committed.iter().any(|entry| entry.kind == EntryKind::ConfChange);
+        if batch.vote.is_some() || install > 0 || !batch.entries.is_empty() || changes_members {
             self.last_order = Some(number);
             self.vote_order = if changed { Some(number) } else { self.vote_order };
             drained.persist = Some((number, batch));

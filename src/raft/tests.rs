@@ -92,6 +92,21 @@ fn a_restart_goes_on_in_a_later_term() {
 }
 
 #[test]
+fn the_disk_learns_at_once_that_a_change_of_the_members_is_committed() {
+    let mut group = Group::new(founder());
+    group.campaign_if_sole();
+    settle(&mut group);
+    group.propose(b"one".to_vec()).expect("it leads");
+    let (batches, _) = settle(&mut group);
+    assert_eq!(batches.last().map(|batch| batch.commit), Some(1), "the next batch says it");
+    group.propose_change(MembershipChange::Learner(2)).expect("nothing else is under way");
+    let (batches, committed) = settle(&mut group);
+    let change = committed.last().map(|entry| (entry.kind, entry.index));
+    assert_eq!(change, Some((EntryKind::ConfChange, 3)));
+    assert_eq!(batches.last().map(|batch| (batch.entries.len(), batch.commit)), Some((0, 3)));
+}
+
+#[test]
 fn a_follower_proposes_nothing() {
     let two = Membership { voters: vec![1, 2], learners: vec![] };
     let mut group = Group::new(Start { members: two, ..founder() });
