@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     };
     eprintln!("{} mutants, seed {seed}: MUTANT_SEED={seed} make mutants repeats them", chosen.len());
     let copy = root.join("target/mutants");
+    fs::create_dir_all(copy.join("tree")).expect("a folder");
     for name in COPIED {
         copy_changed(&root.join(name), &copy.join("tree").join(name));
     }
