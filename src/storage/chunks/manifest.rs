@@ -79,7 +79,11 @@ pub struct ManifestChunk {
 impl Manifest {
     /// Reads the manifest; `None` if there is none: there never was a checkpoint.
     pub fn read<F: Folder>(folder: &F) -> Result<Option<Self>, StorageError> {
-        let Some(file) = folder.open(MANIFEST)? else { return Ok(None) };
+        Self::read_named(folder, MANIFEST)
+    }
+
+    fn read_named<F: Folder>(folder: &F, name: &str) -> Result<Option<Self>, StorageError> {
+        let Some(file) = folder.open(name)? else { return Ok(None) };
         let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(0)];
         let read = file.read_at(0, &mut bytes)?;
         bytes.truncate(read);
@@ -115,15 +119,23 @@ impl Manifest {
         Ok(StagedManifest { folder: folder.clone(), output })
     }
 
-    /// Makes the manifest that was [staged](Self::stage) the manifest, if there is one; durable when it returns. For whoever
-    /// was cut off between the two.
+    /// Makes the manifest that was [staged](Self::stage) the manifest, if it is of the checkpoint after this one and stands for
+    /// the same entry; durable when it returns. For whoever was cut off between the two. Any other one is removed: a checkpoint
+    /// of a node may have been cut off there.
     pub fn publish_staged<F: Folder>(folder: &F) -> Result<(), StorageError> {
         let staged = format!("{MANIFEST}{NEW}");
-        if folder.open(&staged)?.is_none() {
-            return Ok(());
+        let follows = |next: &Self, this: &Self| {
+            (next.checkpoint, next.index, next.term) == (this.checkpoint + 1, this.index, this.term)
+        };
+        match (Self::read_named(folder, &staged), Self::read(folder)?) {
+            (Ok(None), _) => Ok(()),
+            (Ok(Some(next)), Some(this)) if follows(&next, &this) => {
+                folder.rename(&staged, MANIFEST)?;
+                folder.sync()
+            }
+            (Err(error), _) if !error.is_unreadable() => Err(error),
+            _ => Self::remove_staged(folder),
         }
-        folder.rename(&staged, MANIFEST)?;
-        folder.sync()
     }
 
     /// Removes one that was staged and is not wanted.
