@@ -7,6 +7,8 @@ FUZZ_SECONDS ?= 60
 POWER_CUTS ?= 20
 # Runs of `make sim`, and the first of their seeds: another one each time, unless it is given.
 SEEDS ?= 10000
+# Empty for the build that `make test` makes.
+SIM_PROFILE ?= --release
 ifndef BASE
 BASE := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
@@ -58,7 +60,7 @@ sim:
 		ADJOURN_SIM_CLUSTER_SEEDS=$(SEEDS) ADJOURN_SIM_CLUSTER_BASE=$(BASE) \
 		ADJOURN_SIM_SLOW_SEEDS=$$(($(SEEDS) / 20)) ADJOURN_SIM_SLOW_BASE=$(BASE) \
 		ADJOURN_SIM_SLOW_CLUSTER_SEEDS=$$(($(SEEDS) / 5)) ADJOURN_SIM_SLOW_CLUSTER_BASE=$(BASE) \
-		$(CARGO) test --quiet --locked --release --test sim
+		$(CARGO) test --quiet --locked $(SIM_PROFILE) --test sim every_invariant
 
 ## mutants: break lines of the code, one at a time, and see a test fail; MUTANTS=6 of them, or those of a name
 .PHONY: mutants

@@ -168,7 +168,8 @@ fn every_invariant_holds_in_a_cluster() {
     let tally = all_hold(seeds.clone(), Plan::of_nodes);
     println!("{tally:?}");
     let (Tally { kicked, kicks_refused, .. }, runs) = (&tally, seeds.end - seeds.start);
-    assert!(kicked * 20 >= runs && kicks_refused * 60 >= runs, "too little is kicked: {tally:?}");
+    let often = kicked * 20 >= runs && kicks_refused * 60 >= runs;
+    assert!(often || !seeds::CLUSTER.are_many(&seeds), "too little is kicked: {tally:?}");
 }
 
 #[test]
@@ -186,7 +187,8 @@ fn every_invariant_holds_for_hours_with_far_jobs() {
     let seeds = seeds::SLOW.all();
     let tally = all_hold(seeds.clone(), Plan::slow);
     println!("{tally:?}");
-    assert!(tally.each_at_least(seeds.end - seeds.start), "too little has happened: {tally:?}");
+    let often = tally.each_at_least(seeds.end - seeds.start);
+    assert!(often || !seeds::SLOW.are_many(&seeds), "too little has happened: {tally:?}");
 }
 
 #[test]
@@ -198,11 +200,9 @@ fn every_invariant_holds_in_a_cluster_for_hours_with_far_jobs() {
     let tally = all_hold(seeds.clone(), Plan::of_nodes_for_hours);
     println!("{tally:?}");
     let Tally { installs, leaders, memory_refusals, .. } = tally;
-    let often = tally.each_at_least(seeds.end - seeds.start) && leaders >= 4 * (seeds.end - seeds.start);
-    assert!(
-        often && installs.min(memory_refusals) * 2 >= seeds.end - seeds.start,
-        "too little has happened: {tally:?}"
-    );
+    let runs = seeds.end - seeds.start;
+    let often = tally.each_at_least(runs) && leaders >= 4 * runs && installs.min(memory_refusals) * 2 >= runs;
+    assert!(often || !seeds::SLOW_CLUSTER.are_many(&seeds), "too little has happened: {tally:?}");
 }
 
 #[test]

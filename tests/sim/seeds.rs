@@ -50,6 +50,11 @@ impl Seeds {
         first..first + count
     }
 
+    /// Whether these are enough for all to have happened that must.
+    pub(super) fn are_many(self, seeds: &Range<u64>) -> bool {
+        seeds.end - seeds.start >= self.usual
+    }
+
     /// The command that repeats one.
     pub(super) fn command(self, seed: u64) -> String {
         format!("{}_SEED={seed} cargo test --release --test sim", self.name)
