@@ -220,15 +220,10 @@ impl Group {
             self.campaigns += 1;
         }
         self.fix_election_timeout();
-        if self.abstains && !self.is_leader() {
-            // It must go on counting, or it would take the leader that it heard of last for alive for ever.
-            let raft = &mut self.node.raft;
-            raft.set_randomized_election_timeout(2 * ELECTION_TICKS - 1);
-            raft.election_elapsed = raft.election_elapsed.min(2 * ELECTION_TICKS - 3);
-        }
     }
 
-    /// Whether this node is to begin no election by itself. When another one stands it may do so, too.
+    /// Whether this node is to begin no election by itself. It does so when another one stands that lacks entries which it has:
+    /// nobody else may have them.
     pub fn abstain(&mut self, abstains: bool) {
         self.abstains = abstains;
     }
@@ -280,10 +275,23 @@ impl Group {
         {
             return Err(LostEntries { known, last });
         }
+        let is_needed = self.abstains && self.is_refused(&message);
         // From a node that is not a member any more, or a member that speaks before it is one.
         let _passed_over = self.node.step(message);
+        if is_needed {
+            let _started = self.node.campaign();
+        }
         self.fix_election_timeout();
         Ok(())
+    }
+
+    /// Whether a message is of one who stands for election, as nobody leads, and lacks entries that this node has.
+    fn is_refused(&self, message: &::raft::eraftpb::Message) -> bool {
+        let raft = &self.node.raft;
+        message.get_msg_type() == MessageType::MsgRequestPreVote
+            && !self.is_leader()
+            && raft.election_elapsed >= ELECTION_TICKS
+            && !raft.raft_log.is_up_to_date(message.index, message.log_term)
     }
 
     /// Proposes an encoded entry; its outcome is known when this (term, index) is applied.
@@ -526,7 +534,14 @@ impl Group {
     }
 
     fn fix_election_timeout(&mut self) {
+        let abstains = self.abstains && !self.is_leader();
         let raft = &mut self.node.raft;
+        if abstains {
+            // It must go on counting, or it would take the leader that it heard of last for alive for ever.
+            raft.set_randomized_election_timeout(2 * ELECTION_TICKS - 1);
+            raft.election_elapsed = raft.election_elapsed.min(2 * ELECTION_TICKS - 3);
+            return;
+        }
         let words = [self.seed, raft.id, raft.term, raft.state as u64, self.campaigns];
         let mixed = words.into_iter().fold(0, |mixed, word| split_mix(mixed ^ word));
         let span = ELECTION_TICKS as u64;

@@ -492,13 +492,37 @@ fn a_node_whose_disk_forgot_is_told() {
 
 #[test]
 fn who_abstains_does_not_stand_for_election() {
-    let mut net = Net::of(&[1, 2], &[]);
-    net.group(1).abstain(true);
-    assert_eq!(net.elect(), 2);
-    net.group(2).abstain(true);
-    net.cut_off.insert(2);
+    let mut net = Net::of(&[1, 2, 3], &[]);
+    let leader = net.elect();
+    let others = [leader % 3 + 1, (leader + 1) % 3 + 1];
+    for other in others {
+        net.group(other).abstain(true);
+    }
+    net.cut_off.insert(leader);
     net.tick(10 * ELECTION_TICKS);
-    assert_eq!(net.groups[&1].term(), net.groups[&2].term());
+    assert!(others.iter().all(|other| !net.groups[other].is_leader()), "they could elect one");
+    net.group(others[0]).abstain(false);
+    assert_eq!(net.elect(), others[0]);
+}
+
+#[test]
+fn who_abstains_stands_if_another_one_lacks_what_it_has() {
+    let mut net = Net::of(&[1, 2, 3], &[]);
+    // How long a node waits depends on the term: whatever that is.
+    for round in 0..40 {
+        let leader = net.elect();
+        let (behind, newest) = (leader % 3 + 1, (leader + 1) % 3 + 1);
+        net.group(newest).abstain(true);
+        net.cut_off.insert(behind);
+        net.group(leader).propose(vec![round]).expect("it leads");
+        net.settle();
+        net.cut_off = BTreeSet::from([leader]);
+        assert_eq!(net.elect(), newest, "nobody else has entry {round}");
+        net.group(newest).abstain(false);
+        net.cut_off.clear();
+        net.tick(2 * ELECTION_TICKS);
+        assert_eq!(net.bodies(behind).len(), usize::from(round) + 1);
+    }
 }
 
 #[test]

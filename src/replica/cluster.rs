@@ -396,7 +396,7 @@ impl Replica {
             if self.peers.one(node).is_some_and(|peer| peer.applied >= index) {
                 self.group.snapshot_installed(node);
             } else if self.peers.pulls_nothing(node, self.now_us) {
-                self.peers.pulls(node, self.now_us);
+                self.peers.offered(node, self.now_us);
                 self.group.snapshot_failed(node);
             }
         }

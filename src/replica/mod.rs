@@ -377,7 +377,7 @@ impl Replica {
                 if self.unsound.is_some() {
                     continue;
                 }
-                self.peers.pulls(message.to(), self.now_us);
+                self.peers.offered(message.to(), self.now_us);
                 debug_assert!(offer.index > 0, "a checkpoint of something");
             }
             self.peers.say(message);

@@ -14,11 +14,12 @@ const AUDITS_KEPT: usize = 256;
 pub(super) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
-/// A member that was offered a checkpoint asks for a part of it within this time, or is offered the newest.
+/// A member that pulls a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
+/// there, it reads them.
 const PULL_PAUSE_US_MAX: u64 = 10_000_000;
-/// The same for one that has connected again. A pull goes on over another connection, and asks every second; a member that was
-/// restarted knows of no offer.
-const PULL_RESUMES_US_MAX: u64 = 3_000_000;
+/// The same for one that was only offered it, or has connected again. A pull begins at once, goes on over another connection, and
+/// asks every second; an offer may be lost, and a member that was restarted knows of none.
+const PULL_BEGINS_US_MAX: u64 = 3_000_000;
 /// Members show each other their clocks so often: two that follow have nothing else to say to each other.
 const CLOCK_SHOWN_US: u64 = 1_000_000;
 
@@ -72,7 +73,7 @@ pub(super) enum Verdict {
 impl Peers {
     pub(super) fn connected(&mut self, info: PeerInfo, now_us: u64) {
         if let Some(by_us) = self.pulls_by_us.get_mut(&info.member.node) {
-            *by_us = (*by_us).min(now_us + PULL_RESUMES_US_MAX);
+            *by_us = (*by_us).min(now_us + PULL_BEGINS_US_MAX);
         }
         let peer = Peer { info, applied: 0, audited: (0, 0), spoke_us: None };
         self.connected.insert(peer.info.member.node, peer);
@@ -201,7 +202,12 @@ impl Peers {
         behind.map_or(Millis(0), |ahead_ms| Millis(wall.0.saturating_add_signed(*ahead_ms)))
     }
 
-    /// A member pulls a checkpoint, or was offered one.
+    /// A member was offered a checkpoint.
+    pub(super) fn offered(&mut self, node: u64, now_us: u64) {
+        self.pulls_by_us.insert(node, now_us + PULL_BEGINS_US_MAX);
+    }
+
+    /// A member asks for a part of a checkpoint.
     pub(super) fn pulls(&mut self, node: u64, now_us: u64) {
         self.pulls_by_us.insert(node, now_us + PULL_PAUSE_US_MAX);
     }
@@ -323,12 +329,14 @@ mod tests {
         assert_eq!(nothing_since(&peers, 40, PULL_PAUSE_US_MAX), [false, true]);
         peers.connected(info(2), 50);
         assert_eq!(
-            nothing_since(&peers, 50, PULL_RESUMES_US_MAX),
+            nothing_since(&peers, 50, PULL_BEGINS_US_MAX),
             [false, true],
             "it may have been restarted"
         );
         peers.pulls(2, 60);
         assert_eq!(nothing_since(&peers, 60, PULL_PAUSE_US_MAX), [false, true]);
+        peers.offered(2, 70);
+        assert_eq!(nothing_since(&peers, 70, PULL_BEGINS_US_MAX), [false, true], "the offer may be lost");
     }
 
     #[test]
