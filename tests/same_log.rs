@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use adjourn::engine::{
-    Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, Image, JobSelect, Outcome, Place,
-    SavedJob,
+    Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, Image, JobSelect, Outcome, PartialImage,
+    Place, SESSION_OUTCOMES, SavedJob,
 };
 use adjourn::types::{GroupId, JobId, Millis, TopicId};
 use proptest::prelude::*;
@@ -38,7 +38,9 @@ fn between() -> impl Strategy<Value = Between> {
 
 /// A capture that is under way, and what was there when it began.
 struct Capture {
+    /// Of the state when it began, and as it is captured.
     image: Vec<u8>,
+    captured_image: PartialImage,
     hash: u128,
     far: KeptBodies,
     captured: Vec<CapturedJob>,
@@ -57,14 +59,18 @@ impl Checkpoints {
         let (image, hash) = (engine.image().encode(), engine.state_hash());
         let unchanged = engine.begin_capture(|_| false);
         self.pages.retain(|page, _| unchanged.contains(page));
-        Capture { image, hash, far: store.clone(), captured: Vec::new() }
+        let captured_image = engine.partial_image();
+        Capture { image, captured_image, hash, far: store.clone(), captured: Vec::new() }
     }
 
     /// Goes on with the capture that is under way, or begins one. Says how many jobs went far.
     fn step(&mut self, engine: &mut Engine, store: &mut KeptBodies, budget: usize) -> usize {
         let under_way = self.under_way.take();
         let mut under_way = under_way.unwrap_or_else(|| self.begin(engine, store));
-        if engine.capture(budget, u64::MAX, &mut under_way.captured) {
+        let sessions = engine.capture_sessions(budget * SESSION_OUTCOMES);
+        if !sessions.is_empty() {
+            under_way.captured_image.push(&sessions);
+        } else if engine.capture(budget, u64::MAX, &mut under_way.captured) {
             return self.end(under_way, engine, store);
         }
         self.under_way = Some(under_way);
@@ -73,6 +79,7 @@ impl Checkpoints {
 
     /// The state that it restores is the one that was captured. Then its jobs go far.
     fn end(&mut self, mut capture: Capture, engine: &mut Engine, store: &mut KeptBodies) -> usize {
+        assert_eq!(capture.captured_image.finish(), capture.image, "each session as it was at that moment");
         let image = Image::decode(&capture.image).expect("it was just encoded");
         let mut restoring = image.restore(0);
         let captured = capture.captured.iter().map(|job| (&job.saved, job.place));

@@ -1,4 +1,5 @@
-//! A capture: near jobs as they were at one moment, taken in small steps while the engine goes on.
+//! A capture: near jobs and sessions as they were at one moment, taken in small steps while the engine goes on. This is about
+//! the jobs.
 //!
 //! The slab has pages: small ones at its beginning, where slots are used again and again, larger ones behind. One on which
 //! nothing has changed since it was captured, and kept, is not captured again.
@@ -86,17 +87,19 @@ pub struct CapturedJob {
 }
 
 impl Engine {
-    /// Begins to capture the near jobs as they are now, but for pages that are as they were when they were captured last. With
+    /// Begins to capture the sessions as they are now, and the near jobs, but for pages that are as they were when they were captured last. With
     /// `again` these are captured as well. Returns the numbers of the pages that are not, and are not empty.
     ///
     /// Only one capture is under way at a time: nobody wants the rest of the one before. The records that captured jobs
     /// refer to have to be kept by their store until they were used.
     pub fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+        self.sessions.begin_capture();
         self.jobs.begin_capture(again)
     }
 
     /// Ends the capture that is under way, or of which nobody wants what it has captured, if there is one.
     pub fn end_capture(&mut self) {
+        self.sessions.end_capture();
         self.jobs.end_capture();
     }
 

@@ -18,6 +18,18 @@ use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 /// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
+    head: Head,
+    sessions: Vec<SavedSession>,
+    tail: Tail,
+    /// Stands behind the rest, and is left out when it is empty: so older versions read a state of their feature level, and
+    /// this one reads theirs.
+    #[serde(skip)]
+    topic_numbers: SavedNumbers,
+}
+
+/// The fields before the sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
     group: GroupId,
     stamp: Millis,
     clock_offset_ms: i64,
@@ -29,15 +41,32 @@ pub struct Image {
     /// How many of them have a key.
     keyed: u64,
     topics: Vec<SavedTopic>,
-    sessions: Vec<SavedSession>,
+}
+
+/// The fields after the sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Tail {
     finished: SavedFinished,
     members: Members,
     /// The running sum of the state hash, jobs included.
     sum: hash::Sum,
-    /// Stands behind the rest, and is left out when it is empty: so older versions read a state of their feature level, and
-    /// this one reads theirs.
-    #[serde(skip)]
-    topic_numbers: SavedNumbers,
+}
+
+/// An encoded image whose sessions follow, a few at a time: there may be megabytes of them.
+#[derive(Clone, Debug)]
+pub struct PartialImage {
+    bytes: Vec<u8>,
+    /// What stands after the sessions.
+    tail: Vec<u8>,
+    /// Sessions that are missing yet.
+    missing: usize,
+}
+
+/// Encoded sessions, as they were when the capture began.
+#[derive(Clone, Debug, Default)]
+pub struct CapturedSessions {
+    count: usize,
+    bytes: Vec<u8>,
 }
 
 /// Why a state cannot be restored.
@@ -99,13 +128,40 @@ pub struct Restoring {
     unindexed: Vec<u32>,
 }
 
+/// Encoding a session costs about as much as encoding this many outcomes.
+pub const SESSION_OUTCOMES: usize = 8;
+
 /// So many jobs are indexed together.
 const INDEXED_AT_ONCE: usize = 1 << 18;
 
 impl Engine {
     /// Everything in the state but the jobs.
     pub fn image(&self) -> Image {
-        Image {
+        Image { sessions: self.sessions.save(), ..self.image_without_sessions() }
+    }
+
+    /// The same, without the sessions: [`Self::capture_sessions`] gives them as they are now, if a capture has just begun.
+    pub fn partial_image(&self) -> PartialImage {
+        PartialImage::new(&self.image_without_sessions(), self.sessions.len())
+    }
+
+    /// Encodes the next sessions, as they were when the capture began, until they remember `outcomes_max` outcomes. Each counts
+    /// as [`SESSION_OUTCOMES`] more. There is one at least, unless all were captured.
+    pub fn capture_sessions(&mut self, outcomes_max: usize) -> CapturedSessions {
+        let mut captured = CapturedSessions::default();
+        let mut left = outcomes_max.max(1);
+        while left > 0
+            && let Some((session, outcomes)) = self.sessions.captured()
+        {
+            captured.bytes.extend(encoded(&session));
+            captured.count += 1;
+            left = left.saturating_sub(SESSION_OUTCOMES + outcomes);
+        }
+        captured
+    }
+
+    fn image_without_sessions(&self) -> Image {
+        let head = Head {
             group: self.group,
             stamp: self.clock.stamp,
             clock_offset_ms: self.clock.offset_ms,
@@ -116,12 +172,9 @@ impl Engine {
             jobs: self.jobs(),
             keyed: self.jobs.keyed() as u64,
             topics: self.topics.save(),
-            sessions: self.sessions.save(),
-            finished: self.finished.save(),
-            members: self.members.clone(),
-            sum: self.sum,
-            topic_numbers: self.topics.save_numbers(),
-        }
+        };
+        let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
+        Image { head, sessions: Vec::new(), tail, topic_numbers: self.topics.save_numbers() }
     }
 }
 
@@ -134,11 +187,10 @@ impl Engine {
 impl Image {
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = encoded(self);
-        if self.topic_numbers != SavedNumbers::default() {
-            bytes.extend(encoded(&self.topic_numbers));
-        }
-        bytes
+        let mut partial = PartialImage::new(self, self.sessions.len());
+        let bytes = self.sessions.iter().flat_map(encoded).collect();
+        partial.push(&CapturedSessions { count: self.sessions.len(), bytes });
+        partial.finish()
     }
 
     /// Reads one.
@@ -160,27 +212,27 @@ impl Image {
 
     /// Whether all numbers were given out, and leave room for more.
     fn counts(&self) -> bool {
-        self.last_job <= COUNTED_JOBS_MAX
-            && self.last_fence <= COUNT_MAX
-            && self.last_session <= COUNT_MAX
-            && self.topic_numbers.fit(self.topics.len())
-            && self.sessions.iter().all(|session| session.id().0 <= self.last_session)
-            && self.finished.is_within(COUNT_MAX, self.last_job, self.last_fence)
+        self.head.last_job <= COUNTED_JOBS_MAX
+            && self.head.last_fence <= COUNT_MAX
+            && self.head.last_session <= COUNT_MAX
+            && self.topic_numbers.fit(self.head.topics.len())
+            && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
+            && self.tail.finished.is_within(COUNT_MAX, self.head.last_job, self.head.last_fence)
     }
 
     /// How many jobs the state has.
     pub fn jobs(&self) -> u64 {
-        self.jobs
+        self.head.jobs
     }
 
     /// The time of the last entry.
     pub fn stamp(&self) -> Millis {
-        self.stamp
+        self.head.stamp
     }
 
     /// How far the wall clock is ahead of the stamp (negative: behind it), in milliseconds.
     pub fn clock_offset_ms(&self) -> i64 {
-        self.clock_offset_ms
+        self.head.clock_offset_ms
     }
 
     /// The topics, by number.
@@ -189,7 +241,7 @@ impl Image {
     }
 
     fn numbered(&self) -> impl Iterator<Item = (TopicId, &SavedTopic)> {
-        self.topic_numbers.of(&self.topics).map(|(id, _)| id).zip(&self.topics)
+        self.topic_numbers.of(&self.head.topics).map(|(id, _)| id).zip(&self.head.topics)
     }
 
     /// Begins to restore the state. All its jobs have to follow.
@@ -197,16 +249,69 @@ impl Image {
     /// Room is made for as many jobs as there are said to be, but for no more than `jobs_max`.
     pub fn restore(self, jobs_max: usize) -> Restoring {
         let room = |jobs: u64| usize::try_from(jobs).map_or(jobs_max, |jobs| jobs.min(jobs_max));
-        let mut engine = Engine::new(self.group);
-        engine.clock = Clock { stamp: self.stamp, offset_ms: self.clock_offset_ms };
-        engine.key_secret = self.key_secret;
-        (engine.last_job, engine.last_fence) = (self.last_job, self.last_fence);
-        engine.topics.restore(&self.topics, &self.topic_numbers);
-        engine.sessions.restore(self.last_session, &self.sessions);
-        engine.finished.restore(&self.finished);
-        engine.members.clone_from(&self.members);
-        engine.jobs.reserve(room(self.jobs), room(self.keyed));
+        let mut engine = Engine::new(self.head.group);
+        engine.clock = Clock { stamp: self.head.stamp, offset_ms: self.head.clock_offset_ms };
+        engine.key_secret = self.head.key_secret;
+        (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
+        engine.topics.restore(&self.head.topics, &self.topic_numbers);
+        engine.sessions.restore(self.head.last_session, &self.sessions);
+        engine.finished.restore(&self.tail.finished);
+        engine.members.clone_from(&self.tail.members);
+        engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
         Restoring { engine, image: self, unindexed: Vec::new() }
+    }
+}
+
+impl PartialImage {
+    fn new(image: &Image, missing: usize) -> Self {
+        let Image { head, tail, topic_numbers, .. } = image;
+        let mut bytes = encoded(head);
+        bytes.extend(encoded(&(missing as u64)));
+        let mut tail = encoded(tail);
+        if *topic_numbers != SavedNumbers::default() {
+            tail.extend(encoded(topic_numbers));
+        }
+        Self { bytes, tail, missing }
+    }
+
+    /// Adds sessions, behind those that were added before.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than the image has.
+    pub fn push(&mut self, sessions: &CapturedSessions) {
+        assert!(sessions.count <= self.missing, "the image has {} more sessions", self.missing);
+        self.missing -= sessions.count;
+        self.bytes.extend_from_slice(&sessions.bytes);
+    }
+
+    /// The image as bytes, when all sessions are there.
+    ///
+    /// # Panics
+    ///
+    /// If one is missing.
+    pub fn finish(mut self) -> Vec<u8> {
+        assert_eq!(self.missing, 0, "sessions that the image has were not captured");
+        self.bytes.append(&mut self.tail);
+        self.bytes
+    }
+}
+
+impl From<Image> for PartialImage {
+    fn from(image: Image) -> Self {
+        Self { bytes: image.encode(), tail: Vec::new(), missing: 0 }
+    }
+}
+
+impl CapturedSessions {
+    /// Whether there is none: all were captured.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes of memory that they take.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.len()
     }
 }
 
@@ -253,7 +358,8 @@ impl Restoring {
     /// Ends it though the jobs cannot be had: what is left says who is in the group, and what time it is. Nothing may be
     /// applied to it.
     pub fn give_up(self) -> Engine {
-        let Image { clock_offset_ms, group, members, stamp, .. } = self.image;
+        let Image { head: Head { clock_offset_ms, group, stamp, .. }, tail: Tail { members, .. }, .. } =
+            self.image;
         let mut engine = Engine::new(group);
         (engine.members, engine.clock) = (members, Clock { stamp, offset_ms: clock_offset_ms });
         engine
@@ -264,12 +370,12 @@ impl Restoring {
         self.index()?;
         let Self { mut engine, image, .. } = self;
         let found = engine.jobs();
-        if found != image.jobs {
-            return Err(ImageError::Jobs { expected: image.jobs, found });
+        if found != image.head.jobs {
+            return Err(ImageError::Jobs { expected: image.head.jobs, found });
         }
         // The far jobs are counted, and in the sum, without having been looked at.
-        engine.topics.restore_delayed(&image.topics).map_err(|topic| ImageError::TopicJobs(topic.0))?;
-        engine.sum = image.sum;
+        engine.topics.restore_delayed(&image.head.topics).map_err(|topic| ImageError::TopicJobs(topic.0))?;
+        engine.sum = image.tail.sum;
         Ok(engine)
     }
 }

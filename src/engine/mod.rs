@@ -85,7 +85,9 @@ pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Line, Moment};
 pub use command::{Command, JobSelect, NewJob, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
-pub use image::{Image, ImageError, Restoring, TopicCounts};
+pub use image::{
+    CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
+};
 pub use outcome::{
     Applied, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView, TopicView,
 };

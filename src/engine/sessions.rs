@@ -61,6 +61,21 @@ pub(super) struct Sessions {
     last: u64,
     changed: Vec<SessionId>,
     orders: Orders,
+    capture: Option<Capture>,
+}
+
+/// A walk over the sessions that were known when it began, in the order of their ids. A session that changes before the walk has
+/// come to it keeps what the change undid: its window does, and the rest is here. Nothing is copied but what changes.
+#[derive(Debug)]
+struct Capture {
+    /// The walk has come to the sessions before this one.
+    next: SessionId,
+    /// The sessions from here on were opened after it began.
+    end: SessionId,
+    /// When a session had lapsed that changed meanwhile.
+    lapsed: BTreeMap<SessionId, Option<Millis>>,
+    /// Those that were forgotten meanwhile.
+    forgotten: BTreeMap<SessionId, Session>,
 }
 
 /// Which sessions make room first, and what all of them take.
@@ -125,14 +140,48 @@ impl Sessions {
 
     /// All of them, by id.
     pub(super) fn save(&self) -> Vec<SavedSession> {
-        let save = |(id, session): (&SessionId, &Session)| SavedSession {
-            id: *id,
-            secret: session.secret,
-            leases_outlive: session.leases_outlive,
-            lapsed: session.lapsed,
-            window: session.window.save(),
-        };
+        let save =
+            |(id, session): (&SessionId, &Session)| session.save(*id, session.lapsed, session.window.save());
         self.known.iter().map(save).collect()
+    }
+
+    /// Begins to capture all of them as they are now.
+    pub(super) fn begin_capture(&mut self) {
+        self.end_capture();
+        let (next, end) = (SessionId(0), SessionId(self.last + 1));
+        self.capture = Some(Capture { next, end, lapsed: BTreeMap::new(), forgotten: BTreeMap::new() });
+    }
+
+    /// The next session as it was when the capture began, and how many outcomes it remembered. Without one, the capture has
+    /// ended.
+    pub(super) fn captured(&mut self) -> Option<(SavedSession, usize)> {
+        let capture = self.capture.as_mut()?;
+        let known = self.known.range_mut(capture.next..capture.end).next();
+        let forgotten = capture.forgotten.first_key_value().map(|(id, _)| *id);
+        let (id, saved) = match (known, forgotten) {
+            (Some((id, session)), forgotten) if forgotten.is_none_or(|forgotten| *id < forgotten) => {
+                (*id, session.save_captured(*id, &mut capture.lapsed))
+            }
+            _ => {
+                let Some((id, mut session)) = capture.forgotten.pop_first() else {
+                    self.capture = None;
+                    return None;
+                };
+                (id, session.save_captured(id, &mut capture.lapsed))
+            }
+        };
+        capture.next = SessionId(id.0 + 1);
+        let outcomes = saved.window.count();
+        Some((saved, outcomes))
+    }
+
+    /// Ends the capture that is under way, if there is one.
+    pub(super) fn end_capture(&mut self) {
+        for id in self.capture.take().into_iter().flat_map(|capture| capture.lapsed.into_keys()) {
+            if let Some(session) = self.known.get_mut(&id) {
+                session.window.drop_undo();
+            }
+        }
     }
 
     /// Takes back what was saved, without leases. What it adds to the state hash is in the sum that comes with it.
@@ -190,6 +239,9 @@ impl Sessions {
             debug_assert!(session.leases.is_empty(), "its leases were given back");
             sum.subtract(session.hashed);
             self.orders.remove(id, &session);
+            if let Some(capture) = self.capture.as_mut().filter(|capture| capture.is_ahead_of(id)) {
+                capture.forgotten.insert(id, session);
+            }
         }
     }
 
@@ -330,10 +382,21 @@ impl Sessions {
             session.changed = true;
             self.changed.push(id);
         }
+        if let Some(capture) = self.capture.as_mut().filter(|capture| capture.is_ahead_of(id)) {
+            capture.lapsed.entry(id).or_insert(session.lapsed);
+            session.window.keep_undo();
+        }
         self.orders.remove(id, session);
         let changed = change(session);
         self.orders.add(id, session);
         Some(changed)
+    }
+}
+
+impl Capture {
+    /// Whether a session was known when it began, and the walk has not come to it.
+    fn is_ahead_of(&self, id: SessionId) -> bool {
+        (self.next..self.end).contains(&id)
     }
 }
 
@@ -372,6 +435,21 @@ impl Session {
     /// Whether it has lapsed and has leases to give back.
     fn is_lapsing(&self) -> bool {
         self.lapsed.is_some() && !self.leases.is_empty()
+    }
+
+    fn save(&self, id: SessionId, lapsed: Option<Millis>, window: SavedWindow) -> SavedSession {
+        let Self { secret, leases_outlive, .. } = *self;
+        SavedSession { id, secret, leases_outlive, lapsed, window }
+    }
+
+    /// As it was when the capture began. `lapsed` has when those had lapsed that changed since.
+    fn save_captured(
+        &mut self,
+        id: SessionId,
+        lapsed: &mut BTreeMap<SessionId, Option<Millis>>,
+    ) -> SavedSession {
+        let window = self.window.save_undone();
+        self.save(id, lapsed.remove(&id).unwrap_or(self.lapsed), window)
     }
 
     fn hash(&self, id: SessionId, (start, pushed): (u64, u128)) -> u128 {

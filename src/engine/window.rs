@@ -28,6 +28,17 @@ pub(super) struct Window {
     /// How many outcomes it remembers: holes are none.
     count: usize,
     sum: Sum,
+    /// What it needs to be saved as it was at an earlier moment.
+    undo: Option<Box<Undo>>,
+}
+
+/// A window as it was, in terms of what it is.
+#[derive(Debug)]
+struct Undo {
+    start: u64,
+    length: u64,
+    /// Sequence numbers, and the outcome that was there before, in the order of the changes.
+    before: Vec<(u64, u64)>,
 }
 
 /// A window as it is written to a checkpoint.
@@ -63,7 +74,7 @@ const HOLE: u64 = 0;
 
 impl Default for Window {
     fn default() -> Self {
-        Self { start: 1, length: 0, blocks: BTreeMap::new(), count: 0, sum: Sum::default() }
+        Self { start: 1, length: 0, blocks: BTreeMap::new(), count: 0, sum: Sum::default(), undo: None }
     }
 }
 
@@ -131,6 +142,34 @@ impl Window {
         SavedWindow { start: self.start, length: self.length, runs }
     }
 
+    /// From now on it remembers what it was, unless it does already.
+    pub(super) fn keep_undo(&mut self) {
+        let Self { start, length, .. } = *self;
+        self.undo.get_or_insert_with(|| Box::new(Undo { start, length, before: Vec::new() }));
+    }
+
+    /// It needs to remember that no more.
+    pub(super) fn drop_undo(&mut self) {
+        self.undo = None;
+    }
+
+    /// All that it remembered when [`Self::keep_undo`] was called. Without that, all that it remembers.
+    pub(super) fn save_undone(&mut self) -> SavedWindow {
+        let Some(undo) = self.undo.take() else { return self.save() };
+        // The earliest change of a number says what was there.
+        let before: BTreeMap<u64, u64> = undo.before.into_iter().rev().collect();
+        let is_unchanged = |(sequence, _): &(u64, u64)| !before.contains_key(sequence);
+        let mut outcomes: Vec<_> = self.outcomes().filter(is_unchanged).collect();
+        outcomes.extend(before.into_iter().filter(|(_, packed)| *packed != HOLE));
+        // Two rising sequences, one behind the other: a stable sort merges them.
+        outcomes.sort_by_key(|(sequence, _)| *sequence);
+        let mut runs = Vec::new();
+        for (sequence, packed) in outcomes {
+            append(&mut runs, sequence, &[packed]);
+        }
+        SavedWindow { start: undo.start, length: undo.length, runs }
+    }
+
     /// Takes back what was saved.
     pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
         let mut window = Self { start: saved.start, length: saved.length, ..Self::default() };
@@ -174,6 +213,9 @@ impl Window {
             debug_assert_eq!(*hole, HOLE, "a sequence number has one outcome");
             *hole = packed;
             self.count += 1;
+            if let Some(undo) = &mut self.undo {
+                undo.before.push((sequence, HOLE));
+            }
         }
     }
 
@@ -185,6 +227,9 @@ impl Window {
             for (sequence, packed) in numbered(block, oldest.get_mut().iter_mut()) {
                 if sequence < first && *packed != HOLE {
                     self.sum.subtract(hash::of_pushed(session, sequence, *packed));
+                    if let Some(undo) = &mut self.undo {
+                        undo.before.push((sequence, *packed));
+                    }
                     *packed = HOLE;
                     self.count -= 1;
                 }
@@ -194,6 +239,13 @@ impl Window {
             }
             oldest.remove();
         }
+    }
+}
+
+impl SavedWindow {
+    /// How many outcomes it remembers.
+    pub(super) fn count(&self) -> usize {
+        self.runs.iter().map(|run| run.outcomes.len() / 8).sum()
     }
 }
 
@@ -339,6 +391,35 @@ mod tests {
         assert_eq!((restored.count(), restored.digest()), (2, window.digest()));
         window.remember(SESSION, 43, pushed(43));
         assert_eq!((window.count(), window.digest().0), (3, 41), "it covers what it did");
+    }
+
+    #[test]
+    fn it_can_be_saved_as_it_was() {
+        let last = PRODUCER_WINDOW_MAX as u64 + 100;
+        let changes: [&dyn Fn(&mut Window); 5] = [
+            &|_| (),
+            &|window| window.remember(SESSION, 200, pushed(1)),
+            &|window| (1..400).for_each(|nth| window.remember(SESSION, last + nth, pushed(nth))),
+            &|window| window.forget_half(SESSION),
+            &|window| {
+                window.remember(SESSION, 3 * last, pushed(2));
+                window.remember(SESSION, 3 * last - 1, pushed(3));
+            },
+        ];
+        for change in changes {
+            let mut window = Window::default();
+            for sequence in (1..last).filter(|sequence| sequence % 200 > 2) {
+                window.remember(SESSION, sequence, pushed(sequence));
+            }
+            let was = window.save();
+            window.keep_undo();
+            change(&mut window);
+            window.keep_undo();
+            assert_eq!(window.save_undone(), was);
+            let is = window.save();
+            assert_eq!(window.save_undone(), is, "that is over");
+            assert_eq!(window.digest().1, window.recount(SESSION));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Checkpoints as the replica sees them: when to take one, what goes into it, and what follows from it.
 //!
-//! 1. When the log has grown enough, the jobs are captured as they are at that moment, a few at a time, and handed to
+//! 1. When the log has grown enough, sessions and jobs are captured as they are at that moment, a few at a time, and handed to
 //!    the driver, which writes them. The engine goes on meanwhile.
 //! 2. When the checkpoint is durable, the log before it is not needed any more.
 //! 3. What was written is taken out of memory, a few jobs at a time: records, and all of those jobs that wait for long.
@@ -27,6 +27,8 @@ use crate::types::limits::BODY_BYTES_CEILING;
 const JOBS_PER_STEP: usize = 256;
 /// The same when the log has grown so much meanwhile that the next checkpoint is due.
 const JOBS_PER_STEP_LATE: usize = 2048;
+/// A step captures this many outcomes of sessions in place of one job, which costs about as much.
+const OUTCOMES_PER_JOB: usize = 32;
 /// While there is time, so many jobs are taken out of memory at once, and so often at most, in microseconds: nobody waits
 /// for it, and deliveries want the processor.
 const ADOPTED_PER_STEP: usize = 64;
@@ -68,7 +70,7 @@ const LOG_BYTES_PER_JOB: u64 = 32;
 pub(super) enum Stage {
     #[default]
     Idle,
-    /// Jobs are handed over; batches of so many bytes are not taken yet.
+    /// Sessions and jobs are handed over; batches of so many bytes are not taken yet.
     Capturing { on_the_way: VecDeque<usize> },
     /// All are handed over.
     Writing,
@@ -365,7 +367,7 @@ impl Replica {
             learners: members.learners.clone(),
             state_hash: self.engine.state_hash(),
             jobs: self.engine.jobs(),
-            image: self.engine.image().encode(),
+            image: self.engine.partial_image(),
             chunks: self.records.begin_capture(),
             rewrite,
             pages,
@@ -380,6 +382,13 @@ impl Replica {
 
     fn hand_over(&mut self, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {
         let jobs_max = self.jobs_per_step();
+        let sessions = self.engine.capture_sessions(jobs_max * OUTCOMES_PER_JOB);
+        if !sessions.is_empty() {
+            on_the_way.push_back(sessions.memory_bytes());
+            outputs.push(Output::Checkpoint(CheckpointOrder::Sessions(sessions)));
+            self.checkpoints.stage = Stage::Capturing { on_the_way };
+            return;
+        }
         let mut captured = Vec::with_capacity(jobs_max);
         let done = self.engine.capture(jobs_max, BATCH_BYTES, &mut captured);
         let mut jobs = CheckpointJobs::default();

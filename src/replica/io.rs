@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::engine::CapturedSessions;
 use crate::protocol::{Request, RequestId, Response};
 use crate::raft::{Message, Wanted};
 use crate::storage::{
@@ -219,7 +220,7 @@ pub enum Input {
         /// Which.
         node: u64,
     },
-    /// A batch of [`CheckpointOrder::Jobs`] was taken in.
+    /// A batch of [`CheckpointOrder::Sessions`] or [`CheckpointOrder::Jobs`] was taken in.
     CheckpointTook,
     /// There is no space for the checkpoint that was asked for last. Its files are gone.
     CheckpointAbandoned,
@@ -252,7 +253,9 @@ pub struct PersistOrder {
 pub enum CheckpointOrder {
     /// One begins.
     Begin(Box<CheckpointBegin>),
-    /// Some of its jobs; each batch is answered with [`Input::CheckpointTook`].
+    /// Some of its sessions, before its jobs; each batch is answered with [`Input::CheckpointTook`].
+    Sessions(CapturedSessions),
+    /// Some of its jobs, answered as sessions are.
     Jobs(CheckpointJobs),
     /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
     End,

@@ -13,6 +13,7 @@ use tracing::{info, warn};
 use super::clock::{self, Clock};
 use super::core::ToCore;
 use super::disk::ToDisk;
+use crate::engine::CapturedSessions;
 use crate::replica::{CheckpointOrder, Input};
 use crate::storage::chunks::{self, Chunk, Manifest};
 use crate::storage::folder::Folder;
@@ -95,6 +96,10 @@ impl<F: Folder> CheckpointThread<F> {
         for input in inputs {
             let outcome = match input {
                 ToCheckpoint::Order(CheckpointOrder::Begin(begin)) => self.begin(*begin),
+                ToCheckpoint::Order(CheckpointOrder::Sessions(sessions)) => {
+                    self.add_sessions(&sessions);
+                    Ok(())
+                }
                 ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => self.add(jobs),
                 ToCheckpoint::Order(CheckpointOrder::End) => self.finish(),
                 ToCheckpoint::Order(CheckpointOrder::Abandon) => self.drop_unfinished(),
@@ -124,6 +129,14 @@ impl<F: Folder> CheckpointThread<F> {
     }
 
     /// What comes of a checkpoint that was given up is for nobody.
+    fn add_sessions(&mut self, sessions: &CapturedSessions) {
+        if let Some(under_way) = &mut self.under_way {
+            under_way.writer.add_sessions(sessions);
+            self.tell(ToCore::Input(Input::CheckpointTook));
+        }
+    }
+
+    /// As above.
     fn add(&mut self, jobs: CheckpointJobs) -> Result<(), StorageError> {
         let Some(under_way) = &mut self.under_way else { return Ok(()) };
         let added = under_way.writer.add(jobs);

@@ -29,7 +29,10 @@ use super::chunks::{
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
 use super::{Damage, LogBase, StorageError};
-use crate::engine::{CapturedJob, Engine, Image, ImageError, Moment, Place, Restoring, SavedJob};
+use crate::engine::{
+    CapturedJob, CapturedSessions, Engine, Image, ImageError, Moment, PartialImage, Place, Restoring,
+    SavedJob,
+};
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
 use near::{NearPages, PAGE_BYTES_MAX, RowAt};
@@ -59,8 +62,8 @@ pub struct CheckpointBegin {
     pub state_hash: u128,
     /// Jobs in the state.
     pub jobs: u64,
-    /// The state without its jobs.
-    pub image: Vec<u8>,
+    /// The state without its jobs. Sessions may follow.
+    pub image: PartialImage,
     /// Every chunk of which a row is live.
     pub chunks: Vec<ChunkState>,
     /// Those of them whose live rows are to be written again.
@@ -239,6 +242,15 @@ impl<F: Folder> CheckpointWriter<F> {
         Ok(writer)
     }
 
+    /// Takes sessions in.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than the image has.
+    pub fn add_sessions(&mut self, sessions: &CapturedSessions) {
+        self.begin.image.push(sessions);
+    }
+
     /// Takes jobs in.
     pub fn add(&mut self, batch: CheckpointJobs) -> Result<(), StorageError> {
         let CheckpointJobs { jobs, records } = batch;
@@ -278,11 +290,11 @@ impl<F: Folder> CheckpointWriter<F> {
         self.flush_if_full()
     }
 
-    /// Ends it, when every near job was added. `base` is the log's entry at the checkpoint's index.
+    /// Ends it, when every session and every near job was added. `base` is the log's entry at the checkpoint's index.
     ///
     /// # Panics
     ///
-    /// If `base` is another entry, or a job is missing.
+    /// If `base` is another entry, or a session or a job is missing.
     pub fn seal(mut self, base: LogBase) -> Result<SealedCheckpoint<F>, StorageError> {
         assert_eq!(
             (base.index, base.term),
@@ -314,7 +326,7 @@ impl<F: Folder> CheckpointWriter<F> {
             next_chunk: self.next_chunk,
             state_hash,
             jobs,
-            image,
+            image: image.finish(),
             chunks: kept.into_iter().chain(self.added).collect(),
             pages: pages.iter().map(|pages| pages.summary.clone()).collect(),
         };

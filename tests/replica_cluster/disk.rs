@@ -94,6 +94,11 @@ impl Disk {
                 self.writing = Some((index, writer));
                 None
             }
+            CheckpointOrder::Sessions(sessions) => {
+                let (_, writer) = self.writing.as_mut().expect("it was begun");
+                writer.add_sessions(&sessions);
+                Some(Input::CheckpointTook)
+            }
             CheckpointOrder::Jobs(jobs) => {
                 let (_, writer) = self.writing.as_mut().expect("it was begun");
                 writer.add(jobs).expect("nothing fails");

@@ -197,6 +197,7 @@ impl World {
         let mut whole = Ok(());
         while let (Ok(()), Some(step)) = (&whole, inputs.pop_front()) {
             match step {
+                Step::Order(CheckpointOrder::Sessions(sessions)) => under_way.writer.add_sessions(&sessions),
                 Step::Order(CheckpointOrder::Jobs(jobs)) => {
                     whole = under_way.writer.add(jobs);
                 }
@@ -235,6 +236,11 @@ impl World {
                     let under_way = UnderWay { index, pin, writer, base: None, complete: false };
                     life.checkpointing.under_way = Some(under_way);
                 }
+                Ok(())
+            }
+            Step::Order(CheckpointOrder::Sessions(sessions)) => {
+                self.under_way(node, life, |under_way| under_way.writer.add_sessions(&sessions));
+                self.hand(node, Input::CheckpointTook);
                 Ok(())
             }
             Step::Order(CheckpointOrder::Jobs(jobs)) => {

@@ -23,7 +23,7 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         learners: Vec::new(),
         state_hash: engine.state_hash(),
         jobs: engine.jobs(),
-        image: engine.image().encode(),
+        image: engine.image().into(),
         chunks: Vec::new(),
         rewrite: Vec::new(),
         pages: Vec::new(),
