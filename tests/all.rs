@@ -7,6 +7,7 @@ mod cli_bench;
 mod cli_commands;
 mod cli_recover;
 mod cli_usage;
+mod client_chaos;
 mod client_cluster;
 mod client_connection;
 mod client_fake;

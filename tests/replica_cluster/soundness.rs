@@ -196,23 +196,25 @@ fn a_member_starts_without_a_state_that_it_cannot_read() {
     }
 }
 
+/// A node that cannot read its state ends: nobody else has it.
+fn ends(rig: &mut Rig, leader: u64, jobs: &[JobId]) {
+    spoil(rig, leader, false);
+    delete(rig, leader, jobs);
+    let failed = rig.nodes[&leader].failed.as_ref().expect("nobody else has it");
+    assert!(failed.is_unreadable(), "{failed}");
+}
+
 #[test]
 fn a_node_alone_that_cannot_read_its_state_ends() {
     let (mut rig, leader, jobs) = far_jobs(1);
-    spoil(&rig, leader, false);
-    delete(&mut rig, leader, &jobs);
-    let failed = rig.nodes[&leader].failed.as_ref().expect("nobody else has it");
-    assert!(failed.is_unreadable(), "{failed}");
+    ends(&mut rig, leader, &jobs);
 }
 
 #[test]
 fn the_only_voter_ends_too_though_it_has_a_learner() {
     let mut rig = Rig::with_a_learner(LOG_BYTES);
     let (leader, jobs) = push_far_jobs(&mut rig);
-    spoil(&rig, leader, false);
-    delete(&mut rig, leader, &jobs);
-    let failed = rig.nodes[&leader].failed.as_ref().expect("nobody else has all of it");
-    assert!(failed.is_unreadable(), "{failed}");
+    ends(&mut rig, leader, &jobs);
 }
 
 #[test]
