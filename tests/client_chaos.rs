@@ -27,6 +27,8 @@ use tokio::time::{Instant, sleep, timeout};
 const JOBS: u64 = 240;
 /// Workers are cut off for longer than this now and then.
 const GRACE_MS: u64 = 600;
+/// Longer than any cut: leases end by the grace, not by their time.
+const TTR_MS: u32 = 6_000;
 const HEARTBEAT_MS: u32 = 150;
 const STORM_MS_MAX: u64 = 2_500;
 
@@ -136,26 +138,31 @@ async fn carry(
     }
 }
 
+/// The server's clock and this one do not go alike to the millisecond.
+const CLOCKS_DIFFER: Duration = Duration::from_millis(5);
+
 /// What handlers did.
 #[derive(Debug, Default)]
 struct Books {
     /// From when on a job may be handled: when its push began, and its delay.
     not_before: BTreeMap<u64, Instant>,
-    /// Who handles a job, as far as its handler knows.
-    holders: BTreeMap<u64, Cancellation>,
+    /// Who handles a job, as far as its handler knows, at which worker, and until when.
+    holders: BTreeMap<u64, (Cancellation, u64, Instant)>,
     handled: BTreeSet<u64>,
     faults: Vec<String>,
-    /// Handlers that began on a job that another one had to leave.
+    /// Handlers that began on a job that one at another worker would still be at, had it not been told to end.
     taken_over: u64,
 }
 
 impl Books {
-    fn begins(&mut self, job: u64, cancellation: Cancellation) {
-        if let Some(early) = self.not_before[&job].checked_duration_since(Instant::now()) {
+    fn begins(&mut self, job: u64, cancellation: Cancellation, worker: u64) {
+        let now = Instant::now();
+        if let Some(early) = self.not_before[&job].checked_duration_since(now + CLOCKS_DIFFER) {
             self.faults.push(format!("job {job} came {early:?} early"));
         }
-        if let Some(before) = self.holders.insert(job, cancellation) {
-            self.taken_over += 1;
+        let until = now + Duration::from_millis(plan(job).0);
+        if let Some((before, at, until)) = self.holders.insert(job, (cancellation, worker, until)) {
+            self.taken_over += u64::from(at != worker && until > now);
             if before.why().is_none() {
                 self.faults.push(format!("job {job} has two handlers, and the first was told nothing"));
             }
@@ -163,10 +170,10 @@ impl Books {
     }
 
     fn ends(&mut self, job: u64, cancellation: &Cancellation) {
+        self.handled.insert(job);
         // A handler that was cancelled a moment ago may have no say any more.
         if cancellation.why().is_none() {
             self.holders.remove(&job);
-            self.handled.insert(job);
         }
     }
 }
@@ -177,17 +184,17 @@ fn topic() -> TopicName {
 
 /// The time that a job takes, and its delay, in milliseconds.
 fn plan(job: u64) -> (u64, u64) {
-    (job * 37 % 1_100, job * 53 % 1_500)
+    (if job.is_multiple_of(8) { 2_500 } else { job * 37 % 900 }, job * 53 % 1_500)
 }
 
-async fn work(wire: &Wire, books: &Arc<Mutex<Books>>) -> (Client, Worker) {
+async fn work(number: u64, wire: &Wire, books: &Arc<Mutex<Books>>) -> (Client, Worker) {
     let client = Client::connect(wire.config()).await.unwrap();
     let books = Arc::clone(books);
     let handler = move |delivered: Delivered, cancellation: Cancellation| {
         let books = Arc::clone(&books);
         async move {
             let job = String::from_utf8_lossy(&delivered.body).parse().unwrap();
-            books.lock().unwrap().begins(job, cancellation.clone());
+            books.lock().unwrap().begins(job, cancellation.clone(), number);
             sleep(Duration::from_millis(plan(job).0)).await;
             books.lock().unwrap().ends(job, &cancellation);
             Ok::<_, Infallible>(())
@@ -204,7 +211,8 @@ async fn push_all(client: &Client, books: &Mutex<Books>) {
     for job in 0..JOBS {
         let delay_ms = plan(job).1;
         books.lock().unwrap().not_before.insert(job, Instant::now() + Duration::from_millis(delay_ms));
-        tickets.push(producer.send(NewJob { ttr_ms: 1_000, ..NewJob::new(job.to_string()).after(delay_ms) }));
+        tickets
+            .push(producer.send(NewJob { ttr_ms: TTR_MS, ..NewJob::new(job.to_string()).after(delay_ms) }));
         sleep(Duration::from_millis(10)).await;
     }
     for ticket in tickets {
@@ -216,6 +224,7 @@ async fn push_all(client: &Client, books: &Mutex<Books>) {
 async fn workers_in_bad_weather_share_no_job_and_lose_none() {
     let given = std::env::var("ADJOURN_CHAOS_SEED").ok().map(|seed| seed.parse().unwrap());
     let seed: u64 = given.unwrap_or_else(|| getrandom::u32().unwrap().into());
+    eprintln!("ADJOURN_CHAOS_SEED={seed}");
     let data = tempfile::TempDir::new().unwrap();
     let running = Server::start(Config {
         data: data.path().to_owned(),
@@ -231,8 +240,8 @@ async fn workers_in_bad_weather_share_no_job_and_lose_none() {
         wires.push(Arc::new(Wire::new(running.address()).await));
     }
     let pusher = Client::connect(wires[0].config()).await.unwrap();
-    for wire in &wires[1..] {
-        workers.push(work(wire, &books).await);
+    for (number, wire) in (0..).zip(&wires[1..]) {
+        workers.push(work(number, wire, &books).await);
     }
     for (nth, wire) in (seed..).zip(&wires) {
         let mut bytes = [0; 32];

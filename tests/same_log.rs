@@ -52,6 +52,7 @@ struct Checkpoints {
     /// The near jobs of each page, as they were when it was captured last.
     pages: BTreeMap<u32, Vec<(SavedJob, Place)>>,
     under_way: Option<Capture>,
+    steps: usize,
 }
 
 impl Checkpoints {
@@ -65,7 +66,9 @@ impl Checkpoints {
 
     /// Goes on with the capture that is under way, or begins one. Says how many jobs went far.
     fn step(&mut self, engine: &mut Engine, store: &mut KeptBodies, budget: usize) -> usize {
-        let under_way = self.under_way.take();
+        // Now and then the one that is under way is given up, as when there is no space.
+        self.steps += 1;
+        let under_way = self.under_way.take().filter(|_| !self.steps.is_multiple_of(5));
         let mut under_way = under_way.unwrap_or_else(|| self.begin(engine, store));
         let sessions = engine.capture_sessions(budget * SESSION_OUTCOMES);
         if !sessions.is_empty() {

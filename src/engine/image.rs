@@ -16,7 +16,7 @@ use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 /// Everything in the state but the jobs.
 ///
 /// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Image {
     head: Head,
     sessions: Vec<SavedSession>,

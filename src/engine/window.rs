@@ -157,8 +157,9 @@ impl Window {
     pub(super) fn save_undone(&mut self) -> SavedWindow {
         let Some(undo) = self.undo.take() else { return self.save() };
         // The earliest change of a number says what was there.
-        let before: BTreeMap<u64, u64> = undo.before.into_iter().rev().collect();
-        let is_unchanged = |(sequence, _): &(u64, u64)| !before.contains_key(sequence);
+        let before: BTreeMap<u64, u64> = undo.before.iter().rev().copied().collect();
+        let is_unchanged =
+            |(sequence, _): &(u64, u64)| undo.covers(*sequence) && !before.contains_key(sequence);
         let mut outcomes: Vec<_> = self.outcomes().filter(is_unchanged).collect();
         outcomes.extend(before.into_iter().filter(|(_, packed)| *packed != HOLE));
         // Two rising sequences, one behind the other: a stable sort merges them.
@@ -213,8 +214,8 @@ impl Window {
             debug_assert_eq!(*hole, HOLE, "a sequence number has one outcome");
             *hole = packed;
             self.count += 1;
-            if let Some(undo) = &mut self.undo {
-                undo.before.push((sequence, HOLE));
+            if let Some(undo) = self.undo.as_deref_mut() {
+                undo.note(sequence, HOLE);
             }
         }
     }
@@ -227,8 +228,8 @@ impl Window {
             for (sequence, packed) in numbered(block, oldest.get_mut().iter_mut()) {
                 if sequence < first && *packed != HOLE {
                     self.sum.subtract(hash::of_pushed(session, sequence, *packed));
-                    if let Some(undo) = &mut self.undo {
-                        undo.before.push((sequence, *packed));
+                    if let Some(undo) = self.undo.as_deref_mut() {
+                        undo.note(sequence, *packed);
                     }
                     *packed = HOLE;
                     self.count -= 1;
@@ -239,6 +240,20 @@ impl Window {
             }
             oldest.remove();
         }
+    }
+}
+
+impl Undo {
+    /// The outcome of a number is about to change. Only those that the window covered matter, so this remembers two changes
+    /// of each at most.
+    fn note(&mut self, sequence: u64, packed: u64) {
+        if self.covers(sequence) {
+            self.before.push((sequence, packed));
+        }
+    }
+
+    fn covers(&self, sequence: u64) -> bool {
+        sequence.wrapping_sub(self.start) < self.length
     }
 }
 
@@ -399,7 +414,7 @@ mod tests {
         let changes: [&dyn Fn(&mut Window); 5] = [
             &|_| (),
             &|window| window.remember(SESSION, 200, pushed(1)),
-            &|window| (1..400).for_each(|nth| window.remember(SESSION, last + nth, pushed(nth))),
+            &|window| (1..3 * last).for_each(|nth| window.remember(SESSION, last + nth, pushed(nth))),
             &|window| window.forget_half(SESSION),
             &|window| {
                 window.remember(SESSION, 3 * last, pushed(2));
@@ -415,6 +430,8 @@ mod tests {
             window.keep_undo();
             change(&mut window);
             window.keep_undo();
+            let noted = window.undo.as_ref().map_or(0, |undo| undo.before.len());
+            assert!(noted <= 2 * PRODUCER_WINDOW_MAX, "{noted}");
             assert_eq!(window.save_undone(), was);
             let is = window.save();
             assert_eq!(window.save_undone(), is, "that is over");

@@ -133,7 +133,7 @@ pub struct Group {
     installing: Option<Box<Ready>>,
     /// Elections that were begun: two nodes whose timeouts are the same would get in each other's way for ever.
     campaigns: u64,
-    /// This node is not to stand for election; it votes all the same.
+    /// This node begins no election by itself; it votes all the same.
     abstains: bool,
 }
 
@@ -275,7 +275,7 @@ impl Group {
         {
             return Err(LostEntries { known, last });
         }
-        let is_needed = self.abstains && self.is_refused(&message);
+        let is_needed = self.abstains && self.stands_without_our_entries(&message);
         // From a node that is not a member any more, or a member that speaks before it is one.
         let _passed_over = self.node.step(message);
         if is_needed {
@@ -285,11 +285,14 @@ impl Group {
         Ok(())
     }
 
-    /// Whether a message is of one who stands for election, as nobody leads, and lacks entries that this node has.
-    fn is_refused(&self, message: &::raft::eraftpb::Message) -> bool {
+    /// Whether a message is of one who stands for election, as nobody leads, and lacks entries that this node has, which may
+    /// stand itself.
+    fn stands_without_our_entries(&self, message: &::raft::eraftpb::Message) -> bool {
         let raft = &self.node.raft;
         message.get_msg_type() == MessageType::MsgRequestPreVote
             && !self.is_leader()
+            && !self.is_sole_voter()
+            && raft.promotable()
             && raft.election_elapsed >= ELECTION_TICKS
             && !raft.raft_log.is_up_to_date(message.index, message.log_term)
     }

@@ -526,6 +526,32 @@ fn who_abstains_stands_if_another_one_lacks_what_it_has() {
 }
 
 #[test]
+fn who_abstains_and_was_removed_stands_for_nothing() {
+    let mut net = Net::of(&[1, 2, 3, 4], &[]);
+    let leader = net.elect();
+    let [removed, behind, newest] = [0, 1, 2].map(|nth| (leader + nth) % 4 + 1);
+    net.cut_off.insert(behind);
+    net.group(leader).propose_change(MembershipChange::Remove(removed)).expect("nothing else is under way");
+    net.tick(2);
+    assert!(!net.groups[&removed].members().contains(removed), "it knows");
+    net.group(removed).abstain(true);
+    // The newest has heard of no leader for long: it would vote for any of them.
+    net.group(newest).abstain(true);
+    (0..2 * ELECTION_TICKS).for_each(|_| net.group(newest).tick());
+    net.group(newest).abstain(false);
+    // Who is behind asks all of whom it knows.
+    net.cut_off = BTreeSet::from([leader]);
+    for _ in 0..10 * ELECTION_TICKS {
+        for node in [removed, behind] {
+            net.group(node).tick();
+        }
+        net.settle();
+    }
+    assert_eq!(net.leader(), None, "it leads nothing that it is no member of");
+    assert_eq!(net.elect(), newest);
+}
+
+#[test]
 fn what_members_do_not_say_is_refused() {
     let mut net = Net::of(&[1, 2, 3], &[]);
     let leader = net.elect();

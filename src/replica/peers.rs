@@ -17,8 +17,8 @@ const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
 /// A member that pulls a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
 /// there, it reads them.
 const PULL_PAUSE_US_MAX: u64 = 10_000_000;
-/// The same for one that was only offered it, or has connected again. A pull begins at once, goes on over another connection, and
-/// asks every second; an offer may be lost, and a member that was restarted knows of none.
+/// The same for one that was only offered it, or has connected again. A pull begins soon, goes on over another connection, and
+/// asks every second; an offer may be lost, and a member that was restarted knows of none. To offer it once more costs little.
 const PULL_BEGINS_US_MAX: u64 = 3_000_000;
 /// Members show each other their clocks so often: two that follow have nothing else to say to each other.
 const CLOCK_SHOWN_US: u64 = 1_000_000;

@@ -128,7 +128,7 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// What comes of a checkpoint that was given up is for nobody.
+    /// Adds sessions to the checkpoint that is under way; without one they are for nobody.
     fn add_sessions(&mut self, sessions: &CapturedSessions) {
         if let Some(under_way) = &mut self.under_way {
             under_way.writer.add_sessions(sessions);
@@ -136,7 +136,7 @@ impl<F: Folder> CheckpointThread<F> {
         }
     }
 
-    /// As above.
+    /// The same with jobs.
     fn add(&mut self, jobs: CheckpointJobs) -> Result<(), StorageError> {
         let Some(under_way) = &mut self.under_way else { return Ok(()) };
         let added = under_way.writer.add(jobs);

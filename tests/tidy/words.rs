@@ -3,7 +3,10 @@
 use super::source::{Finding, SourceFile, Text, leading_name, places};
 
 /// Waits in tests that are no races: (file, why).
-const WAITS_ALLOWED: [(&str, &str); 0] = [];
+const WAITS_ALLOWED: [(&str, &str); 1] = [(
+    "tests/client_chaos.rs",
+    "handlers take time, wires hang for a time, and the end is polled for: nothing is hoped to have happened meanwhile",
+)];
 
 /// Nothing is left to be written later.
 pub(super) fn unfinished(file: &SourceFile) -> Vec<Finding> {
