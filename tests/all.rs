@@ -32,6 +32,7 @@ mod server_config;
 mod server_ends;
 mod server_hostile;
 mod server_lives;
+mod server_order;
 mod server_rig;
 mod storage_faults;
 mod tidy;

@@ -10,7 +10,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use adjourn::protocol::{
-    ErrorCode, ErrorReply, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response, Totals,
+    ErrorCode, ErrorReply, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve,
+    Response, Totals,
 };
 use adjourn::types::{Key, Lease};
 use proptest::prelude::Rng as _;
@@ -394,7 +395,7 @@ fn all_but_pushes(client: &mut Raw) -> usize {
         Request::Stats,
         large_reserve(1),
         Request::Finish { leases: vec![one] },
-        Request::Release { leases: vec![two], delay_ms: None },
+        Request::Release { leases: vec![two], kind: ReleaseKind::Backoff },
         Request::Bury { leases: vec![three] },
         Request::Kick(JobRef::Id(four.job)),
         Request::Delete(JobRef::Id(two.job)),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig, ClientError, ProtocolFault};
 use adjourn::protocol::{
-    ErrorCode, ErrorReply, JobRef, NewJob, PushResult, Request, RequestId, Reserve, Response, Resume,
-    Subscribe, Welcome,
+    ErrorCode, ErrorReply, JobRef, NewJob, PushResult, ReleaseKind, Request, RequestId, Reserve, Response,
+    Resume, Subscribe, Welcome,
 };
 use adjourn::types::{JobId, Millis, SessionId, SessionSecret, TopicName};
 
@@ -222,8 +222,8 @@ async fn jobs_for_a_dropped_reserve_are_released() {
     peer.send(id, Response::Reserved(vec![delivered(5, 60_000)])).await;
     loop {
         match peer.request().await.1 {
-            Request::Release { leases, delay_ms } => {
-                assert_eq!((leases, delay_ms), (vec![delivered(5, 1).lease], Some(0)));
+            Request::Release { leases, kind } => {
+                assert_eq!((leases, kind), (vec![delivered(5, 1).lease], ReleaseKind::NotStarted));
                 break;
             }
             request => assert!(matches!(request, Request::Reserve(_)), "{request:?}"),
@@ -432,7 +432,7 @@ async fn a_subscription_hands_out_jobs_survives_a_reconnect_and_gives_back_the_r
     drop(subscription);
     assert_eq!(peer.request().await.1, Request::Unsubscribe { subscription: id.0 });
     let leases = vec![delivered(3, 1).lease];
-    assert_eq!(peer.request().await.1, Request::Release { leases, delay_ms: Some(0) });
+    assert_eq!(peer.request().await.1, Request::Release { leases, kind: ReleaseKind::NotStarted });
 }
 
 #[tokio::test]

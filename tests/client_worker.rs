@@ -9,7 +9,8 @@ use adjourn::client::{
     Cancellation, Cancelled, Client, ClientError, Producer, ProducerConfig, Worker, WorkerConfig,
 };
 use adjourn::protocol::{
-    Delivered, ErrorCode, NewJob, Push, PushResult, Request, RequestId, Response, SettleResult, Welcome,
+    Delivered, ErrorCode, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response, SettleResult,
+    Welcome,
 };
 use adjourn::types::limits::DELAY_MS_MAX;
 use adjourn::types::{JobId, Lease};
@@ -68,8 +69,8 @@ async fn a_job_is_finished_or_released_as_its_handler_ends() {
     let _worker = start(&client, &mut peer, worker(1, 8), jobs, handler).await;
     let expected = [
         Request::Finish { leases: lease(1) },
-        Request::Release { leases: lease(2), delay_ms: None },
-        Request::Release { leases: lease(3), delay_ms: None },
+        Request::Release { leases: lease(2), kind: ReleaseKind::Backoff },
+        Request::Release { leases: lease(3), kind: ReleaseKind::Backoff },
     ];
     for expected in expected {
         let (id, request) = peer.request().await;
@@ -199,7 +200,7 @@ async fn stopping_waits_for_what_runs_and_gives_back_what_waits() {
     let (id, request) = peer.request().await;
     assert_eq!(request, Request::Unsubscribe { subscription: subscription.0 });
     peer.send(id, Response::Done).await;
-    assert_eq!(peer.request().await.1, Request::Release { leases: lease(2), delay_ms: Some(0) });
+    assert_eq!(peer.request().await.1, Request::Release { leases: lease(2), kind: ReleaseKind::NotStarted });
     assert!(!stop.is_finished(), "a handler runs");
     end.send(()).unwrap();
     let (id, request) = peer.request().await;
@@ -276,7 +277,7 @@ async fn what_a_blocking_handler_returns_after_the_loss_settles_nothing() {
             (_, request) => settling.push(request),
         }
     }
-    assert_eq!(settling, [Request::Release { leases: lease(1), delay_ms: Some(0) }]);
+    assert_eq!(settling, [Request::Release { leases: lease(1), kind: ReleaseKind::After(0) }]);
 }
 
 #[tokio::test]

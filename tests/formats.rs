@@ -19,7 +19,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 21;
+const COMMANDS: usize = 22;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -35,12 +35,20 @@ fn an_entry_with_every_command() {
         Command::KickMany { topic: TopicSelect::Name("orders.unpaid"), jobs_max: 1000 },
         Command::KickMany { topic: TopicSelect::Id(TopicId(70_000)), jobs_max: 0 },
     ];
-    let mut kinds: Vec<usize> = commands.iter().chain(&later).map(kind).collect();
+    let latest = vec![Command::ReserveNamed {
+        session: SessionId(9),
+        topics: vec![TopicSelect::Name("orders.unpaid"), TopicSelect::Id(TopicId(70_000))],
+        jobs_max: 64,
+        bytes_max: 1 << 40,
+    }];
+    let mut kinds: Vec<usize> = commands.iter().chain(&later).chain(&latest).map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     assert_eq!(kinds, (0..COMMANDS).collect::<Vec<_>>(), "every command is in it");
 
-    for (name, commands) in [("entry-v1.bin", commands), ("entry-v1-level-2.bin", later)] {
+    let files =
+        [("entry-v1.bin", commands), ("entry-v1-level-2.bin", later), ("entry-v1-level-3.bin", latest)];
+    for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
         assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
         assert_eq!(entry(&commands), frozen, "{name}: the encoder writes other bytes");
@@ -245,5 +253,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::MemberSet { .. } => 18,
         Command::FeatureLevel { .. } => 19,
         Command::KickMany { .. } => 20,
+        Command::ReserveNamed { .. } => 21,
     }
 }

@@ -4,8 +4,8 @@
 mod messages;
 
 use adjourn::protocol::{
-    DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, NewJob, Push, Request,
-    RequestId, Reserve, Response, Subscribe, frame,
+    DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, NewJob, Push,
+    ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, frame,
 };
 use adjourn::types::limits::{
     ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX,
@@ -250,7 +250,8 @@ fn leases_at_their_limits() {
     assert_eq!(finish(LEASES_MAX), fine);
     assert_eq!(finish(LEASES_MAX + 1), too_large);
     assert_eq!(finish(0), Some(ErrorCode::Malformed));
-    let release = |delay_ms| refused(&Request::Release { leases: vec![lease], delay_ms: Some(delay_ms) });
+    let release =
+        |delay_ms| refused(&Request::Release { leases: vec![lease], kind: ReleaseKind::After(delay_ms) });
     assert_eq!(release(DELAY_MS_MAX), fine);
     assert_eq!(release(DELAY_MS_MAX + 1), invalid);
     let touch = |ttr_ms| refused(&Request::Touch { leases: vec![lease], ttr_ms: Some(ttr_ms) });

@@ -9,7 +9,7 @@ use super::arguments::{delay_ms, ttr_ms};
 use super::connection::{Leases, ServerArgs, exit_of, refusal_text};
 use super::exit::Failure;
 use crate::client::{Client, ClientError};
-use crate::protocol::{ErrorCode, SettleResult};
+use crate::protocol::{ErrorCode, ReleaseKind, SettleResult};
 use crate::types::Lease;
 
 const FINISH_EXAMPLE: &str = "\
@@ -29,7 +29,8 @@ const RELEASE_EXAMPLE: &str = "\
 Without --delay the job follows its own backoff, and is ready at once if it has none.
 
 Example:
-  adjourn release 42-7 --delay 30s";
+  adjourn release 42-7 --delay 30s
+  adjourn release 42-7 --not-started";
 
 /// What `adjourn release` is told.
 #[derive(Debug, Args)]
@@ -37,9 +38,12 @@ Example:
 pub(super) struct ReleaseArgs {
     #[command(flatten)]
     leases: LeaseArgs,
-    /// When the job is ready again, for example 30s
+    /// When the job is ready again, for example 30s; as its backoff says if not given
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
+    /// The work was not begun: it counts as no attempt, and the job is ready at once
+    #[arg(long, conflicts_with = "delay")]
+    not_started: bool,
 }
 
 const TOUCH_EXAMPLE: &str = "\
@@ -88,7 +92,12 @@ pub(super) fn finish(args: FinishArgs) -> Result<(), Failure> {
 
 /// Gives jobs back.
 pub(super) fn release(args: ReleaseArgs) -> Result<(), Failure> {
-    args.leases.settle(async |client, leases| client.release(leases, args.delay).await)
+    let kind = match args.delay {
+        Some(delay_ms) => ReleaseKind::After(delay_ms),
+        None if args.not_started => ReleaseKind::NotStarted,
+        None => ReleaseKind::Backoff,
+    };
+    args.leases.settle(async |client, leases| client.release(leases, kind).await)
 }
 
 /// Starts the time to run anew.

@@ -114,7 +114,8 @@ impl Requests {
             _ => {}
         }
         let (may_repeat, is_doubtful) = (not_applied || open.repeatable(), open.doubtful_push());
-        if not_here(reply.code) {
+        // After GOODBYE nothing is to go on anywhere.
+        if not_here(reply.code) && self.ended.is_none() {
             self.drain();
             self.elsewhere.heed(&reply);
             if may_repeat {

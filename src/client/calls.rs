@@ -11,8 +11,8 @@ use super::shared::{Handle, Shared};
 use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use crate::protocol::{
-    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
-    SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
+    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve,
+    Response, SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
 };
 use crate::types::limits::KICK_JOBS_MAX;
 use crate::types::{JobId, JobState, Lease, Millis, TopicName, When};
@@ -140,14 +140,13 @@ impl Client {
         self.settle_detached(leases, |leases| Request::Finish { leases })
     }
 
-    /// Gives jobs back, to be attempted again after `delay_ms`; `None` follows each job's backoff, and is at once without
-    /// one. One result per lease, in order.
+    /// Gives jobs back, to be attempted again. One result per lease, in order.
     pub async fn release(
         &self,
         leases: Vec<Lease>,
-        delay_ms: Option<u64>,
+        kind: ReleaseKind,
     ) -> Result<Vec<SettleResult>, ClientError> {
-        self.settle(leases, |leases| Request::Release { leases, delay_ms }).await
+        self.settle(leases, |leases| Request::Release { leases, kind }).await
     }
 
     /// Starts the leases anew, to run for `ttr_ms` from now; `None` takes each job's own. One result per lease, in order.
@@ -269,10 +268,10 @@ impl Client {
         self.handle.shared()
     }
 
-    /// Gives leased jobs back that nobody here wants any more. Nobody waits for the answer.
+    /// Gives leased jobs back that nobody here has begun. Nobody waits for the answer.
     pub(super) fn give_back(&self, jobs: &[Delivered]) {
         let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
-        self.shared().give_back(&leases);
+        self.shared().give_back(&leases, ReleaseKind::NotStarted);
     }
 
     pub(super) fn submit<T>(

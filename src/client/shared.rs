@@ -15,7 +15,7 @@ use super::error::ClientError;
 use super::feed::Feed;
 use super::requests::{Answers, Limits, Requests};
 use super::ticket::Outcome;
-use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
+use crate::protocol::{ReleaseKind, Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::Lease;
 
 /// The shared part.
@@ -91,14 +91,14 @@ impl Shared {
         self.change(|requests, now, _| requests.close(now))
     }
 
-    /// Releases jobs that nobody wants; they may be attempted again at once.
-    pub(super) fn give_back(&self, leases: &[Lease]) {
+    /// Releases jobs that nobody wants. Nobody waits for the answer.
+    pub(super) fn give_back(&self, leases: &[Lease], kind: ReleaseKind) {
         if leases.is_empty() {
             return;
         }
         self.change(|requests, now, _| {
             for part in leases.chunks(requests.limits().leases_max) {
-                let release = Request::Release { leases: part.to_vec(), delay_ms: Some(0) };
+                let release = Request::Release { leases: part.to_vec(), kind };
                 requests.accept_unheard(now, release);
             }
         });
@@ -144,7 +144,7 @@ impl Shared {
             }
         }
         if !answers.stray.is_empty() {
-            self.give_back(&std::mem::take(&mut answers.stray));
+            self.give_back(&std::mem::take(&mut answers.stray), ReleaseKind::NotStarted);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::calls::Client;
 use super::cancellation::{Cancellation, Cancelled, Hold};
 use super::error::ClientError;
 use super::subscription::Subscription;
-use crate::protocol::{Delivered, Subscribe};
+use crate::protocol::{Delivered, ReleaseKind, Subscribe};
 use crate::types::limits::CREDIT_BYTES_MAX;
 use crate::types::{Lease, TopicName};
 
@@ -223,7 +223,7 @@ impl Work {
                 }
                 if why != Cancelled::LeaseLost {
                     // The server may hold it for this client still. If not, this does nothing.
-                    self.client.shared().give_back(&[self.lease]);
+                    self.client.shared().give_back(&[self.lease], ReleaseKind::After(0));
                 }
             }
         }
@@ -269,7 +269,7 @@ impl Work {
 
     async fn release(&self, cause: String) {
         tracing::warn!(lease = %self.lease, cause, "the handler failed: the job is released");
-        let settled = self.client.release(vec![self.lease], None).await;
+        let settled = self.client.release(vec![self.lease], ReleaseKind::Backoff).await;
         self.report("released", settled.map(|results| results.into_iter().all(|result| result.is_ok())));
     }
 

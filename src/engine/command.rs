@@ -165,6 +165,19 @@ pub enum Command<'a> {
         /// At most so many.
         jobs_max: u32,
     },
+    /// As [`Self::Reserve`], of topics that commands before it in the log may make. It needs the feature level
+    /// [`FEATURE_RESERVE_NAMED`](crate::types::FEATURE_RESERVE_NAMED).
+    ReserveNamed {
+        /// The consumer.
+        session: SessionId,
+        /// From which topics.
+        #[serde(borrow)]
+        topics: Vec<TopicSelect<'a>>,
+        /// At most so many jobs.
+        jobs_max: u32,
+        /// No further job once their bodies have reached so many bytes.
+        bytes_max: u64,
+    },
 }
 
 /// Names a topic. Older versions proposed numbers; a number may be gone when its command is applied, a name never is.

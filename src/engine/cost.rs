@@ -26,6 +26,10 @@ impl Engine {
                 let topic = self.known(*topic).and_then(|topic| self.topics.find(topic));
                 topic.map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)
             }
+            Command::ReserveNamed { topics, jobs_max, .. } => {
+                let found = topics.iter().filter_map(|topic| self.topics.find(self.known(*topic)?));
+                found.map(|topic| topic.ready.len()).sum::<usize>().clamp(1, (*jobs_max as usize).max(1))
+            }
             _ => 1,
         };
         jobs as u64

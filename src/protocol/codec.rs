@@ -65,7 +65,7 @@ impl Request {
             }
             Self::Unsubscribe { subscription } => reserve::encode_unsubscribe(*subscription, out),
             Self::Finish { leases } | Self::Bury { leases } => settle::encode_leases(leases, out),
-            Self::Release { leases, delay_ms } => settle::encode_release(leases, *delay_ms, out),
+            Self::Release { leases, kind } => settle::encode_release(leases, *kind, out),
             Self::Touch { leases, ttr_ms } => settle::encode_touch(leases, *ttr_ms, out),
             Self::Get(job) | Self::Delete(job) | Self::RunNow(job) | Self::Kick(job) => {
                 job::encode_job_ref(job, out);

@@ -95,7 +95,9 @@ impl DecodeError {
             Self::Opcode(_)
             | Self::Group(_)
             | Self::Choice { .. }
-            | Self::Attributes(AttributeError::Unsupported(_)) => ErrorCode::Unsupported,
+            | Self::Attributes(AttributeError::Unsupported(_) | AttributeError::UnknownKind(..)) => {
+                ErrorCode::Unsupported
+            }
             Self::RequestIdZero
             | Self::Magic
             | Self::Truncated(_)

@@ -24,7 +24,7 @@ pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
-pub use request::{Hello, JobRef, NewJob, Push, Request, Reserve, Resume, Subscribe};
+pub use request::{Hello, JobRef, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, JobReport, Member, MemberReport, PushResult, Response, Role,
     SettleResult, StatsReport, TopicReport, Totals, Welcome,

@@ -44,8 +44,8 @@ pub enum Request {
     Release {
         /// Which.
         leases: Vec<Lease>,
-        /// When next; `None` follows the job's backoff, and is at once without one.
-        delay_ms: Option<u64>,
+        /// Whether the attempt counts, and when the next one is.
+        kind: ReleaseKind,
     },
     /// Starts the time to run anew.
     Touch {
@@ -210,6 +210,17 @@ pub struct Subscribe {
     pub credit_jobs: u32,
     /// Bytes of bodies that may be held at once. While it is above 0 one more job is sent, however large.
     pub credit_bytes: u64,
+}
+
+/// How a job is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReleaseKind {
+    /// The attempt failed: the job's backoff says when the next one is, at once without one.
+    Backoff,
+    /// The attempt failed, the next one is after so many milliseconds.
+    After(u64),
+    /// The work was not begun: this counts as no attempt, and the job is ready at once.
+    NotStarted,
 }
 
 /// Names one job.

@@ -5,7 +5,7 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::push::decode_ttr;
-use super::request::Request;
+use super::request::{ReleaseKind, Request};
 use super::response::SettleResult;
 use super::wire::{Fixed, Reader, in_range, put_list};
 use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX};
@@ -15,6 +15,8 @@ const LEASE_FIXED_BYTES: usize = 16;
 const RESULT_FIXED_BYTES: usize = 2;
 /// In place of a RELEASE's delay: as the job's backoff says.
 const DELAY_BY_BACKOFF: u64 = u64::MAX;
+/// In place of a RELEASE's delay: the work was not begun.
+const NOT_STARTED: u64 = u64::MAX - 1;
 /// In place of a result's code: no error.
 const SETTLED: u16 = 0;
 
@@ -32,17 +34,22 @@ pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Vec<Lease>, Decod
     })
 }
 
-pub(super) fn encode_release(leases: &[Lease], delay_ms: Option<u64>, out: &mut BytesMut) {
-    out.put_u64_le(delay_ms.unwrap_or(DELAY_BY_BACKOFF));
+pub(super) fn encode_release(leases: &[Lease], kind: ReleaseKind, out: &mut BytesMut) {
+    out.put_u64_le(match kind {
+        ReleaseKind::Backoff => DELAY_BY_BACKOFF,
+        ReleaseKind::After(delay_ms) => delay_ms,
+        ReleaseKind::NotStarted => NOT_STARTED,
+    });
     encode_leases(leases, out);
 }
 
 pub(super) fn decode_release(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let delay_ms = match reader.u64("delay_ms")? {
-        DELAY_BY_BACKOFF => None,
-        delay_ms => Some(in_range(delay_ms, 0, DELAY_MS_MAX, "delay_ms")?),
+    let kind = match reader.u64("delay_ms")? {
+        DELAY_BY_BACKOFF => ReleaseKind::Backoff,
+        NOT_STARTED => ReleaseKind::NotStarted,
+        delay_ms => ReleaseKind::After(in_range(delay_ms, 0, DELAY_MS_MAX, "delay_ms")?),
     };
-    Ok(Request::Release { leases: decode_leases(reader)?, delay_ms })
+    Ok(Request::Release { leases: decode_leases(reader)?, kind })
 }
 
 pub(super) fn encode_touch(leases: &[Lease], ttr_ms: Option<u32>, out: &mut BytesMut) {

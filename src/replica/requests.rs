@@ -7,10 +7,12 @@ use super::waiters::{Demand, WaiterId};
 use super::{Replica, Stop};
 use crate::engine::{Command, JobSelect, NewJob, TopicSelect};
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobRef, Push, Request, RequestId, Reserve, Response, Subscribe,
+    ErrorCode, ErrorReply, JobRef, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
 };
-use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT};
-use crate::types::{FEATURE_KICK_MANY, SessionId, TopicName, When};
+use crate::types::limits::{
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
+};
+use crate::types::{FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, SessionId, TopicId, TopicName, When};
 
 impl Replica {
     pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
@@ -129,19 +131,57 @@ impl Replica {
     }
 
     fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: Reserve) {
-        if reserve.wait_ms == 0 && self.are_paused(&reserve.topics) {
-            let paused = "every topic that was asked for is paused: resume one, or wait";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Paused, paused));
+        if reserve.wait_ms == 0 {
+            return self.reserve_now(connection, id, session, &reserve);
         }
         // What waits is in flight: if there were nothing else, nobody would read the client's next word, or its end.
         let polls_max = (self.config.in_flight_max / 2).max(1);
-        if reserve.wait_ms > 0 && self.waiters.polls_of(connection) >= polls_max {
+        if self.waiters.polls_of(connection) >= polls_max {
             let many = "half of what may be in flight on this connection waits for jobs: ask for several topics at once, or subscribe";
             return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, many, 1000));
         }
         let deadline_us = self.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
         let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
         self.wait(connection, id, session, demand, reserve.topics);
+    }
+
+    /// A RESERVE that does not wait is a change like any other: it sees those that were sent before it, and those behind it
+    /// see what it took.
+    fn reserve_now(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        session: SessionId,
+        reserve: &Reserve,
+    ) {
+        if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
+            return self.connections.refuse(connection, id, too_much_under_way());
+        }
+        let is_quiet = self.proposals.is_idle() && !self.engine.is_overdue(self.clock.stamp());
+        let engine = &self.engine;
+        let known: Vec<TopicId> =
+            reserve.topics.iter().filter_map(|name| engine.topic_id(name.as_str())).collect();
+        let has_job =
+            |topic: &TopicId| engine.topic(*topic).is_some_and(|topic| topic.ready > 0 && !topic.paused);
+        if is_quiet && self.are_paused(&reserve.topics) {
+            let paused = "every topic that was asked for is paused: resume one, or wait";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Paused, paused));
+        }
+        if is_quiet && !known.iter().any(has_job) {
+            // Nothing is under way that could bring a job: no entry is needed to find out.
+            return self.connections.send(connection, id, Response::Reserved(Vec::new()));
+        }
+        let jobs_max = reserve.jobs_max.max(1);
+        let bytes_max = RESERVE_BYTES_MAX.min(self.connections.room_bytes(connection) as u64);
+        let knows_names = engine.feature_level() >= FEATURE_RESERVE_NAMED;
+        let (waiter, claim) = self.waiters.add_reserving(connection, session, id, jobs_max, self.now_us);
+        let reply = Reply::Turn(waiter, claim);
+        if knows_names {
+            let topics = reserve.topics.iter().map(select_topic).collect();
+            self.add_command(&Command::ReserveNamed { session, topics, jobs_max, bytes_max }, reply);
+        } else {
+            self.add_command(&Command::Reserve { session, topics: known, jobs_max, bytes_max }, reply);
+        }
     }
 
     fn subscribe(
@@ -239,9 +279,13 @@ impl Replica {
         }
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
-            Request::Release { leases, delay_ms } => {
-                let delay_ms = delay_ms.map(at_least_ms);
-                Command::Release { leases: leases.clone(), delay_ms, attempted: true }
+            Request::Release { leases, kind } => {
+                let (delay_ms, attempted) = match *kind {
+                    ReleaseKind::Backoff => (None, true),
+                    ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
+                    ReleaseKind::NotStarted => (None, false),
+                };
+                Command::Release { leases: leases.clone(), delay_ms, attempted }
             }
             Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
             Request::Bury { leases } => Command::Bury { leases: leases.clone() },

@@ -40,7 +40,7 @@ impl Replica {
     }
 
     pub(super) fn goodbye(&mut self, connection: ConnectionId, request: RequestId, session: SessionId) {
-        self.drop_waiters(connection);
+        self.end_waiters(connection, "the session has ended");
         self.connections.end(connection);
         self.lapsing.insert(session);
         let reply = Reply::Close(connection, request, session);
@@ -164,9 +164,9 @@ impl Replica {
         resumed: Resumed,
     ) {
         if let Some(before) = self.connections.attach(connection, session) {
-            self.drop_waiters(before);
-            let message = "another connection took this session over".to_owned();
-            self.connections.tell(before, RequestId(0), Response::GoingAway { message });
+            let message = "another connection took this session over";
+            self.end_waiters(before, message);
+            self.connections.tell(before, RequestId(0), Response::GoingAway { message: message.to_owned() });
             self.closes.push(before);
         }
         let welcome = Welcome {
@@ -198,6 +198,18 @@ impl Replica {
         let others = others.map(|member| (member.node, member.client_address.clone()));
         let all = std::iter::once(own).chain(others);
         all.map(|(node, address)| Member { node, address, leader: node == self.config.node }).collect()
+    }
+
+    /// Answers the long polls of a connection, without a job, and ends its subscriptions with an error.
+    fn end_waiters(&mut self, connection: ConnectionId, why: &str) {
+        for waiter in self.waiters.of(connection).into_iter().filter_map(|id| self.waiters.remove(id)) {
+            if waiter.is_poll() {
+                self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));
+            } else {
+                let ended = ErrorReply::new(ErrorCode::SessionUnknown, why);
+                self.connections.tell(connection, waiter.request, Response::Error(ended));
+            }
+        }
     }
 
     fn drop_waiters(&mut self, connection: ConnectionId) {

@@ -43,6 +43,11 @@ pub mod tag {
     pub const SCHEDULE: u16 = 8;
 }
 
+/// The first kind of an expiry that this version does not know.
+const EXPIRES_KINDS: u8 = 2;
+/// The same of a backoff.
+const BACKOFF_KINDS: u8 = 4;
+
 /// A valid, encoded list of attributes. Empty for most jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes(Bytes);
@@ -128,6 +133,9 @@ pub enum AttributeError {
     /// A critical attribute that this version does not know.
     #[error("attribute {0:#06x} is critical and not known to this server: use a newer server")]
     Unsupported(u16),
+    /// An attribute whose kind is a choice that this version does not know.
+    #[error("attribute {0:#06x} is of kind {1}, which is not known to this server: use a newer server")]
+    UnknownKind(u16, u8),
 }
 
 impl Attributes {
@@ -205,7 +213,13 @@ impl Attributes {
                 _ => true,
             };
             if !good {
-                return Err(AttributeError::Malformed(found));
+                return Err(match (found, value.first()) {
+                    (tag::EXPIRES, Some(kind @ EXPIRES_KINDS..))
+                    | (tag::BACKOFF, Some(kind @ BACKOFF_KINDS..)) => {
+                        AttributeError::UnknownKind(found, *kind)
+                    }
+                    _ => AttributeError::Malformed(found),
+                });
             }
         }
         if headers_bytes > HEADERS_BYTES_MAX { Err(AttributeError::HeadersTooLarge) } else { Ok(()) }
@@ -384,6 +398,9 @@ mod tests {
         assert_eq!(build(tag::ATTEMPTS_MAX, &[0; 4]), Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
         assert_eq!(build(tag::HEADER, &[9, b'a']), Err(AttributeError::Malformed(tag::HEADER)));
         assert_eq!(build(tag::BACKOFF, &[3, 0]), Err(AttributeError::Malformed(tag::BACKOFF)));
+        assert_eq!(build(tag::BACKOFF, &[4, 0]), Err(AttributeError::UnknownKind(tag::BACKOFF, 4)));
+        assert_eq!(build(tag::EXPIRES, &[2, 1]), Err(AttributeError::UnknownKind(tag::EXPIRES, 2)));
+        assert_eq!(build(tag::EXPIRES, &[1, 1]), Err(AttributeError::Malformed(tag::EXPIRES)));
         let twice = AttributesBuilder::default().attempts_max(1).attempts_max(2).build();
         assert_eq!(twice, Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
         let large = AttributesBuilder::default().header("a", &"b".repeat(1024)).build();

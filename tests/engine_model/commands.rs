@@ -43,6 +43,11 @@ impl Model {
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 return self.reserve(*session, topics, *jobs_max, *bytes_max);
             }
+            Command::ReserveNamed { session, topics, jobs_max, bytes_max } => {
+                let known: Vec<TopicId> =
+                    topics.iter().filter_map(|topic| self.topic(*topic, false).ok().map(topic_id)).collect();
+                return self.reserve(*session, &known, *jobs_max, *bytes_max);
+            }
             Command::Finish { leases } => return Ok(self.settle(leases, Self::finish)),
             Command::Release { leases, delay_ms, attempted } => {
                 return Ok(self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted)));

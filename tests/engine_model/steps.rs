@@ -73,6 +73,11 @@ pub(crate) enum Action {
         jobs_max: u32,
         bytes_max: u64,
     },
+    ReserveNamed {
+        session: u64,
+        topics: Vec<usize>,
+        jobs_max: u32,
+    },
     Finish(Vec<usize>),
     Release(Vec<usize>, Option<u64>, bool),
     Touch(Vec<usize>, Option<u32>),
@@ -157,6 +162,12 @@ impl Known {
                 topics: topics.iter().copied().map(TopicId).collect(),
                 jobs_max: *jobs_max,
                 bytes_max: *bytes_max,
+            },
+            Action::ReserveNamed { session, topics, jobs_max } => Command::ReserveNamed {
+                session: SessionId(*session),
+                topics: topics.iter().map(|topic| TopicSelect::Name(TOPICS[*topic])).collect(),
+                jobs_max: *jobs_max,
+                bytes_max: 1000,
             },
             Action::Finish(leases) => Command::Finish { leases: self.leases(leases) },
             Action::Release(leases, delay_ms, attempted) => {
@@ -282,6 +293,8 @@ fn action() -> impl Strategy<Value = Action> {
                 Action::Reserve { session, topics, jobs_max, bytes_max }
             }
         ),
+        5 => (session(), proptest::collection::vec(0..3_usize, 1..4), 0..6_u32)
+            .prop_map(|(session, topics, jobs_max)| Action::ReserveNamed { session, topics, jobs_max }),
         10 => leases().prop_map(Action::Finish),
         12 => (leases(), select(vec![None, None, Some(0), Some(40), Some(5_000)]), proptest::bool::weighted(0.8))
             .prop_map(|(leases, delay_ms, attempted)| Action::Release(leases, delay_ms, attempted)),

@@ -2,8 +2,8 @@
 
 use adjourn::protocol::{
     Applied, BackupReady, ClusterReport, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member,
-    MemberReport, NewJob, Push, PushResult, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe,
-    TopicReport, Totals, Welcome,
+    MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role,
+    StatsReport, Subscribe, TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
     BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, RESERVE_JOBS_MAX,
@@ -72,6 +72,14 @@ pub(super) fn job_ref() -> impl Strategy<Value = JobRef> {
     ]
 }
 
+fn release_kind() -> impl Strategy<Value = ReleaseKind> {
+    prop_oneof![
+        Just(ReleaseKind::Backoff),
+        Just(ReleaseKind::NotStarted),
+        (0..=DELAY_MS_MAX).prop_map(ReleaseKind::After),
+    ]
+}
+
 pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let resume =
         proptest::option::of((1..u64::MAX, any::<[u8; 16]>()).prop_map(|(session, secret)| Resume {
@@ -111,8 +119,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
             .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
         any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
         leases().prop_map(|leases| Request::Finish { leases }),
-        (leases(), proptest::option::of(0..=DELAY_MS_MAX))
-            .prop_map(|(leases, delay_ms)| Request::Release { leases, delay_ms }),
+        (leases(), release_kind()).prop_map(|(leases, kind)| Request::Release { leases, kind }),
         (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
             .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
         leases().prop_map(|leases| Request::Bury { leases }),

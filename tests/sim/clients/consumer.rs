@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{Delivered, ErrorCode, Request, RequestId, Reserve, Response, Subscribe};
+use adjourn::protocol::{
+    Delivered, ErrorCode, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+};
 use adjourn::types::{Lease, TopicName};
 
 use super::super::node::GRACE_MS;
@@ -38,7 +40,7 @@ enum Want {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     Finish,
-    Release(Option<u64>),
+    Release(ReleaseKind),
     Bury,
     TouchFirst,
     /// The lease runs out.
@@ -69,8 +71,9 @@ impl Consumer {
                 (Deed::Finish, (0, MS))
             } else {
                 let deed = match line.random.below(24) {
-                    0 | 1 => Deed::Release(None),
-                    2 => Deed::Release(Some(line.random.below(3_000))),
+                    0 => Deed::Release(ReleaseKind::Backoff),
+                    1 => Deed::Release(ReleaseKind::NotStarted),
+                    2 => Deed::Release(ReleaseKind::After(line.random.below(3_000))),
                     3 => Deed::Bury,
                     4 => Deed::TouchFirst,
                     5 | 6 => Deed::Forget,
@@ -89,8 +92,8 @@ impl Consumer {
             let ((_, lease), deed) = entry.remove_entry();
             match deed {
                 Deed::Finish => finished.push(lease),
-                Deed::Release(delay_ms) => {
-                    line.send(Request::Release { leases: vec![lease], delay_ms });
+                Deed::Release(kind) => {
+                    line.send(Request::Release { leases: vec![lease], kind });
                 }
                 Deed::Bury => _ = line.send(Request::Bury { leases: vec![lease] }),
                 Deed::TouchFirst => {

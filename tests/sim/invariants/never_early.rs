@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{Applied, JobRef, Request, RequestId, Response};
+use adjourn::protocol::{Applied, JobRef, ReleaseKind, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
 use adjourn::types::{self, JobId, Key, TopicName};
 use bytes::Bytes;
@@ -65,8 +65,11 @@ impl NeverEarly {
             Request::Reschedule { job, due: when } => open.push((named(job), due(*when))),
             Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
             Request::KickMany { topic, .. } => open.push((Job::Buried(topic.clone()), due(now))),
-            Request::Release { leases, delay_ms } => {
-                let when = delay_ms.map_or(now, types::When::After);
+            Request::Release { leases, kind } => {
+                let when = match *kind {
+                    ReleaseKind::After(delay_ms) => types::When::After(delay_ms),
+                    ReleaseKind::Backoff | ReleaseKind::NotStarted => now,
+                };
                 open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
             }
             _ => {}
