@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use adjourn::client::{Client, ClientConfig, ClientError};
 use adjourn::protocol::{
-    Applied, ClusterReport, ErrorCode, ErrorReply, Hello, Member, MemberReport, NewJob, PushResult, Request,
-    RequestId, Reserve, Response, Role, SettleResult, Subscribe, Welcome,
+    Applied, ClusterReport, ErrorCode, ErrorReply, GoingAway, Hello, Member, MemberReport, NewJob,
+    PushResult, Request, RequestId, Reserve, Response, Role, SettleResult, Subscribe, Welcome,
 };
 use adjourn::types::{JobId, Lease, SessionId, TopicName};
 
@@ -40,7 +40,7 @@ fn of_members(members: &[&FakeServer]) -> Welcome {
 
 async fn going_away(peer: &mut Peer) {
     let message = "another node leads".to_owned();
-    peer.send(RequestId(0), Response::GoingAway { message }).await;
+    peer.send(RequestId(0), Response::GoingAway { message, reason: GoingAway::NotLeader }).await;
 }
 
 fn report(node: u64, leader: Option<u64>) -> ClusterReport {

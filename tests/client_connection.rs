@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig, ClientError, ProtocolFault};
 use adjourn::protocol::{
-    ErrorCode, ErrorReply, JobRef, NewJob, PushResult, ReleaseKind, Request, RequestId, Reserve, Response,
-    Resume, Subscribe, Welcome,
+    ErrorCode, ErrorReply, GoingAway, JobRef, NewJob, PushResult, ReleaseKind, Request, RequestId, Reserve,
+    Response, Resume, Subscribe, Welcome,
 };
 use adjourn::types::{JobId, Millis, SessionId, SessionSecret, TopicName};
 
@@ -263,7 +263,7 @@ async fn a_server_that_goes_away_answers_first_and_is_left() {
     let accepted = client.push_detached(&topic(), job()).unwrap();
     let (id, _) = peer.push().await;
     let message = "stopping".to_owned();
-    peer.send(RequestId(0), Response::GoingAway { message }).await;
+    peer.send(RequestId(0), Response::GoingAway { message, reason: GoingAway::NotLeader }).await;
     peer.send(id, pushed(1, 1)).await;
     assert_eq!(accepted.await.unwrap(), [PushResult::Pushed(JobId(1))]);
     let later = client.push_detached(&topic(), job()).unwrap();

@@ -9,7 +9,7 @@ use adjourn::protocol::{
 };
 use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
-use adjourn::types::{AttributesBuilder, Fence, JobId, Lease, When};
+use adjourn::types::{AttributesBuilder, Fence, JobId, JobState, Lease, When};
 
 use rig::{LARGE_BYTES, Rig, UNCOMMITTED_BYTES_MAX, hello, jobs};
 
@@ -47,6 +47,59 @@ fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
     rig.ask(operator, 3, Request::Get(JobRef::Id(job)));
     let gone = matches!(rig.answer(operator, 3), Response::Error(error) if error.code == ErrorCode::NotFound);
     assert!(gone);
+}
+
+#[test]
+fn reads_show_what_is_due_though_nobody_waits_for_it() {
+    let mut rig = Rig::new();
+    let [producer, reader] = [1, 2].map(|number| rig.connect(number));
+    let later = |delay_ms| NewJob::new("").after(delay_ms);
+    let many = DUE_PER_ENTRY_MAX;
+    for (id, count) in [(1, 1), (2, many), (3, many / 2)] {
+        let jobs = vec![later(50); count];
+        rig.ask(
+            producer,
+            id,
+            Request::Push(Push { topic: "later".parse().expect("a name"), sequence: 0, jobs }),
+        );
+    }
+    rig.settle();
+    let first = rig.pushed(producer, 1);
+    rig.ask(reader, 1, Request::Get(JobRef::Id(first)));
+    assert!(matches!(rig.answer(reader, 1), Response::Job(job) if job.state == JobState::Delayed));
+    rig.pass(60);
+    let reads = [Request::Stats, Request::Get(JobRef::Id(first)), Request::Topics];
+    for (id, read) in (2..).zip(reads) {
+        rig.ask(reader, id, read);
+        assert!(!rig.is_answered(reader, id), "what is due was not moved");
+    }
+    assert_eq!(rig.orders.len(), 1, "one entry moves it");
+    rig.settle();
+    while !rig.is_answered(reader, 4) {
+        assert_eq!(rig.wake(), 0, "the rest is moved at once");
+    }
+    let Response::Stats(stats) = rig.answer(reader, 2) else { panic!("counts") };
+    assert_eq!((stats.totals.delayed, stats.totals.ready), (0, (1 + many + many / 2) as u64));
+    assert!(matches!(rig.answer(reader, 3), Response::Job(job) if job.state == JobState::Ready));
+}
+
+#[test]
+fn a_stop_answers_reads_though_something_is_due() {
+    let mut rig = Rig::new();
+    let [producer, reader] = [1, 2].map(|number| rig.connect(number));
+    let jobs = vec![NewJob::new("").after(50)];
+    rig.ask(producer, 1, Request::Push(Push { topic: "later".parse().expect("a name"), sequence: 0, jobs }));
+    rig.settle();
+    let job = rig.pushed(producer, 1);
+    rig.pass(60);
+    // The disk is behind: no entry comes.
+    rig.push(producer, 2, "other", 10);
+    rig.ask(reader, 1, Request::Get(JobRef::Id(job)));
+    assert!(!rig.is_answered(reader, 1));
+    rig.replica.handle(rig.at, Input::Stop);
+    rig.poll();
+    rig.settle();
+    assert!(rig.is_answered(reader, 1));
 }
 
 #[test]

@@ -175,3 +175,16 @@ fn kinds_that_are_not_known_are_unsupported() {
     assert_eq!(error.code, ErrorCode::Unsupported, "{error}");
     assert!(client.is_alive());
 }
+
+#[test]
+fn a_wish_for_a_heartbeat_is_honoured_within_bounds() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    for (wish_ms, given_ms) in [(0, 10_000), (1, 100), (250, 250), (10_001, 10_001), (u32::MAX, 60_000)] {
+        let mut client = Raw::connect(node.address);
+        assert_eq!(client.greet(Hello { heartbeat_ms: wish_ms, ..hello() }).heartbeat_ms, given_ms);
+    }
+    let mut silent = Raw::connect(node.address);
+    silent.greet(Hello { heartbeat_ms: 100, ..hello() });
+    assert!(silent.refusal().message.contains("200 ms"), "it is closed after twice that time");
+}

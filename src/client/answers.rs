@@ -142,8 +142,8 @@ impl Requests {
 
     fn unasked(&mut self, response: Result<Response, DecodeError>) {
         match response {
-            Ok(Response::GoingAway { message }) => {
-                tracing::info!(message, "the server is about to close the connection");
+            Ok(Response::GoingAway { message, reason }) => {
+                tracing::info!(message, ?reason, "the server is about to close the connection");
                 if self.drain() {
                     // It may still say who else is there. Nothing waits for that.
                     Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);

@@ -176,7 +176,7 @@ impl Response {
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
             Self::Cluster(report) => cluster::encode_report(report, out),
-            Self::GoingAway { message } => session::encode_going_away(message, out),
+            Self::GoingAway { message, reason } => session::encode_going_away(message, *reason, out),
             Self::Error(error) => session::encode_error(error, out),
             Self::Done | Self::Subscribed => {}
         })

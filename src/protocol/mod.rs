@@ -26,10 +26,10 @@ pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
 pub use request::{Hello, JobRef, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe};
 pub use response::{
-    BackupReady, ClusterReport, Delivered, JobReport, Member, MemberReport, PushResult, Response, Role,
-    SettleResult, StatsReport, TopicReport, Totals, Welcome,
+    BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Member, MemberReport, PushResult, Response,
+    Role, SettleResult, StatsReport, TopicReport, Totals, Welcome,
 };
-pub use session::{MAGIC, negotiate};
+pub use session::{MAGIC, heartbeat_ms, negotiate};
 
 /// The version of the protocol that this code speaks.
 pub const VERSION: u16 = 1;

@@ -63,9 +63,33 @@ pub enum Response {
     GoingAway {
         /// Why, for a person.
         message: String,
+        /// Why, for the client.
+        reason: GoingAway,
     },
     /// To any request that failed as a whole.
     Error(ErrorReply),
+}
+
+/// Why a server closes a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GoingAway {
+    /// It does not say, or says something that this version does not know.
+    Unknown = 0,
+    /// The server stops.
+    Stopping = 1,
+    /// Another member leads, or none does.
+    NotLeader = 2,
+    /// Another connection took the session over: this client does not come back under it by itself.
+    SessionTakenOver = 3,
+}
+
+impl GoingAway {
+    /// The reason with this number.
+    pub fn from_u8(number: u8) -> Self {
+        let known = [Self::Stopping, Self::NotLeader, Self::SessionTakenOver];
+        known.into_iter().find(|reason| *reason as u8 == number).unwrap_or(Self::Unknown)
+    }
 }
 
 impl Response {
@@ -125,7 +149,7 @@ impl Response {
                     let members = welcome.members.iter().map(|one| PART_BYTES + one.address.len());
                     PART_BYTES + members.sum::<usize>()
                 }
-                Self::GoingAway { message } => message.len(),
+                Self::GoingAway { message, .. } => message.len(),
                 Self::Error(error) => error.message.len(),
                 Self::BackupData(data) => data.len(),
                 Self::Pong { .. }

@@ -5,9 +5,9 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::error::{Applied, ErrorCode, ErrorReply};
 use super::request::{Hello, Resume};
-use super::response::{Member, Response, Welcome};
+use super::response::{GoingAway, Member, Response, Welcome};
 use super::wire::{Fixed, Reader, put_list, put_text8, put_text16, shortened};
-use crate::types::limits::{CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX};
+use crate::types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
 use crate::types::{Millis, SessionId, SessionSecret};
 
 /// The first bytes of a HELLO's payload: what else knocks on the port does not send them.
@@ -24,6 +24,11 @@ const ERROR_RETRYABLE: u8 = 1;
 pub fn negotiate(version_min: u16, version_max: u16) -> Option<u16> {
     let version = version_max.min(super::VERSION);
     (version >= version_min.max(super::VERSION_MIN)).then_some(version)
+}
+
+/// The heartbeat of a connection whose client wishes for one: the wish within bounds. 0 is no wish and takes the server's `usual`.
+pub fn heartbeat_ms(wish_ms: u32, usual_ms: u32) -> u32 {
+    if wish_ms == 0 { usual_ms } else { wish_ms.clamp(HEARTBEAT_MS_MIN, HEARTBEAT_MS_MAX.max(usual_ms)) }
 }
 
 pub(super) fn encode_hello(hello: &Hello, out: &mut BytesMut) {
@@ -146,12 +151,15 @@ pub(super) fn decode_pong(reader: &mut Reader<'_>) -> Result<Response, DecodeErr
     Ok(Response::Pong { now, clock_ms: reader.fields_mut().late_u64("clock_ms")? })
 }
 
-pub(super) fn encode_going_away(message: &str, out: &mut BytesMut) {
+pub(super) fn encode_going_away(message: &str, reason: GoingAway, out: &mut BytesMut) {
     put_text16(out, message);
+    out.put_u8(reason as u8);
 }
 
 pub(super) fn decode_going_away(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    Ok(Response::GoingAway { message: reader.text16(usize::MAX, "message")? })
+    let message = reader.text16(usize::MAX, "message")?;
+    let reason = reader.fields_mut().late_u8("reason")?;
+    Ok(Response::GoingAway { message, reason: GoingAway::from_u8(reason) })
 }
 
 pub(super) fn encode_error(error: &ErrorReply, out: &mut BytesMut) {

@@ -55,6 +55,11 @@ impl<'a> Fields<'a> {
     }
 
     /// A field at the end, which older peers do not send: 0 if it is not there.
+    pub(super) fn late_u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
+        if self.0.is_empty() { Ok(0) } else { self.u8(field) }
+    }
+
+    /// The same with a `u64`.
     pub(super) fn late_u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         if self.0.is_empty() { Ok(0) } else { self.u64(field) }
     }

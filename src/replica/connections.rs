@@ -12,6 +12,8 @@ pub(super) struct Connection {
     /// Fresh random bytes, for the session that it may open.
     pub(super) secret: SessionSecret,
     pub(super) phase: Phase,
+    /// The heartbeat that its HELLO asked for; 0 for none.
+    pub(super) heartbeat_wish_ms: u32,
     outbox: Vec<(RequestId, Response)>,
     /// How many in the outbox answer a request.
     answers: u32,
@@ -80,6 +82,7 @@ impl Connections {
         let connection = Connection {
             secret,
             phase: Phase::Silent,
+            heartbeat_wish_ms: 0,
             outbox: Vec::new(),
             answers: 0,
             unwritten_bytes: 0,

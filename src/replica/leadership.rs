@@ -5,7 +5,7 @@ use super::io::{ConnectionId, Notice};
 use super::proposals::Reply;
 use super::soundness::Unsound;
 use crate::engine::Command;
-use crate::protocol::{Applied, ErrorCode, ErrorReply, RequestId, Response};
+use crate::protocol::{Applied, ErrorCode, ErrorReply, GoingAway, RequestId, Response};
 use crate::raft::MembershipChange;
 
 /// While nobody leads, clients ask again after so long at the soonest. An election takes longer; a hand-over does not.
@@ -111,7 +111,7 @@ impl Replica {
         self.connections.tell(
             connection,
             RequestId(0),
-            Response::GoingAway { message: elsewhere.message.clone() },
+            Response::GoingAway { message: elsewhere.message.clone(), reason: GoingAway::NotLeader },
         );
         self.closes.push(connection);
     }

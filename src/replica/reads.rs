@@ -2,11 +2,15 @@
 //!
 //! All reads that gathered ask together, with one round of messages, whether this node still leads, and wait until the
 //! state has come as far as the log was then (`ReadIndex`; Ongaro, Consensus: Bridging Theory and Practice, 2014, section 6.4).
+//!
+//! A read shows timers that have fired when it comes, though nobody waits for their jobs: it waits for the entry that moves
+//! them.
 
 use std::collections::VecDeque;
 
 use super::io::ConnectionId;
 use crate::protocol::{Request, RequestId};
+use crate::types::Millis;
 
 /// A read and who waits for it.
 pub(super) type Read = (ConnectionId, RequestId, Request);
@@ -14,18 +18,24 @@ pub(super) type Read = (ConnectionId, RequestId, Request);
 /// Reads on their way.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
-    gathering: Vec<Read>,
+    gathering: Vec<Timed>,
     /// By what they were asked with, rising.
-    asked: VecDeque<(u64, Vec<Read>)>,
+    asked: VecDeque<(u64, Vec<Timed>)>,
     /// The index that the state has to reach first, not falling.
-    confirmed: VecDeque<(u64, Read)>,
+    confirmed: VecDeque<(u64, Timed)>,
+    /// The state after this entry is too old for the first of them.
+    too_old: Option<u64>,
     last: u64,
     count: usize,
 }
 
+/// A read, and when it came.
+type Timed = (Millis, Read);
+
 impl Reads {
-    pub(super) fn add(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
-        self.gathering.push((connection, id, request));
+    /// Adds a read that shows the state as of `stamp`, or a later one.
+    pub(super) fn add(&mut self, stamp: Millis, connection: ConnectionId, id: RequestId, request: Request) {
+        self.gathering.push((stamp, (connection, id, request)));
         self.count += 1;
     }
 
@@ -59,14 +69,25 @@ impl Reads {
 
     /// Whether there is one that can be answered from the state after the entry at `applied`.
     pub(super) fn any_ready(&self, applied: u64) -> bool {
-        self.confirmed.front().is_some_and(|(index, _)| *index <= applied)
+        self.first_ready(applied).is_some()
+    }
+
+    /// When the first of those came.
+    pub(super) fn first_ready(&self, applied: u64) -> Option<Millis> {
+        let first = self.confirmed.front().filter(|(index, _)| *index <= applied)?;
+        (self.too_old != Some(applied)).then_some(first.1.0)
     }
 
     /// The first of those.
     pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
-        let (_, read) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
+        let (_, (_, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
         self.count -= 1;
         Some(read)
+    }
+
+    /// The state after the entry at `applied` does not show what the first read has to: all wait for the next entry.
+    pub(super) fn await_entry(&mut self, applied: u64) {
+        self.too_old = Some(applied);
     }
 
     /// All of them: this node does not lead any more.
@@ -74,7 +95,7 @@ impl Reads {
         self.count = 0;
         let confirmed = self.confirmed.drain(..).map(|(_, read)| read);
         let asked = self.asked.drain(..).flat_map(|(_, reads)| reads);
-        confirmed.chain(asked).chain(self.gathering.drain(..)).collect()
+        confirmed.chain(asked).chain(self.gathering.drain(..)).map(|(_, read)| read).collect()
     }
 }
 
@@ -89,7 +110,9 @@ mod tests {
     #[test]
     fn a_read_waits_for_its_answer_and_for_the_state() {
         let mut reads = Reads::default();
-        let add = |reads: &mut Reads, id| reads.add(ConnectionId(1), RequestId(id), Request::Stats);
+        let add = |reads: &mut Reads, id: u32| {
+            reads.add(Millis(id.into()), ConnectionId(1), RequestId(id), Request::Stats);
+        };
         add(&mut reads, 1);
         add(&mut reads, 2);
         let first = reads.ask().expect("there are some");
@@ -100,6 +123,9 @@ mod tests {
         assert!(!reads.any_ready(u64::MAX), "nobody said that this node leads");
         reads.confirm(second, 10);
         assert_eq!((reads.any_ready(9), reads.take_ready(9)), (false, None), "the state is not there yet");
+        assert_eq!(reads.first_ready(10), Some(Millis(1)));
+        reads.await_entry(10);
+        assert_eq!((reads.first_ready(10), reads.first_ready(11)), (None, Some(Millis(1))));
         let taken: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
         assert_eq!(ids(&taken), [1, 2, 3], "an answer holds for those before");
         assert_eq!((reads.count(), ids(&reads.take_all()), reads.count()), (1, vec![4], 0));

@@ -63,7 +63,7 @@ impl Replica {
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
             }
             Request::Ping | Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
-                self.reads.add(connection, id, request);
+                self.reads.add(self.clock.stamp(), connection, id, request);
             }
             Request::Finish { .. }
             | Request::Release { .. }

@@ -5,7 +5,9 @@ use super::connections::Phase;
 use super::io::ConnectionId;
 use super::proposals::{Reply, Resumption};
 use crate::engine::{Command, Outcome, SessionStatus};
-use crate::protocol::{ErrorCode, ErrorReply, Hello, Member, RequestId, Response, Welcome};
+use crate::protocol::{
+    ErrorCode, ErrorReply, GoingAway, Hello, Member, RequestId, Response, Welcome, heartbeat_ms,
+};
 use crate::types::limits;
 use crate::types::{SessionId, SessionSecret};
 
@@ -21,6 +23,7 @@ impl Replica {
             return self.connections.refuse(connection, request, twice);
         }
         one.phase = Phase::Opening;
+        one.heartbeat_wish_ms = hello.heartbeat_ms;
         let secret = one.secret;
         let Some(resume) = hello.resume else {
             return self.open(connection, request, secret, hello.leases_outlive);
@@ -166,9 +169,11 @@ impl Replica {
         if let Some(before) = self.connections.attach(connection, session) {
             let message = "another connection took this session over";
             self.end_waiters(before, message);
-            self.connections.tell(before, RequestId(0), Response::GoingAway { message: message.to_owned() });
+            let (message, reason) = (message.to_owned(), GoingAway::SessionTakenOver);
+            self.connections.tell(before, RequestId(0), Response::GoingAway { message, reason });
             self.closes.push(before);
         }
+        let wish_ms = self.connections.one(connection).map_or(0, |one| one.heartbeat_wish_ms);
         let welcome = Welcome {
             version: crate::protocol::VERSION,
             server_name: self.config.server_name.clone(),
@@ -177,7 +182,7 @@ impl Replica {
             secret,
             resumed: resumed != Resumed::No,
             leases_kept: resumed == Resumed::WithLeases,
-            heartbeat_ms: self.config.heartbeat_ms,
+            heartbeat_ms: heartbeat_ms(wish_ms, self.config.heartbeat_ms),
             session_grace_ms: narrow(self.config.session_grace_ms),
             frame_bytes_max: narrow(self.config.body_bytes_max + limits::FRAME_OVERHEAD_BYTES_MAX),
             body_bytes_max: narrow(self.config.body_bytes_max),

@@ -1,7 +1,7 @@
 //! A stop in good order: what was accepted is done, and another member leads before this one is gone.
 
 use super::Replica;
-use crate::protocol::{ErrorCode, ErrorReply, RequestId, Response};
+use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response};
 
 /// At a stop, another member has so long to take leadership over.
 const HAND_OVER_US_MAX: u64 = 1_000_000;
@@ -26,7 +26,11 @@ impl Replica {
         self.refuse_backups(&Self::stopping());
         for connection in self.connections.ids() {
             let message = "the server is stopping: connect again later".to_owned();
-            self.connections.tell(connection, RequestId(0), Response::GoingAway { message });
+            self.connections.tell(
+                connection,
+                RequestId(0),
+                Response::GoingAway { message, reason: GoingAway::Stopping },
+            );
             self.take_last_requests(connection);
             while let Some((id, request)) = self.connections.take_held(connection) {
                 self.request(connection, id, request);

@@ -14,9 +14,9 @@
 
 use std::collections::VecDeque;
 
-use super::Replica;
 use super::io::ConnectionId;
 use super::proposals::Reply;
+use super::{Replica, Stop};
 use crate::engine::{Command, Found, Search};
 use crate::protocol::{Request, RequestId};
 use crate::storage::{LogEntry, StorageError};
@@ -168,6 +168,7 @@ impl Replica {
             self.answer_read(connection, id, &request);
         }
         while self.work_done() < until
+            && self.shows_what_is_due()
             && let Some((connection, id, request)) = self.reads.take_ready(self.applied.0)
         {
             if self.connections.must_wait(connection, id) {
@@ -178,6 +179,19 @@ impl Replica {
             }
         }
         self.go_on_searching();
+    }
+
+    /// Whether the first read that is ready would see all that was due when it came. If not, the next entry moves that, at once,
+    /// and reads wait for it.
+    fn shows_what_is_due(&mut self) -> bool {
+        let Some(stamp) = self.reads.first_ready(self.applied.0) else { return false };
+        // Who stops moves nothing any more, and answers what was asked.
+        if self.stop != Stop::No || !self.engine.is_overdue(stamp) {
+            return true;
+        }
+        self.next_housekeeping_us = self.now_us;
+        self.reads.await_entry(self.applied.0);
+        false
     }
 
     fn answer_read(&mut self, connection: ConnectionId, id: RequestId, request: &Request) {

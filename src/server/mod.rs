@@ -391,7 +391,7 @@ fn terms(config: &Config, clock: Clock, core: Sender<ToCore>, stopping: Cancella
         in_flight_max: config.in_flight_max,
         output_bytes_max: config.output_bytes_max,
         frame_deadline: Duration::from_millis(config.frame_deadline_ms),
-        silence_max: Duration::from_millis(2 * u64::from(config.heartbeat_ms)),
+        heartbeat_ms: config.heartbeat_ms,
         stopping,
     }
 }

@@ -67,6 +67,10 @@ pub const SESSIONS_MAX: usize = 65_536;
 pub const LAPSED_PRODUCERS_MAX: usize = 262_144;
 /// How long a session keeps its leases after its connection was lost, in milliseconds.
 pub const SESSION_GRACE_MS_DEFAULT: u64 = 10_000;
+/// The shortest heartbeat that a client can wish for, in milliseconds.
+pub const HEARTBEAT_MS_MIN: u32 = 100;
+/// The longest one, unless the server's own is longer.
+pub const HEARTBEAT_MS_MAX: u32 = 60_000;
 /// How long the queue remembers a lapsed session and what it pushed, in milliseconds.
 pub const SESSION_RETENTION_MS: u64 = 600_000;
 /// Pushed jobs per producer whose outcome the queue remembers.

@@ -1,9 +1,9 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
 
 use adjourn::protocol::{
-    Applied, BackupReady, ClusterReport, Delivered, ErrorCode, ErrorReply, Hello, JobRef, JobReport, Member,
-    MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role,
-    StatsReport, Subscribe, TopicReport, Totals, Welcome,
+    Applied, BackupReady, ClusterReport, Delivered, ErrorCode, ErrorReply, GoingAway, Hello, JobRef,
+    JobReport, Member, MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
+    Resume, Role, StatsReport, Subscribe, TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
     BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, RESERVE_JOBS_MAX,
@@ -357,7 +357,9 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         }),
         vec(any::<u8>(), 0..300).prop_map(|data| Response::BackupData(data.into())),
         cluster_report().prop_map(|report| Response::Cluster(Box::new(report))),
-        "[ -~]{0,100}".prop_map(|message| Response::GoingAway { message }),
+        ("[ -~]{0,100}", 0..5_u8).prop_map(|(message, reason)| {
+            Response::GoingAway { message, reason: GoingAway::from_u8(reason) }
+        }),
         error_reply().prop_map(Response::Error),
     ]
 }

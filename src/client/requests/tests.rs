@@ -8,8 +8,8 @@ mod pulse;
 use super::*;
 use crate::client::pulse::Beat;
 use crate::protocol::{
-    Applied, ClusterReport, ErrorCode, ErrorReply, FrameDecoder, JobRef, MemberReport, NewJob, Push,
-    PushResult, Reserve, Role,
+    Applied, ClusterReport, ErrorCode, ErrorReply, FrameDecoder, GoingAway, JobRef, MemberReport, NewJob,
+    Push, PushResult, Reserve, Role,
 };
 use crate::types::{Fence, JobId, SessionId};
 
@@ -324,10 +324,10 @@ fn a_call_that_was_never_sent_ends_without_doubt() {
 fn a_server_that_goes_away_is_asked_who_else_is_there() {
     let mut client = Client::new(welcome());
     let message = "stopping".to_owned();
-    client.answer(0, Response::GoingAway { message: message.clone() });
+    client.answer(0, Response::GoingAway { message: message.clone(), reason: GoingAway::Stopping });
     assert!(!client.requests.drained(), "the question is to be sent first");
     assert_eq!(client.sent(), [(MEMBERS_ID, Request::ClusterStatus)]);
-    client.answer(0, Response::GoingAway { message });
+    client.answer(0, Response::GoingAway { message, reason: GoingAway::Stopping });
     assert_eq!(client.sent(), [], "once");
     assert!(client.requests.drained(), "nothing waits for the answer");
 }

@@ -26,7 +26,7 @@ use super::clock::Clock;
 use super::config::Token;
 use super::core::ToCore;
 use super::outbox::{Inbox, Outbox};
-use crate::protocol::{ErrorReply, RequestId, Response};
+use crate::protocol::{ErrorReply, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input};
 use crate::types::SessionSecret;
 
@@ -54,10 +54,18 @@ pub(super) struct Terms {
     pub(super) output_bytes_max: usize,
     /// For HELLO, and for a frame that was begun.
     pub(super) frame_deadline: Duration,
-    /// A client that says nothing for so long is gone, and so is one that takes nothing of what is sent.
-    pub(super) silence_max: Duration,
+    /// The heartbeat of a client that wishes for no other.
+    pub(super) heartbeat_ms: u32,
     /// Cancelled when the server stops: whoever has not said HELLO yet is sent away.
     pub(super) stopping: CancellationToken,
+}
+
+impl Terms {
+    /// A client that says nothing for this time is gone, and so is one that takes nothing of what is sent. `wish_ms` is the
+    /// heartbeat that it asked for, 0 if it did not.
+    fn silence_max(&self, wish_ms: u32) -> Duration {
+        2 * Duration::from_millis(heartbeat_ms(wish_ms, self.heartbeat_ms).into())
+    }
 }
 
 /// A client is listened to for so long after the last word was sent to it, so that it reads that word before

@@ -47,6 +47,8 @@ pub(super) struct Reader<'a> {
     read_bytes: usize,
     /// When the first bytes of the frame that is not complete came.
     frame_begun: Option<Instant>,
+    /// A client that says nothing for this time is gone.
+    silence_max: Duration,
 }
 
 /// What was read together.
@@ -82,6 +84,7 @@ impl<'a> Reader<'a> {
             frame_room: None,
             read_bytes: BYTES_MIN,
             frame_begun: None,
+            silence_max: terms.silence_max(0),
         }
     }
 
@@ -118,7 +121,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if self.take_requests(room).await? {
-                self.read(self.terms.silence_max).await?;
+                self.read(self.silence_max).await?;
             }
         }
     }
@@ -128,9 +131,9 @@ impl<'a> Reader<'a> {
         loop {
             if let Some(frame) = self.next_frame()? {
                 let id = frame.header.id;
-                return greeting::check(&frame, self.terms)
-                    .map(|hello| (id, Request::Hello(hello)))
-                    .map_err(|error| End::Refused(id, error));
+                let hello = greeting::check(&frame, self.terms).map_err(|error| End::Refused(id, error))?;
+                self.silence_max = self.terms.silence_max(hello.heartbeat_ms);
+                return Ok((id, Request::Hello(hello)));
             }
             // Silence counts as a slow frame from the first moment on.
             self.frame_begun.get_or_insert_with(Instant::now);
@@ -173,7 +176,7 @@ impl<'a> Reader<'a> {
         end.map(|()| starved)
     }
 
-    fn sort(&self, frame: &Frame, batch: &mut Batch) {
+    fn sort(&mut self, frame: &Frame, batch: &mut Batch) {
         let id = frame.header.id;
         match Request::decode(frame, self.terms.body_bytes_max) {
             Ok(Request::BackupRead { offset, bytes }) => {
@@ -181,6 +184,10 @@ impl<'a> Reader<'a> {
             }
             Ok(Request::BackupEnd) => self.outbox.backup(ToBackup::End(id)),
             Ok(request) => {
+                if let Request::Hello(hello) = &request {
+                    // Said again, as nobody led before.
+                    self.silence_max = self.terms.silence_max(hello.heartbeat_ms);
+                }
                 if request == Request::BackupBegin {
                     self.outbox.backup(ToBackup::Replaced);
                 }
@@ -257,7 +264,7 @@ impl<'a> Reader<'a> {
                 self.terms.frame_deadline.as_millis()
             )
         } else {
-            format!("nothing came for {} ms: send PING in time", self.terms.silence_max.as_millis())
+            format!("nothing came for {} ms: send PING in time", self.silence_max.as_millis())
         };
         ErrorReply::new(ErrorCode::Malformed, message)
     }
