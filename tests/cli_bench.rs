@@ -56,7 +56,7 @@ fn a_backlog_is_drained() {
 fn jobs_are_found_and_cancelled_by_their_keys() {
     let rig = Rig::start();
     report_of(&rig, &["push", "--jobs", "300", "--delay", "1d..30d", "--keys"]);
-    assert_eq!(rig.json(&["get", "--topic", TOPIC, "--key", "job-299"])["state"], json!("delayed"));
+    assert_eq!(rig.json(&["get", TOPIC, "job-299"])["state"], json!("delayed"));
 
     let keys = report_of(&rig, &["keys", "--jobs", "300", "--gets", "400", "--cancels", "299"]);
     let phases = keys["phases"].as_object().expect("an object");

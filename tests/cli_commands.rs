@@ -144,7 +144,7 @@ fn a_job_goes_from_push_to_finish() {
 
     assert_eq!(rig.ok(&["finish", lease]), "");
     assert_eq!(rig.ok(&["finish", lease]), "", "a repeated finish answers as the first did");
-    rig.fails(&["get", "--id", &id.to_string()], 3, "NOT_FOUND");
+    rig.fails(&["get", &id.to_string()], 3, "NOT_FOUND");
     let stats = rig.json(&["stats", "--json"]);
     for counts in [&stats, &stats["topics"]["orders"]] {
         for (field, expected) in [
@@ -174,7 +174,7 @@ fn nothing_to_reserve_has_its_own_exit_code() {
 fn a_key_finds_its_job() {
     let rig = Rig::start();
     let push = ["orders", "--key", "k", "--delay", "1h"];
-    let by_key = ["--topic", "orders", "--key", "k"];
+    let by_key = ["orders", "k"];
     let with = |command: &[&'static str]| -> Vec<&str> { [&command[..1], &by_key, &command[1..]].concat() };
 
     let first = rig.push(&push);
@@ -193,7 +193,7 @@ fn a_key_finds_its_job() {
     rig.fails(&with(&["kick"]), 1, "WRONG_STATE");
     rig.fails(&["push", "orders", "--delay", "2h", "--expires", "1h"], 1, "EXPIRES_BEFORE_DUE");
     assert_eq!(rig.json(&with(&["reschedule", "--delay", "1h"]))["state"], json!("delayed"));
-    assert_eq!(rig.json(&["delete", "--id", &second.to_string()])["state"], json!("delayed"));
+    assert_eq!(rig.json(&["delete", &second.to_string()])["state"], json!("delayed"));
     rig.fails(&with(&["get"]), 3, "NOT_FOUND");
 }
 
@@ -203,25 +203,25 @@ fn leases_are_settled_from_other_processes() {
     let id = rig.push(&["work", "body"]).to_string();
     let lease = rig.lease("work");
     assert_eq!(rig.ok(&["touch", &lease, "--ttr", "5m"]), "");
-    let left_ms = rig.json(&["get", "--id", &id])["ttr_left_ms"].as_u64().expect("a number");
+    let left_ms = rig.json(&["get", &id])["ttr_left_ms"].as_u64().expect("a number");
     assert!((60_001..=300_000).contains(&left_ms), "{left_ms}");
 
     assert_eq!(rig.ok(&["release", &lease, "--delay", "1h"]), "");
     rig.fails(&["finish", &lease], 1, &format!("{lease}: STALE_LEASE"));
-    assert_eq!(rig.json(&["get", "--id", &id])["state"], json!("delayed"));
-    rig.json(&["run-now", "--id", &id]);
+    assert_eq!(rig.json(&["get", &id])["state"], json!("delayed"));
+    rig.json(&["run-now", &id]);
     let lease = rig.lease("work");
     assert_eq!(rig.ok(&["release", &lease]), "");
     let lease = rig.lease("work");
 
     assert_eq!(rig.ok(&["bury", &lease]), "");
-    let job = rig.json(&["get", "--id", &id]);
+    let job = rig.json(&["get", &id]);
     assert_eq!((&job["state"], &job["attempts"]), (&json!("buried"), &json!(3)));
     assert_eq!(job["buried"], json!("buried by a consumer"));
-    assert_eq!(rig.json(&["kick", "--id", &id])["state"], json!("ready"));
+    assert_eq!(rig.json(&["kick", &id])["state"], json!("ready"));
     let lease = rig.lease("work");
     rig.fails(&["finish", "999999-1", &lease, "999999-2"], 1, "999999-2: ");
-    rig.fails(&["get", "--id", &id], 3, "NOT_FOUND");
+    rig.fails(&["get", &id], 3, "NOT_FOUND");
 }
 
 #[test]
@@ -233,14 +233,14 @@ fn a_job_that_fails_too_often_is_buried() {
             rig.json(&["reserve", "work", "--wait", "30s"])["lease"].as_str().expect("a lease").to_owned();
         rig.ok(&["release", &lease]);
     }
-    let job = rig.json(&["get", "--id", &id]);
+    let job = rig.json(&["get", &id]);
     assert_eq!((&job["state"], &job["buried"]), (&json!("buried"), &json!("attempts used up")));
     assert_eq!((&job["attempts_max"], &job["backoff"]), (&json!(2), &json!("0s")));
-    let many = ["kick", "--topic", "work", "--max", "5000"];
+    let many = ["kick", "work", "--max", "5000"];
     assert_eq!(rig.json(&many), json!({ "kicked": 1 }));
     assert_eq!(rig.json(&many), json!({ "kicked": 0 }));
-    assert_eq!(rig.json(&["get", "--id", &id])["state"], json!("ready"));
-    for incomplete in [&["kick", "--topic", "work"][..], &["kick", "--max", "1"]] {
+    assert_eq!(rig.json(&["get", &id])["state"], json!("ready"));
+    for incomplete in [&["kick", "work"][..], &["kick", "--max", "1"]] {
         assert_eq!(rig.run(incomplete, b"").code, Some(2), "{incomplete:?}");
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::arguments::{delay_ms, time};
 use super::connection::{Leases, ServerArgs, not_found};
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::output::{changed_json, print_json, report_json};
 use crate::client::{Changed, Client, ClientError};
 use crate::protocol::JobRef;
@@ -16,8 +16,8 @@ use crate::types::{JobId, Key, Millis, TopicName, When};
 
 const GET_EXAMPLE: &str = "\
 Example:
-  adjourn get --id 42
-  adjourn get --topic orders --key order-17";
+  adjourn get 42
+  adjourn get orders order-17";
 
 /// What `adjourn get` is told.
 #[derive(Debug, Args)]
@@ -31,8 +31,8 @@ const DELETE_EXAMPLE: &str = "\
 Prints the job's id and the state that it was in.
 
 Example:
-  adjourn delete --id 42
-  adjourn delete --topic orders --key order-17";
+  adjourn delete 42
+  adjourn delete orders order-17";
 
 /// What `adjourn delete` is told.
 #[derive(Debug, Args)]
@@ -46,8 +46,8 @@ const RESCHEDULE_EXAMPLE: &str = "\
 The job may be delayed or ready. A reserved job is its consumer's; a buried one is kicked first.
 
 Example:
-  adjourn reschedule --topic orders --key order-17 --delay 30m
-  adjourn reschedule --id 42 --at 2030-12-24T18:00:00Z";
+  adjourn reschedule orders order-17 --delay 30m
+  adjourn reschedule 42 --at 2030-12-24T18:00:00Z";
 
 /// What `adjourn reschedule` is told.
 #[derive(Debug, Args)]
@@ -66,8 +66,8 @@ pub(super) struct RescheduleArgs {
 
 const RUN_NOW_EXAMPLE: &str = "\
 Example:
-  adjourn run-now --id 42
-  adjourn run-now --topic orders --key order-17";
+  adjourn run-now 42
+  adjourn run-now orders order-17";
 
 /// What `adjourn run-now` is told.
 #[derive(Debug, Args)]
@@ -81,30 +81,19 @@ const KICK_EXAMPLE: &str = "\
 With --max the buried jobs of a topic are kicked: by priority, then by when they were due. Their number is printed.
 
 Example:
-  adjourn kick --id 42
-  adjourn kick --topic orders --key order-17
-  adjourn kick --topic orders --max 1000";
+  adjourn kick 42
+  adjourn kick orders order-17
+  adjourn kick orders --max 1000";
 
 /// What `adjourn kick` is told.
 #[derive(Debug, Args)]
 #[command(after_help = KICK_EXAMPLE)]
-#[command(group = ArgGroup::new("jobs").args(["id", "key", "max"]).required(true))]
-#[command(group = ArgGroup::new("within").args(["key", "max"]))]
 pub(super) struct KickArgs {
-    /// The job's id as `adjourn push` prints it
-    #[arg(long, value_name = "ID", value_parser = value_parser!(u64), conflicts_with = "topic")]
-    id: Option<u64>,
-    /// The topic of the job's key, or of the jobs
-    #[arg(long, value_name = "TOPIC", requires = "within")]
-    topic: Option<TopicName>,
-    /// The key that the job was pushed with
-    #[arg(long, value_name = "KEY", requires = "topic")]
-    key: Option<Key>,
-    /// As many buried jobs of the topic as there are, but no more than this
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), requires = "topic")]
-    max: Option<u64>,
     #[command(flatten)]
-    server: ServerArgs,
+    job: JobArgs,
+    /// As many buried jobs of the topic as there are, but no more than this
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), conflicts_with = "key")]
+    max: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,16 +102,11 @@ struct KickedJson {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("job").args(["id", "key"]).required(true))]
 struct JobArgs {
-    /// The job's id as `adjourn push` prints it
-    #[arg(long, value_name = "ID", value_parser = value_parser!(u64), conflicts_with = "topic")]
-    id: Option<u64>,
-    /// The topic of the job's key
-    #[arg(long, value_name = "TOPIC", requires = "key")]
-    topic: Option<TopicName>,
+    /// The job's id as `adjourn push` prints it, or the topic of its key
+    #[arg(value_name = "ID|TOPIC")]
+    job: String,
     /// The key that the job was pushed with
-    #[arg(long, value_name = "KEY", requires = "topic")]
     key: Option<Key>,
     #[command(flatten)]
     server: ServerArgs,
@@ -130,7 +114,7 @@ struct JobArgs {
 
 /// Shows a job.
 pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
-    let (server, job) = args.job.split();
+    let (server, job) = args.job.split()?;
     let report = server.with_client(Leases::EndWithIt, async |client| client.get(job).await)?;
     print_json(&report_json(&report.ok_or_else(not_found)?))
 }
@@ -153,34 +137,43 @@ pub(super) fn run_now(args: RunNowArgs) -> Result<(), Failure> {
 
 /// Makes buried jobs ready.
 pub(super) fn kick(args: KickArgs) -> Result<(), Failure> {
-    let KickArgs { id, topic, key, max, server } = args;
-    let (Some(topic), Some(jobs_max)) = (&topic, max) else {
-        let job = JobArgs { id, topic, key, server };
+    let KickArgs { job, max } = args;
+    let Some(jobs_max) = max else {
         return job.change(async |client, job| client.kick(job).await);
     };
+    let (topic, server) = (topic(&job.job)?, job.server);
     let kicked =
-        server.with_client(Leases::EndWithIt, async |client| client.kick_many(topic, jobs_max).await)?;
+        server.with_client(Leases::EndWithIt, async |client| client.kick_many(&topic, jobs_max).await)?;
     print_json(&KickedJson { kicked })
 }
 
 impl JobArgs {
-    fn split(self) -> (ServerArgs, JobRef) {
-        let job = match (self.id, self.topic, self.key) {
-            (None, Some(topic), Some(key)) => JobRef::Key { topic, key },
-            // clap lets nothing else through than an id or both of the others.
-            (id, _, _) => JobRef::Id(JobId(id.unwrap_or(0))),
+    fn split(self) -> Result<(ServerArgs, JobRef), Failure> {
+        let Self { job, key, server } = self;
+        let named = match key {
+            Some(key) => JobRef::Key { topic: topic(&job)?, key },
+            None => JobRef::Id(JobId(job.parse().map_err(|_| {
+                let message = format!(
+                    "{job} is no job's id: give an id, or a topic and a key, for example: orders order-17"
+                );
+                Failure::new(Exit::Usage, message)
+            })?)),
         };
-        (self.server, job)
+        Ok((server, named))
     }
 
     fn change<F>(self, request: F) -> Result<(), Failure>
     where
         F: AsyncFnOnce(&Client, JobRef) -> Result<Changed, ClientError>,
     {
-        let (server, job) = self.split();
+        let (server, job) = self.split()?;
         let changed = server.with_client(Leases::EndWithIt, async |client| request(client, job).await)?;
         print_json(&changed_json(&changed))
     }
+}
+
+fn topic(name: &str) -> Result<TopicName, Failure> {
+    name.parse().map_err(|error| Failure::new(Exit::Usage, error))
 }
 
 #[cfg(test)]
@@ -198,15 +191,14 @@ mod tests {
     #[test]
     fn a_job_is_named_by_its_id_or_by_its_key() {
         let parse = |args: &[&str]| {
-            Line::try_parse_from([&["get"], args].concat()).map(|line| line.job.split().1).ok()
+            let line = Line::try_parse_from([&["get"], args].concat()).ok()?;
+            line.job.split().ok().map(|(_, job)| job)
         };
-        let key = JobRef::Key { topic: "a".parse().expect("a topic"), key: "k".parse().expect("a key") };
-        assert_eq!(parse(&["--id", "42"]), Some(JobRef::Id(JobId(42))));
-        assert_eq!(parse(&["--topic", "a", "--key", "k"]), Some(key));
-        for incomplete in
-            [&[][..], &["--topic", "a"], &["--key", "k"], &["--id", "42", "--key", "k"], &["--id", "x"]]
-        {
-            assert_eq!(parse(incomplete), None, "{incomplete:?}");
+        let key = JobRef::Key { topic: "7".parse().expect("a topic"), key: "k".parse().expect("a key") };
+        assert_eq!(parse(&["42"]), Some(JobRef::Id(JobId(42))));
+        assert_eq!(parse(&["7", "k"]), Some(key), "a topic may look like an id");
+        for wrong in [&[][..], &["orders"], &["no topic", "k"], &["orders", ""], &["orders", "k", "more"]] {
+            assert_eq!(parse(wrong), None, "{wrong:?}");
         }
     }
 }
