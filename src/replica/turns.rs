@@ -181,12 +181,13 @@ impl Replica {
         self.go_on_searching();
     }
 
-    /// Whether the first read that is ready would see all that was due when it came. If not, the next entry moves that, at once,
-    /// and reads wait for it.
+    /// Whether the first read that is ready would see what was due when it came. If not, the next entry moves that, at once,
+    /// and reads wait for it. They wait for no other: after an outage millions of jobs may be due.
     fn shows_what_is_due(&mut self) -> bool {
         let Some(stamp) = self.reads.first_ready(self.applied.0) else { return false };
+        let is_moved = self.engine.stamp() >= stamp;
         // Who stops moves nothing any more, and answers what was asked.
-        if self.stop != Stop::No || !self.engine.is_overdue(stamp) {
+        if is_moved || self.stop != Stop::No || !self.engine.is_overdue(stamp) {
             return true;
         }
         self.next_housekeeping_us = self.now_us;

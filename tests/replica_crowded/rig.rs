@@ -147,6 +147,7 @@ impl Rig {
         self.answers.iter().any(|(to, of, _)| (*to, *of) == (connection, RequestId(id)))
     }
 
+    #[track_caller]
     pub(crate) fn answer(&self, connection: ConnectionId, id: u32) -> &Response {
         let found = self.answers.iter().find(|(to, of, _)| (*to, *of) == (connection, RequestId(id)));
         &found.expect("it was answered").2
@@ -215,6 +216,7 @@ impl Rig {
         )
     }
 
+    #[track_caller]
     pub(crate) fn pushed(&self, connection: ConnectionId, id: u32) -> JobId {
         match self.answer(connection, id) {
             Response::Pushed(results) => match results[..] {
