@@ -22,7 +22,8 @@ pub(super) struct HardlyLate {
     lagging: Lagging,
     /// Since when somebody waits.
     waited_for: Option<Us>,
-    due: BTreeMap<Bytes, Us>,
+    /// `None` once the job was delivered: it may be given back without an attempt counted.
+    due: BTreeMap<Bytes, Option<Us>>,
 }
 
 /// Whether the log outgrows the checkpoint that is under way.
@@ -86,14 +87,15 @@ impl Invariant for HardlyLate {
                         types::When::After(delay_ms) => when.at + delay_ms * MS + later,
                         types::When::At(at) => at.since(epoch) * MS,
                     };
-                    self.due.entry(job.body.clone()).or_insert(due.max(when.at));
+                    self.due.entry(job.body.clone()).or_insert(Some(due.max(when.at)));
                 }
             }
             Seen::Said { response: Response::Subscribed, .. } => _ = self.waited_for.get_or_insert(when.at),
             Seen::Said { response, .. } => {
                 for job in delivered(response).iter().filter(|job| job.attempts == 1) {
                     let waited_for = self.waited_for.unwrap_or(when.at);
-                    let due = self.due.get(&job.body).copied().unwrap_or(when.at).max(waited_for);
+                    let due = self.due.insert(job.body.clone(), None).flatten();
+                    let due = due.unwrap_or(when.at).max(waited_for);
                     let later = if self.lagging.was_at(due) { LAGGING_MAX } else { 0 };
                     if when.at > due + LATE_MAX + later {
                         return Err(format!("job {} came {} us late", job.lease.job, when.at - due));
