@@ -28,6 +28,7 @@ mod protocol_document;
 mod replica_cluster;
 mod replica_crowded;
 mod same_log;
+mod server_browse;
 mod server_config;
 mod server_ends;
 mod server_hostile;

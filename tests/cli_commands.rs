@@ -162,6 +162,36 @@ fn a_job_goes_from_push_to_finish() {
 }
 
 #[test]
+fn jobs_are_listed_and_counted() {
+    let rig = Rig::start();
+    let ids: Vec<u64> =
+        ["a-2", "a-1", "b-1"].map(|key| rig.push(&["orders", key, "--key", key, "--delay", "2h"])).to_vec();
+    rig.push(&["others", "ready"]);
+    let listed = |arguments: &[&str]| -> Vec<u64> {
+        let out = rig.ok(&[&["list", "--topic", "orders", "--json"], arguments].concat());
+        let job = |line: &str| serde_json::from_str::<Value>(line).expect("an object");
+        out.lines().map(|line| job(line)["id"].as_u64().expect("an id")).collect()
+    };
+    assert_eq!(listed(&[]), ids);
+    assert_eq!(listed(&["--key-prefix", "a-", "--order", "key"]), [ids[1], ids[0]]);
+    assert_eq!(listed(&["--state", "ready,buried"]), [0_u64; 0]);
+    assert_eq!(rig.ok(&["count"]), "4\n");
+    assert_eq!(rig.ok(&["count", "--topic", "orders", "--key-prefix", "b"]), "1\n");
+
+    let table = rig.ok(&["list", "--state", "ready"]);
+    assert!(table.starts_with("ID   TOPIC  STATE") && table.contains("others  ready"), "{table}");
+    let bodies = rig.ok(&["list", "--topic", "others", "--json", "--bodies", "--all"]);
+    assert!(bodies.contains(r#""body":"ready""#), "{bodies}");
+
+    let first = rig.run(&["list", "--topic", "orders", "--json", "--limit", "2"], b"");
+    let cursor = first.errors.trim().rsplit(' ').next().expect("a cursor").to_owned();
+    assert_eq!((first.code, first.out.lines().count()), (Some(0), 2), "{}", first.errors);
+    assert_eq!(listed(&["--cursor", &cursor]), ids[2..]);
+    rig.fails(&["list", "--cursor", "AAAA"], 1, "INVALID");
+    rig.fails(&["list", "--cursor", "!"], 2, "expected a cursor");
+}
+
+#[test]
 fn nothing_to_reserve_has_its_own_exit_code() {
     let rig = Rig::start();
     rig.push(&["later", "body", "--delay", "1h"]);

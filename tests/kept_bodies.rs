@@ -4,7 +4,7 @@
 
 mod store;
 
-use adjourn::engine::{BodyRef, CapturedJob, Engine, Found, JobView, Place, Record, Rehomed, Search};
+use adjourn::engine::{BodyRef, CapturedJob, Engine, JobView, Listed, Listing, Place, Record, Rehomed};
 use adjourn::types::{JobId, TopicId};
 
 pub(crate) use store::{KeptBodies, KeptRecord};
@@ -60,13 +60,13 @@ pub(crate) fn reference(place: u32, record: &Record<'_>) -> BodyRef {
 
 /// The job that a peek shows, found a few jobs at a time.
 pub(crate) fn peek(engine: &Engine, topic: TopicId, store: &mut KeptBodies) -> Option<JobView> {
-    let mut search = Search::new(topic);
+    let mut listing = Listing::first_delayed(topic);
     loop {
-        let Ok(found) = engine.search(&mut search, &mut 3, store);
+        let Ok(found) = engine.peek(&mut listing, &mut 3, store);
         match found {
-            Found::Job(view) => return Some(view),
-            Found::Nothing => return None,
-            Found::NotYet => {}
+            Listed::Job(view) => return Some(view),
+            Listed::End { .. } => return None,
+            Listed::NotYet => {}
         }
     }
 }

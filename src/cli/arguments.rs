@@ -24,6 +24,9 @@ pub(super) enum ArgumentError {
         "expected a time with its offset as in RFC 3339, for example 2030-12-24T18:00:00Z or 2030-12-24T18:00:00+01:00 ({0})"
     )]
     Time(#[from] jiff::Error),
+    /// Not a cursor.
+    #[error("expected a cursor that `adjourn list` printed")]
+    Cursor,
     /// Before 1970.
     #[error("expected a time after 1970-01-01T00:00:00Z")]
     TimeTooEarly,

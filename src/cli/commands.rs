@@ -5,6 +5,7 @@ use super::bench::{self, BenchArgs};
 use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
+use super::list::{self, CountArgs, ListArgs};
 use super::push::{self, PushArgs};
 use super::reserve::{self, ReserveArgs};
 use super::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
@@ -42,6 +43,10 @@ pub(super) enum ClientCommand {
     Resume(ResumeArgs),
     /// Show the next job of a topic without reserving it
     Peek(PeekArgs),
+    /// List jobs by topic, state, due time, key or attempts
+    List(Box<ListArgs>),
+    /// Count jobs by the same conditions
+    Count(Box<CountArgs>),
     /// List the topics with their counts
     Topics(TopicsArgs),
     /// Show the counts of the whole queue, and by topic
@@ -70,6 +75,8 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Pause(args) => topic::pause(args),
         ClientCommand::Resume(args) => topic::resume(args),
         ClientCommand::Peek(args) => topic::peek(args),
+        ClientCommand::List(args) => list::list(&args),
+        ClientCommand::Count(args) => list::count(&args),
         ClientCommand::Topics(args) => stats::topics(&args),
         ClientCommand::Stats(args) => stats::stats(&args),
         ClientCommand::Cluster(command) => cluster::run(command),

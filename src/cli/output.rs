@@ -36,6 +36,15 @@ pub(super) fn delivered_json(job: &Delivered) -> impl Serialize {
 
 /// A job as `adjourn get` and `adjourn peek` print it.
 pub(super) fn report_json(job: &JobReport) -> impl Serialize {
+    report_with(job, true)
+}
+
+/// A job as `adjourn list --json` prints it.
+pub(super) fn listed_json(job: &JobReport, with_body: bool) -> impl Serialize {
+    report_with(job, with_body)
+}
+
+fn report_with(job: &JobReport, with_body: bool) -> ReportJson<'_> {
     let policy = job.attributes.policy();
     ReportJson {
         id: job.id.0,
@@ -55,7 +64,8 @@ pub(super) fn report_json(job: &JobReport) -> impl Serialize {
         attempts_max: policy.attempts_max,
         backoff: policy.backoff.as_ref().map(backoff_text),
         headers: headers(&job.attributes),
-        body: BodyJson::of(&job.body),
+        body_bytes: (!with_body).then_some(job.body_bytes),
+        body: with_body.then(|| BodyJson::of(&job.body)),
     }
 }
 
@@ -135,6 +145,26 @@ pub(super) fn topics_table(topics: &[TopicReport]) -> String {
     aligned(&topic_rows(topics))
 }
 
+/// Jobs, as a table.
+pub(super) fn jobs_table(jobs: &[JobReport], with_head: bool) -> String {
+    let head = ["ID", "TOPIC", "STATE", "DUE", "PRIORITY", "ATTEMPTS", "BYTES", "KEY"];
+    let rows = jobs.iter().map(|job| {
+        let key = job.key.as_ref().map_or("-", Key::as_str);
+        [
+            job.id.0.to_string(),
+            job.topic.to_string(),
+            job.state.to_string(),
+            time_text(job.due),
+            job.priority.to_string(),
+            job.attempts.to_string(),
+            job.body_bytes.to_string(),
+            key.to_owned(),
+        ]
+    });
+    let head = with_head.then(|| head.map(str::to_owned));
+    aligned(&head.into_iter().chain(rows).collect::<Vec<_>>())
+}
+
 /// A point in time as RFC 3339 writes it, in UTC, to the millisecond.
 pub(super) fn time_text(at: Millis) -> String {
     let at = i64::try_from(at.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
@@ -176,8 +206,10 @@ struct ReportJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     backoff: Option<String>,
     headers: BTreeMap<&'a str, Header<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_bytes: Option<u32>,
     #[serde(flatten)]
-    body: BodyJson<'a>,
+    body: Option<BodyJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -408,6 +440,7 @@ mod tests {
             ttr_left_ms: 0,
             buried: Some(BuryReason::AttemptsUsedUp),
             attributes: builder.build().expect("valid"),
+            body_bytes: 0,
             body: Bytes::new(),
         };
         assert_eq!(

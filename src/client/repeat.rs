@@ -60,6 +60,8 @@ impl Open {
             | Request::Resume { .. }
             | Request::Get(_)
             | Request::Peek { .. }
+            | Request::List(_)
+            | Request::Count(_)
             | Request::Topics
             | Request::Stats
             | Request::Ping

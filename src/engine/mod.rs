@@ -56,6 +56,7 @@ mod hash;
 mod image;
 mod index;
 mod jobs;
+mod list;
 mod members;
 mod paged;
 mod push;
@@ -65,7 +66,6 @@ mod reserve;
 mod residence;
 mod retry;
 mod saved;
-mod search;
 mod sessions;
 mod settle;
 pub(crate) mod slab;
@@ -88,14 +88,14 @@ pub use entry::{Entry, EntryBuilder, EntryError};
 pub use image::{
     CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
 };
+pub use list::{Listed, Listing};
 pub use outcome::{
     Applied, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView, TopicView,
 };
 pub use residence::{HORIZON_MS, Rehomed};
 pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
-pub use search::{Found, Search};
-pub use store::{BodyRef, FarSearch, FarTimer, JobStore, Place, Record};
+pub use store::{BodyRef, FarTimer, JobStore, Place, Record, WalkFrom, Walked};
 pub use topics::TopicTotals;
 
 use crate::types::limits::LAPSE_LEASES_MAX;

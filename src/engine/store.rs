@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Line;
 use super::saved::SavedJob;
-use crate::types::{JobId, TopicId};
+use crate::types::{JobId, Millis, TopicId};
 
 /// What a store was given for one job and gives back by reference: everything that the engine itself
 /// never needs to decide anything.
@@ -47,29 +47,31 @@ pub struct FarTimer {
     pub place: Place,
 }
 
-/// A search for the first far job of a topic on each timeline, in the order (time, id), and how far it has come.
-#[derive(Clone, Debug)]
-pub struct FarSearch {
-    /// Whose.
-    pub topic: TopicId,
-    /// The timeline that is searched.
-    pub line: Line,
-    /// Where the search goes on: places are looked at in an order that is the store's own affair.
-    pub next: Option<(u64, Place)>,
-    /// The first so far on each timeline.
-    pub first: [Option<FarTimer>; 2],
+/// Where a walk over far jobs begins, and which of them it wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkFrom {
+    /// Jobs of this topic; of all topics if there is none.
+    pub topic: Option<TopicId>,
+    /// Jobs behind this point, in the order (time of the timer by the wall clock, id).
+    pub after: (Millis, JobId),
+    /// How far the wall clock is ahead of the stamp: it puts the two timelines in one order.
+    pub offset_ms: i64,
 }
 
-impl FarSearch {
-    /// Begins one.
-    pub fn new(topic: TopicId) -> Self {
-        Self { topic, line: Line::Stamp, next: None, first: [None; 2] }
-    }
-
-    /// What was found.
-    pub fn found(&self) -> impl Iterator<Item = (Line, FarTimer)> {
-        Line::ALL.into_iter().zip(self.first).filter_map(|(line, timer)| Some((line, timer?)))
-    }
+/// How far a walk has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walked {
+    /// To this job.
+    Job {
+        /// When its timer fires, by the wall clock.
+        at: Millis,
+        /// The job.
+        job: JobId,
+    },
+    /// The budget is used up: all that comes before this time has been walked over.
+    Until(Millis),
+    /// To the end.
+    End,
 }
 
 /// Keeps the records of all jobs while they live, and all of a job that is *far*: delayed for so long that the
@@ -81,6 +83,9 @@ pub trait JobStore {
     /// Why a far job could not be read. The state is then not to be used any more: the entry was half applied.
     type Error;
 
+    /// A walk over the far jobs, which does not borrow the store.
+    type Walk: Clone + std::fmt::Debug;
+
     /// Takes a record in.
     fn keep(&mut self, record: Record<'_>) -> BodyRef;
 
@@ -90,9 +95,16 @@ pub trait JobStore {
     /// A far job.
     fn far_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
 
-    /// Goes on with a search: takes as many jobs as it looks at from `budget`, by and large, and stops when that is 0. Whether
-    /// it came to its end. A job that moves from place to place meanwhile may be passed over.
-    fn search_far(&self, search: &mut FarSearch, budget: &mut usize) -> Result<bool, Self::Error>;
+    /// The key of a record.
+    fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, Self::Error>;
+
+    /// Begins a walk over the far jobs in the order of their timers by the wall clock. Nothing is read yet.
+    fn walk(&self, from: WalkFrom) -> Self::Walk;
+
+    /// Goes on to the next job: takes as many jobs as it looks at from `budget`, by and large, and stops when that is 0. It
+    /// may come to jobs that are not far any more, whose rows the store still has, and to the same job twice. Jobs that
+    /// stay far meanwhile are not passed over, wherever their rows move.
+    fn walk_on(&self, walk: &mut Self::Walk, budget: &mut usize) -> Result<Walked, Self::Error>;
 
     /// The first far job of a timeline in the order (time, id).
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Self::Error>;

@@ -4,7 +4,7 @@
 //! the fields of this version is skipped: it comes from a newer peer. Encoding writes straight
 //! into the output buffer.
 
-use bytes::BytesMut;
+use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::frame::{self, Frame};
@@ -12,7 +12,7 @@ use super::opcode::{RequestOpcode, ResponseOpcode};
 use super::request::Request;
 use super::response::Response;
 use super::wire::{Reader, put_topic8};
-use super::{RequestId, backup, cluster, counts, job, push, reserve, session, settle};
+use super::{RequestId, backup, browse, cluster, counts, job, push, reserve, session, settle};
 use crate::types::GroupId;
 
 impl Request {
@@ -40,6 +40,8 @@ impl Request {
             Self::Peek { .. } => RequestOpcode::Peek,
             Self::Pause { .. } => RequestOpcode::Pause,
             Self::Resume { .. } => RequestOpcode::Resume,
+            Self::List(_) => RequestOpcode::List,
+            Self::Count(_) => RequestOpcode::Count,
             Self::Topics => RequestOpcode::Topics,
             Self::Stats => RequestOpcode::Stats,
             Self::BackupBegin => RequestOpcode::BackupBegin,
@@ -73,6 +75,8 @@ impl Request {
             Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
             Self::KickMany { topic, jobs_max } => job::encode_kick_many(topic, *jobs_max, out),
             Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
+            Self::List(list) => browse::encode_list(list, out),
+            Self::Count(filter) => browse::encode_filter(filter, out),
             Self::BackupRead { offset, bytes } => backup::encode_read(*offset, *bytes, out),
             Self::ClusterAdd { address } => cluster::encode_add(address, out),
             Self::ClusterRemove { node } | Self::ClusterTransfer { node } => cluster::encode_node(*node, out),
@@ -121,6 +125,8 @@ impl Request {
             RequestOpcode::Peek => Self::Peek { topic: reader.topic8()? },
             RequestOpcode::Pause => Self::Pause { topic: reader.topic8()? },
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
+            RequestOpcode::List => Self::List(browse::decode_list(reader)?),
+            RequestOpcode::Count => Self::Count(browse::decode_filter(reader)?),
             RequestOpcode::Topics => Self::Topics,
             RequestOpcode::Stats => Self::Stats,
             RequestOpcode::BackupBegin => Self::BackupBegin,
@@ -149,6 +155,8 @@ impl Response {
             Self::Job(_) => ResponseOpcode::Job,
             Self::Changed { .. } => ResponseOpcode::Changed,
             Self::Kicked { .. } => ResponseOpcode::Kicked,
+            Self::Jobs { .. } => ResponseOpcode::Jobs,
+            Self::Counted { .. } => ResponseOpcode::Counted,
             Self::Topics(_) => ResponseOpcode::TopicCounts,
             Self::Stats(_) => ResponseOpcode::QueueStats,
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
@@ -171,6 +179,8 @@ impl Response {
             Self::Job(report) => job::encode_report(report, out),
             Self::Changed { job, state, due } => job::encode_changed(*job, *state, *due, out),
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
+            Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
+            Self::Counted { jobs } => out.put_u64_le(*jobs),
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
@@ -200,6 +210,8 @@ impl Response {
             ResponseOpcode::Job => Self::Job(Box::new(job::decode_report(reader)?)),
             ResponseOpcode::Changed => job::decode_changed(reader)?,
             ResponseOpcode::Kicked => job::decode_kicked(reader)?,
+            ResponseOpcode::Jobs => browse::decode_jobs(reader)?,
+            ResponseOpcode::Counted => Self::Counted { jobs: reader.u64("jobs")? },
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),

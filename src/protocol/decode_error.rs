@@ -80,6 +80,20 @@ pub enum DecodeError {
         /// The most it may be.
         max: u64,
     },
+    /// A condition of a filter is not known.
+    #[error("a filter has no condition {0} that is known here: leave it out, or use a newer server")]
+    Condition(u16),
+    /// A condition of a filter comes twice, or before one with a lower tag.
+    #[error("condition {0} of the filter is out of order: write each once, in rising order of the tags")]
+    ConditionOrder(u16),
+    /// A condition's value has the wrong length.
+    #[error("{bytes} bytes are no value of condition {tag} of a filter")]
+    ConditionLength {
+        /// Which condition.
+        tag: u16,
+        /// The length of its value.
+        bytes: usize,
+    },
     /// A topic's name or a key is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -95,6 +109,7 @@ impl DecodeError {
             Self::Opcode(_)
             | Self::Group(_)
             | Self::Choice { .. }
+            | Self::Condition(_)
             | Self::Attributes(AttributeError::Unsupported(_) | AttributeError::UnknownKind(..)) => {
                 ErrorCode::Unsupported
             }
@@ -104,6 +119,8 @@ impl DecodeError {
             | Self::NotText(_)
             | Self::Empty(_)
             | Self::ItemTooShort { .. }
+            | Self::ConditionOrder(_)
+            | Self::ConditionLength { .. }
             | Self::Attributes(AttributeError::Malformed(_)) => ErrorCode::Malformed,
             Self::TooMany { .. }
             | Self::TooLong { .. }

@@ -5,7 +5,7 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::request::{JobRef, Request};
 use super::response::{JobReport, Response};
-use super::wire::{Fixed, Reader, in_range, key_bytes, put_piece, put_topic8, when, when_fields};
+use super::wire::{Fields, Fixed, Reader, in_range, key_bytes, put_piece, put_topic8, when, when_fields};
 use crate::types::limits::{KEY_BYTES_MAX, KICK_JOBS_MAX};
 use crate::types::{BuryReason, JobId, JobState, Key, Millis, TopicName, When};
 
@@ -66,66 +66,109 @@ pub(super) fn decode_kicked(reader: &mut Reader<'_>) -> Result<Response, DecodeE
     Ok(Response::Kicked { jobs: reader.u32("jobs")? })
 }
 
+/// Bytes of a job before its pieces.
+pub(super) const REPORT_BYTES: usize = 43;
+
+/// The fixed part of a job, and the lengths of its pieces.
+pub(super) struct ReportFields {
+    id: JobId,
+    due: Millis,
+    state: JobState,
+    buried: Option<BuryReason>,
+    priority: u32,
+    attempts: u32,
+    ttr_ms: u32,
+    ttr_left_ms: u32,
+    topic_bytes: u8,
+    key_bytes: u16,
+    attributes_bytes: u16,
+    shown_bytes: u32,
+}
+
 pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
-    let topic = report.topic.as_str().as_bytes();
-    let key = key_bytes(report.key.as_ref());
-    let attributes = report.attributes.as_bytes();
-    Fixed::<43>::new()
+    put_report_fields(report, out);
+    put_report_pieces(report, out);
+}
+
+pub(super) fn put_report_fields(report: &JobReport, out: &mut BytesMut) {
+    Fixed::<REPORT_BYTES>::new()
         .u64(report.id.0)
         .u64(report.due.0)
         .u8(report.state as u8)
-        .u8(report.buried.map_or(NOT_BURIED, |reason| reason as u8 + 1))
+        .u8(buried_number(report.buried))
         .u32(report.priority)
         .u32(report.attempts)
         .u32(report.ttr_ms)
         .u32(report.ttr_left_ms)
-        .length8(topic.len())
-        .length16(key.len())
-        .length16(attributes.len())
+        .length8(report.topic.as_str().len())
+        .length16(key_bytes(report.key.as_ref()).len())
+        .length16(report.attributes.as_bytes().len())
         .length32(report.body.len())
         .write(out);
-    put_piece(out, topic);
-    put_piece(out, key);
-    put_piece(out, attributes);
+}
+
+pub(super) fn put_report_pieces(report: &JobReport, out: &mut BytesMut) {
+    put_piece(out, report.topic.as_str().as_bytes());
+    put_piece(out, key_bytes(report.key.as_ref()));
+    put_piece(out, report.attributes.as_bytes());
     put_piece(out, &report.body);
 }
 
 pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
-    let id = JobId(reader.u64("job")?);
-    let due = Millis(reader.u64("due_ms")?);
-    let state = decode_state(reader)?;
-    let buried = decode_buried(reader)?;
-    let priority = reader.u32("priority")?;
-    let attempts = reader.u32("attempts")?;
-    let ttr_ms = reader.u32("ttr_ms")?;
-    let ttr_left_ms = reader.u32("ttr_left_ms")?;
-    let topic_bytes = reader.u8("topic")?;
-    let key_bytes = reader.u16("key")?;
-    let attributes_bytes = reader.u16("attributes")?;
-    let body_bytes = reader.u32("body")?;
-    Ok(JobReport {
-        id,
-        state,
-        topic: reader.topic(topic_bytes)?,
-        key: reader.key(key_bytes)?,
-        priority,
-        attempts,
-        due,
-        ttr_ms,
-        ttr_left_ms,
-        buried,
-        attributes: reader.attributes(attributes_bytes)?,
-        body: reader.bytes(body_bytes as usize, usize::MAX, "body")?,
+    decode_report_fields(reader.fields_mut())?.with_pieces(reader)
+}
+
+pub(super) fn decode_report_fields(fields: &mut Fields<'_>) -> Result<ReportFields, DecodeError> {
+    Ok(ReportFields {
+        id: JobId(fields.u64("job")?),
+        due: Millis(fields.u64("due_ms")?),
+        state: decode_state(fields)?,
+        buried: buried(fields.u8("buried")?)?,
+        priority: fields.u32("priority")?,
+        attempts: fields.u32("attempts")?,
+        ttr_ms: fields.u32("ttr_ms")?,
+        ttr_left_ms: fields.u32("ttr_left_ms")?,
+        topic_bytes: fields.u8("topic")?,
+        key_bytes: fields.u16("key")?,
+        attributes_bytes: fields.u16("attributes")?,
+        shown_bytes: fields.u32("body")?,
     })
 }
 
-fn decode_state(reader: &mut Reader<'_>) -> Result<JobState, DecodeError> {
-    let value = reader.u8("state")?;
+impl ReportFields {
+    /// The job, with the pieces that follow.
+    pub(super) fn with_pieces(self, reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
+        Ok(JobReport {
+            id: self.id,
+            state: self.state,
+            topic: reader.topic(self.topic_bytes)?,
+            key: reader.key(self.key_bytes)?,
+            priority: self.priority,
+            attempts: self.attempts,
+            due: self.due,
+            ttr_ms: self.ttr_ms,
+            ttr_left_ms: self.ttr_left_ms,
+            buried: self.buried,
+            attributes: reader.attributes(self.attributes_bytes)?,
+            body_bytes: self.shown_bytes,
+            body: reader.bytes(self.shown_bytes as usize, usize::MAX, "body")?,
+        })
+    }
+}
+
+fn decode_state(fields: &mut Fields<'_>) -> Result<JobState, DecodeError> {
+    let value = fields.u8("state")?;
     JobState::from_u8(value).ok_or(DecodeError::Choice { field: "state", value })
 }
 
-fn decode_buried(reader: &mut Reader<'_>) -> Result<Option<BuryReason>, DecodeError> {
-    match reader.u8("buried")? {
+/// The number of a reason on the wire; 0 for a job that is not buried.
+pub(super) fn buried_number(buried: Option<BuryReason>) -> u8 {
+    buried.map_or(NOT_BURIED, |reason| reason as u8 + 1)
+}
+
+/// The reason with this number on the wire.
+pub(super) fn buried(value: u8) -> Result<Option<BuryReason>, DecodeError> {
+    match value {
         NOT_BURIED => Ok(None),
         value => {
             BuryReason::from_u8(value - 1).map(Some).ok_or(DecodeError::Choice { field: "buried", value })
@@ -140,5 +183,5 @@ pub(super) fn encode_changed(job: JobId, state: JobState, due: Millis, out: &mut
 pub(super) fn decode_changed(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
     let job = JobId(reader.u64("job")?);
     let due = Millis(reader.u64("due_ms")?);
-    Ok(Response::Changed { job, state: decode_state(reader)?, due })
+    Ok(Response::Changed { job, state: decode_state(reader.fields_mut())?, due })
 }

@@ -4,6 +4,7 @@
 //! parses every frame that stands there and checks it against this code.
 
 mod backup;
+mod browse;
 mod cluster;
 mod codec;
 mod counts;
@@ -24,7 +25,7 @@ pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
-pub use request::{Hello, JobRef, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe};
+pub use request::{Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Member, MemberReport, PushResult, Response,
     Role, SettleResult, StatsReport, TopicReport, Totals, Welcome,

@@ -75,6 +75,10 @@ opcodes! {
         Peek = 0x45, "PEEK";
         /// Makes buried jobs ready.
         KickMany = 0x46, "KICK_MANY";
+        /// Shows jobs.
+        List = 0x47, "LIST";
+        /// Counts jobs.
+        Count = 0x48, "COUNT";
         /// Stops a topic.
         Pause = 0x50, "PAUSE";
         /// Starts a topic again.
@@ -127,6 +131,10 @@ opcodes! {
         Changed = 0xC1, "CHANGED";
         /// Jobs were kicked.
         Kicked = 0xC2, "KICKED";
+        /// A page of jobs.
+        Jobs = 0xC3, "JOBS";
+        /// How many jobs there are.
+        Counted = 0xC4, "COUNTED";
         /// Counts by topic.
         TopicCounts = 0xD0, "TOPIC_COUNTS";
         /// Counts of the queue.

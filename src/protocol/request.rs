@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use crate::types::{
-    Attributes, IfExists, JobId, Key, Lease, Millis, SessionId, SessionSecret, TopicName, When,
+    Attributes, Filter, IfExists, JobId, Key, Lease, ListOrder, Millis, SessionId, SessionSecret, TopicName,
+    When,
 };
 
 /// One request. Each is answered once, under its request id, in any order.
@@ -96,6 +97,10 @@ pub enum Request {
         /// Which.
         topic: TopicName,
     },
+    /// Shows jobs, a page at a time.
+    List(List),
+    /// Counts the jobs that match.
+    Count(Filter),
     /// Counts by topic.
     Topics,
     /// Counts of the whole queue, and by topic.
@@ -212,6 +217,21 @@ pub struct Subscribe {
     pub credit_bytes: u64,
 }
 
+/// A page of a list of jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List {
+    /// Which jobs.
+    pub filter: Filter,
+    /// In which order.
+    pub order: ListOrder,
+    /// At most this many: 1 to [`LIST_JOBS_MAX`](crate::types::limits::LIST_JOBS_MAX).
+    pub jobs_max: u32,
+    /// Whether their bodies are shown.
+    pub with_bodies: bool,
+    /// What the page before gave; empty for the first page.
+    pub cursor: Bytes,
+}
+
 /// How a job is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseKind {
@@ -235,6 +255,14 @@ pub enum JobRef {
         /// The key.
         key: Key,
     },
+}
+
+impl List {
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self.clone() }
+    }
 }
 
 impl NewJob {

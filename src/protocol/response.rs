@@ -49,6 +49,18 @@ pub enum Response {
         /// How many jobs are ready now that were buried.
         jobs: u32,
     },
+    /// To LIST.
+    Jobs {
+        /// The jobs, in the order that was asked for.
+        jobs: Vec<JobReport>,
+        /// Where the next page goes on; empty if there is none. A page may be short, or empty, and have a cursor.
+        cursor: Bytes,
+    },
+    /// To COUNT.
+    Counted {
+        /// How many jobs match.
+        jobs: u64,
+    },
     /// To TOPICS.
     Topics(Vec<TopicReport>),
     /// To STATS.
@@ -120,8 +132,6 @@ impl Response {
     pub fn weight_bytes(&self) -> usize {
         const FRAME_BYTES: usize = 48;
         const ITEM_BYTES: usize = 16;
-        /// What has no length of its own in a job, a topic or a member.
-        const PART_BYTES: usize = 256;
         let topics_bytes = |topics: &[TopicReport]| -> usize {
             topics.iter().map(|report| PART_BYTES + report.topic.as_str().len()).sum()
         };
@@ -133,8 +143,9 @@ impl Response {
                         PART_BYTES + held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body)
                     })
                     .sum(),
-                Self::Job(job) => {
-                    PART_BYTES + held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body)
+                Self::Job(job) => job.weight_bytes(),
+                Self::Jobs { jobs, cursor } => {
+                    cursor.len() + jobs.iter().map(JobReport::weight_bytes).sum::<usize>()
                 }
                 Self::Pushed(results) => ITEM_BYTES * results.len(),
                 Self::Settled(results) => ITEM_BYTES * results.len(),
@@ -157,8 +168,19 @@ impl Response {
                 | Self::Subscribed
                 | Self::Changed { .. }
                 | Self::Kicked { .. }
+                | Self::Counted { .. }
                 | Self::BackupReady(_) => 0,
             }
+    }
+}
+
+/// What has no length of its own in a job, a topic or a member, in bytes.
+const PART_BYTES: usize = 256;
+
+impl JobReport {
+    /// How many bytes it holds in memory and on the wire, roughly.
+    pub fn weight_bytes(&self) -> usize {
+        PART_BYTES + held_bytes(&self.topic, self.key.as_ref(), &self.attributes, &self.body)
     }
 }
 
@@ -364,7 +386,9 @@ pub struct JobReport {
     pub buried: Option<BuryReason>,
     /// Headers and so on.
     pub attributes: Attributes,
-    /// Opaque.
+    /// The length of the body, whether it is shown or not.
+    pub body_bytes: u32,
+    /// Opaque; empty in a list without bodies.
     pub body: Bytes,
 }
 

@@ -64,6 +64,14 @@ impl<'a> Fields<'a> {
         if self.0.is_empty() { Ok(0) } else { self.u64(field) }
     }
 
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn slice(&mut self, bytes: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let (slice, rest) = self.0.split_at_checked(bytes).ok_or(DecodeError::Truncated(field))?;
         self.0 = rest;
@@ -72,6 +80,11 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Whether everything was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     pub(super) fn new(payload: &'a Bytes) -> Self {
         Self { payload, fields: Fields(payload) }
     }

@@ -247,6 +247,8 @@ impl Connections {
                 Request::Get(JobRef::Key { topic: topic.detached(), key: key.detached() })
             }
             Request::Peek { topic } => Request::Peek { topic: topic.detached() },
+            Request::List(list) => Request::List(list.detached()),
+            Request::Count(filter) => Request::Count(filter.detached()),
             other => other,
         };
         if let Some(connection) = self.all.get_mut(&id) {

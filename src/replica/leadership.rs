@@ -82,7 +82,7 @@ impl Replica {
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
         self.answer_lost(not_proposed, &elsewhere);
         let reads = self.reads.take_all().into_iter().map(|(connection, request, _)| (connection, request));
-        for (connection, request) in reads.chain(self.turns.take_askers()).collect::<Vec<_>>() {
+        for (connection, request) in reads.chain(self.passes.take_askers()).collect::<Vec<_>>() {
             self.connections.refuse(connection, request, elsewhere.clone());
         }
         self.refuse_backups(&elsewhere);

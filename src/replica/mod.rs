@@ -14,6 +14,7 @@
 //! entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing
 //! is proposed but bounded housekeeping, so an idle queue writes nothing.
 
+mod browse;
 mod checkpoint;
 mod clock;
 mod cluster;
@@ -50,6 +51,7 @@ use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
 use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{GroupId, Millis, SessionId};
+use browse::Passes;
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
 use cluster::Cluster;
@@ -108,6 +110,7 @@ pub struct Replica {
     /// Committed entries that wait for another turn, or until a checkpoint is installed that comes before them.
     committed: VecDeque<LogEntry>,
     turns: Turns,
+    passes: Passes,
     /// Somebody became a member, ceased to be one, or moved: to be said once.
     members_changed: bool,
     /// To be handed out at the next poll.

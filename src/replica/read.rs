@@ -32,6 +32,14 @@ impl Replica {
                 }
                 None => self.job_response(None)?,
             },
+            Request::List(list) => {
+                self.list(connection, id, list.clone());
+                return Ok(());
+            }
+            Request::Count(filter) => {
+                self.count(connection, id, filter.clone());
+                return Ok(());
+            }
             Request::Ping => self.pong(),
             Request::Topics => Response::Topics(self.topic_reports()),
             _ => Response::Stats(Box::new(self.stats())),
@@ -71,9 +79,14 @@ impl Replica {
             let gone = "there is no such job: it was finished, deleted, expired, or never there";
             return Ok(Response::Error(ErrorReply::new(ErrorCode::NotFound, gone)));
         };
+        Ok(Response::Job(Box::new(self.job_report(&job)?)))
+    }
+
+    /// A job as clients see it, with its record.
+    pub(super) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
         let record = self.records.record(job.body)?;
         let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
-        Ok(Response::Job(Box::new(JobReport {
+        Ok(JobReport {
             id: job.id,
             state: job.state,
             topic: self.topic_name(job.topic),
@@ -85,8 +98,9 @@ impl Replica {
             ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
             buried: job.buried,
             attributes: Attributes::new(record.attributes).unwrap_or_default(),
+            body_bytes: job.body.body_bytes,
             body: record.body,
-        })))
+        })
     }
 
     fn topic_reports(&mut self) -> Vec<TopicReport> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::browse::Passes;
 use super::checkpoint::Checkpoints;
 use super::clock::LeaderClock;
 use super::cluster::Cluster;
@@ -235,6 +236,7 @@ impl Recovery {
             incoming: Incoming::default(),
             committed: VecDeque::new(),
             turns: Turns::default(),
+            passes: Passes::default(),
             members_changed: true,
             due: Vec::new(),
             notices: Vec::new(),

@@ -62,7 +62,13 @@ impl Replica {
                 let none = "this connection has no backup: begin one";
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
             }
-            Request::Ping | Request::Get(_) | Request::Peek { .. } | Request::Topics | Request::Stats => {
+            Request::Ping
+            | Request::Get(_)
+            | Request::Peek { .. }
+            | Request::List(_)
+            | Request::Count(_)
+            | Request::Topics
+            | Request::Stats => {
                 self.reads.add(self.clock.stamp(), connection, id, request);
             }
             Request::Finish { .. }

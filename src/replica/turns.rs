@@ -10,17 +10,14 @@
 //! - **Requests** wait by connection, and connections take turns. None is taken while the entries that are not applied yet
 //!   are much work: so nobody waits for long behind what another one has asked for.
 //! - **Entries** are closed when their commands are much work, and applied until there was enough for one turn.
-//! - **Reads** are answered until there was enough. A search goes over many turns.
-
-use std::collections::VecDeque;
+//! - **Reads** are answered until there was enough. A pass over many jobs lasts many turns ([`Passes`](super::browse::Passes)).
 
 use super::io::ConnectionId;
 use super::proposals::Reply;
 use super::{Replica, Stop};
-use crate::engine::{Command, Found, Search};
+use crate::engine::Command;
 use crate::protocol::{Request, RequestId};
 use crate::storage::{LogEntry, StorageError};
-use crate::types::TopicId;
 
 /// A turn takes requests until they were so much work.
 const REQUESTS_WORK: u64 = 1024;
@@ -36,10 +33,6 @@ const APPLY_WORK: u64 = 2048;
 const COMMITTED_BYTES_MAX: usize = 16 << 20;
 /// A turn answers reads until they were so much work.
 const READS_WORK: u64 = 1024;
-/// A turn looks at so many jobs for searches.
-const SEARCHED_JOBS: usize = 65_536;
-/// To begin with one takes as long as to look at so many.
-const SEARCH_BEGUN_JOBS: usize = 64;
 /// To read a block from a chunk is so much work, if it has to come from the disk.
 const BLOCK_WORK: u64 = 64;
 /// So many bytes of a request are one unit of work.
@@ -50,22 +43,12 @@ const REQUEST_BYTES: usize = 1024;
 pub(super) struct Turns {
     /// Work that was done, but for what engine and store count.
     done: u64,
-    /// Peeks that need a search, by topic. The first is under way: who asks now needs another one.
-    searches: VecDeque<(Search, Vec<Asker>)>,
 }
-
-/// Who asked for a peek.
-type Asker = (ConnectionId, RequestId);
 
 impl Turns {
     /// So much work was done.
     pub(super) fn count(&mut self, work: u64) {
         self.done += work;
-    }
-
-    /// Everybody who waits for a search.
-    pub(super) fn take_askers(&mut self) -> Vec<Asker> {
-        self.searches.drain(..).flat_map(|(_, askers)| askers).collect()
     }
 }
 
@@ -75,7 +58,7 @@ impl Replica {
         let entries = !self.committed.is_empty() && !self.group.is_installing();
         let requests = self.connections.any_asked() && self.takes_requests();
         let reads = self.reads.any_ready(self.applied.0) || self.connections.any_resumable();
-        entries || requests || reads || !self.turns.searches.is_empty()
+        entries || requests || reads || self.passes.are_any()
     }
 
     /// Takes requests that wait, connection by connection.
@@ -178,7 +161,7 @@ impl Replica {
                 self.answer_read(connection, id, &request);
             }
         }
-        self.go_on_searching();
+        self.go_on_browsing();
     }
 
     /// Whether the first read that is ready would see what was due when it came. If not, the next entry moves that, at once,
@@ -199,57 +182,6 @@ impl Replica {
         self.turns.done += 1;
         if let Err(error) = self.read(connection, id, request) {
             self.unreadable(connection, id, &error);
-        }
-    }
-
-    /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
-    pub(super) fn peek(&mut self, connection: ConnectionId, id: RequestId, topic: TopicId) {
-        let mut search = Search::new(topic);
-        let found = self.engine.search(&mut search, &mut 0, &mut self.records);
-        if !matches!(found, Ok(Found::NotYet)) {
-            return self.show(connection, id, &found);
-        }
-        // The first search is under way, and may be past a job that was pushed since.
-        let mut waiting = self.turns.searches.iter_mut().skip(1);
-        match waiting.find(|(search, _)| search.topic() == topic) {
-            Some((_, askers)) => askers.push((connection, id)),
-            None => self.turns.searches.push_back((search, vec![(connection, id)])),
-        }
-    }
-
-    fn go_on_searching(&mut self) {
-        let mut budget = SEARCHED_JOBS;
-        while budget > 0
-            && let Some((search, _)) = self.turns.searches.front_mut()
-        {
-            budget = budget.saturating_sub(SEARCH_BEGUN_JOBS);
-            let found = self.engine.search(search, &mut budget, &mut self.records);
-            if matches!(found, Ok(Found::NotYet)) {
-                continue;
-            }
-            for (connection, id) in self.turns.searches.pop_front().into_iter().flat_map(|(_, askers)| askers)
-            {
-                self.show(connection, id, &found);
-            }
-        }
-    }
-
-    /// Answers a peek with what was found.
-    fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Found, StorageError>) {
-        let view = match found {
-            Ok(Found::Job(view)) => Some(*view),
-            Ok(_) => None,
-            Err(error) => return self.unreadable(connection, id, error),
-        };
-        if let Some(view) = &view
-            && self.connections.must_wait(connection, id)
-        {
-            let topic = self.topic_name(view.topic);
-            return self.connections.hold(connection, id, Request::Peek { topic });
-        }
-        match self.job_response(view) {
-            Ok(response) => self.connections.send(connection, id, response),
-            Err(error) => self.unreadable(connection, id, &error),
         }
     }
 

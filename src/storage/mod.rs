@@ -44,7 +44,7 @@ pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageE
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
 pub use moving::Shrunk;
-pub use records::{ChunkState, Records};
+pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
 
 /// What kind of entry Raft wrote.

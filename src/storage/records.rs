@@ -12,6 +12,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "there are two timelines")]
 
+mod walk;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -22,8 +24,10 @@ use super::StorageError;
 use super::bodies::{MemoryBodies, StoredRecord};
 use super::checkpoint::rewritten_rows_max;
 use super::chunks::{Bits, BlockCache, Chunk};
-use crate::engine::{BodyRef, FarSearch, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob};
+use crate::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob, WalkFrom, Walked};
 use crate::types::JobId;
+
+pub use walk::Walk;
 
 /// Blocks that are kept after they were read: jobs come due block by block in each chunk.
 const CACHE_BLOCKS: usize = 128;
@@ -37,7 +41,7 @@ const CHUNKS_MAX: usize = 256;
 /// One checkpoint writes again what fits into so many chunks at most.
 const REWRITTEN_CHUNKS_MAX: u64 = 4;
 
-/// To search a part of a chunk's index, a thousand rows, takes as long as to look at so many jobs in memory.
+/// To read a piece of a chunk's index, a thousand rows, takes as long as to look at this many jobs in memory.
 const JOBS_PER_PART: usize = 4096;
 
 /// Set in the place of a row of a chunk; without it a place is one in memory.
@@ -50,6 +54,8 @@ pub struct Records {
     /// Places in memory that were forgotten while a checkpoint may still read them.
     retained: Option<Vec<BodyRef>>,
     chunks: BTreeMap<u32, Held>,
+    /// How often the set of chunks changed.
+    generation: u64,
     cache: BlockCache,
     /// The next far job of each chunk, on each timeline.
     fronts: [BinaryHeap<Reverse<Turn>>; 2],
@@ -78,14 +84,6 @@ pub struct ChunkState {
     pub far: Arc<Bits>,
 }
 
-/// How far a chunk was searched.
-enum Searched {
-    /// To the end, or to what was found.
-    All(Option<FarTimer>),
-    /// To before this row.
-    Until(Place),
-}
-
 /// Where the next far job of a chunk stands among those of the others: time, id, chunk, row.
 type Turn = (u64, JobId, u32, u32);
 
@@ -95,6 +93,7 @@ impl Default for Records {
             bodies: MemoryBodies::default(),
             retained: None,
             chunks: BTreeMap::new(),
+            generation: 0,
             cache: BlockCache::new(CACHE_BLOCKS),
             fronts: [BinaryHeap::new(), BinaryHeap::new()],
         }
@@ -180,6 +179,7 @@ impl Records {
         // The first line's rows end where the second's begin.
         held.cursors[0] = held.cursors[0].min(split);
         self.chunks.insert(number, held);
+        self.generation += 1;
         Line::ALL.into_iter().try_for_each(|line| self.push_turn(number, line))
     }
 
@@ -210,6 +210,7 @@ impl Records {
 
     /// Lets go of the chunks that are not among these. Nobody may need a row of theirs any more.
     pub fn retain_chunks(&mut self, listed: impl Fn(u32) -> bool) {
+        self.generation += 1;
         let cache = &mut self.cache;
         self.chunks.retain(|number, held| {
             let keep = listed(*number) || held.live.count() > 0;
@@ -295,41 +296,6 @@ impl Records {
         }
     }
 
-    /// Goes on with a search on its timeline, chunk by chunk, in the order of when the topic's first job in each may be due.
-    /// Whether it came to the end.
-    fn search_line(&self, search: &mut FarSearch, budget: &mut usize) -> Result<bool, StorageError> {
-        let mut chunks: Vec<(u64, Place, &Held)> = Vec::new();
-        for (number, held) in &self.chunks {
-            let topics = &held.chunk.summary().topics;
-            let found = topics.binary_search_by_key(&search.topic.0, |summary| summary.topic);
-            let summary = found.ok().and_then(|found| topics.get(found));
-            chunks.extend(summary.map(|summary| (summary.first_at, row_place(*number, 0), held)));
-        }
-        chunks.sort_unstable_by_key(|(first_at, begin, _)| (*first_at, *begin));
-        for (first_at, begin, held) in chunks {
-            let first = &search.first[search.line as usize];
-            if first.is_some_and(|first| first.at < first_at) {
-                break;
-            }
-            let row = match search.next {
-                Some((at, row)) if (at, row_of(row).0) == (first_at, row_of(begin).0) => row,
-                Some(next) if (first_at, begin) < next => continue,
-                _ => begin,
-            };
-            match held.search(search, row, budget)? {
-                Searched::All(found) => {
-                    let first = &mut search.first[search.line as usize];
-                    *first = first.iter().copied().chain(found).min_by_key(|timer| (timer.at, timer.job));
-                }
-                Searched::Until(row) => {
-                    search.next = Some((first_at, row));
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
-    }
-
     /// Lines the next far job of a chunk up with those of the others.
     fn push_turn(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get(&chunk) else { return Ok(()) };
@@ -370,31 +336,12 @@ impl Held {
         if row < self.split { Line::Stamp } else { Line::Wall }
     }
 
-    /// Its first far job of a topic on a timeline from a row on; the row to go on from if the budget does not go that far.
-    fn search(&self, search: &FarSearch, row: Place, budget: &mut usize) -> Result<Searched, StorageError> {
-        let end = self.end(search.line);
-        let (number, from) = row_of(row);
-        let mut row = from.max(self.cursors[search.line as usize]);
-        let mut heads = Vec::new();
-        while let Some(next) = self.far.next_set(row).filter(|next| *next < end) {
-            if *budget == 0 {
-                return Ok(Searched::Until(row_place(number, next)));
-            }
-            *budget = budget.saturating_sub(JOBS_PER_PART);
-            self.chunk.read_heads(next, &mut heads)?;
-            let found = (next..end)
-                .zip(&heads)
-                .find(|(row, head)| head.topic == search.topic.0 && self.far.get(*row));
-            if let Some((row, head)) = found {
-                let (job, place) = (JobId(head.id), row_place(number, row));
-                return Ok(Searched::All(Some(FarTimer { at: head.at, job, place })));
-            }
-            row = next.saturating_add(u32::try_from(heads.len()).unwrap_or(u32::MAX));
-            if heads.is_empty() {
-                return Err(self.chunk.bad_row(next));
-            }
+    /// The first row of a timeline.
+    fn begin(&self, line: Line) -> u32 {
+        match line {
+            Line::Stamp => 0,
+            Line::Wall => self.split,
         }
-        Ok(Searched::All(None))
     }
 
     /// The row behind the last one of a timeline.
@@ -408,6 +355,7 @@ impl Held {
 
 impl JobStore for Records {
     type Error = StorageError;
+    type Walk = Walk;
 
     fn keep(&mut self, record: Record<'_>) -> BodyRef {
         self.bodies.keep(record)
@@ -426,17 +374,16 @@ impl JobStore for Records {
         Ok(self.saved(chunk, row, &bytes)?.0)
     }
 
-    /// Reads indexes, and of those only of chunks that have jobs of this topic. Nothing is moved on: whatever fails here,
-    /// all is as it was.
-    fn search_far(&self, search: &mut FarSearch, budget: &mut usize) -> Result<bool, StorageError> {
-        for line in Line::ALL.into_iter().skip_while(|line| *line != search.line).collect::<Vec<_>>() {
-            search.line = line;
-            if !self.search_line(search, budget)? {
-                return Ok(false);
-            }
-            search.next = None;
-        }
-        Ok(true)
+    fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(self.record(body)?.key.map(|key| key.to_vec()))
+    }
+
+    fn walk(&self, from: WalkFrom) -> Walk {
+        Walk::new(from)
+    }
+
+    fn walk_on(&self, walk: &mut Walk, budget: &mut usize) -> Result<Walked, StorageError> {
+        self.walk_further(walk, budget)
     }
 
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, StorageError> {
@@ -477,11 +424,6 @@ pub fn row_place(chunk: u32, row: u32) -> Place {
 #[expect(clippy::cast_possible_truncation, reason = "31 bits and 32")]
 pub fn row(place: Place) -> Option<(u32, u32)> {
     (place.0 & ROW_BIT != 0).then_some(((place.0 >> 32) as u32 & (u32::MAX >> 1), place.0 as u32))
-}
-
-/// Chunk and row of the place of a row.
-fn row_of(place: Place) -> (u32, u32) {
-    row(place).unwrap_or_else(|| unreachable!("a row has the bit set"))
 }
 
 /// A place in memory.

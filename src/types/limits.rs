@@ -24,6 +24,18 @@ pub const RESPONSE_BYTES_MAX: usize = 32 << 20;
 pub const PUSH_JOBS_MAX: usize = 4096;
 /// Most jobs that one `KICK_MANY` moves.
 pub const KICK_JOBS_MAX: u32 = 4096;
+/// Most jobs on one page of a LIST.
+pub const LIST_JOBS_MAX: u32 = 1024;
+/// Longest cursor of a LIST, in bytes.
+pub const CURSOR_BYTES_MAX: usize = 512;
+/// Longest filter, in bytes.
+pub const FILTER_BYTES_MAX: usize = 1024;
+/// Most bytes of jobs on one page of a LIST, the last job over it included.
+pub const LIST_BYTES_MAX: usize = 8 << 20;
+/// A page of a LIST by due time ends when this many jobs were looked at for it.
+pub const LIST_LOOKS_MAX: usize = 4 << 20;
+/// A LIST by key reads the key of every job that may match: no topic, or queue, with more jobs is listed so.
+pub const LIST_BY_KEY_JOBS_MAX: u64 = 100_000;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
 pub const LEASES_MAX: usize = 4096;
 /// What clients sent takes no more than this before it is taken up, in all and but for small buffers, in bytes.

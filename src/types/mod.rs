@@ -4,6 +4,7 @@
 //! says what a valid value is. Every other module speaks in these types.
 
 mod attributes;
+mod filter;
 mod ids;
 mod job;
 pub mod limits;
@@ -12,6 +13,7 @@ mod names;
 mod time;
 
 pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
+pub use filter::{Filter, ListOrder, Position, States};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobState};
 pub use member::{FEATURE_BOUNDED_STATE, FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_RESERVE_NAMED, Member};

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use adjourn::engine::{BodyRef, FarSearch, FarTimer, JobStore, Line, Place, Record, SavedJob};
-use adjourn::types::JobId;
+use adjourn::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, SavedJob, WalkFrom, Walked};
+use adjourn::types::{JobId, Millis};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,7 @@ pub(super) fn reference_at(place: Place, record: &Record<'_>) -> BodyRef {
 
 impl JobStore for KeptBodies {
     type Error = Infallible;
+    type Walk = WalkFrom;
 
     fn keep(&mut self, record: Record<'_>) -> BodyRef {
         let place = self.next_place();
@@ -74,10 +75,30 @@ impl JobStore for KeptBodies {
         Ok(self.saved[&place].0.clone())
     }
 
-    fn search_far(&self, search: &mut FarSearch, _budget: &mut usize) -> Result<bool, Infallible> {
-        let of_topic = |timer: &FarTimer| self.saved[&timer.place].0.topic() == search.topic;
-        search.first = Line::ALL.map(|line| self.far_of(line).find(of_topic));
-        Ok(true)
+    fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, Infallible> {
+        Ok(self.kept[&body.place].key.clone())
+    }
+
+    fn walk(&self, from: WalkFrom) -> WalkFrom {
+        from
+    }
+
+    fn walk_on(&self, walk: &mut WalkFrom, budget: &mut usize) -> Result<Walked, Infallible> {
+        let offset_ms = walk.offset_ms;
+        let shown = |line: Line, at: u64| match line {
+            Line::Stamp => Millis(at.saturating_add_signed(offset_ms)),
+            Line::Wall => Millis(at),
+        };
+        let far = self.far.iter().map(|((line, at, job), place)| (shown(*line, *at), *job, *place));
+        let wanted = |place| walk.topic.is_none_or(|topic| self.saved[&place].0.topic() == topic);
+        let behind = far.filter(|(at, job, place)| (*at, *job) > walk.after && wanted(*place));
+        let Some((at, job, _)) = behind.min() else { return Ok(Walked::End) };
+        if *budget == 0 {
+            return Ok(Walked::Until(at));
+        }
+        *budget -= 1;
+        walk.after = (at, job);
+        Ok(Walked::Job { at, job })
     }
 
     fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Infallible> {

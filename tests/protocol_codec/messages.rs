@@ -2,16 +2,16 @@
 
 use adjourn::protocol::{
     Applied, BackupReady, ClusterReport, Delivered, ErrorCode, ErrorReply, GoingAway, Hello, JobRef,
-    JobReport, Member, MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
+    JobReport, List, Member, MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
     Resume, Role, StatsReport, Subscribe, TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
-    BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, RESERVE_JOBS_MAX,
-    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX,
+    LIST_JOBS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
-    Attributes, AttributesBuilder, BuryReason, Fence, IfExists, JobId, JobState, Key, Lease, Millis,
-    SessionId, SessionSecret, TopicName, When,
+    Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobId, JobState, Key, Lease,
+    ListOrder, Millis, SessionId, SessionSecret, States, TopicName, When,
 };
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -99,6 +99,26 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
     )
 }
 
+fn filter() -> impl Strategy<Value = Filter> {
+    use proptest::option::of;
+    let states = (1..16_u8).prop_map(|bits| States::from_bits(bits).expect("some states"));
+    let time = || of(any::<u64>().prop_map(Millis));
+    let buried = prop_oneof![Just(BuryReason::Consumer), Just(BuryReason::AttemptsUsedUp)];
+    let attempts = (of(any::<u32>()), of(any::<u32>()), of(buried));
+    (of(topic()), states, time(), time(), of(key()), attempts).prop_map(
+        |(topic, states, due_from, due_before, key, (attempts_min, attempts_max, buried))| Filter {
+            topic,
+            states,
+            due_from,
+            due_before,
+            key_prefix: key.map(|key| Bytes::copy_from_slice(key.as_bytes())),
+            attempts_min,
+            attempts_max,
+            buried,
+        },
+    )
+}
+
 pub(super) fn request() -> impl Strategy<Value = Request> {
     let topics = || vec(topic(), 1..=4);
     let leases = || vec(lease(), 1..20);
@@ -130,6 +150,12 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         job_ref().prop_map(Request::Kick),
         (topic(), 1..=KICK_JOBS_MAX).prop_map(|(topic, jobs_max)| Request::KickMany { topic, jobs_max }),
         topic().prop_map(|topic| Request::Peek { topic }),
+        (filter(), 0..3_u8, 1..=LIST_JOBS_MAX, any::<bool>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX))
+            .prop_map(|(filter, order, jobs_max, with_bodies, cursor)| {
+                let order = ListOrder::from_u8(order).expect("an order");
+                Request::List(List { filter, order, jobs_max, with_bodies, cursor: cursor.into() })
+            }),
+        filter().prop_map(Request::Count),
         topic().prop_map(|topic| Request::Pause { topic }),
         topic().prop_map(|topic| Request::Resume { topic }),
         Just(Request::Topics),
@@ -237,6 +263,7 @@ pub(super) fn report() -> impl Strategy<Value = JobReport> {
         ttr_left_ms: job.ttr_left_ms,
         buried,
         attributes: job.attributes,
+        body_bytes: u32::try_from(job.body.len()).expect("a small body"),
         body: job.body,
     })
 }
@@ -345,6 +372,13 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         vec(prop_oneof![Just(Ok(())), code().prop_map(Err)], 0..20).prop_map(Response::Settled),
         report().prop_map(|report| Response::Job(Box::new(report))),
         any::<u32>().prop_map(|jobs| Response::Kicked { jobs }),
+        (vec((report(), any::<u32>()), 0..4), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
+            |(jobs, cursor)| {
+                let jobs = jobs.into_iter().map(|(job, body_bytes)| JobReport { body_bytes, ..job });
+                Response::Jobs { jobs: jobs.collect(), cursor: cursor.into() }
+            }
+        ),
+        any::<u64>().prop_map(|jobs| Response::Counted { jobs }),
         (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
             job: JobId(job),
             state,

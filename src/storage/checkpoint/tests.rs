@@ -1,9 +1,11 @@
 //! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
+mod listing;
+
 use super::*;
 use crate::engine::{
-    COUNT_MAX, Command, Entry, Found, IDS_SKIPPED, ImageError, JobSelect, LAST_JOB_MAX, NewJob, Outcome,
-    Search, TopicSelect, ids_floor,
+    COUNT_MAX, Command, Entry, IDS_SKIPPED, ImageError, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob,
+    Outcome, TopicSelect, ids_floor,
 };
 use crate::storage::audit::audit;
 use crate::storage::folder::FaultyFolder;
@@ -96,12 +98,12 @@ impl Queue {
         apply(&mut self.engine, &mut self.records, command)
     }
 
-    /// The job of a topic that is next, searched for a few jobs at a time.
-    fn peek(&mut self, topic: TopicId) -> Result<Found, StorageError> {
-        let mut search = Search::new(topic);
+    /// The job of a topic that is next, looked for a few jobs at a time.
+    fn peek(&mut self, topic: TopicId) -> Result<Listed, StorageError> {
+        let mut listing = Listing::first_delayed(topic);
         loop {
-            let found = self.engine.search(&mut search, &mut 1, &mut self.records)?;
-            if found != Found::NotYet {
+            let found = self.engine.peek(&mut listing, &mut 1, &mut self.records)?;
+            if found != Listed::NotYet {
                 return Ok(found);
             }
         }
@@ -386,7 +388,7 @@ fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
         queue.checkpoint(Vec::new());
         assert_eq!(queue.engine.far_jobs(), others as u64 + 3);
         let wanted = queue.engine.topic_id("wanted").expect("there is one");
-        let Ok(Found::Job(first)) = queue.peek(wanted) else { panic!("there is one") };
+        let Ok(Listed::Job(first)) = queue.peek(wanted) else { panic!("there is one") };
         assert_eq!(first.due, Millis(1 + 3 * DAY_MS));
     }
 }

@@ -1,0 +1,133 @@
+//! `adjourn list` and `adjourn count`: many jobs, chosen by conditions.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use clap::{Args, ValueEnum};
+
+use super::arguments::ArgumentError;
+use super::connection::{Leases, ServerArgs};
+use super::exit::Failure;
+use super::filter::FilterArgs;
+use super::output::{jobs_table, listed_json, print, write_json};
+use crate::client::{Client, ClientError};
+use crate::protocol::{JobReport, List};
+use crate::types::ListOrder;
+use crate::types::limits::LIST_JOBS_MAX;
+
+const LIST_EXAMPLE: &str = "\
+When there are more jobs than --limit, the cursor to go on with is printed to standard error.
+
+Example:
+  adjourn list --topic orders --state delayed,buried
+  adjourn list --topic orders --key-prefix order- --order key
+  adjourn list --due-before 2030-12-24T18:00:00Z --json --bodies --all";
+
+/// What `adjourn list` is told.
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLE)]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// In which order: by due time, by id (the order in which they were pushed) or by key
+    #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
+    order: Order,
+    /// At most this many jobs
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u64,
+    /// All jobs, however many there are
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    /// Go on where an earlier list ended
+    #[arg(long, value_name = "CURSOR", value_parser = cursor)]
+    cursor: Option<Bytes>,
+    /// Print a JSON object per job
+    #[arg(long)]
+    json: bool,
+    /// Show the jobs' bodies, too
+    #[arg(long, requires = "json")]
+    bodies: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+const COUNT_EXAMPLE: &str = "\
+By topic and state the count is exact. With other conditions jobs that change meanwhile may be missed or counted twice.
+
+Example:
+  adjourn count --topic orders --state delayed --due-before 2030-12-24T18:00:00Z";
+
+/// What `adjourn count` is told.
+#[derive(Debug, Args)]
+#[command(after_help = COUNT_EXAMPLE)]
+pub(super) struct CountArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Order {
+    Due,
+    Id,
+    Key,
+}
+
+/// Shows jobs.
+pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
+    let order = match args.order {
+        Order::Due => ListOrder::Due,
+        Order::Id => ListOrder::Id,
+        Order::Key => ListOrder::Key,
+    };
+    let cursor = args.cursor.clone().unwrap_or_default();
+    let mut list =
+        List { filter: args.filter.filter(), order, jobs_max: 0, with_bodies: args.bodies, cursor };
+    let mut left = if args.all { u64::MAX } else { args.limit };
+    args.server.with_client(Leases::EndWithIt, async |client| {
+        let mut is_first = true;
+        while left > 0 {
+            list.jobs_max = u32::try_from(left).unwrap_or(u32::MAX).min(LIST_JOBS_MAX);
+            let jobs = next_page(client, &mut list).await?;
+            left -= jobs.len() as u64;
+            if show(args, &jobs, is_first).is_err() || list.cursor.is_empty() {
+                return Ok(());
+            }
+            is_first = false;
+        }
+        eprintln!("there may be more: go on with --cursor {}", URL_SAFE_NO_PAD.encode(&list.cursor));
+        Ok(())
+    })
+}
+
+/// Counts jobs.
+pub(super) fn count(args: &CountArgs) -> Result<(), Failure> {
+    let filter = args.filter.filter();
+    let jobs = args.server.with_client(Leases::EndWithIt, async |client| client.count(filter).await)?;
+    print(|out| writeln!(out, "{jobs}"))
+}
+
+/// The next page that shows something, or the last one.
+async fn next_page(client: &Client, list: &mut List) -> Result<Vec<JobReport>, ClientError> {
+    loop {
+        let page = client.list(list.clone()).await?;
+        list.cursor = page.cursor;
+        if !page.jobs.is_empty() || list.cursor.is_empty() {
+            return Ok(page.jobs);
+        }
+    }
+}
+
+fn show(args: &ListArgs, jobs: &[JobReport], with_head: bool) -> Result<(), Failure> {
+    print(|out| {
+        if !args.json {
+            return out.write_all(jobs_table(jobs, with_head).as_bytes());
+        }
+        jobs.iter().try_for_each(|job| write_json(out, &listed_json(job, args.bodies)))
+    })
+}
+
+fn cursor(text: &str) -> Result<Bytes, ArgumentError> {
+    URL_SAFE_NO_PAD.decode(text).map(Bytes::from).map_err(|_| ArgumentError::Cursor)
+}

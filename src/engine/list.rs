@@ -1,0 +1,479 @@
+//! Which jobs a list shows, or a count counts; and the delayed job of a topic that is next, for a peek.
+//!
+//! No index has all jobs of a topic in order: one would cost each job more memory than all else that is kept of a far one. So
+//! a pass looks at every near job, and walks over the far ones in the order of their timers. It keeps the first jobs behind
+//! the cursor that match, as many as a page takes. By due time the walk begins at the cursor and ends with the page. By id or
+//! by key it goes to the end.
+//!
+//! A pass looks at a bounded number of jobs at once, with other work between. It finds every job that matches from its
+//! beginning to its end. What changes meanwhile is shown as it is when the page is made, once, if it still matches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use super::far::FarSlot;
+use super::jobs::{Found, Job, Slot};
+use super::outcome::JobView;
+use super::store::{JobStore, WalkFrom, Walked};
+use crate::types::limits::LIST_LOOKS_MAX;
+use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
+
+/// To read a job or its key from the store takes as long as to look at this many jobs in memory.
+const READ_LOOKS: usize = 256;
+
+/// A pass over the jobs. `W` is the store's walk.
+#[derive(Clone, Debug)]
+pub struct Listing<W> {
+    filter: Filter,
+    /// The filter's topic; `None` for all.
+    topic: Option<TopicId>,
+    goal: Goal,
+    order: ListOrder,
+    after: Option<Position>,
+    stage: Stage<W>,
+    found: BTreeMap<Position, JobId>,
+    shown: BTreeSet<JobId>,
+    last_shown: Option<Position>,
+    /// There may be more jobs behind those that were found.
+    more: bool,
+    /// Where the next page goes on.
+    next: Option<Position>,
+    /// What the walk may look at before it ends the page.
+    looks_left: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Goal {
+    /// The first jobs behind the cursor.
+    Page { jobs_max: usize },
+    /// How many match.
+    Count { jobs: u64 },
+}
+
+#[derive(Clone, Debug)]
+enum Stage<W> {
+    /// The slot to go on with.
+    Near(Slot),
+    Far(W),
+    Show,
+}
+
+/// How far a pass has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// The budget is used up.
+    NotYet,
+    /// To the next job of the page.
+    Job(JobView),
+    /// To its end.
+    End {
+        /// Where the next page goes on; `None` if there is none.
+        next: Option<Position>,
+        /// How many jobs were counted, by a [count](Listing::count).
+        jobs: u64,
+    },
+}
+
+impl<W> Listing<W> {
+    /// Lists up to `jobs_max` jobs behind `after`, a position in the same order. `None` if the filter names a topic that does
+    /// not exist: then no job matches.
+    pub fn page(
+        engine: &Engine,
+        filter: Filter,
+        order: ListOrder,
+        after: Option<Position>,
+        jobs_max: usize,
+    ) -> Option<Self> {
+        Self::new(engine, filter, Goal::Page { jobs_max }, order, after)
+    }
+
+    /// Counts the jobs that match. A job that changes meanwhile may be counted once, twice or not at all.
+    pub fn count(engine: &Engine, filter: Filter) -> Option<Self> {
+        Self::new(engine, filter, Goal::Count { jobs: 0 }, ListOrder::Due, None)
+    }
+
+    /// The delayed job of a topic that is due first.
+    pub fn first_delayed(topic: TopicId) -> Self {
+        let filter = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
+        let goal = Goal::Page { jobs_max: 1 };
+        Self { looks_left: usize::MAX, ..Self::of(filter, Some(topic), goal, ListOrder::Due, None) }
+    }
+
+    fn new(
+        engine: &Engine,
+        filter: Filter,
+        goal: Goal,
+        order: ListOrder,
+        after: Option<Position>,
+    ) -> Option<Self> {
+        let topic = match &filter.topic {
+            Some(name) => Some(engine.topics.id(name.as_str())?),
+            None => None,
+        };
+        Some(Self::of(filter, topic, goal, order, after))
+    }
+
+    fn of(
+        filter: Filter,
+        topic: Option<TopicId>,
+        goal: Goal,
+        order: ListOrder,
+        after: Option<Position>,
+    ) -> Self {
+        Self {
+            filter,
+            topic,
+            goal,
+            order,
+            after,
+            stage: Stage::Near(0),
+            found: BTreeMap::new(),
+            shown: BTreeSet::new(),
+            last_shown: None,
+            more: false,
+            next: None,
+            looks_left: LIST_LOOKS_MAX,
+        }
+    }
+
+    /// From now on a page by due time ends when this many jobs were looked at. For tests: a server goes by
+    /// [`LIST_LOOKS_MAX`].
+    pub fn set_looks_max(&mut self, looks_max: usize) {
+        self.looks_left = looks_max;
+    }
+
+    /// Where the job stands that was shown last.
+    pub fn last_shown(&self) -> Option<&Position> {
+        self.last_shown.as_ref()
+    }
+
+    /// Whether the walk is over: what it comes to from `at` on is not wanted.
+    fn is_past(&mut self, at: Millis) -> bool {
+        let is_full = self.order == ListOrder::Due && self.is_full_before(&Position::Due(at, JobId(0)));
+        self.more |= is_full;
+        is_full || self.filter.due_before.is_some_and(|before| at >= before)
+    }
+
+    fn is_full_before(&self, position: &Position) -> bool {
+        let Goal::Page { jobs_max } = self.goal else { return false };
+        self.found.len() >= jobs_max && self.found.last_key_value().is_none_or(|(last, _)| last < position)
+    }
+
+    /// Whether a job at this position belongs to the page, if it matches.
+    fn wants(&mut self, position: &Position) -> bool {
+        let is_behind = self.after.as_ref().is_none_or(|after| position > after);
+        let is_too_late = self.is_full_before(position);
+        self.more |= is_behind && is_too_late;
+        is_behind && !is_too_late
+    }
+
+    /// Takes a job that matches at this position.
+    fn take(&mut self, position: Position, job: JobId) {
+        match &mut self.goal {
+            Goal::Count { jobs } => *jobs += 1,
+            Goal::Page { jobs_max } => {
+                self.found.insert(position, job);
+                if self.found.len() > *jobs_max {
+                    self.found.pop_last();
+                    self.more = true;
+                }
+            }
+        }
+    }
+
+    /// All that belongs to the page is found.
+    fn end_page(&mut self) {
+        let last = self.found.last_key_value().map(|(last, _)| last.clone());
+        self.next = last.filter(|_| self.more);
+        self.stage = Stage::Show;
+    }
+
+    /// The same for a page that looked at enough before it was full.
+    fn end_page_before(&mut self, at: Millis) {
+        let end = Position::Due(at, JobId(0));
+        self.found.split_off(&end);
+        self.next = Some(end);
+        self.stage = Stage::Show;
+    }
+
+    /// Whether the page has looked at enough, and has come further than the one before.
+    fn may_end_before(&self, at: Millis) -> bool {
+        let came_further = match &self.after {
+            Some(Position::Due(after, _)) => at > *after,
+            _ => at > self.filter.due_from.unwrap_or_default(),
+        };
+        let is_page = self.order == ListOrder::Due && matches!(self.goal, Goal::Page { .. });
+        is_page && self.looks_left == 0 && came_further
+    }
+
+    /// Whether it takes more than the index of the store to tell if a far job matches.
+    fn reads_far_jobs(&self) -> bool {
+        let Filter { attempts_min, attempts_max, key_prefix, .. } = &self.filter;
+        attempts_min.is_some() || attempts_max.is_some() || key_prefix.is_some()
+    }
+}
+
+impl Engine {
+    /// How many jobs match, if the counters of topics tell: the filter has no condition but topic and states.
+    pub fn count_by_state(&self, filter: &Filter) -> Option<u64> {
+        let Filter { topic, states, .. } = filter;
+        if *filter != (Filter { topic: topic.clone(), states: *states, ..Filter::default() }) {
+            return None;
+        }
+        let topics = self.topics().filter(|view| topic.as_ref().is_none_or(|topic| view.name == topic));
+        let jobs = topics.map(|view| {
+            let of_state = |state| match state {
+                JobState::Delayed => view.delayed,
+                JobState::Ready => view.ready,
+                JobState::Reserved => view.reserved,
+                JobState::Buried => view.buried,
+            };
+            states.iter().map(of_state).sum::<u64>()
+        });
+        Some(jobs.sum())
+    }
+
+    /// Goes on with a pass: takes as many jobs as it looks at from `budget`, and stops when that is 0.
+    pub fn list<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<Listed, S::Error> {
+        if let Stage::Near(slot) = listing.stage {
+            if let Some(next) = self.list_near(listing, slot, budget, store)? {
+                listing.stage = Stage::Near(next);
+                return Ok(Listed::NotYet);
+            }
+            match self.begin_walk(listing, store) {
+                Some(walk) => listing.stage = Stage::Far(walk),
+                None => listing.end_page(),
+            }
+        }
+        if !self.list_far(listing, budget, store)? {
+            return Ok(Listed::NotYet);
+        }
+        self.show_next(listing, budget, store)
+    }
+
+    /// Looks at near jobs from a slot on. Returns the slot to go on with, if there is one.
+    fn list_near<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        from: Slot,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<Option<Slot>, S::Error> {
+        for (slot, job) in (from..).zip(self.jobs.slots_from(from)) {
+            if *budget == 0 {
+                return Ok(Some(slot));
+            }
+            *budget -= 1;
+            if let Some(job) = job {
+                self.look_at(listing, job, budget, store)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The walk over far jobs, if any of them may match. They are all delayed.
+    fn begin_walk<S: JobStore>(&self, listing: &Listing<S::Walk>, store: &S) -> Option<S::Walk> {
+        let delayed = match listing.topic {
+            Some(topic) => self.topics.find(topic)?.delayed,
+            None => self.jobs.far().len() as u64,
+        };
+        let may_match = listing.filter.states.contains(JobState::Delayed) && listing.filter.buried.is_none();
+        if !may_match || delayed == 0 || self.jobs.far().len() == 0 {
+            return None;
+        }
+        let cursor = match &listing.after {
+            Some(Position::Due(at, id)) => (*at, *id),
+            _ => (Millis(0), JobId(0)),
+        };
+        let before_from = |from: Millis| (Millis(from.0.saturating_sub(1)), JobId(u64::MAX));
+        let after = listing.filter.due_from.filter(|from| from.0 > 0).map(before_from);
+        let after = after.map_or(cursor, |after| after.max(cursor));
+        Some(store.walk(WalkFrom { topic: listing.topic, after, offset_ms: self.clock.offset_ms }))
+    }
+
+    /// Walks over far jobs, if it is time for that. Whether the page is complete.
+    fn list_far<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<bool, S::Error> {
+        while let Stage::Far(walk) = &mut listing.stage {
+            let had = *budget;
+            let walked = store.walk_on(walk, budget)?;
+            match walked {
+                Walked::Job { at, job } if !listing.is_past(at) => {
+                    self.look_at_walked(listing, at, job, budget, store)?;
+                }
+                Walked::Until(at) if !listing.is_past(at) => {
+                    if !listing.may_end_before(at) {
+                        listing.looks_left = listing.looks_left.saturating_sub(had);
+                        return Ok(false);
+                    }
+                    listing.end_page_before(at);
+                }
+                _ => listing.end_page(),
+            }
+            listing.looks_left = listing.looks_left.saturating_sub(had.saturating_sub(*budget));
+        }
+        Ok(true)
+    }
+
+    fn look_at_walked<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        at: Millis,
+        job: JobId,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<(), S::Error> {
+        let far = match self.jobs.find(job) {
+            None => return Ok(()),
+            Some(Found::Far(slot)) => slot,
+            // It has come near since the near ones were looked at, or was there, and was counted.
+            Some(Found::Near(slot)) => match listing.goal {
+                Goal::Page { .. } => return self.look_at(listing, &self.jobs[slot], budget, store),
+                Goal::Count { .. } => return Ok(()),
+            },
+        };
+        let position = match listing.order {
+            ListOrder::Due => Some(Position::Due(at, job)),
+            ListOrder::Id => Some(Position::Id(job)),
+            ListOrder::Key => None,
+        };
+        match position {
+            Some(position) if !listing.wants(&position) => Ok(()),
+            Some(position) if !listing.reads_far_jobs() => {
+                listing.take(position, job);
+                Ok(())
+            }
+            _ => {
+                *budget = budget.saturating_sub(READ_LOOKS);
+                let far = self.far_job(far, store)?;
+                self.look_at(listing, &far, budget, store)
+            }
+        }
+    }
+
+    fn far_job<S: JobStore>(&self, far: FarSlot, store: &mut S) -> Result<Job, S::Error> {
+        let place = self.jobs.far().place(far);
+        Ok(store.far_job(place)?.into_job(place))
+    }
+
+    /// Takes a job if it matches and its position is one of the first.
+    fn look_at<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        job: &Job,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<(), S::Error> {
+        if !self.matches(listing, job) {
+            return Ok(());
+        }
+        let position = match listing.order {
+            ListOrder::Due => Some(Position::Due(self.list_time(job), job.id)),
+            ListOrder::Id => Some(Position::Id(job.id)),
+            ListOrder::Key => None,
+        };
+        if position.as_ref().is_some_and(|position| !listing.wants(position)) {
+            return Ok(());
+        }
+        if let Some(position) = &position
+            && listing.filter.key_prefix.is_none()
+        {
+            listing.take(position.clone(), job.id);
+            return Ok(());
+        }
+        *budget = budget.saturating_sub(READ_LOOKS);
+        let prefix = listing.filter.key_prefix.as_deref().unwrap_or_default();
+        if let Some(key) = store.key(job.body)?.filter(|key| key.starts_with(prefix)) {
+            let position = position.unwrap_or(Position::Key(key, job.id));
+            if listing.wants(&position) {
+                listing.take(position, job.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a job meets all conditions but that on its key.
+    fn matches<W>(&self, listing: &Listing<W>, job: &Job) -> bool {
+        let filter = &listing.filter;
+        listing.topic.is_none_or(|topic| job.topic == topic)
+            && filter.states.contains(job.state)
+            && filter.attempts_min.is_none_or(|min| job.attempts >= min)
+            && filter.attempts_max.is_none_or(|max| job.attempts <= max)
+            && filter.buried.is_none_or(|why| job.state == JobState::Buried && job.buried == why)
+            && {
+                let at = self.list_time(job);
+                filter.due_from.is_none_or(|from| at >= from)
+                    && filter.due_before.is_none_or(|before| at < before)
+            }
+    }
+
+    /// The time by which a job is listed: when it is due, or when it expires if it will never be due.
+    fn list_time(&self, job: &Job) -> Millis {
+        let waits_for = if job.state == JobState::Delayed { job.timer() } else { None };
+        self.clock.as_wall(waits_for.unwrap_or(job.due()))
+    }
+
+    fn show_next<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<Listed, S::Error> {
+        while let Some(entry) = listing.found.first_entry() {
+            if *budget == 0 {
+                return Ok(Listed::NotYet);
+            }
+            let (position, job) = entry.remove_entry();
+            listing.last_shown = Some(position);
+            *budget = budget.saturating_sub(READ_LOOKS);
+            let Some(found) = self.jobs.find(job).filter(|_| listing.shown.insert(job)) else { continue };
+            let view = match found {
+                Found::Near(slot) => self.matching_view(listing, &self.jobs[slot]),
+                Found::Far(slot) => self.matching_view(listing, &self.far_job(slot, store)?),
+            };
+            if let Some(view) = view {
+                return Ok(Listed::Job(view));
+            }
+        }
+        let jobs = if let Goal::Count { jobs } = listing.goal { jobs } else { 0 };
+        Ok(Listed::End { next: listing.next.take(), jobs })
+    }
+
+    fn matching_view<W>(&self, listing: &Listing<W>, job: &Job) -> Option<JobView> {
+        self.matches(listing, job).then(|| self.view(job))
+    }
+
+    /// The job that would be reserved next, of those that a [pass](Listing::first_delayed) for a delayed one found.
+    pub fn peek<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<Listed, S::Error> {
+        let none = Listed::End { next: None, jobs: 0 };
+        let Some(id) = listing.topic else { return Ok(none) };
+        let Some(topic) = self.topics.find(id) else { return Ok(none) };
+        if let Some((.., slot)) = topic.ready.first() {
+            return Ok(Listed::Job(self.view(&self.jobs[*slot])));
+        }
+        if topic.delayed == 0 {
+            return Ok(none);
+        }
+        let listed = self.list(listing, budget, store)?;
+        if !matches!(listed, Listed::End { .. }) {
+            return Ok(listed);
+        }
+        // What was found has gone meanwhile.
+        *listing = Listing::first_delayed(id);
+        Ok(Listed::NotYet)
+    }
+}

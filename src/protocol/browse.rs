@@ -1,0 +1,147 @@
+//! LIST and COUNT, which share their filter; JOBS.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::job::{
+    REPORT_BYTES, buried, buried_number, decode_report_fields, put_report_fields, put_report_pieces,
+};
+use super::request::List;
+use super::response::{JobReport, Response};
+use super::wire::{Fields, Fixed, Reader, in_range, put_list};
+use crate::types::limits::{CURSOR_BYTES_MAX, FILTER_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX};
+use crate::types::{Filter, ListOrder, Millis, States, TopicName};
+
+const WITH_BODIES: u8 = 1;
+/// A job on a page: as in JOB, and the length of its body.
+const ITEM_BYTES: usize = REPORT_BYTES + 4;
+
+/// The tags of conditions.
+mod tag {
+    pub(super) const TOPIC: u16 = 1;
+    pub(super) const STATES: u16 = 2;
+    pub(super) const DUE_FROM: u16 = 3;
+    pub(super) const DUE_BEFORE: u16 = 4;
+    pub(super) const KEY_PREFIX: u16 = 5;
+    pub(super) const ATTEMPTS_MIN: u16 = 6;
+    pub(super) const ATTEMPTS_MAX: u16 = 7;
+    pub(super) const BURIED: u16 = 8;
+}
+
+pub(super) fn encode_list(list: &List, out: &mut BytesMut) {
+    Fixed::<8>::new()
+        .u32(list.jobs_max)
+        .u8(list.order as u8)
+        .u8(if list.with_bodies { WITH_BODIES } else { 0 })
+        .length16(list.cursor.len())
+        .write(out);
+    out.put_slice(&list.cursor);
+    encode_filter(&list.filter, out);
+}
+
+pub(super) fn decode_list(reader: &mut Reader<'_>) -> Result<List, DecodeError> {
+    let jobs_max = in_range(reader.u32("jobs_max")?, 1, LIST_JOBS_MAX, "jobs_max")?;
+    let value = reader.u8("order")?;
+    let order = ListOrder::from_u8(value).ok_or(DecodeError::Choice { field: "order", value })?;
+    let with_bodies = reader.u8("marks")? & WITH_BODIES != 0;
+    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+    Ok(List { filter: decode_filter(reader)?, order, jobs_max, with_bodies, cursor })
+}
+
+pub(super) fn encode_filter(filter: &Filter, out: &mut BytesMut) {
+    let mut conditions = BytesMut::new();
+    let mut put = |tag: u16, value: &[u8]| {
+        Fixed::<4>::new().u16(tag).length16(value.len()).write(&mut conditions);
+        conditions.put_slice(value);
+    };
+    if let Some(topic) = &filter.topic {
+        put(tag::TOPIC, topic.as_str().as_bytes());
+    }
+    if filter.states != States::ALL {
+        put(tag::STATES, &[filter.states.bits()]);
+    }
+    for (tag, at) in [(tag::DUE_FROM, filter.due_from), (tag::DUE_BEFORE, filter.due_before)] {
+        if let Some(at) = at {
+            put(tag, &at.0.to_le_bytes());
+        }
+    }
+    if let Some(prefix) = &filter.key_prefix {
+        put(tag::KEY_PREFIX, prefix);
+    }
+    for (tag, attempts) in
+        [(tag::ATTEMPTS_MIN, filter.attempts_min), (tag::ATTEMPTS_MAX, filter.attempts_max)]
+    {
+        if let Some(attempts) = attempts {
+            put(tag, &attempts.to_le_bytes());
+        }
+    }
+    if filter.buried.is_some() {
+        put(tag::BURIED, &[buried_number(filter.buried)]);
+    }
+    Fixed::<2>::new().length16(conditions.len()).write(out);
+    out.put_slice(&conditions);
+}
+
+pub(super) fn decode_filter(reader: &mut Reader<'_>) -> Result<Filter, DecodeError> {
+    let bytes = reader.bytes16(FILTER_BYTES_MAX, "filter")?;
+    let mut conditions = Reader::new(&bytes);
+    let (mut filter, mut last) = (Filter::default(), 0);
+    while !conditions.is_empty() {
+        let tag = conditions.u16("condition")?;
+        if tag <= last {
+            return Err(DecodeError::ConditionOrder(tag));
+        }
+        last = tag;
+        let value = conditions.bytes16(FILTER_BYTES_MAX, "condition")?;
+        decode_condition(tag, &value, &mut filter)?;
+    }
+    Ok(filter)
+}
+
+fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), DecodeError> {
+    let wrong = DecodeError::ConditionLength { tag, bytes: value.len() };
+    let mut fields = Fields::new(value);
+    match tag {
+        tag::TOPIC => filter.topic = Some(TopicName::new(value.clone())?),
+        tag::STATES => {
+            let bits = fields.u8("states")?;
+            filter.states =
+                States::from_bits(bits).ok_or(DecodeError::Choice { field: "states", value: bits })?;
+        }
+        tag::DUE_FROM => filter.due_from = Some(Millis(fields.u64("due_from")?)),
+        tag::DUE_BEFORE => filter.due_before = Some(Millis(fields.u64("due_before")?)),
+        tag::KEY_PREFIX if value.len() <= KEY_BYTES_MAX => filter.key_prefix = Some(value.clone()),
+        tag::KEY_PREFIX => return Err(wrong),
+        tag::ATTEMPTS_MIN => filter.attempts_min = Some(fields.u32("attempts_min")?),
+        tag::ATTEMPTS_MAX => filter.attempts_max = Some(fields.u32("attempts_max")?),
+        tag::BURIED => {
+            let value = fields.u8("buried")?;
+            filter.buried = Some(buried(value)?.ok_or(DecodeError::Choice { field: "buried", value })?);
+        }
+        _ => return Err(DecodeError::Condition(tag)),
+    }
+    let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX);
+    if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &Bytes, out: &mut BytesMut) {
+    Fixed::<2>::new().length16(cursor.len()).write(out);
+    out.put_slice(cursor);
+    put_list(out, ITEM_BYTES, jobs.len());
+    for job in jobs {
+        put_report_fields(job, out);
+        out.put_u32_le(job.body_bytes);
+        put_report_pieces(job, out);
+    }
+}
+
+pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+    let list = reader.list::<ITEM_BYTES>("jobs", usize::MAX)?;
+    let jobs = reader.items(list, |reader, mut fields| {
+        let report = decode_report_fields(&mut fields)?;
+        let body_bytes = fields.u32("body_bytes")?;
+        Ok(JobReport { body_bytes, ..report.with_pieces(reader)? })
+    })?;
+    Ok(Response::Jobs { jobs, cursor })
+}

@@ -1,0 +1,262 @@
+//! Reads that look at many jobs: LIST, COUNT, and PEEK of a topic in which no job is ready.
+//!
+//! Each is a [pass](Listing) over the jobs that lasts many turns. A few passes are under way at once and take turns, so that a
+//! long one does not hold up a short one; the others wait.
+
+use std::collections::VecDeque;
+
+use super::Replica;
+use super::io::ConnectionId;
+use crate::engine::{JobView, Listed, Listing};
+use crate::protocol::{ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
+use crate::storage::{StorageError, Walk};
+use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
+use crate::types::{Filter, ListOrder, Position, TopicId};
+
+/// A turn looks at this many jobs for passes.
+const LOOKS_PER_TURN: usize = 65_536;
+/// A pass looks at this many before it is the next one's turn.
+const LOOKS_PER_PASS: usize = 16_384;
+/// To begin or to end a pass takes as long as to look at this many.
+const PASS_LOOKS: usize = 64;
+/// Passes under way at once.
+const PASSES_AT_ONCE: usize = 8;
+
+/// Who waits for an answer.
+type Asker = (ConnectionId, RequestId);
+
+/// The passes under way, and behind them those that wait.
+#[derive(Debug, Default)]
+pub(super) struct Passes(VecDeque<Pass>);
+
+#[derive(Debug)]
+struct Pass {
+    listing: Listing<Walk>,
+    purpose: Purpose,
+    has_begun: bool,
+}
+
+#[derive(Debug)]
+enum Purpose {
+    /// All of them asked before it began.
+    Peek {
+        topic: TopicId,
+        askers: Vec<Asker>,
+    },
+    List {
+        asker: Asker,
+        list: List,
+        jobs: Vec<JobReport>,
+        bytes: usize,
+    },
+    Count {
+        asker: Asker,
+    },
+}
+
+impl Passes {
+    /// Whether there is something to do.
+    pub(super) fn are_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Everybody who waits for an answer.
+    pub(super) fn take_askers(&mut self) -> Vec<Asker> {
+        self.0.drain(..).flat_map(|pass| pass.purpose.askers()).collect()
+    }
+
+    fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
+        self.0.push_back(Pass { listing, purpose, has_begun: false });
+    }
+}
+
+impl Purpose {
+    fn askers(self) -> Vec<Asker> {
+        match self {
+            Self::Peek { askers, .. } => askers,
+            Self::List { asker, .. } | Self::Count { asker } => vec![asker],
+        }
+    }
+}
+
+impl Replica {
+    /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
+    pub(super) fn peek(&mut self, connection: ConnectionId, id: RequestId, topic: TopicId) {
+        let mut listing = Listing::first_delayed(topic);
+        let found = self.engine.peek(&mut listing, &mut 0, &mut self.records);
+        if !matches!(found, Ok(Listed::NotYet)) {
+            return self.show(connection, id, &found);
+        }
+        let asker = (connection, id);
+        // A pass that has begun may be past a job that was pushed since.
+        let joined = self.passes.0.iter_mut().find_map(|pass| match &mut pass.purpose {
+            Purpose::Peek { topic: of, askers } if *of == topic && !pass.has_begun => Some(askers),
+            _ => None,
+        });
+        match joined {
+            Some(askers) => askers.push(asker),
+            None => self.passes.add(listing, Purpose::Peek { topic, askers: vec![asker] }),
+        }
+    }
+
+    /// Lists jobs, a page at a time.
+    pub(super) fn list(&mut self, connection: ConnectionId, id: RequestId, list: List) {
+        let after = if list.cursor.is_empty() { None } else { Position::from_cursor(&list.cursor) };
+        let is_cursor = after.as_ref().map_or(list.cursor.is_empty(), |after| after.order() == list.order);
+        if !is_cursor {
+            let wrong = "this is no cursor of a LIST in this order: send the one of the page before, or none to begin";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, wrong));
+        }
+        if list.order == ListOrder::Key && self.jobs_of_topic(&list.filter) > LIST_BY_KEY_JOBS_MAX {
+            let many = format!(
+                "more than {LIST_BY_KEY_JOBS_MAX} jobs are not listed by key: list them by due time or by id, with the \
+                 key's prefix as a condition"
+            );
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, many));
+        }
+        let jobs_max = list.jobs_max as usize;
+        match Listing::page(&self.engine, list.filter.clone(), list.order, after, jobs_max) {
+            None => {
+                let response = Response::Jobs { jobs: Vec::new(), cursor: bytes::Bytes::new() };
+                self.connections.send(connection, id, response);
+            }
+            Some(listing) => {
+                let asker = (connection, id);
+                self.passes.add(listing, Purpose::List { asker, list, jobs: Vec::new(), bytes: 0 });
+            }
+        }
+    }
+
+    /// Counts jobs: by the counters of their topics if these tell, else by a pass.
+    pub(super) fn count(&mut self, connection: ConnectionId, id: RequestId, filter: Filter) {
+        if let Some(jobs) = self.engine.count_by_state(&filter) {
+            self.connections.send(connection, id, Response::Counted { jobs });
+        } else if let Some(listing) = Listing::count(&self.engine, filter) {
+            self.passes.add(listing, Purpose::Count { asker: (connection, id) });
+        } else {
+            self.connections.send(connection, id, Response::Counted { jobs: 0 });
+        }
+    }
+
+    /// Goes on with the passes under way.
+    pub(super) fn go_on_browsing(&mut self) {
+        let mut budget = LOOKS_PER_TURN;
+        while budget > 0
+            && let Some(mut pass) = self.passes.0.pop_front()
+        {
+            let mut looks = budget.min(LOOKS_PER_PASS);
+            budget -= looks;
+            looks = looks.saturating_sub(PASS_LOOKS);
+            pass.has_begun = true;
+            if self.is_asked_for(&mut pass.purpose)
+                && let Some(pass) = self.browse(pass, &mut looks)
+            {
+                let behind = self.passes.0.len().min(PASSES_AT_ONCE - 1);
+                self.passes.0.insert(behind, pass);
+            }
+            budget += looks;
+        }
+    }
+
+    /// Whether somebody still waits for the answer.
+    fn is_asked_for(&mut self, purpose: &mut Purpose) -> bool {
+        let mut is_there = |(connection, _): &Asker| self.connections.one(*connection).is_some();
+        match purpose {
+            Purpose::Peek { askers, .. } => {
+                askers.retain(&mut is_there);
+                !askers.is_empty()
+            }
+            Purpose::List { asker, .. } | Purpose::Count { asker } => is_there(asker),
+        }
+    }
+
+    /// Goes on with a pass, and answers when it is at its end. Returns it if it is not.
+    fn browse(&mut self, mut pass: Pass, looks: &mut usize) -> Option<Pass> {
+        loop {
+            let listed = match &pass.purpose {
+                Purpose::Peek { .. } => self.engine.peek(&mut pass.listing, looks, &mut self.records),
+                _ => self.engine.list(&mut pass.listing, looks, &mut self.records),
+            };
+            match (&mut pass.purpose, listed) {
+                (_, Ok(Listed::NotYet)) if *looks > 0 => {}
+                (_, Ok(Listed::NotYet)) => return Some(pass),
+                (Purpose::Peek { askers, .. }, found) => {
+                    for (connection, id) in std::mem::take(askers) {
+                        self.show(connection, id, &found);
+                    }
+                    return None;
+                }
+                (Purpose::List { asker, list, jobs, bytes }, Ok(Listed::Job(view))) => {
+                    match self.listed(&view, list.with_bodies) {
+                        Ok(report) => {
+                            *bytes += report.weight_bytes();
+                            jobs.push(report);
+                        }
+                        Err(error) => {
+                            self.unreadable(asker.0, asker.1, &error);
+                            return None;
+                        }
+                    }
+                    if *bytes >= LIST_BYTES_MAX {
+                        let cursor = pass.listing.last_shown().map(Position::to_cursor);
+                        self.show_page(pass.purpose, cursor.unwrap_or_default());
+                        return None;
+                    }
+                }
+                (Purpose::List { .. }, Ok(Listed::End { next, .. })) => {
+                    let cursor = next.as_ref().map(Position::to_cursor);
+                    self.show_page(pass.purpose, cursor.unwrap_or_default());
+                    return None;
+                }
+                (Purpose::Count { asker }, Ok(Listed::End { jobs, .. })) => {
+                    self.connections.send(asker.0, asker.1, Response::Counted { jobs });
+                    return None;
+                }
+                (Purpose::List { asker, .. } | Purpose::Count { asker }, Err(error)) => {
+                    self.unreadable(asker.0, asker.1, &error);
+                    return None;
+                }
+                (Purpose::Count { .. }, Ok(Listed::Job(_))) => {}
+            }
+        }
+    }
+
+    /// Answers a LIST, or keeps it for when the connection has room for the answer.
+    fn show_page(&mut self, purpose: Purpose, cursor: bytes::Bytes) {
+        let Purpose::List { asker: (connection, id), list, jobs, .. } = purpose else { return };
+        if self.connections.must_wait(connection, id) {
+            return self.connections.hold(connection, id, Request::List(list));
+        }
+        self.connections.send(connection, id, Response::Jobs { jobs, cursor });
+    }
+
+    /// Answers a peek with what was found.
+    fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Listed, StorageError>) {
+        let view = match found {
+            Ok(Listed::Job(view)) => Some(*view),
+            Ok(_) => None,
+            Err(error) => return self.unreadable(connection, id, error),
+        };
+        if let Some(view) = &view
+            && self.connections.must_wait(connection, id)
+        {
+            let topic = self.topic_name(view.topic);
+            return self.connections.hold(connection, id, Request::Peek { topic });
+        }
+        match self.job_response(view) {
+            Ok(response) => self.connections.send(connection, id, response),
+            Err(error) => self.unreadable(connection, id, &error),
+        }
+    }
+
+    fn listed(&mut self, view: &JobView, with_bodies: bool) -> Result<JobReport, StorageError> {
+        let report = self.job_report(view)?;
+        Ok(if with_bodies { report } else { JobReport { body: bytes::Bytes::new(), ..report } })
+    }
+
+    /// How many jobs a filter's topic has, or the queue.
+    fn jobs_of_topic(&self, filter: &Filter) -> u64 {
+        let of_topic = Filter { topic: filter.topic.clone(), ..Filter::default() };
+        self.engine.count_by_state(&of_topic).unwrap_or(0)
+    }
+}

@@ -1,0 +1,249 @@
+//! Lists and counts over near and far jobs, beside checkpoints that move them, against a list of all jobs.
+
+#![expect(clippy::indexing_slicing, reason = "what is indexed was made here")]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::engine::JobView;
+use crate::types::{Filter, JobId, JobState, ListOrder, Position, States, TopicName};
+
+/// What a list is asked for.
+#[derive(Clone, Debug)]
+struct Asked {
+    topic: Option<usize>,
+    states: States,
+    due: (Option<u64>, Option<u64>),
+    key_prefix: Option<String>,
+    attempts_min: Option<u32>,
+    order: ListOrder,
+    jobs_max: usize,
+    /// What it looks at between two other things.
+    budget: usize,
+}
+
+const TOPICS: [&str; 3] = ["t", "rare", "empty"];
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let states = prop_oneof![
+        Just(States::ALL),
+        (1..16_u8).prop_map(|bits| States::from_bits(bits).expect("some states"))
+    ];
+    let due = proptest::option::of(0..6 * DAY_MS);
+    let order = prop_oneof![Just(ListOrder::Due), Just(ListOrder::Id), Just(ListOrder::Key)];
+    (
+        proptest::option::of(0..TOPICS.len()),
+        states,
+        (due.clone(), due),
+        proptest::option::of("k[0-9]{0,2}"),
+        proptest::option::of(0..2_u32),
+        order,
+        (1..40_usize, 1..5000_usize),
+    )
+        .prop_map(|(topic, states, due, key_prefix, attempts_min, order, (jobs_max, budget))| Asked {
+            topic,
+            states,
+            due,
+            key_prefix,
+            attempts_min,
+            order,
+            jobs_max,
+            budget,
+        })
+}
+
+impl Asked {
+    fn filter(&self) -> Filter {
+        Filter {
+            topic: self.topic.map(|topic| TOPICS[topic].parse().expect("a topic")),
+            states: self.states,
+            due_from: self.due.0.map(Millis),
+            due_before: self.due.1.map(Millis),
+            key_prefix: self.key_prefix.clone().map(Into::into),
+            attempts_min: self.attempts_min,
+            ..Filter::default()
+        }
+    }
+}
+
+/// A queue with jobs in all states and of both timelines, the later of them far, and a wall clock that is ahead.
+fn filled() -> Queue {
+    let mut queue = Queue::new();
+    queue.apply(Command::ClockOffset { offset_ms: 5000 });
+    let secret = SessionSecret([1; 16]);
+    let Outcome::Session { session } = queue.apply(Command::SessionOpen { secret, leases_outlive: false })
+    else {
+        panic!("no session")
+    };
+    for round in 0..3_u64 {
+        for nth in 0..40_u64 {
+            let delay_ms = (nth % 7) * (DAY_MS + nth);
+            let due = if nth % 3 == 0 { When::At(Millis(delay_ms)) } else { When::After(delay_ms) };
+            let key = (nth % 4 != 0).then(|| format!("k{}", nth * 7 % 100 + round * 100));
+            let topic = TopicSelect::Name(if nth % 10 == 9 { "rare" } else { "t" });
+            let body = vec![7; 100];
+            let key = key.as_ref().map(String::as_bytes);
+            let jobs = vec![NewJob { due, key, ..new_job(0, &body) }];
+            queue.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
+        }
+        let granted = queue.apply(Command::Reserve {
+            session,
+            topics: vec![TopicId(0), TopicId(1)],
+            jobs_max: 4,
+            bytes_max: u64::MAX,
+        });
+        let Outcome::Granted(grants) = granted else { panic!("{granted:?}") };
+        let leases: Vec<_> = grants.iter().map(|grant| grant.lease).collect();
+        assert!(leases.len() > 2, "{leases:?}");
+        queue.apply(Command::Bury { leases: leases[..1].to_vec() });
+        let delay_ms = Some(3 * DAY_MS);
+        queue.apply(Command::Release { leases: leases[1..2].to_vec(), delay_ms, attempted: true });
+        queue.checkpoint(Vec::new());
+    }
+    let view = |queue: &mut Queue, id| queue.view(id).expect("it is there");
+    assert!(queue.engine.far_jobs() > 60);
+    assert_eq!(view(&mut queue, 1).attempts, 1);
+    queue
+}
+
+impl Queue {
+    fn view(&mut self, id: u64) -> Option<JobView> {
+        self.engine.job(&JobSelect::Id(JobId(id)), &mut self.records).expect("read")
+    }
+
+    /// Every job that matches, in order.
+    fn expected(&mut self, asked: &Asked) -> Vec<(Position, JobId)> {
+        let mut expected = Vec::new();
+        for id in 1..=self.engine.jobs() + 10 {
+            let Some(view) = self.view(id) else { continue };
+            let key = self.records.record(view.body).expect("read").key;
+            let topic = self.engine.topic(view.topic).expect("it is there").name.clone();
+            let prefix = asked.key_prefix.as_deref().unwrap_or_default();
+            let has_prefix = key.as_ref().is_some_and(|key| key.starts_with(prefix.as_bytes()));
+            let matches = asked.topic.is_none_or(|wanted| topic.as_str() == TOPICS[wanted])
+                && asked.states.contains(view.state)
+                && asked.due.0.is_none_or(|from| view.due.0 >= from)
+                && asked.due.1.is_none_or(|before| view.due.0 < before)
+                && asked.attempts_min.is_none_or(|min| view.attempts >= min)
+                && (asked.key_prefix.is_none() || has_prefix);
+            let position = match (asked.order, key) {
+                (ListOrder::Due, _) => Position::Due(view.due, view.id),
+                (ListOrder::Id, _) => Position::Id(view.id),
+                (ListOrder::Key, Some(key)) => Position::Key(key.to_vec(), view.id),
+                (ListOrder::Key, None) => continue,
+            };
+            if matches {
+                expected.push((position, view.id));
+            }
+        }
+        expected.sort();
+        expected
+    }
+
+    /// All pages of a list, with something done each time the budget is used up.
+    fn list(&mut self, asked: &Asked, mut between: impl FnMut(&mut Self)) -> Vec<JobId> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page = Listing::page(&self.engine, asked.filter(), asked.order, after.take(), asked.jobs_max);
+            let Some(mut listing) = page else { return all };
+            let before = all.len();
+            after = loop {
+                let Self { engine, records, .. } = self;
+                match engine.list(&mut listing, &mut asked.budget.clone(), records).expect("read") {
+                    Listed::Job(view) => all.push(view.id),
+                    Listed::NotYet => between(self),
+                    Listed::End { next, .. } => break next,
+                }
+            };
+            assert!(all.len() - before <= asked.jobs_max);
+            if after.is_none() {
+                return all;
+            }
+        }
+    }
+}
+
+fn ids(expected: &[(Position, JobId)]) -> Vec<JobId> {
+    expected.iter().map(|(_, id)| *id).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_list_shows_what_matches_in_its_order(lists in proptest::collection::vec(asked(), 8)) {
+        let mut queue = filled();
+        for asked in lists {
+            let expected = queue.expected(&asked);
+            prop_assert_eq!(queue.list(&asked, |_| ()), ids(&expected), "{:?}", asked);
+
+            let counted = Listing::count(&queue.engine, asked.filter()).map_or(0, |mut listing| loop {
+                let Queue { engine, records, .. } = &mut queue;
+                match engine.list(&mut listing, &mut asked.budget.clone(), records).expect("read") {
+                    Listed::End { jobs, .. } => break jobs,
+                    Listed::NotYet => {}
+                    Listed::Job(view) => panic!("a count shows {view:?}"),
+                }
+            });
+            if asked.order != ListOrder::Key {
+                prop_assert_eq!(counted, expected.len() as u64);
+                let by_state = queue.engine.count_by_state(&asked.filter());
+                prop_assert!(by_state.is_none_or(|jobs| jobs == counted), "{:?}", asked);
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_misses_nothing_while_jobs_move(asked in asked(), rewrite in any::<bool>()) {
+        let mut queue = filled();
+        let asked = Asked { budget: asked.budget % 200 + 1, ..asked };
+        let expected = ids(&queue.expected(&asked));
+        let mut done = 0;
+        let found = queue.list(&asked, |queue| {
+            done += 1;
+            // Brings far jobs near, without a change, or writes all chunks again.
+            match done {
+                2 => _ = queue.engine.load_ahead(&mut queue.records, Millis(4 * DAY_MS), 1000).expect("read"),
+                4 => {
+                    let numbers = if rewrite { queue.numbers() } else { Vec::new() };
+                    queue.checkpoint(numbers);
+                }
+                _ => {}
+            }
+        });
+        prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_page_that_has_looked_at_enough_comes_back_short_and_goes_on() {
+    let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
+    for _ in 0..3 {
+        // Pieces of the index without a job of the topic, and one at their end.
+        (0..10).for_each(|_| queue.push_to("others", 4000, 2 * DAY_MS, 10));
+        queue.push_to("rare", 1, 3 * DAY_MS, 10);
+        queue.checkpoint(Vec::new());
+    }
+    let rare: TopicName = "rare".parse().expect("a topic");
+    let filter = Filter { topic: Some(rare), states: States::of([JobState::Delayed]), ..Filter::default() };
+    let (mut pages, mut jobs, mut after) = (0, 0, None);
+    loop {
+        let Queue { engine, records, .. } = &mut queue;
+        let mut listing =
+            Listing::page(engine, filter.clone(), ListOrder::Due, after.take(), 10).expect("there is one");
+        listing.set_looks_max(1);
+        after = loop {
+            match engine.list(&mut listing, &mut 5000, records).expect("read") {
+                Listed::Job(_) => jobs += 1,
+                Listed::NotYet => {}
+                Listed::End { next, .. } => break next,
+            }
+        };
+        pages += 1;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(jobs, 3);
+    assert!(pages > 1, "{pages} pages");
+}

@@ -1,0 +1,166 @@
+//! A walk over the far jobs of all chunks, in the order of their timers by the wall clock.
+//!
+//! The rows of a chunk are sorted by (timeline, time, id). Each timeline of each chunk is a *run*, and a heap merges the runs.
+//! A run is opened when the merge reaches the earliest time that it can hold, and read a piece of the index at a time:
+//! chunks hold jobs of few hours each, so few runs are open at once.
+//!
+//! A walk lasts over many turns of the core. When chunks come or go meanwhile, rows have moved between them: the walk begins
+//! anew behind the last row that it came to.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use super::{Held, JOBS_PER_PART, Records};
+use crate::engine::{Line, WalkFrom, Walked};
+use crate::storage::StorageError;
+use crate::types::{JobId, Millis};
+
+/// How far a walk has come.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    /// Where it goes on if it has to begin anew.
+    from: WalkFrom,
+    /// The chunks that it was begun with.
+    generation: Option<u64>,
+    /// What comes next in each run.
+    next: BinaryHeap<Reverse<Turn>>,
+    /// The runs that are open.
+    open: BTreeMap<RunId, Run>,
+}
+
+/// A chunk and a timeline.
+type RunId = (u32, Line);
+
+/// A row, or no job's id for a run that is to be read on: nothing in it comes before the time.
+type Turn = (Millis, JobId, RunId);
+
+/// No job has this id.
+const READ_ON: JobId = JobId(0);
+
+/// The rows of a run that were read and not walked over.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    rows: VecDeque<(Millis, JobId, u32)>,
+    /// The first row that was not read; `None` before the run was opened.
+    next_row: Option<u32>,
+}
+
+impl Walk {
+    pub(super) fn new(from: WalkFrom) -> Self {
+        Self { from, generation: None, next: BinaryHeap::new(), open: BTreeMap::new() }
+    }
+
+    fn wall(&self, line: Line, at: u64) -> Millis {
+        match line {
+            Line::Stamp => Millis(at.saturating_add_signed(self.from.offset_ms)),
+            Line::Wall => Millis(at),
+        }
+    }
+
+    /// The time on this timeline that the wall clock shows as this one.
+    fn on_line(&self, line: Line, wall: Millis) -> u64 {
+        match line {
+            Line::Stamp => wall.0.saturating_add_signed(self.from.offset_ms.saturating_neg()),
+            Line::Wall => wall.0,
+        }
+    }
+}
+
+impl Records {
+    /// Goes on with a walk: see [`JobStore::walk_on`](crate::engine::JobStore::walk_on).
+    pub(super) fn walk_further(&self, walk: &mut Walk, budget: &mut usize) -> Result<Walked, StorageError> {
+        if walk.generation != Some(self.generation) {
+            self.begin_walk(walk);
+        }
+        while let Some(Reverse((at, job, run))) = walk.next.peek().copied() {
+            if *budget == 0 {
+                return Ok(Walked::Until(at));
+            }
+            walk.next.pop();
+            let (chunk, line) = run;
+            let Some(held) = self.chunks.get(&chunk) else { continue };
+            if job == READ_ON {
+                *budget = budget.saturating_sub(JOBS_PER_PART);
+                read_on(walk, held, run, at)?;
+                continue;
+            }
+            *budget -= 1;
+            let row = walk.open.get_mut(&run).and_then(|open| open.rows.pop_front());
+            line_up(walk, held, run, at);
+            let is_live = row.is_some_and(|(.., row)| held.live.get(row) && held.line(row) == line);
+            if is_live && (at, job) > walk.from.after {
+                walk.from.after = (at, job);
+                return Ok(Walked::Job { at, job });
+            }
+        }
+        Ok(Walked::End)
+    }
+
+    fn begin_walk(&self, walk: &mut Walk) {
+        walk.generation = Some(self.generation);
+        walk.next.clear();
+        walk.open.clear();
+        for (chunk, held) in &self.chunks {
+            let of_topic = held.chunk.summary().topics.iter();
+            let of_topic =
+                of_topic.filter(|topic| walk.from.topic.is_none_or(|wanted| wanted.0 == topic.topic));
+            let times = of_topic.fold(None, |times: Option<(u64, u64)>, topic| {
+                let (first, last) = times.unwrap_or((u64::MAX, 0));
+                Some((first.min(topic.first_at), last.max(topic.last_at)))
+            });
+            let Some((first, last)) = times else { continue };
+            for line in Line::ALL {
+                if walk.wall(line, last) >= walk.from.after.0 && held.begin(line) < held.end(line) {
+                    walk.next.push(Reverse((walk.wall(line, first), READ_ON, (*chunk, line))));
+                }
+            }
+        }
+    }
+}
+
+/// Reads the next piece of a run.
+fn read_on(walk: &mut Walk, held: &Held, id: RunId, at: Millis) -> Result<(), StorageError> {
+    let line = id.1;
+    let mut run = walk.open.remove(&id).unwrap_or_default();
+    let first = if let Some(row) = run.next_row {
+        row
+    } else {
+        let after = walk.on_line(line, walk.from.after.0);
+        held.chunk.first_row_from(line.number(), after)?.max(held.begin(line))
+    };
+    // Rows that nobody needs at the beginning are not read.
+    let first = held.live.next_set(first).unwrap_or(held.end(line));
+    let mut heads = Vec::new();
+    if first < held.end(line) {
+        held.chunk.read_heads(first, &mut heads)?;
+        if heads.is_empty() {
+            return Err(held.chunk.bad_row(first));
+        }
+    }
+    let rows = (first..held.end(line)).zip(&heads);
+    let mut last = at;
+    let mut next_row = first;
+    for (row, head) in rows {
+        last = last.max(walk.wall(line, head.at));
+        next_row = row + 1;
+        if walk.from.topic.is_none_or(|topic| topic.0 == head.topic) {
+            run.rows.push_back((walk.wall(line, head.at), JobId(head.id), row));
+        }
+    }
+    run.next_row = Some(next_row);
+    walk.open.insert(id, run);
+    line_up(walk, held, id, last);
+    Ok(())
+}
+
+/// Says what comes next in a run: a row of those that were read, or more of it, which comes no earlier than `last`.
+fn line_up(walk: &mut Walk, held: &Held, id: RunId, last: Millis) {
+    let Some(run) = walk.open.get(&id) else { return };
+    match run.rows.front() {
+        Some((at, job, _)) => walk.next.push(Reverse((*at, *job, id))),
+        None if run.next_row.is_some_and(|row| row < held.end(id.1)) => {
+            walk.next.push(Reverse((last, READ_ON, id)));
+        }
+        None => _ = walk.open.remove(&id),
+    }
+}

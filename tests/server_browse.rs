@@ -1,0 +1,169 @@
+//! Lists and counts over a real server, and clients that make them costly.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use std::collections::BTreeSet;
+
+use adjourn::protocol::{ErrorCode, JobReport, List, NewJob, Push, Request, Response};
+use adjourn::types::{Filter, JobId, JobState, ListOrder, States};
+use bytes::Bytes;
+
+use crate::server_rig::{Node, Raw, topic};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// Pushes `jobs` jobs with keys to a topic, due from two hours on.
+fn fill(client: &mut Raw, name: &str, jobs: usize) -> Vec<JobId> {
+    let mut ids = Vec::new();
+    for first in (0..jobs).step_by(1000) {
+        let one = |nth: usize| {
+            let key = format!("key {nth:06}").parse().expect("a key");
+            NewJob::new("a body").after(2 * HOUR_MS + nth as u64 * 1000).key(key)
+        };
+        let jobs = (first..jobs.min(first + 1000)).map(one).collect();
+        let Response::Pushed(results) =
+            client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs }))
+        else {
+            panic!("not pushed")
+        };
+        ids.extend(results.into_iter().map(|result| match result {
+            adjourn::protocol::PushResult::Pushed(id) => id,
+            other => panic!("{other:?}"),
+        }));
+    }
+    ids
+}
+
+fn list(name: &str, jobs_max: u32) -> List {
+    let filter = Filter { topic: Some(topic(name)), ..Filter::default() };
+    List { filter, jobs_max, ..List::default() }
+}
+
+/// All pages of a list.
+fn all(client: &mut Raw, mut list: List) -> Vec<JobReport> {
+    let mut all = Vec::new();
+    loop {
+        let (jobs, cursor) = page(client.ask(Request::List(list.clone())));
+        assert!(jobs.len() <= list.jobs_max as usize);
+        all.extend(jobs);
+        if cursor.is_empty() {
+            return all;
+        }
+        list.cursor = cursor;
+    }
+}
+
+fn page(response: Response) -> (Vec<JobReport>, Bytes) {
+    match response {
+        Response::Jobs { jobs, cursor } => (jobs, cursor),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn code(response: &Response) -> ErrorCode {
+    match response {
+        Response::Error(error) => error.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_job_is_on_one_page_in_each_order_before_and_after_a_restart() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    let ids = fill(&mut client, "many", 2500);
+    fill(&mut client, "others", 100);
+    let check = |client: &mut Raw| {
+        for order in [ListOrder::Due, ListOrder::Id, ListOrder::Key] {
+            let found = all(client, List { order, ..list("many", 700) });
+            assert!(found.iter().map(|job| job.id).eq(ids.iter().copied()), "{order:?}");
+            let shown = |job: &JobReport| (job.state, job.body_bytes, job.body.len());
+            assert!(found.iter().all(|job| shown(job) == (JobState::Delayed, 6, 0)));
+        }
+        let bodies = all(client, List { with_bodies: true, ..list("many", 1024) });
+        assert!(bodies.iter().all(|job| job.body == "a body" && job.key.is_some()));
+        let count = |client: &mut Raw, filter| match client.ask(Request::Count(filter)) {
+            Response::Counted { jobs } => jobs,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(count(client, Filter::default()), 2600);
+        let of_topic = list("many", 1).filter;
+        assert_eq!(count(client, Filter { key_prefix: Some("key 00123".into()), ..of_topic.clone() }), 10);
+        let ready = States::of([JobState::Ready]);
+        assert_eq!(count(client, Filter { states: ready, ..of_topic }), 0);
+    };
+    check(&mut client);
+    drop(client);
+    node.stop();
+    let node = Node::start(data.path(), |_| ());
+    check(&mut Raw::greeted(node.address));
+    node.stop();
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_reason() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    fill(&mut client, "some", 10);
+    let (_, cursor) = page(client.ask(Request::List(list("some", 5))));
+    for (order, cursor) in
+        [(ListOrder::Id, cursor.clone()), (ListOrder::Due, cursor.slice(1..)), (ListOrder::Due, "x".into())]
+    {
+        let wrong = Request::List(List { order, cursor, ..list("some", 5) });
+        assert_eq!(code(&client.ask(wrong)), ErrorCode::Invalid);
+    }
+    // A filter's bytes, as they stand in COUNT behind their length.
+    for (filter, expected) in [
+        (&[9, 0, 0, 0][..], ErrorCode::Unsupported),
+        (&[0, 0, 0, 0], ErrorCode::Malformed),
+        (&[2, 0, 1, 0, 0x10], ErrorCode::Unsupported),
+        (&[2, 0, 2, 0, 1, 1], ErrorCode::Malformed),
+        (&[6, 0, 4, 0, 1, 0, 0, 0, 6, 0, 4, 0, 1, 0, 0, 0], ErrorCode::Malformed),
+        (&[6, 0, 4, 0, 1, 0], ErrorCode::Malformed),
+        (&[1, 0, 0, 0], ErrorCode::Invalid),
+        (&[8, 0, 1, 0, 0], ErrorCode::Unsupported),
+    ] {
+        let length = u8::try_from(filter.len()).expect("short");
+        let frame = [&[10 + length, 0, 0, 0, 0x48, 0, 0, 0, 99, 0, 0, 0, length, 0], filter].concat();
+        client.send_bytes(&frame);
+        let (_, response) = client.receive().expect("an answer");
+        assert_eq!(code(&response), expected, "{filter:?}: {response:?}");
+    }
+    let nothing = page(client.ask(Request::List(list("no such topic".replace(' ', "-").as_str(), 5))));
+    assert_eq!(nothing, (Vec::new(), Bytes::new()));
+    node.stop();
+}
+
+#[test]
+fn who_asks_for_a_thousand_lists_and_goes_holds_up_nobody() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    let ids = fill(&mut client, "many", 20_000);
+    let mut hostile = Raw::greeted(node.address);
+    let lists: Vec<_> = (0..1000)
+        .map(|nth| {
+            let order = if nth % 2 == 0 { ListOrder::Id } else { ListOrder::Key };
+            Request::List(List { order, with_bodies: true, ..list("many", 1024) })
+        })
+        .collect();
+    hostile.send(&lists).expect("a server");
+    let (jobs, _) = page(client.ask(Request::List(list("many", 100))));
+    assert_eq!(jobs.len(), 100);
+    drop(hostile);
+    assert!(client.is_alive());
+
+    // One that reads slowly gets all its pages, however many it asked for.
+    let mut slow = Raw::greeted(node.address);
+    let (first, last) = slow.send(&lists[..40]).map(|first| (first.0, first.0 + 39)).expect("a server");
+    let mut answered = BTreeSet::new();
+    while answered.len() < 40 {
+        let (id, response) = slow.receive().expect("an answer");
+        let (jobs, cursor) = page(response);
+        assert!(jobs.iter().map(|job| job.id).eq(ids[..1024].iter().copied()) && !cursor.is_empty());
+        assert!((first..=last).contains(&id.0) && answered.insert(id));
+    }
+    node.stop();
+}
