@@ -5,13 +5,17 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::request::{JobRef, Request};
 use super::response::{JobReport, Response};
-use super::wire::{Fixed, Reader, in_range, key_bytes, put_piece, put_topic8, when, when_fields};
+use super::wire::{Fixed, Reader, in_range, key_bytes, put_piece, put_text16, put_topic8, when, when_fields};
 use crate::types::limits::{KEY_BYTES_MAX, KICK_JOBS_MAX};
-use crate::types::{BuryReason, JobId, JobState, Key, Millis, TopicName, When};
+use crate::types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, SessionId, TopicName, When};
 
 const BY_ID: u8 = 0;
 const BY_KEY: u8 = 1;
 const NOT_BURIED: u8 = 0;
+/// In place of a time that is not known.
+const NEVER: Millis = Millis(0);
+/// In place of a session that is not known.
+const NOBODY: SessionId = SessionId(0);
 
 pub(super) fn encode_job_ref(job: &JobRef, out: &mut BytesMut) {
     match job {
@@ -88,6 +92,38 @@ pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
     put_piece(out, key);
     put_piece(out, attributes);
     put_piece(out, &report.body);
+    encode_history(&report.history, out);
+}
+
+/// Behind the pieces, where older clients do not look.
+fn encode_history(history: &JobHistory, out: &mut BytesMut) {
+    let JobHistory { pushed, reserved_first, reserved_last, held_by, reason, finished } = history;
+    let known = |time: &Option<Millis>| time.unwrap_or(NEVER).0;
+    Fixed::<32>::new()
+        .u64(known(pushed))
+        .u64(known(reserved_first))
+        .u64(known(reserved_last))
+        .u64(held_by.unwrap_or(NOBODY).0)
+        .write(out);
+    put_text16(out, reason.as_deref().unwrap_or_default());
+    out.put_u64_le(known(finished));
+}
+
+fn decode_history(reader: &mut Reader<'_>) -> Result<JobHistory, DecodeError> {
+    Ok(JobHistory {
+        pushed: decode_time(reader, "pushed_ms")?,
+        reserved_first: decode_time(reader, "reserved_first_ms")?,
+        reserved_last: decode_time(reader, "reserved_last_ms")?,
+        held_by: Some(SessionId(reader.fields_mut().late_u64("held_by")?))
+            .filter(|session| *session != NOBODY),
+        reason: reader.late_text16(usize::from(u16::MAX), "reason")?,
+        finished: decode_time(reader, "finished_ms")?,
+    })
+}
+
+fn decode_time(reader: &mut Reader<'_>, field: &'static str) -> Result<Option<Millis>, DecodeError> {
+    let time = Millis(reader.fields_mut().late_u64(field)?);
+    Ok(Some(time).filter(|time| *time != NEVER))
 }
 
 pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
@@ -116,6 +152,7 @@ pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, Decode
         buried,
         attributes: reader.attributes(attributes_bytes)?,
         body: reader.bytes(body_bytes as usize, usize::MAX, "body")?,
+        history: decode_history(reader)?,
     })
 }
 

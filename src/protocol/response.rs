@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::error::{ErrorCode, ErrorReply};
 use crate::types::limits::TTR_LEFT_MS_MIN;
 use crate::types::{
-    Attributes, BuryReason, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret, TopicName,
+    Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret,
+    TopicName,
 };
 
 /// One answer.
@@ -134,7 +135,9 @@ impl Response {
                     })
                     .sum(),
                 Self::Job(job) => {
-                    PART_BYTES + held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body)
+                    let reason_bytes = job.history.reason.as_ref().map_or(0, String::len);
+                    let bytes = held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body);
+                    PART_BYTES + bytes + reason_bytes
                 }
                 Self::Pushed(results) => ITEM_BYTES * results.len(),
                 Self::Settled(results) => ITEM_BYTES * results.len(),
@@ -366,6 +369,8 @@ pub struct JobReport {
     pub attributes: Attributes,
     /// Opaque.
     pub body: Bytes,
+    /// What happened to it so far.
+    pub history: JobHistory,
 }
 
 /// Counts, of one topic or of all.

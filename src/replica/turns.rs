@@ -237,7 +237,7 @@ impl Replica {
     /// Answers a peek with what was found.
     fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Found, StorageError>) {
         let view = match found {
-            Ok(Found::Job(view)) => Some(*view),
+            Ok(Found::Job(view)) => Some(view.clone()),
             Ok(_) => None,
             Err(error) => return self.unreadable(connection, id, error),
         };

@@ -24,6 +24,8 @@ pub const RESPONSE_BYTES_MAX: usize = 32 << 20;
 pub const PUSH_JOBS_MAX: usize = 4096;
 /// Most jobs that one `KICK_MANY` moves.
 pub const KICK_JOBS_MAX: u32 = 4096;
+/// Longest reason of a RELEASE or BURY, in bytes.
+pub const REASON_BYTES_MAX: usize = 1024;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
 pub const LEASES_MAX: usize = 4096;
 /// What clients sent takes no more than this before it is taken up, in all and but for small buffers, in bytes.

@@ -10,8 +10,8 @@ use adjourn::types::limits::{
     TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
-    Attributes, AttributesBuilder, BuryReason, Fence, IfExists, JobId, JobState, Key, Lease, Millis,
-    SessionId, SessionSecret, TopicName, When,
+    Attributes, AttributesBuilder, BuryReason, Fence, IfExists, JobHistory, JobId, JobState, Key, Lease,
+    Millis, SessionId, SessionSecret, TopicName, When,
 };
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -80,6 +80,25 @@ fn release_kind() -> impl Strategy<Value = ReleaseKind> {
     ]
 }
 
+fn reason() -> impl Strategy<Value = Option<String>> {
+    proptest::option::of("[ -~üж]{1,300}")
+}
+
+fn history() -> impl Strategy<Value = JobHistory> {
+    let time = || proptest::option::of((1..=u64::MAX).prop_map(Millis));
+    let held_by = proptest::option::of((1..=u64::MAX).prop_map(SessionId));
+    (time(), time(), time(), held_by, reason(), time()).prop_map(
+        |(pushed, reserved_first, reserved_last, held_by, reason, finished)| JobHistory {
+            pushed,
+            reserved_first,
+            reserved_last,
+            held_by,
+            reason,
+            finished,
+        },
+    )
+}
+
 pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let resume =
         proptest::option::of((1..u64::MAX, any::<[u8; 16]>()).prop_map(|(session, secret)| Resume {
@@ -119,10 +138,14 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
             .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
         any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
         leases().prop_map(|leases| Request::Finish { leases }),
-        (leases(), release_kind()).prop_map(|(leases, kind)| Request::Release { leases, kind }),
+        (leases(), release_kind(), reason()).prop_map(|(leases, kind, reason)| Request::Release {
+            leases,
+            kind,
+            reason
+        }),
         (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
             .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
-        leases().prop_map(|leases| Request::Bury { leases }),
+        (leases(), reason()).prop_map(|(leases, reason)| Request::Bury { leases, reason }),
         job_ref().prop_map(Request::Get),
         job_ref().prop_map(Request::Delete),
         (job_ref(), when()).prop_map(|(job, due)| Request::Reschedule { job, due }),
@@ -188,7 +211,7 @@ pub(super) fn code() -> impl Strategy<Value = ErrorCode> {
 }
 
 pub(super) fn state() -> impl Strategy<Value = JobState> {
-    (0..4_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
+    (0..5_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
 }
 
 pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
@@ -225,20 +248,23 @@ pub(super) fn delivered() -> impl Strategy<Value = Delivered> {
 pub(super) fn report() -> impl Strategy<Value = JobReport> {
     let buried =
         prop_oneof![Just(None), Just(Some(BuryReason::Consumer)), Just(Some(BuryReason::AttemptsUsedUp))];
-    (delivered(), state(), any::<u32>(), buried).prop_map(|(job, state, ttr_ms, buried)| JobReport {
-        id: job.lease.job,
-        state,
-        topic: job.topic,
-        key: job.key,
-        priority: job.priority,
-        attempts: job.attempts,
-        due: job.due,
-        ttr_ms,
-        ttr_left_ms: job.ttr_left_ms,
-        buried,
-        attributes: job.attributes,
-        body: job.body,
-    })
+    (delivered(), state(), any::<u32>(), buried, history()).prop_map(
+        |(job, state, ttr_ms, buried, history)| JobReport {
+            id: job.lease.job,
+            state,
+            topic: job.topic,
+            key: job.key,
+            priority: job.priority,
+            attempts: job.attempts,
+            due: job.due,
+            ttr_ms,
+            ttr_left_ms: job.ttr_left_ms,
+            buried,
+            attributes: job.attributes,
+            body: job.body,
+            history,
+        },
+    )
 }
 
 pub(super) fn totals() -> impl Strategy<Value = Totals> {
