@@ -129,7 +129,7 @@ fn fill(client: &mut Raw) -> BTreeMap<JobId, Bytes> {
     let leases: Vec<Lease> = reserve(client, "ready", 30).into_iter().map(|(lease, _)| lease).collect();
     let (buried, rest) = leases.split_at(10);
     let (finished, _held) = rest.split_at(10.min(rest.len()));
-    client.ask(Request::Bury { leases: buried.to_vec() });
+    client.ask(Request::Bury { leases: buried.to_vec(), reason: None });
     finish(client, finished.to_vec());
     for lease in finished {
         live.remove(&lease.job);

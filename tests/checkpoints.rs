@@ -390,15 +390,18 @@ fn all_but_pushes(client: &mut Raw) -> usize {
     let Response::Reserved(jobs) = client.ask(large_reserve(4)) else { panic!("no jobs") };
     let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
     let [one, two, three, four] = leases[..] else { panic!("{leases:?}") };
-    assert_eq!(client.ask(Request::Bury { leases: vec![four] }), Response::Settled(vec![Ok(())]));
+    assert_eq!(
+        client.ask(Request::Bury { leases: vec![four], reason: None }),
+        Response::Settled(vec![Ok(())])
+    );
     let requests = [
         large_push(1),
         Request::Get(JobRef::Id(one.job)),
         Request::Stats,
         large_reserve(1),
         Request::Finish { leases: vec![one] },
-        Request::Release { leases: vec![two], kind: ReleaseKind::Backoff },
-        Request::Bury { leases: vec![three] },
+        Request::Release { leases: vec![two], kind: ReleaseKind::Backoff, reason: None },
+        Request::Bury { leases: vec![three], reason: None },
         Request::Kick(JobRef::Id(four.job)),
         Request::Delete(JobRef::Id(two.job)),
         large_push(1),

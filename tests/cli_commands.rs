@@ -144,7 +144,12 @@ fn a_job_goes_from_push_to_finish() {
 
     assert_eq!(rig.ok(&["finish", lease]), "");
     assert_eq!(rig.ok(&["finish", lease]), "", "a repeated finish answers as the first did");
-    rig.fails(&["get", &id.to_string()], 3, "NOT_FOUND");
+    let mut gone = rig.json(&["get", &id.to_string()]);
+    let finished = gone["finished"].take();
+    assert!(finished.as_str().is_some_and(|time| time.ends_with('Z')), "{finished}");
+    let expected =
+        json!({ "id": id, "state": "finished", "topic": "orders", "attempts": 1, "finished": null });
+    assert_eq!(gone, expected);
     let stats = rig.json(&["stats", "--json"]);
     for counts in [&stats, &stats["topics"]["orders"]] {
         for (field, expected) in [
@@ -187,6 +192,11 @@ fn jobs_are_listed_and_counted() {
     let cursor = first.errors.trim().rsplit(' ').next().expect("a cursor").to_owned();
     assert_eq!((first.code, first.out.lines().count()), (Some(0), 2), "{}", first.errors);
     assert_eq!(listed(&["--cursor", &cursor]), ids[2..]);
+    let lease = rig.lease("others");
+    rig.ok(&["bury", &lease, "--reason", "no such address"]);
+    let buried = rig.ok(&["list", "--buried", "consumer", "--reason", "such", "--json"]);
+    assert!(buried.contains(r#""reason":"no such address""#), "{buried}");
+    assert_eq!(rig.ok(&["count", "--reason", "other"]), "0\n");
     rig.fails(&["list", "--cursor", "AAAA"], 1, "INVALID");
     rig.fails(&["list", "--cursor", "!"], 2, "expected a cursor");
 }
@@ -244,14 +254,20 @@ fn leases_are_settled_from_other_processes() {
     assert_eq!(rig.ok(&["release", &lease]), "");
     let lease = rig.lease("work");
 
-    assert_eq!(rig.ok(&["bury", &lease]), "");
+    rig.fails(&["bury", &lease, "--reason", &"x".repeat(1025)], 2, "at most 1024 bytes: this one has 1025");
+    assert_eq!(rig.ok(&["bury", &lease, "--reason", "no such address"]), "");
     let job = rig.json(&["get", &id]);
     assert_eq!((&job["state"], &job["attempts"]), (&json!("buried"), &json!(3)));
+    assert_eq!(job["reason"], json!("no such address"));
+    for known in ["pushed", "reserved_first", "reserved_last", "held_by"] {
+        assert!(!job[known].is_null(), "{known}: {job}");
+    }
     assert_eq!(job["buried"], json!("buried by a consumer"));
     assert_eq!(rig.json(&["kick", &id])["state"], json!("ready"));
     let lease = rig.lease("work");
     rig.fails(&["finish", "999999-1", &lease, "999999-2"], 1, "999999-2: ");
-    rig.fails(&["get", &id], 3, "NOT_FOUND");
+    assert_eq!(rig.json(&["get", &id])["state"], json!("finished"));
+    rig.fails(&["delete", &id], 3, "NOT_FOUND");
 }
 
 #[test]

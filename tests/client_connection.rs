@@ -222,7 +222,7 @@ async fn jobs_for_a_dropped_reserve_are_released() {
     peer.send(id, Response::Reserved(vec![delivered(5, 60_000)])).await;
     loop {
         match peer.request().await.1 {
-            Request::Release { leases, kind } => {
+            Request::Release { leases, kind, .. } => {
                 assert_eq!((leases, kind), (vec![delivered(5, 1).lease], ReleaseKind::NotStarted));
                 break;
             }
@@ -432,7 +432,10 @@ async fn a_subscription_hands_out_jobs_survives_a_reconnect_and_gives_back_the_r
     drop(subscription);
     assert_eq!(peer.request().await.1, Request::Unsubscribe { subscription: id.0 });
     let leases = vec![delivered(3, 1).lease];
-    assert_eq!(peer.request().await.1, Request::Release { leases, kind: ReleaseKind::NotStarted });
+    assert_eq!(
+        peer.request().await.1,
+        Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None }
+    );
 }
 
 #[tokio::test]

@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use adjourn::client::{
-    Cancellation, Cancelled, Client, ClientError, Producer, ProducerConfig, Worker, WorkerConfig,
+    Cancellation, Cancelled, Client, ClientError, Excess, Producer, ProducerConfig, Worker, WorkerConfig,
 };
 use adjourn::protocol::{
-    Delivered, ErrorCode, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response, SettleResult,
-    Welcome,
+    Delivered, ErrorCode, ErrorReply, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
+    SettleResult, Welcome,
 };
-use adjourn::types::limits::DELAY_MS_MAX;
+use adjourn::types::limits::{DELAY_MS_MAX, REASON_BYTES_MAX};
 use adjourn::types::{JobId, Lease};
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -69,14 +69,56 @@ async fn a_job_is_finished_or_released_as_its_handler_ends() {
     let _worker = start(&client, &mut peer, worker(1, 8), jobs, handler).await;
     let expected = [
         Request::Finish { leases: lease(1) },
-        Request::Release { leases: lease(2), kind: ReleaseKind::Backoff },
-        Request::Release { leases: lease(3), kind: ReleaseKind::Backoff },
+        because(2, Some("out of paper")),
+        because(3, Some("the handler panicked: a handler may panic")),
     ];
     for expected in expected {
         let (id, request) = peer.request().await;
         assert_eq!(request, expected);
         peer.send(id, settled(Ok(()))).await;
     }
+}
+
+/// A release after a failure.
+fn because(job: u64, reason: Option<&str>) -> Request {
+    let (leases, kind) = (lease(job), ReleaseKind::Backoff);
+    Request::Release { leases, kind, reason: reason.map(str::to_owned) }
+}
+
+#[tokio::test]
+async fn the_text_of_an_error_is_cut_and_left_out_where_reasons_are_not_known() {
+    static LONG: LazyLock<String> = LazyLock::new(|| format!("x{}", "ü".repeat(REASON_BYTES_MAX)));
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let handler = async |_, _| Err(LONG.as_str());
+    let _worker = start(&client, &mut peer, worker(1, 8), vec![delivered(1, NEVER_MS)], handler).await;
+    let (id, request) = peer.request().await;
+    assert_eq!(request, because(1, LONG.get(..REASON_BYTES_MAX - 1)));
+    peer.send(id, Response::Error(ErrorReply::new(ErrorCode::Unsupported, "a member is older"))).await;
+    let (id, request) = peer.request().await;
+    assert_eq!(request, because(1, None), "the job is released all the same");
+    peer.send(id, settled(Ok(()))).await;
+}
+
+#[tokio::test]
+async fn a_reason_that_is_too_long_is_refused_before_it_is_sent() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let long = "x".repeat(REASON_BYTES_MAX + 1);
+    for refused in [
+        client.bury_because(lease(1), &long).await,
+        client.release_because(lease(1), ReleaseKind::Backoff, &long).await,
+    ] {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, ClientError::TooLarge { what: Excess::Reason, .. }), "{error}");
+    }
+    let answer = async {
+        let (id, request) = peer.request().await;
+        assert_eq!(request, Request::Bury { leases: lease(1), reason: Some("why".to_owned()) });
+        peer.send(id, settled(Ok(()))).await;
+    };
+    let (buried, ()) = tokio::join!(client.bury_because(lease(1), "why"), answer);
+    assert_eq!(buried.unwrap(), [Ok(())]);
 }
 
 #[tokio::test]
@@ -200,7 +242,10 @@ async fn stopping_waits_for_what_runs_and_gives_back_what_waits() {
     let (id, request) = peer.request().await;
     assert_eq!(request, Request::Unsubscribe { subscription: subscription.0 });
     peer.send(id, Response::Done).await;
-    assert_eq!(peer.request().await.1, Request::Release { leases: lease(2), kind: ReleaseKind::NotStarted });
+    assert_eq!(
+        peer.request().await.1,
+        Request::Release { leases: lease(2), kind: ReleaseKind::NotStarted, reason: None }
+    );
     assert!(!stop.is_finished(), "a handler runs");
     end.send(()).unwrap();
     let (id, request) = peer.request().await;
@@ -277,7 +322,7 @@ async fn what_a_blocking_handler_returns_after_the_loss_settles_nothing() {
             (_, request) => settling.push(request),
         }
     }
-    assert_eq!(settling, [Request::Release { leases: lease(1), kind: ReleaseKind::After(0) }]);
+    assert_eq!(settling, [Request::Release { leases: lease(1), kind: ReleaseKind::After(0), reason: None }]);
 }
 
 #[tokio::test]

@@ -97,6 +97,10 @@ impl Both {
             let kept = self.bodies.read(view.body);
             assert_eq!((&kept.key, &kept.attributes, &kept.body), (&job.key, &job.attributes, &job.body));
         }
+        for finished in &self.model.finished {
+            let found = self.engine.finished_job(finished.lease.job, self.engine.stamp());
+            assert_eq!(found, self.model.finished_view(finished), "{finished:?}");
+        }
         for (topic, key) in TOPICS.into_iter().flat_map(|topic| KEYS.map(|key| (topic, key))) {
             let select = JobSelect::Key { topic: TopicSelect::Name(topic), key };
             let Ok(found) = self.engine.job(&select, &mut self.bodies);

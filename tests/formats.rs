@@ -19,7 +19,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 22;
+const COMMANDS: usize = 24;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -41,13 +41,29 @@ fn an_entry_with_every_command() {
         jobs_max: 64,
         bytes_max: 1 << 40,
     }];
-    let mut kinds: Vec<usize> = commands.iter().chain(&later).chain(&latest).map(kind).collect();
+    let lease = Lease { job: JobId::new(GROUP, 70_000), fence: Fence(70_000 << 20) };
+    let reasons = vec![
+        Command::ReleaseBecause {
+            leases: vec![lease],
+            delay_ms: Some(5000),
+            attempted: true,
+            reason: "no such address",
+        },
+        Command::ReleaseBecause { leases: Vec::new(), delay_ms: None, attempted: false, reason: "" },
+        Command::BuryBecause { leases: vec![lease], reason: "später" },
+    ];
+    let all = [&commands, &later, &latest, &reasons];
+    let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     assert_eq!(kinds, (0..COMMANDS).collect::<Vec<_>>(), "every command is in it");
 
-    let files =
-        [("entry-v1.bin", commands), ("entry-v1-level-2.bin", later), ("entry-v1-level-3.bin", latest)];
+    let files = [
+        ("entry-v1.bin", commands),
+        ("entry-v1-level-2.bin", later),
+        ("entry-v1-level-3.bin", latest),
+        ("entry-v1-level-3-reasons.bin", reasons),
+    ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
         assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
@@ -254,5 +270,7 @@ fn kind(command: &Command<'_>) -> usize {
         Command::FeatureLevel { .. } => 19,
         Command::KickMany { .. } => 20,
         Command::ReserveNamed { .. } => 21,
+        Command::ReleaseBecause { .. } => 22,
+        Command::BuryBecause { .. } => 23,
     }
 }

@@ -6,6 +6,7 @@
 #[path = "sim/copied.rs"]
 mod copied;
 mod disk;
+mod history;
 mod rig;
 mod soundness;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use adjourn::protocol::{
     ErrorCode, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Subscribe, Totals,
 };
-use adjourn::types::{JobId, Lease};
+use adjourn::types::{JobId, JobState, Lease};
 
 use super::server_rig::{Node, Process, Raw, adjourn, push, topic};
 
@@ -199,7 +199,7 @@ fn a_disk_that_is_nearly_full_takes_no_job_and_gives_out_every_one() {
 
 fn is_there(client: &mut Raw, id: JobId) -> bool {
     match client.ask(Request::Get(JobRef::Id(id))) {
-        Response::Job(job) => job.id == id,
+        Response::Job(job) => job.id == id && job.state != JobState::Finished,
         Response::Error(error) if error.code == ErrorCode::NotFound => false,
         other => panic!("{other:?}"),
     }

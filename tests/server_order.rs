@@ -56,7 +56,7 @@ fn a_reserve_that_does_not_wait_sees_what_was_sent_before_it() {
         let [job] = reserved(jobs) else { panic!("round {round}: {jobs:?}") };
         assert_eq!(pushed(answer), job.lease.job);
 
-        let release = Request::Release { leases: vec![job.lease], kind: ReleaseKind::After(0) };
+        let release = Request::Release { leases: vec![job.lease], kind: ReleaseKind::After(0), reason: None };
         let answers = ask_all(&mut client, &[release, reserve(&name, 0)]);
         let again =
             answers.last().map(|jobs| reserved(jobs).iter().map(|job| job.lease.job).collect::<Vec<_>>());
@@ -96,7 +96,7 @@ fn a_reserve_that_does_not_wait_sees_that_its_topic_was_paused_or_resumed() {
         assert!(matches!(&refused, Response::Error(error) if error.code == ErrorCode::Paused), "{refused:?}");
         let answers = ask_all(&mut client, &[Request::Resume { topic: topic("t") }, reserve("t", 0)]);
         let [job] = answers.get(1).map(reserved).expect("an answer") else { panic!("{answers:?}") };
-        client.ask(Request::Release { leases: vec![job.lease], kind: ReleaseKind::NotStarted });
+        client.ask(Request::Release { leases: vec![job.lease], kind: ReleaseKind::NotStarted, reason: None });
     }
 }
 
@@ -113,7 +113,7 @@ fn what_was_not_started_counts_as_no_attempt() {
         let answer = client.ask(reserve("t", 10_000));
         let [job] = reserved(&answer) else { panic!("{answer:?}") };
         seen.push(job.attempts);
-        client.ask(Request::Release { leases: vec![job.lease], kind });
+        client.ask(Request::Release { leases: vec![job.lease], kind, reason: None });
     }
     assert_eq!(seen, [1, 1, 1, 2]);
 }

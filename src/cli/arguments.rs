@@ -7,7 +7,9 @@ use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 
-use crate::types::limits::{BACKOFF_LIST_MAX, DELAY_MS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX};
+use crate::types::limits::{
+    BACKOFF_LIST_MAX, DELAY_MS_MAX, REASON_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+};
 use crate::types::{Backoff, BackoffCurve, Millis};
 
 /// Why a value on the command line cannot be used.
@@ -39,6 +41,9 @@ pub(super) enum ArgumentError {
     /// A `+` without the longest wait.
     #[error("expected +STEP..MAX for waits that grow evenly, for example +5s..1m")]
     BackoffLinear,
+    /// Longer than a reason may be.
+    #[error("expected a text of at most {REASON_BYTES_MAX} bytes: this one has {0}")]
+    ReasonTooLong(usize),
     /// More intervals than a job may name.
     #[error("expected at most {BACKOFF_LIST_MAX} durations, for example 1s,5s,1m")]
     BackoffTooMany,
@@ -64,6 +69,14 @@ pub(super) fn time(text: &str) -> Result<Millis, ArgumentError> {
     let nanos = text.parse::<Timestamp>()?.as_nanosecond();
     let millis = (nanos + 999_999).div_euclid(1_000_000);
     u64::try_from(millis).map(Millis).map_err(|_| ArgumentError::TimeTooEarly)
+}
+
+/// The reason of a release or a bury.
+pub(super) fn reason(text: &str) -> Result<String, ArgumentError> {
+    if text.len() > REASON_BYTES_MAX {
+        return Err(ArgumentError::ReasonTooLong(text.len()));
+    }
+    Ok(text.to_owned())
 }
 
 /// A header as NAME=VALUE.

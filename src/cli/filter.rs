@@ -34,6 +34,9 @@ pub(super) struct FilterArgs {
     /// Jobs that are buried for this reason
     #[arg(long, value_name = "WHY", value_enum)]
     buried: Option<Buried>,
+    /// Jobs whose last reason contains this
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -73,6 +76,7 @@ impl FilterArgs {
                 Buried::Consumer => BuryReason::Consumer,
                 Buried::Attempts => BuryReason::AttemptsUsedUp,
             }),
+            reason: self.reason.clone(),
         }
     }
 }

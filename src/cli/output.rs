@@ -16,7 +16,7 @@ use super::arguments::{backoff_text, spelled};
 use super::exit::{Exit, Failure};
 use crate::client::Changed;
 use crate::protocol::{Delivered, JobReport, StatsReport, TopicReport, Totals};
-use crate::types::{Attributes, Key, Millis, When};
+use crate::types::{Attributes, JobState, Key, Millis, When};
 
 /// A reserved job as `adjourn reserve` prints it.
 pub(super) fn delivered_json(job: &Delivered) -> impl Serialize {
@@ -44,9 +44,19 @@ pub(super) fn listed_json(job: &JobReport, with_body: bool) -> impl Serialize {
     report_with(job, with_body)
 }
 
-fn report_with(job: &JobReport, with_body: bool) -> ReportJson<'_> {
+fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
+    let history = &job.history;
+    if job.state == JobState::Finished {
+        return JobJson::Finished(FinishedJson {
+            id: job.id.0,
+            state: job.state.to_string(),
+            topic: job.topic.as_str(),
+            attempts: job.attempts,
+            finished: history.finished.map(time_text),
+        });
+    }
     let policy = job.attributes.policy();
-    ReportJson {
+    JobJson::There(ReportJson {
         id: job.id.0,
         state: job.state.to_string(),
         topic: job.topic.as_str(),
@@ -63,10 +73,15 @@ fn report_with(job: &JobReport, with_body: bool) -> ReportJson<'_> {
         }),
         attempts_max: policy.attempts_max,
         backoff: policy.backoff.as_ref().map(backoff_text),
+        pushed: history.pushed.map(time_text),
+        reserved_first: history.reserved_first.map(time_text),
+        reserved_last: history.reserved_last.map(time_text),
+        held_by: history.held_by.map(|session| session.0),
+        reason: history.reason.as_deref(),
         headers: headers(&job.attributes),
         body_bytes: (!with_body).then_some(job.body_bytes),
         body: with_body.then(|| BodyJson::of(&job.body)),
-    }
+    })
 }
 
 /// What became of a job, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
@@ -205,11 +220,39 @@ struct ReportJson<'a> {
     attempts_max: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backoff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reserved_first: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reserved_last: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_by: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     headers: BTreeMap<&'a str, Header<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_bytes: Option<u32>,
     #[serde(flatten)]
     body: Option<BodyJson<'a>>,
+}
+
+/// All that is known of a job that was finished a short time ago.
+#[derive(Serialize)]
+struct FinishedJson<'a> {
+    id: u64,
+    state: String,
+    topic: &'a str,
+    attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum JobJson<'a> {
+    There(ReportJson<'a>),
+    Finished(FinishedJson<'a>),
 }
 
 #[derive(Serialize)]
@@ -374,7 +417,7 @@ pub(super) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{AttributesBuilder, BuryReason, Fence, JobId, JobState, Lease};
+    use crate::types::{AttributesBuilder, BuryReason, Fence, JobHistory, JobId, Lease, SessionId};
 
     fn json(value: &impl Serialize) -> String {
         let mut line = Vec::new();
@@ -442,7 +485,26 @@ mod tests {
             attributes: builder.build().expect("valid"),
             body_bytes: 0,
             body: Bytes::new(),
+            history: JobHistory::default(),
         };
+        let history = JobHistory {
+            pushed: Some(Millis(1)),
+            reserved_first: None,
+            reserved_last: Some(Millis(2000)),
+            held_by: Some(SessionId(7)),
+            reason: Some("no such address".to_owned()),
+            finished: Some(Millis(3000)),
+        };
+        let with_history = JobReport { history, ..report.clone() };
+        let line = json(&report_json(&with_history));
+        let expected = concat!(
+            r#""backoff":"1s..10m","pushed":"1970-01-01T00:00:00.001Z","reserved_last":"1970-01-01T00:00:02.000Z","#,
+            r#""held_by":7,"reason":"no such address","headers":{}"#
+        );
+        assert!(line.contains(expected), "{line}");
+        let line = json(&report_json(&JobReport { state: JobState::Finished, ..with_history }));
+        let expected = r#""attempts":5,"finished":"1970-01-01T00:00:03.000Z"}"#;
+        assert_eq!(line, format!(r#"{{"id":9,"state":"finished","topic":"orders",{expected}"#) + "\n");
         assert_eq!(
             json(&report_json(&report)),
             concat!(

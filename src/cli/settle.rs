@@ -5,7 +5,7 @@
 
 use clap::Args;
 
-use super::arguments::{delay_ms, ttr_ms};
+use super::arguments::{delay_ms, reason, ttr_ms};
 use super::connection::{Leases, ServerArgs, exit_of, refusal_text};
 use super::exit::Failure;
 use crate::client::{Client, ClientError};
@@ -29,7 +29,7 @@ const RELEASE_EXAMPLE: &str = "\
 Without --delay the job follows its own backoff, and is ready at once if it has none.
 
 Example:
-  adjourn release 42-7 --delay 30s
+  adjourn release 42-7 --delay 30s --reason \"the shop does not answer\"
   adjourn release 42-7 --not-started";
 
 /// What `adjourn release` is told.
@@ -44,6 +44,9 @@ pub(super) struct ReleaseArgs {
     /// The work was not begun: it counts as no attempt, and the job is ready at once
     #[arg(long, conflicts_with = "delay")]
     not_started: bool,
+    /// Why: `adjourn get` shows it until another reason comes
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    reason: Option<String>,
 }
 
 const TOUCH_EXAMPLE: &str = "\
@@ -66,7 +69,7 @@ const BURY_EXAMPLE: &str = "\
 A buried job stays until `adjourn kick` or `adjourn delete`.
 
 Example:
-  adjourn bury 42-7";
+  adjourn bury 42-7 --reason \"the address does not exist\"";
 
 /// What `adjourn bury` is told.
 #[derive(Debug, Args)]
@@ -74,6 +77,9 @@ Example:
 pub(super) struct BuryArgs {
     #[command(flatten)]
     leases: LeaseArgs,
+    /// Why: `adjourn get` shows it until another reason comes
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    reason: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -97,7 +103,8 @@ pub(super) fn release(args: ReleaseArgs) -> Result<(), Failure> {
         None if args.not_started => ReleaseKind::NotStarted,
         None => ReleaseKind::Backoff,
     };
-    args.leases.settle(async |client, leases| client.release(leases, kind).await)
+    let reason = args.reason.unwrap_or_default();
+    args.leases.settle(async |client, leases| client.release_because(leases, kind, &reason).await)
 }
 
 /// Starts the time to run anew.
@@ -107,7 +114,8 @@ pub(super) fn touch(args: TouchArgs) -> Result<(), Failure> {
 
 /// Sets jobs aside.
 pub(super) fn bury(args: BuryArgs) -> Result<(), Failure> {
-    args.leases.settle(async |client, leases| client.bury(leases).await)
+    let reason = args.reason.unwrap_or_default();
+    args.leases.settle(async |client, leases| client.bury_because(leases, &reason).await)
 }
 
 impl LeaseArgs {

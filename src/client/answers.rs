@@ -76,7 +76,7 @@ impl Requests {
                 Request::Finish { leases }
                 | Request::Release { leases, .. }
                 | Request::Touch { leases, .. }
-                | Request::Bury { leases },
+                | Request::Bury { leases, .. },
                 Response::Settled(results),
             ) => (leases.len(), results.len()),
             (Request::Unsubscribe { subscription }, _) => {

@@ -15,6 +15,8 @@ use crate::protocol::{
     Response, SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
 };
 use crate::types::limits::KICK_JOBS_MAX;
+#[cfg(doc)]
+use crate::types::limits::REASON_BYTES_MAX;
 use crate::types::{JobId, JobState, Lease, Millis, TopicName, When};
 
 /// A client of one queue: a session, and the connection that carries it at the time.
@@ -146,7 +148,21 @@ impl Client {
         leases: Vec<Lease>,
         kind: ReleaseKind,
     ) -> Result<Vec<SettleResult>, ClientError> {
-        self.settle(leases, |leases| Request::Release { leases, kind }).await
+        self.settle(leases, |leases| Request::Release { leases, kind, reason: None }).await
+    }
+
+    /// As [`release`](Self::release), and says why: [`get`](Self::get) shows the text as the job's last reason until another one
+    /// comes. It has at most [`REASON_BYTES_MAX`] bytes; an empty one is none.
+    ///
+    /// [`ErrorCode::Unsupported`] while a member of the cluster runs a version that does not know this.
+    pub async fn release_because(
+        &self,
+        leases: Vec<Lease>,
+        kind: ReleaseKind,
+        reason: &str,
+    ) -> Result<Vec<SettleResult>, ClientError> {
+        let reason = reason_of(reason);
+        self.settle(leases, |leases| Request::Release { leases, kind, reason: reason.clone() }).await
     }
 
     /// Starts the leases anew, to run for `ttr_ms` from now; `None` takes each job's own. One result per lease, in order.
@@ -160,10 +176,22 @@ impl Client {
 
     /// Sets jobs aside until somebody kicks them. One result per lease, in order.
     pub async fn bury(&self, leases: Vec<Lease>) -> Result<Vec<SettleResult>, ClientError> {
-        self.settle(leases, |leases| Request::Bury { leases }).await
+        self.settle(leases, |leases| Request::Bury { leases, reason: None }).await
     }
 
-    /// Reads one job; `None` if there is no such job: finished, deleted, expired or never there.
+    /// As [`bury`](Self::bury), and says why, as [`release_because`](Self::release_because) does.
+    pub async fn bury_because(
+        &self,
+        leases: Vec<Lease>,
+        reason: &str,
+    ) -> Result<Vec<SettleResult>, ClientError> {
+        let reason = reason_of(reason);
+        self.settle(leases, |leases| Request::Bury { leases, reason: reason.clone() }).await
+    }
+
+    /// Reads one job; `None` if there is no such job: finished, deleted, expired or never there. For a minute a finished job is
+    /// shown by its id in the state [`Finished`](crate::types::JobState::Finished): when, and after how many attempts, but
+    /// without key, attributes and body.
     pub async fn get(&self, job: JobRef) -> Result<Option<JobReport>, ClientError> {
         self.job_or_none(Request::Get(job)).await
     }
@@ -352,6 +380,10 @@ impl Client {
         };
         Ok(jobs.iter().take(limits.push_jobs_max).take_while(fits).count().max(1))
     }
+}
+
+fn reason_of(reason: &str) -> Option<String> {
+    (!reason.is_empty()).then(|| reason.to_owned())
 }
 
 fn done_or_other(response: Response) -> Result<(), Response> {

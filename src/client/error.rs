@@ -91,6 +91,9 @@ pub enum Excess {
     /// The leases of one request.
     #[error("a number of leases")]
     Leases,
+    /// The reason of a release or a bury, in bytes.
+    #[error("a reason in bytes")]
+    Reason,
 }
 
 /// How the other side broke the protocol.

@@ -29,7 +29,7 @@ use super::search::Elsewhere;
 use super::slots::{Open, Slots};
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
-use crate::types::limits::PRODUCER_WINDOW_MAX;
+use crate::types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};
 use crate::types::{Lease, whole_ms};
 
 /// The id of what the connection itself asks: HELLO and heartbeats. No slot has it.
@@ -481,9 +481,10 @@ impl Limits {
             Request::Finish { leases }
             | Request::Release { leases, .. }
             | Request::Touch { leases, .. }
-            | Request::Bury { leases } => (Excess::Leases, leases.len(), self.leases_max),
+            | Request::Bury { leases, .. } => (Excess::Leases, leases.len(), self.leases_max),
             _ => return Ok(()),
         };
+        check_reason(request)?;
         if found > max { Err(ClientError::TooLarge { what, found, max }) } else { Ok(()) }
     }
 
@@ -495,6 +496,17 @@ impl Limits {
             None => Ok(()),
         }
     }
+}
+
+/// A longer one would cost the request at the server.
+fn check_reason(request: &Request) -> Result<(), ClientError> {
+    let (Request::Release { reason: Some(reason), .. } | Request::Bury { reason: Some(reason), .. }) =
+        request
+    else {
+        return Ok(());
+    };
+    let (found, max) = (reason.len(), REASON_BYTES_MAX);
+    if found > max { Err(ClientError::TooLarge { what: Excess::Reason, found, max }) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl Shared {
         }
         self.change(|requests, now, _| {
             for part in leases.chunks(requests.limits().leases_max) {
-                let release = Request::Release { leases: part.to_vec(), kind };
+                let release = Request::Release { leases: part.to_vec(), kind, reason: None };
                 requests.accept_unheard(now, release);
             }
         });

@@ -13,8 +13,8 @@ use super::calls::Client;
 use super::cancellation::{Cancellation, Cancelled, Hold};
 use super::error::ClientError;
 use super::subscription::Subscription;
-use crate::protocol::{Delivered, ReleaseKind, Subscribe};
-use crate::types::limits::CREDIT_BYTES_MAX;
+use crate::protocol::{Delivered, ErrorCode, ReleaseKind, Subscribe};
+use crate::types::limits::{CREDIT_BYTES_MAX, REASON_BYTES_MAX};
 use crate::types::{Lease, TopicName};
 
 /// What a worker works on.
@@ -34,7 +34,7 @@ pub struct WorkerConfig {
 /// | the handler | the job |
 /// |---|---|
 /// | returns `Ok` | is finished |
-/// | returns `Err`, or panics | is released, to be attempted again as its backoff says |
+/// | returns `Err`, or panics | is released, to be attempted again as its backoff says; the error's text is its last reason, cut off at 1,024 bytes |
 /// | takes long | keeps its lease: it is touched when half of the time is over |
 /// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is told why, and dropped** at its next `await`; what it returns all the same settles nothing |
 ///
@@ -256,7 +256,7 @@ impl Work {
         match ended {
             Ok(Some(Ok(()))) => self.finish().await,
             Ok(Some(Err(error))) => self.release(error.to_string()).await,
-            Err(panic) => self.release(panic.to_string()).await,
+            Err(panic) => self.release(panic_text(panic)).await,
             // It was told to end.
             Ok(None) => {}
         }
@@ -269,7 +269,15 @@ impl Work {
 
     async fn release(&self, cause: String) {
         tracing::warn!(lease = %self.lease, cause, "the handler failed: the job is released");
-        let settled = self.client.release(vec![self.lease], ReleaseKind::Backoff).await;
+        let reason = cause.get(..cause.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default();
+        let (leases, kind) = (vec![self.lease], ReleaseKind::Backoff);
+        let settled = match self.client.release_because(leases.clone(), kind, reason).await {
+            // Not every member of the cluster knows reasons yet.
+            Err(ClientError::Refused(reply)) if reply.code == ErrorCode::Unsupported => {
+                self.client.release(leases, kind).await
+            }
+            settled => settled,
+        };
         self.report("released", settled.map(|results| results.into_iter().all(|result| result.is_ok())));
     }
 
@@ -280,4 +288,14 @@ impl Work {
             Err(error) => tracing::warn!(lease = %self.lease, %error, "the job could not be {done}"),
         }
     }
+}
+
+fn panic_text(panic: JoinError) -> String {
+    let payload = match panic.try_into_panic() {
+        Ok(payload) => payload,
+        Err(cancelled) => return cancelled.to_string(),
+    };
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    format!("the handler panicked: {}", text.unwrap_or("without a text"))
 }

@@ -118,7 +118,7 @@ impl Engine {
     pub fn capture(&mut self, budget: usize, bytes_max: u64, captured: &mut Vec<CapturedJob>) -> bool {
         let mut bytes = 0;
         self.jobs.captured(budget, |page, job| {
-            bytes += u64::from(job.body.body_bytes);
+            bytes += u64::from(job.body.body_bytes) + job.held_bytes() as u64;
             captured.push(CapturedJob {
                 page,
                 saved: SavedJob::new(job),

@@ -34,7 +34,7 @@ impl Engine {
         match job.state {
             JobState::Delayed | JobState::Ready => {}
             JobState::Reserved => return Err(Reject::Reserved),
-            JobState::Buried => return Err(Reject::WrongState),
+            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
         }
         if job.expires().is_some_and(|expires| self.clock.expires_before(expires, due)) {
             return Err(Reject::ExpiresBeforeDue);
@@ -56,7 +56,7 @@ impl Engine {
             JobState::Delayed => self.make_due(slot),
             JobState::Ready => {}
             JobState::Reserved => return Err(Reject::Reserved),
-            JobState::Buried => return Err(Reject::WrongState),
+            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
         }
         Ok(self.changed(slot))
     }

@@ -178,6 +178,26 @@ pub enum Command<'a> {
         /// No further job once their bodies have reached so many bytes.
         bytes_max: u64,
     },
+    /// As [`Self::Release`], and says why. It needs the feature level
+    /// [`FEATURE_JOB_HISTORY`](crate::types::FEATURE_JOB_HISTORY).
+    ReleaseBecause {
+        /// The leases that end.
+        leases: Vec<Lease>,
+        /// When next; `None` follows the backoff.
+        delay_ms: Option<u64>,
+        /// False when the grant never reached its consumer: the attempt is taken back and no delay applies.
+        attempted: bool,
+        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes.
+        reason: &'a str,
+    },
+    /// As [`Self::Bury`], and says why. It needs the feature level
+    /// [`FEATURE_JOB_HISTORY`](crate::types::FEATURE_JOB_HISTORY).
+    BuryBecause {
+        /// The leases that end.
+        leases: Vec<Lease>,
+        /// As in [`Self::ReleaseBecause`].
+        reason: &'a str,
+    },
 }
 
 /// Names a topic. Older versions proposed numbers; a number may be gone when its command is applied, a name never is.

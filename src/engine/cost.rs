@@ -18,7 +18,9 @@ impl Engine {
             Command::Finish { leases }
             | Command::Release { leases, .. }
             | Command::Touch { leases, .. }
-            | Command::Bury { leases } => leases.len(),
+            | Command::Bury { leases }
+            | Command::ReleaseBecause { leases, .. }
+            | Command::BuryBecause { leases, .. } => leases.len(),
             Command::SessionLapse { session } | Command::SessionClose { session } => {
                 self.sessions.lease_count(*session).min(self.lapse_leases_max())
             }

@@ -1,6 +1,6 @@
 //! What the engine keeps of a job that is far: its id, its place, and the hash of its key if it has one.
 //!
-//! A near job takes some 110 bytes in memory, without its record. A far one takes 16, and 32 with a key; to each come
+//! A near job takes some 120 bytes in memory, without its record. A far one takes 16, and 32 with a key; to each come
 //! 5 to 12 in each index. Where the slot of a job that left is used again is not part of the state.
 
 use super::jobs::Identity;

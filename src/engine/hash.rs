@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::clock::Moment;
+use super::finished::Finish;
 use super::jobs::Job;
-use crate::types::{Lease, Millis, SessionId};
+use crate::types::SessionId;
 
 /// The running sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    const BYTES: usize = 16 * 8;
+    const BYTES: usize = 24 * 8;
 
     pub(super) fn new(kind: Kind) -> Self {
         let mut element = Self { bytes: [0; Self::BYTES], length: 0 };
@@ -95,13 +96,32 @@ impl Element {
 }
 
 /// The hash of a job's record. Where its body lies does not count.
+///
+/// A job of which nothing is known of when it was pushed and reserved has the hash that it had before that was recorded.
 pub(super) fn of_job(job: &Job) -> u128 {
+    const PUSHED_AT: u32 = 1 << 16;
+    const PAST: u32 = 1 << 17;
+    const REASON: u32 = 1 << 18;
     let mut element = Element::new(Kind::Job);
-    let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8;
+    let (past, pushed_at) = (job.past(), (job.pushed_at != 0).then_some(job.pushed_at));
+    let reason = past.and_then(|past| past.reason.as_ref());
+    let flag = |is_there, flag| if is_there { flag } else { 0 };
+    let parts =
+        flag(pushed_at.is_some(), PUSHED_AT) | flag(past.is_some(), PAST) | flag(reason.is_some(), REASON);
+    let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8 | parts;
     element.pair(kinds, job.due_line.number().into()).word(job.due_at);
     element.word(job.id.0).word(job.since).word(job.fence().0).word(job.holder().0);
     element.pair(job.topic.0, job.priority).pair(job.ttr_ms, job.attempts);
     element.pair(job.body.body_bytes, job.body.checksum);
+    if let Some(pushed_at) = pushed_at {
+        element.word(pushed_at);
+    }
+    if let Some(past) = past {
+        element.word(past.reserved_first).word(past.reserved_last).word(past.held_by.0);
+    }
+    if let Some(reason) = reason {
+        element.wide(xxh3_128(reason.as_bytes()));
+    }
     if job.identity().is_some() || job.retry().is_some() {
         element.wide(job.identity().unwrap_or_default());
         if let Some(retry) = job.retry() {
@@ -120,14 +140,21 @@ pub(super) fn of_pushed(session: SessionId, sequence: u64, outcome: u64) -> u128
 }
 
 /// The hash of one remembered finish, the `number`-th there was.
-pub(super) fn of_finished(number: u64, stamp: Millis, lease: Lease) -> u128 {
-    Element::new(Kind::Finished).word(number).word(stamp.0).word(lease.job.0).word(lease.fence.0).hash()
+pub(super) fn of_finished(number: u64, finish: &Finish) -> u128 {
+    let Finish { at, lease, topic, attempts } = finish;
+    let mut element = Element::new(Kind::Finished);
+    element.word(number).word(at.0).word(lease.job.0).word(lease.fence.0);
+    if *attempts != 0 {
+        element.pair(topic.0, *attempts);
+    }
+    element.hash()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::clock::Line;
+    use crate::engine::held::Past;
     use crate::engine::jobs::Rare;
     use crate::engine::retry::Retry;
     use crate::engine::store::{BodyRef, Place};
@@ -146,6 +173,7 @@ mod tests {
             due_line: Line::Stamp,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
+            pushed_at: 0,
             rare: None,
         }
     }
@@ -157,25 +185,33 @@ mod tests {
 
     #[test]
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
-        let changes: [fn(&mut Job); 18] = [
-            |job| job.id = JobId(99),
-            |job| job.due_line = Line::Wall,
-            |job| job.due_at = 99,
-            |job| job.since = 99,
-            |job| job.set_lease(Fence(99), SessionId(5)),
-            |job| job.set_lease(Fence(4), SessionId(99)),
-            |job| job.topic = TopicId(99),
-            |job| job.priority = 99,
-            |job| job.ttr_ms = 99,
-            |job| job.attempts = 99,
-            |job| job.body.body_bytes = 99,
-            |job| job.body.checksum = 99,
-            |job| job.state = JobState::Buried,
-            |job| job.buried = BuryReason::AttemptsUsedUp,
-            |job| job.rare = Rare::new(Some(99), None),
-            |job| job.rare = Rare::new(Some(100), None),
-            |job| job.rare = Rare::new(None, Some(retry(1, 2))),
-            |job| job.rare = Rare::new(None, Some(retry(1, 3))),
+        let past = || Past { reserved_first: 1, reserved_last: 2, held_by: SessionId(3), reason: None };
+        let changes: [&dyn Fn(&mut Job); 25] = [
+            &|job: &mut Job| job.id = JobId(99),
+            &|job: &mut Job| job.due_line = Line::Wall,
+            &|job: &mut Job| job.due_at = 99,
+            &|job: &mut Job| job.since = 99,
+            &|job: &mut Job| job.set_lease(Fence(99), SessionId(5)),
+            &|job: &mut Job| job.set_lease(Fence(4), SessionId(99)),
+            &|job: &mut Job| job.topic = TopicId(99),
+            &|job: &mut Job| job.priority = 99,
+            &|job: &mut Job| job.ttr_ms = 99,
+            &|job: &mut Job| job.attempts = 99,
+            &|job: &mut Job| job.body.body_bytes = 99,
+            &|job: &mut Job| job.body.checksum = 99,
+            &|job: &mut Job| job.state = JobState::Buried,
+            &|job: &mut Job| job.buried = BuryReason::AttemptsUsedUp,
+            &|job: &mut Job| job.rare = Rare::new(Some(99), None),
+            &|job: &mut Job| job.rare = Rare::new(Some(100), None),
+            &|job: &mut Job| job.rare = Rare::new(None, Some(retry(1, 2))),
+            &|job: &mut Job| job.rare = Rare::new(None, Some(retry(1, 3))),
+            &|job: &mut Job| job.pushed_at = 1,
+            &|job: &mut Job| job.set_past(past()),
+            &|job: &mut Job| job.set_past(Past { reserved_first: 99, ..past() }),
+            &|job: &mut Job| job.set_past(Past { reserved_last: 99, ..past() }),
+            &|job: &mut Job| job.set_past(Past { held_by: SessionId(99), ..past() }),
+            &|job: &mut Job| job.set_past(Past { reason: Some("one".into()), ..past() }),
+            &|job: &mut Job| job.set_past(Past { reason: Some("other".into()), ..past() }),
         ];
         let mut hashes = vec![of_job(&job())];
         for change in changes {

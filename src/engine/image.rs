@@ -1,10 +1,11 @@
 //! The state without its jobs, as it is written to a checkpoint, and the way back to an engine.
 
 use bincode::Options as _;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
-use super::finished::SavedFinished;
+use super::finished::{SavedAttempts, SavedFinished};
 use super::members::Members;
 use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
@@ -25,6 +26,9 @@ pub struct Image {
     /// this one reads theirs.
     #[serde(skip)]
     topic_numbers: SavedNumbers,
+    /// Stands behind these, and is left out in the same way.
+    #[serde(skip)]
+    attempts: SavedAttempts,
 }
 
 /// The fields before the sessions.
@@ -174,7 +178,8 @@ impl Engine {
             topics: self.topics.save(),
         };
         let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
-        Image { head, sessions: Vec::new(), tail, topic_numbers: self.topics.save_numbers() }
+        let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
+        Image { head, sessions: Vec::new(), tail, topic_numbers, attempts }
     }
 }
 
@@ -199,8 +204,13 @@ impl Image {
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
         let mut image = Self::deserialize(&mut decoder).map_err(|_| ImageError::Malformed)?;
         if !rest.is_empty() {
-            let numbers = bincode::DefaultOptions::new().deserialize(rest);
-            image.topic_numbers = numbers.map_err(|_| ImageError::Malformed)?;
+            image.topic_numbers = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            image.attempts = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            return Err(ImageError::Malformed);
         }
         let nameless = image.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
         match nameless {
@@ -216,6 +226,7 @@ impl Image {
             && self.head.last_fence <= COUNT_MAX
             && self.head.last_session <= COUNT_MAX
             && self.topic_numbers.fit(self.head.topics.len())
+            && self.tail.finished.fits(&self.attempts)
             && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
             && self.tail.finished.is_within(COUNT_MAX, self.head.last_job, self.head.last_fence)
     }
@@ -255,7 +266,7 @@ impl Image {
         (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
         engine.topics.restore(&self.head.topics, &self.topic_numbers);
         engine.sessions.restore(self.head.last_session, &self.sessions);
-        engine.finished.restore(&self.tail.finished);
+        engine.finished.restore(&self.tail.finished, &self.attempts);
         engine.members.clone_from(&self.tail.members);
         engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
         Restoring { engine, image: self, unindexed: Vec::new() }
@@ -264,12 +275,15 @@ impl Image {
 
 impl PartialImage {
     fn new(image: &Image, missing: usize) -> Self {
-        let Image { head, tail, topic_numbers, .. } = image;
+        let Image { head, tail, topic_numbers, attempts, .. } = image;
         let mut bytes = encoded(head);
         bytes.extend(encoded(&(missing as u64)));
         let mut tail = encoded(tail);
-        if *topic_numbers != SavedNumbers::default() {
+        if *topic_numbers != SavedNumbers::default() || !attempts.is_empty() {
             tail.extend(encoded(topic_numbers));
+        }
+        if !attempts.is_empty() {
+            tail.extend(encoded(attempts));
         }
         Self { bytes, tail, missing }
     }
@@ -313,6 +327,12 @@ impl CapturedSessions {
     pub fn memory_bytes(&self) -> usize {
         self.bytes.len()
     }
+}
+
+/// Reads what stands at the beginning of `rest`, and leaves what follows it.
+fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, ImageError> {
+    let mut decoder = bincode::Deserializer::with_reader(rest, options());
+    T::deserialize(&mut decoder).map_err(|_| ImageError::Malformed)
 }
 
 fn encoded(saved: &impl Serialize) -> Vec<u8> {

@@ -12,11 +12,12 @@ use super::capture::{Capture, page_of, start_of};
 use super::clock::{Line, Moment};
 use super::far::{FarJobs, FarSlot};
 use super::free::FreeNumbers;
+use super::held::Held;
 use super::index::Index;
 use super::paged::Paged;
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
-use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
+use crate::types::{BuryReason, JobId, JobState, TopicId};
 
 /// Where a job lies in the slab.
 pub(super) type Slot = u32;
@@ -42,6 +43,8 @@ pub(super) struct Job {
     pub(super) state: JobState,
     /// Why it is buried; means nothing in another state.
     pub(super) buried: BuryReason,
+    /// When it was pushed, as a stamp; 0 if that is not known.
+    pub(super) pushed_at: u64,
     /// What most jobs do not have.
     pub(super) rare: Option<Box<Rare>>,
 }
@@ -51,8 +54,7 @@ pub(super) struct Job {
 pub(super) struct Rare {
     identity: Option<[u64; 2]>,
     retry: Option<Box<Retry>>,
-    fence: Fence,
-    holder: SessionId,
+    pub(super) held: Option<Box<Held>>,
 }
 
 impl Job {
@@ -63,27 +65,6 @@ impl Job {
 
     pub(super) fn set_due(&mut self, due: Moment) {
         (self.due_line, self.due_at) = (due.line, due.at);
-    }
-
-    /// Reserved: the lease's fence.
-    pub(super) fn fence(&self) -> Fence {
-        self.rare.as_ref().map(|rare| rare.fence).unwrap_or_default()
-    }
-
-    /// Reserved: the session that gives the lease back when it ends; 0 when the lease outlives it.
-    pub(super) fn holder(&self) -> SessionId {
-        self.rare.as_ref().map(|rare| rare.holder).unwrap_or_default()
-    }
-
-    /// Its lease from now on; zeros when it has none.
-    pub(super) fn set_lease(&mut self, fence: Fence, holder: SessionId) {
-        let lease = (fence, holder);
-        if lease == (self.fence(), self.holder()) {
-            return;
-        }
-        let mut rare = self.rare.take().unwrap_or_default();
-        (rare.fence, rare.holder) = lease;
-        self.rare = (*rare != Rare::default()).then_some(rare);
     }
 
     /// The hash of its key.
@@ -106,7 +87,7 @@ impl Job {
     pub(super) fn timer(&self) -> Option<Moment> {
         match self.state {
             JobState::Reserved => Some(Moment { line: Line::Stamp, at: self.since }),
-            JobState::Ready | JobState::Buried => self.expires(),
+            JobState::Ready | JobState::Buried | JobState::Finished => self.expires(),
             // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
             // at when that comes.
             JobState::Delayed => match self.expires() {
@@ -164,6 +145,8 @@ pub(super) struct Jobs {
     /// The same, by the hash of the key.
     identities: Index,
     capture: Option<Capture>,
+    /// The sum of [`Job::held_bytes`] of the near jobs.
+    held_bytes: usize,
 }
 
 impl Jobs {
@@ -247,10 +230,14 @@ impl Jobs {
         self.changed
     }
 
-    /// A job, to be changed.
-    pub(super) fn change(&mut self, slot: Slot) -> &mut Job {
+    /// Changes a job.
+    pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         self.note_change(slot);
-        self.one(slot)
+        let job = self.one(slot);
+        let before = job.held_bytes();
+        change(job);
+        let after = job.held_bytes();
+        self.held_bytes = self.held_bytes - before + after;
     }
 
     /// What was captured of a job counts for nothing: it is to be captured again.
@@ -347,7 +334,8 @@ impl Jobs {
     /// Bytes of memory that the jobs and the indexes take.
     pub(super) fn memory_bytes(&self) -> usize {
         let near = self.slots.memory_bytes();
-        near + self.far.memory_bytes() + self.ids.memory_bytes() + self.identities.memory_bytes()
+        let indexes = self.ids.memory_bytes() + self.identities.memory_bytes();
+        near + self.held_bytes + self.far.memory_bytes() + indexes
     }
 
     /// Every near job, in no order that means anything: for recomputing sums.
@@ -379,6 +367,7 @@ impl Jobs {
             self.pages.push(Page { used: 0, changed: false });
         }
         self.note_change(slot);
+        self.held_bytes += job.held_bytes();
         self.slots[slot as usize] = Some(job);
         self.pages[page].used += 1;
         self.changed += 1;
@@ -390,7 +379,10 @@ impl Jobs {
         self.free.insert(slot);
         self.pages[page_of(slot) as usize].used -= 1;
         self.changed -= 1;
-        self.slots[slot as usize].take().unwrap_or_else(|| unreachable!("a slot that is held is live"))
+        let job = self.slots[slot as usize].take();
+        let job = job.unwrap_or_else(|| unreachable!("a slot that is held is live"));
+        self.held_bytes -= job.held_bytes();
+        job
     }
 
     fn one(&mut self, slot: Slot) -> &mut Job {
@@ -517,6 +509,7 @@ mod tests {
 
     #[test]
     fn a_job_takes_at_most_128_bytes_with_its_timer() {
-        assert!(size_of::<Option<Job>>() <= 72, "{}", size_of::<Option<Job>>());
+        assert!(size_of::<Option<Job>>() <= 80, "{}", size_of::<Option<Job>>());
+        assert!(size_of::<Rare>() <= 48, "{}", size_of::<Rare>());
     }
 }

@@ -208,8 +208,8 @@ impl<W> Listing<W> {
 
     /// Whether it takes more than the index of the store to tell if a far job matches.
     fn reads_far_jobs(&self) -> bool {
-        let Filter { attempts_min, attempts_max, key_prefix, .. } = &self.filter;
-        attempts_min.is_some() || attempts_max.is_some() || key_prefix.is_some()
+        let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
+        attempts_min.is_some() || attempts_max.is_some() || key_prefix.is_some() || reason.is_some()
     }
 }
 
@@ -227,6 +227,7 @@ impl Engine {
                 JobState::Ready => view.ready,
                 JobState::Reserved => view.reserved,
                 JobState::Buried => view.buried,
+                JobState::Finished => 0,
             };
             states.iter().map(of_state).sum::<u64>()
         });
@@ -409,6 +410,10 @@ impl Engine {
             && filter.attempts_min.is_none_or(|min| job.attempts >= min)
             && filter.attempts_max.is_none_or(|max| job.attempts <= max)
             && filter.buried.is_none_or(|why| job.state == JobState::Buried && job.buried == why)
+            && filter
+                .reason
+                .as_ref()
+                .is_none_or(|text| reason_of(job).is_some_and(|reason| reason.contains(text.as_str())))
             && {
                 let at = self.list_time(job);
                 filter.due_from.is_none_or(|from| at >= from)
@@ -476,4 +481,8 @@ impl Engine {
         *listing = Listing::first_delayed(id);
         Ok(Listed::NotYet)
     }
+}
+
+fn reason_of(job: &Job) -> Option<&str> {
+    job.past()?.reason.as_deref()
 }

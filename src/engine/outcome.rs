@@ -1,7 +1,9 @@
 //! What the engine answers, and what it shows to readers.
 
 use super::store::BodyRef;
-use crate::types::{BuryReason, Fence, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName};
+use crate::types::{
+    BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName,
+};
 
 /// What applying one entry did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,7 +143,7 @@ pub struct Grant {
 }
 
 /// A job as readers see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobView {
     /// Its id.
     pub id: JobId,
@@ -161,8 +163,21 @@ pub struct JobView {
     pub lease: Option<(Fence, Millis)>,
     /// Why it is buried.
     pub buried: Option<BuryReason>,
+    /// What happened to it so far.
+    pub history: JobHistory,
     /// Where key, attributes and body are.
     pub body: BodyRef,
+}
+
+/// A job that was finished a short time ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinishedView {
+    /// Its topic, which the queue still knows.
+    pub topic: TopicId,
+    /// How often it was reserved.
+    pub attempts: u32,
+    /// When it was finished, by the wall clock.
+    pub at: Millis,
 }
 
 /// A topic as readers see it. The counters cost nothing to read.

@@ -87,6 +87,7 @@ impl Engine {
             due_line: due.line,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
+            pushed_at: if self.keeps_history() { self.clock.stamp.0 } else { 0 },
             rare: Rare::new(identity, retry),
         };
         if self.clock.reached(due) {

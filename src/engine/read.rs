@@ -11,7 +11,7 @@ use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
 use super::topics::TopicTotals;
 use super::transition::{AfterFailure, Moved};
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{JobState, Member, Millis, SessionId, SessionSecret, TopicId};
+use crate::types::{JobHistory, JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -86,7 +86,7 @@ impl Engine {
             let ready = match job.state {
                 JobState::Delayed => true,
                 JobState::Reserved => matches!(self.after_failure(job, None), AfterFailure::Retry),
-                JobState::Ready | JobState::Buried => false,
+                JobState::Ready | JobState::Buried | JobState::Finished => false,
             };
             if ready && !expired {
                 visit(job.topic);
@@ -203,7 +203,20 @@ impl Engine {
             ttr_ms: job.ttr_ms,
             lease: reserved.then_some((job.fence(), Millis(job.since))),
             buried: (job.state == JobState::Buried).then_some(job.buried),
+            history: self.history(job),
             body: job.body,
         }
+    }
+
+    fn history(&self, job: &Job) -> JobHistory {
+        let wall = |stamp: u64| (stamp != 0).then(|| self.wall(Millis(stamp)));
+        let mut history = JobHistory { pushed: wall(job.pushed_at), ..JobHistory::default() };
+        if let Some(past) = job.past() {
+            history.reserved_first = wall(past.reserved_first);
+            history.reserved_last = wall(past.reserved_last);
+            history.held_by = (past.held_by != SessionId(0)).then_some(past.held_by);
+            history.reason = past.reason.as_deref().map(str::to_owned);
+        }
+        history
     }
 }

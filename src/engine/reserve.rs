@@ -47,7 +47,7 @@ impl Engine {
             if self.drop_expired(slot, store) {
                 dropped += 1;
             } else {
-                let grant = self.grant(slot, holder);
+                let grant = self.grant(slot, session, holder);
                 bytes += u64::from(grant.body.body_bytes);
                 grants.push(grant);
             }
@@ -64,12 +64,15 @@ impl Engine {
         found.ready.first().map(|rank| Reverse((*rank, topic)))
     }
 
-    fn grant(&mut self, slot: Slot, holder: SessionId) -> Grant {
+    fn grant(&mut self, slot: Slot, session: SessionId, holder: SessionId) -> Grant {
         self.last_fence += 1;
         let fence = Fence(self.last_fence);
-        let clock = self.clock;
+        let (clock, keeps_history) = (self.clock, self.keeps_history());
         self.change(slot, |job| {
             job.state = JobState::Reserved;
+            if keeps_history {
+                job.note_held(session, clock.stamp.0);
+            }
             job.set_lease(fence, holder);
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);

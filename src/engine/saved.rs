@@ -1,14 +1,19 @@
 //! A job as it is written to a chunk or a page: all that is hashed, and nothing of where it lies.
+//!
+//! There are two versions. Version 1 has no number in front of it. Version 2 begins with a byte 255, with which no job of
+//! version 1 can begin, and the number 2; behind the fields of version 1 it has the job's [history](SavedHistory). A job of
+//! which no history is known is written in version 1, so older versions read a state of their feature level.
 
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Moment;
 use super::hash;
+use super::held::Past;
 use super::jobs::{Identity, Job, Rare};
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
-use crate::types::limits::{PRIORITY_DEFAULT, TTR_MS_DEFAULT};
+use crate::types::limits::{PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
 /// All that the state holds of one job.
@@ -31,7 +36,25 @@ pub struct SavedJob {
     checksum: u32,
     identity: Option<Identity>,
     retry: Option<Retry>,
+    /// Stands behind the rest in version 2.
+    #[serde(skip)]
+    history: SavedHistory,
 }
+
+/// When it was pushed and reserved, and by whom; zeros where that is not known. Times are stamps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedHistory {
+    pushed_at: u64,
+    reserved_first: u64,
+    reserved_last: u64,
+    held_by: SessionId,
+    /// A text; empty for none.
+    reason: Vec<u8>,
+}
+
+/// The first byte of version 2: bincode begins no number with it.
+const VERSIONED: u8 = 255;
+const VERSION: u8 = 2;
 
 /// Bytes are no saved job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +79,7 @@ impl SavedJob {
             checksum: job.body.checksum,
             identity: job.identity(),
             retry: job.retry().cloned(),
+            history: SavedHistory::of(job),
         }
     }
 
@@ -73,9 +97,11 @@ impl SavedJob {
             due_line: self.due.line,
             state: self.state,
             buried: self.buried,
+            pushed_at: self.history.pushed_at,
             rare: Rare::new(self.identity, self.retry),
         };
         job.set_lease(self.fence, self.holder);
+        job.set_past(self.history.past());
         job
     }
 
@@ -143,6 +169,7 @@ impl SavedJob {
             checksum,
             identity,
             retry: None,
+            history: SavedHistory::default(),
         }
     }
 
@@ -158,17 +185,60 @@ impl SavedJob {
 
     /// Appends it to `bytes`.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        options()
-            .serialize_into(bytes, self)
-            .unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
+        let has_history = self.history != SavedHistory::default();
+        if has_history {
+            bytes.extend([VERSIONED, VERSION]);
+        }
+        let written = options().serialize_into(&mut *bytes, self);
+        let written = written.and_then(|()| match has_history {
+            true => options().serialize_into(bytes, &self.history),
+            false => Ok(()),
+        });
+        written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
     }
 
     /// Reads one that stands at the beginning of `bytes`, and what follows it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), SavedJobError> {
-        let mut rest = bytes;
+        let (has_history, mut rest) = match bytes {
+            [VERSIONED, VERSION, rest @ ..] => (true, rest),
+            _ => (false, bytes),
+        };
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
-        let saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
+        let mut saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
+        if has_history {
+            saved.history = SavedHistory::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
+        }
+        if saved.state == JobState::Finished || !saved.history.is_valid() {
+            return Err(SavedJobError);
+        }
         Ok((saved, rest))
+    }
+}
+
+impl SavedHistory {
+    fn of(job: &Job) -> Self {
+        let past = job.past().cloned().unwrap_or_default();
+        Self {
+            pushed_at: job.pushed_at,
+            reserved_first: past.reserved_first,
+            reserved_last: past.reserved_last,
+            held_by: past.held_by,
+            reason: past.reason.map(|reason| reason.as_bytes().to_vec()).unwrap_or_default(),
+        }
+    }
+
+    fn past(&self) -> Past {
+        let reason = std::str::from_utf8(&self.reason).ok().filter(|reason| !reason.is_empty());
+        Past {
+            reserved_first: self.reserved_first,
+            reserved_last: self.reserved_last,
+            held_by: self.held_by,
+            reason: reason.map(Into::into),
+        }
+    }
+
+    fn is_valid(&self) -> bool {
+        self.reason.len() <= REASON_BYTES_MAX && std::str::from_utf8(&self.reason).is_ok()
     }
 }
 
@@ -217,8 +287,11 @@ mod tests {
         let numbers = (any::<[u64; 4]>(), any::<[u32; 7]>());
         let kinds = (0..4_u8, 0..2_u8);
         let rare = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
-        (numbers, kinds, moments(), rare).prop_map(
-            |(([id, since, fence, holder], numbers), (state, buried), due, (identity, retry))| {
+        let reason = proptest::option::of("[a-zü]{1,40}");
+        let history = prop_oneof![Just(([0; 4], None)), (any::<[u64; 4]>(), reason)];
+        (numbers, kinds, moments(), rare, history).prop_map(
+            |(([id, since, fence, holder], numbers), (state, buried), due, (identity, retry), history)| {
+                let ([pushed_at, reserved_first, reserved_last, held_by], reason) = history;
                 let [topic, priority, ttr_ms, attempts, body_bytes, checksum, place] = numbers;
                 let mut job = Job {
                     id: JobId(id),
@@ -232,12 +305,34 @@ mod tests {
                     due_line: due.line,
                     state: JobState::from_u8(state).expect("a state"),
                     buried: BuryReason::from_u8(buried).expect("a reason"),
+                    pushed_at,
                     rare: Rare::new(identity, retry),
                 };
                 job.set_lease(Fence(fence), SessionId(holder));
+                let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
+                job.set_past(Past { reserved_first, reserved_last, held_by, reason });
                 job
             },
         )
+    }
+
+    #[test]
+    fn what_no_job_can_be_is_refused() {
+        let job = |change: fn(&mut SavedJob)| {
+            let due = Moment { line: Line::Stamp, at: 1 };
+            let mut saved = SavedJob::stand_in(JobId(1), TopicId(1), None, due, 7);
+            saved.history.pushed_at = 1;
+            change(&mut saved);
+            let mut bytes = Vec::new();
+            saved.encode(&mut bytes);
+            SavedJob::decode(&bytes).map(|(decoded, _)| assert_eq!(decoded, saved))
+        };
+        assert_eq!(job(|_| {}), Ok(()));
+        assert_eq!(job(|saved| saved.history.reason = vec![b'x'; REASON_BYTES_MAX]), Ok(()));
+        assert_eq!(job(|saved| saved.history.reason = vec![b'x'; REASON_BYTES_MAX + 1]), Err(SavedJobError));
+        assert_eq!(job(|saved| saved.history.reason = vec![0xff]), Err(SavedJobError));
+        assert_eq!(job(|saved| saved.state = JobState::Finished), Err(SavedJobError));
+        assert_eq!(SavedJob::decode(&[VERSIONED, VERSION + 1, 0, 0]), Err(SavedJobError), "a later version");
     }
 
     proptest! {

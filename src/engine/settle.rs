@@ -1,20 +1,44 @@
 //! Finish, release, touch and bury: what a consumer does with its leases. Job id and fence suffice, from any session.
 
+use std::sync::Arc;
+
 use super::Engine;
+use super::command::Command;
+use super::finished::Finish;
 use super::jobs::Slot;
 use super::outcome::{Outcome, Reject};
 use super::store::JobStore;
+use crate::types::limits::REASON_BYTES_MAX;
 use crate::types::{BuryReason, JobState, Lease};
 
 impl Engine {
+    /// Carries out a command that settles leases.
+    pub(super) fn settle(&mut self, command: &Command<'_>, store: &mut impl JobStore) -> Outcome {
+        match command {
+            Command::Finish { leases } => self.finish(leases, store),
+            Command::Release { leases, delay_ms, attempted } => {
+                self.release(leases, *delay_ms, *attempted, "", store)
+            }
+            Command::ReleaseBecause { leases, delay_ms, attempted, reason } => {
+                self.release(leases, *delay_ms, *attempted, reason, store)
+            }
+            Command::Touch { leases, ttr_ms } => self.touch(leases, *ttr_ms),
+            Command::Bury { leases } => self.bury(leases, "", store),
+            Command::BuryBecause { leases, reason } => self.bury(leases, reason, store),
+            _ => unreachable!("it settles no leases"),
+        }
+    }
+
     /// Jobs are done. One that was finished under the same lease a short time ago is so still.
-    pub(super) fn finish(&mut self, leases: &[Lease], store: &mut impl JobStore) -> Outcome {
+    fn finish(&mut self, leases: &[Lease], store: &mut impl JobStore) -> Outcome {
         let stamp = self.clock.stamp;
-        settle(leases, |lease| match self.held(lease) {
+        each(leases, |lease| match self.held(lease) {
             Ok(slot) => {
                 let job = self.end(slot, store);
                 self.topics.totals(job.topic).finished += 1;
-                self.finished.remember(lease, stamp, &mut self.sum);
+                let attempts = if self.keeps_history() { job.attempts } else { 0 };
+                let finish = Finish { at: stamp, lease, topic: job.topic, attempts };
+                self.finished.remember(finish, &mut self.sum);
                 Ok(())
             }
             Err(_) if self.finished.remembers(lease, stamp) => Ok(()),
@@ -22,16 +46,19 @@ impl Engine {
         })
     }
 
-    /// Jobs are given back. Not attempted: the grant never arrived, so it does not count.
-    pub(super) fn release(
+    /// Jobs are given back. Not attempted: the grant never arrived, so it does not count. A reason that is empty is none.
+    fn release(
         &mut self,
         leases: &[Lease],
         delay_ms: Option<u64>,
         attempted: bool,
+        reason: &str,
         store: &mut impl JobStore,
     ) -> Outcome {
-        settle(leases, |lease| {
+        let reason = self.reason(reason);
+        each(leases, |lease| {
             let slot = self.held(lease)?;
+            self.note_reason(slot, reason.as_ref());
             if attempted {
                 self.fail_attempt(slot, delay_ms, store);
             } else if !self.drop_expired(slot, store) {
@@ -46,8 +73,8 @@ impl Engine {
     }
 
     /// Leases start anew.
-    pub(super) fn touch(&mut self, leases: &[Lease], ttr_ms: Option<u32>) -> Outcome {
-        settle(leases, |lease| {
+    fn touch(&mut self, leases: &[Lease], ttr_ms: Option<u32>) -> Outcome {
+        each(leases, |lease| {
             let slot = self.held(lease)?;
             let clock = self.clock;
             self.change(slot, |job| job.since = clock.later(u64::from(ttr_ms.unwrap_or(job.ttr_ms))).at);
@@ -55,10 +82,12 @@ impl Engine {
         })
     }
 
-    /// Jobs are set aside.
-    pub(super) fn bury(&mut self, leases: &[Lease], store: &mut impl JobStore) -> Outcome {
-        settle(leases, |lease| {
+    /// Jobs are set aside. A reason that is empty is none.
+    fn bury(&mut self, leases: &[Lease], reason: &str, store: &mut impl JobStore) -> Outcome {
+        let reason = self.reason(reason);
+        each(leases, |lease| {
             let slot = self.held(lease)?;
+            self.note_reason(slot, reason.as_ref());
             if !self.drop_expired(slot, store) {
                 self.change(slot, |job| job.set_buried(BuryReason::Consumer));
             }
@@ -71,6 +100,19 @@ impl Engine {
         self.held(lease).is_ok()
     }
 
+    /// The text as jobs keep it, unless the state keeps none.
+    fn reason(&self, reason: &str) -> Option<Arc<str>> {
+        let end = reason.floor_char_boundary(REASON_BYTES_MAX);
+        let reason = reason.get(..end).filter(|reason| !reason.is_empty());
+        reason.filter(|_| self.keeps_history()).map(Arc::from)
+    }
+
+    fn note_reason(&mut self, slot: Slot, reason: Option<&Arc<str>>) {
+        if let Some(reason) = reason {
+            self.change(slot, |job| job.set_reason(Arc::clone(reason)));
+        }
+    }
+
     fn held(&self, lease: Lease) -> Result<Slot, Reject> {
         let slot = self.jobs.near(lease.job).ok_or(Reject::StaleLease)?;
         let job = &self.jobs[slot];
@@ -79,6 +121,6 @@ impl Engine {
     }
 }
 
-fn settle(leases: &[Lease], one: impl FnMut(Lease) -> Result<(), Reject>) -> Outcome {
+fn each(leases: &[Lease], one: impl FnMut(Lease) -> Result<(), Reject>) -> Outcome {
     Outcome::Settled(leases.iter().copied().map(one).collect())
 }

@@ -240,6 +240,7 @@ impl Topics {
                 }
             }
             JobState::Reserved => topic.reserved += 1,
+            JobState::Finished => unreachable!("a finished job is gone"),
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
     }
@@ -257,6 +258,7 @@ impl Topics {
                 }
             }
             JobState::Reserved => topic.reserved -= 1,
+            JobState::Finished => unreachable!("a finished job is gone"),
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
     }

@@ -34,7 +34,7 @@ impl Engine {
     /// for.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         self.leave(slot);
-        change(self.jobs.change(slot));
+        self.jobs.change(slot, change);
         self.enter(slot);
     }
 

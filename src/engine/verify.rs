@@ -87,7 +87,7 @@ impl Engine {
             match job.state {
                 JobState::Ready => _ = ready.insert(rank_of(job, slot)),
                 JobState::Buried => _ = buried.insert(buried_rank_of(job, slot)),
-                JobState::Delayed | JobState::Reserved => {}
+                JobState::Delayed | JobState::Reserved | JobState::Finished => {}
             }
             if job.holder() != SessionId(0) {
                 held.insert((job.holder(), job.id, slot));

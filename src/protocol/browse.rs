@@ -4,17 +4,20 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::job::{
-    REPORT_BYTES, buried, buried_number, decode_report_fields, put_report_fields, put_report_pieces,
+    PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
+    put_report_fields, put_report_pieces,
 };
 use super::request::List;
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, in_range, put_list};
-use crate::types::limits::{CURSOR_BYTES_MAX, FILTER_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX};
-use crate::types::{Filter, ListOrder, Millis, States, TopicName};
+use super::wire::{Fields, Fixed, Reader, in_range, put_list, put_piece};
+use crate::types::limits::{
+    CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
+};
+use crate::types::{Filter, JobHistory, ListOrder, Millis, States, TopicName};
 
 const WITH_BODIES: u8 = 1;
-/// A job on a page: as in JOB, and the length of its body.
-const ITEM_BYTES: usize = REPORT_BYTES + 4;
+/// A job on a page: as in JOB, the length of its body, what happened to it, and the length of the reason.
+const ITEM_BYTES: usize = REPORT_BYTES + 4 + PAST_BYTES + 2;
 
 /// The tags of conditions.
 mod tag {
@@ -26,6 +29,7 @@ mod tag {
     pub(super) const ATTEMPTS_MIN: u16 = 6;
     pub(super) const ATTEMPTS_MAX: u16 = 7;
     pub(super) const BURIED: u16 = 8;
+    pub(super) const REASON: u16 = 9;
 }
 
 pub(super) fn encode_list(list: &List, out: &mut BytesMut) {
@@ -78,6 +82,9 @@ pub(super) fn encode_filter(filter: &Filter, out: &mut BytesMut) {
     if filter.buried.is_some() {
         put(tag::BURIED, &[buried_number(filter.buried)]);
     }
+    if let Some(text) = &filter.reason {
+        put(tag::REASON, text.as_bytes());
+    }
     Fixed::<2>::new().length16(conditions.len()).write(out);
     out.put_slice(&conditions);
 }
@@ -118,9 +125,14 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
             let value = fields.u8("buried")?;
             filter.buried = Some(buried(value)?.ok_or(DecodeError::Choice { field: "buried", value })?);
         }
+        tag::REASON if value.len() <= FILTER_REASON_BYTES_MAX => {
+            let text = std::str::from_utf8(value).map_err(|_| DecodeError::NotText("reason"))?;
+            filter.reason = Some(text.to_owned());
+        }
+        tag::REASON => return Err(wrong),
         _ => return Err(DecodeError::Condition(tag)),
     }
-    let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX);
+    let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON);
     if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
@@ -131,7 +143,11 @@ pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &Bytes, out: &mut BytesMut
     for job in jobs {
         put_report_fields(job, out);
         out.put_u32_le(job.body_bytes);
+        put_past(&job.history, out);
+        let reason = job.history.reason.as_deref().unwrap_or_default();
+        Fixed::<2>::new().length16(reason.len()).write(out);
         put_report_pieces(job, out);
+        put_piece(out, reason.as_bytes());
     }
 }
 
@@ -141,7 +157,12 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeErr
     let jobs = reader.items(list, |reader, mut fields| {
         let report = decode_report_fields(&mut fields)?;
         let body_bytes = fields.u32("body_bytes")?;
-        Ok(JobReport { body_bytes, ..report.with_pieces(reader)? })
+        let past = decode_past(&mut fields)?;
+        let reason_bytes = usize::from(fields.u16("reason")?);
+        let report = report.with_pieces(reader)?;
+        let reason = Some(reader.text(reason_bytes, usize::from(u16::MAX), "reason")?);
+        let history = JobHistory { reason: reason.filter(|reason| !reason.is_empty()), ..past };
+        Ok(JobReport { body_bytes, history, ..report })
     })?;
     Ok(Response::Jobs { jobs, cursor })
 }

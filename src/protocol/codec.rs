@@ -66,8 +66,11 @@ impl Request {
                 reserve::encode_credit(*subscription, *jobs, *bytes, out);
             }
             Self::Unsubscribe { subscription } => reserve::encode_unsubscribe(*subscription, out),
-            Self::Finish { leases } | Self::Bury { leases } => settle::encode_leases(leases, out),
-            Self::Release { leases, kind } => settle::encode_release(leases, *kind, out),
+            Self::Finish { leases } => settle::encode_leases(leases, out),
+            Self::Bury { leases, reason } => settle::encode_bury(leases, reason.as_deref(), out),
+            Self::Release { leases, kind, reason } => {
+                settle::encode_release(leases, *kind, reason.as_deref(), out);
+            }
             Self::Touch { leases, ttr_ms } => settle::encode_touch(leases, *ttr_ms, out),
             Self::Get(job) | Self::Delete(job) | Self::RunNow(job) | Self::Kick(job) => {
                 job::encode_job_ref(job, out);
@@ -115,7 +118,7 @@ impl Request {
             RequestOpcode::Finish => Self::Finish { leases: settle::decode_leases(reader)? },
             RequestOpcode::Release => settle::decode_release(reader)?,
             RequestOpcode::Touch => settle::decode_touch(reader)?,
-            RequestOpcode::Bury => Self::Bury { leases: settle::decode_leases(reader)? },
+            RequestOpcode::Bury => settle::decode_bury(reader)?,
             RequestOpcode::Get => Self::Get(job::decode_job_ref(reader)?),
             RequestOpcode::Delete => Self::Delete(job::decode_job_ref(reader)?),
             RequestOpcode::Reschedule => job::decode_reschedule(reader)?,

@@ -5,13 +5,19 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::request::{JobRef, Request};
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, in_range, key_bytes, put_piece, put_topic8, when, when_fields};
+use super::wire::{
+    Fields, Fixed, Reader, in_range, key_bytes, put_piece, put_text16, put_topic8, when, when_fields,
+};
 use crate::types::limits::{KEY_BYTES_MAX, KICK_JOBS_MAX};
-use crate::types::{BuryReason, JobId, JobState, Key, Millis, TopicName, When};
+use crate::types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, SessionId, TopicName, When};
 
 const BY_ID: u8 = 0;
 const BY_KEY: u8 = 1;
 const NOT_BURIED: u8 = 0;
+/// In place of a time that is not known.
+const NEVER: Millis = Millis(0);
+/// In place of a session that is not known.
+const NOBODY: SessionId = SessionId(0);
 
 pub(super) fn encode_job_ref(job: &JobRef, out: &mut BytesMut) {
     match job {
@@ -88,6 +94,7 @@ pub(super) struct ReportFields {
 pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
     put_report_fields(report, out);
     put_report_pieces(report, out);
+    encode_history(&report.history, out);
 }
 
 pub(super) fn put_report_fields(report: &JobReport, out: &mut BytesMut) {
@@ -114,8 +121,54 @@ pub(super) fn put_report_pieces(report: &JobReport, out: &mut BytesMut) {
     put_piece(out, &report.body);
 }
 
+/// Behind the pieces, where older clients do not look.
+fn encode_history(history: &JobHistory, out: &mut BytesMut) {
+    put_past(history, out);
+    put_text16(out, history.reason.as_deref().unwrap_or_default());
+    out.put_u64_le(known(history.finished));
+}
+
+/// Bytes of what happened to a job that lives, without the reason.
+pub(super) const PAST_BYTES: usize = 32;
+
+pub(super) fn put_past(history: &JobHistory, out: &mut BytesMut) {
+    Fixed::<PAST_BYTES>::new()
+        .u64(known(history.pushed))
+        .u64(known(history.reserved_first))
+        .u64(known(history.reserved_last))
+        .u64(history.held_by.unwrap_or(NOBODY).0)
+        .write(out);
+}
+
+fn known(time: Option<Millis>) -> u64 {
+    time.unwrap_or(NEVER).0
+}
+
+fn decode_history(reader: &mut Reader<'_>) -> Result<JobHistory, DecodeError> {
+    let past = decode_past(reader.fields_mut())?;
+    let reason = reader.late_text16(usize::from(u16::MAX), "reason")?;
+    Ok(JobHistory { reason, finished: decode_time(reader.fields_mut(), "finished_ms")?, ..past })
+}
+
+/// Absent fields, of an older server, say nothing.
+pub(super) fn decode_past(fields: &mut Fields<'_>) -> Result<JobHistory, DecodeError> {
+    Ok(JobHistory {
+        pushed: decode_time(fields, "pushed_ms")?,
+        reserved_first: decode_time(fields, "reserved_first_ms")?,
+        reserved_last: decode_time(fields, "reserved_last_ms")?,
+        held_by: Some(SessionId(fields.late_u64("held_by")?)).filter(|session| *session != NOBODY),
+        ..JobHistory::default()
+    })
+}
+
+fn decode_time(fields: &mut Fields<'_>, field: &'static str) -> Result<Option<Millis>, DecodeError> {
+    let time = Millis(fields.late_u64(field)?);
+    Ok(Some(time).filter(|time| *time != NEVER))
+}
+
 pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
-    decode_report_fields(reader.fields_mut())?.with_pieces(reader)
+    let report = decode_report_fields(reader.fields_mut())?.with_pieces(reader)?;
+    Ok(JobReport { history: decode_history(reader)?, ..report })
 }
 
 pub(super) fn decode_report_fields(fields: &mut Fields<'_>) -> Result<ReportFields, DecodeError> {
@@ -152,6 +205,7 @@ impl ReportFields {
             attributes: reader.attributes(self.attributes_bytes)?,
             body_bytes: self.shown_bytes,
             body: reader.bytes(self.shown_bytes as usize, usize::MAX, "body")?,
+            history: JobHistory::default(),
         })
     }
 }

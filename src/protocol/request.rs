@@ -47,6 +47,9 @@ pub enum Request {
         leases: Vec<Lease>,
         /// Whether the attempt counts, and when the next one is.
         kind: ReleaseKind,
+        /// What each job shows as its last reason from now on; at most
+        /// [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes.
+        reason: Option<String>,
     },
     /// Starts the time to run anew.
     Touch {
@@ -59,6 +62,8 @@ pub enum Request {
     Bury {
         /// Which.
         leases: Vec<Lease>,
+        /// As in [`Self::Release`].
+        reason: Option<String>,
     },
     /// Reads one job.
     Get(JobRef),

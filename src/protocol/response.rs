@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::error::{ErrorCode, ErrorReply};
 use crate::types::limits::TTR_LEFT_MS_MIN;
 use crate::types::{
-    Attributes, BuryReason, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret, TopicName,
+    Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret,
+    TopicName,
 };
 
 /// One answer.
@@ -180,7 +181,9 @@ const PART_BYTES: usize = 256;
 impl JobReport {
     /// How many bytes it holds in memory and on the wire, roughly.
     pub fn weight_bytes(&self) -> usize {
-        PART_BYTES + held_bytes(&self.topic, self.key.as_ref(), &self.attributes, &self.body)
+        let reason_bytes = self.history.reason.as_ref().map_or(0, String::len);
+        let bytes = held_bytes(&self.topic, self.key.as_ref(), &self.attributes, &self.body);
+        PART_BYTES + bytes + reason_bytes
     }
 }
 
@@ -390,6 +393,8 @@ pub struct JobReport {
     pub body_bytes: u32,
     /// Opaque; empty in a list without bodies.
     pub body: Bytes,
+    /// What happened to it so far.
+    pub history: JobHistory,
 }
 
 /// Counts, of one topic or of all.

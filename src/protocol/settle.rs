@@ -7,8 +7,8 @@ use super::error::ErrorCode;
 use super::push::decode_ttr;
 use super::request::{ReleaseKind, Request};
 use super::response::SettleResult;
-use super::wire::{Fixed, Reader, in_range, put_list};
-use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX};
+use super::wire::{Fixed, Reader, in_range, put_list, put_text16};
+use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX, REASON_BYTES_MAX};
 use crate::types::{Fence, JobId, Lease};
 
 const LEASE_FIXED_BYTES: usize = 16;
@@ -34,13 +34,34 @@ pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Vec<Lease>, Decod
     })
 }
 
-pub(super) fn encode_release(leases: &[Lease], kind: ReleaseKind, out: &mut BytesMut) {
+/// A reason stands behind everything else, and only if there is one: older servers skip it.
+fn encode_reason(reason: Option<&str>, out: &mut BytesMut) {
+    if let Some(reason) = reason {
+        put_text16(out, reason);
+    }
+}
+
+fn decode_reason(reader: &mut Reader<'_>) -> Result<Option<String>, DecodeError> {
+    reader.late_text16(REASON_BYTES_MAX, "reason")
+}
+
+pub(super) fn encode_bury(leases: &[Lease], reason: Option<&str>, out: &mut BytesMut) {
+    encode_leases(leases, out);
+    encode_reason(reason, out);
+}
+
+pub(super) fn decode_bury(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    Ok(Request::Bury { leases: decode_leases(reader)?, reason: decode_reason(reader)? })
+}
+
+pub(super) fn encode_release(leases: &[Lease], kind: ReleaseKind, reason: Option<&str>, out: &mut BytesMut) {
     out.put_u64_le(match kind {
         ReleaseKind::Backoff => DELAY_BY_BACKOFF,
         ReleaseKind::After(delay_ms) => delay_ms,
         ReleaseKind::NotStarted => NOT_STARTED,
     });
     encode_leases(leases, out);
+    encode_reason(reason, out);
 }
 
 pub(super) fn decode_release(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
@@ -49,7 +70,7 @@ pub(super) fn decode_release(reader: &mut Reader<'_>) -> Result<Request, DecodeE
         NOT_STARTED => ReleaseKind::NotStarted,
         delay_ms => ReleaseKind::After(in_range(delay_ms, 0, DELAY_MS_MAX, "delay_ms")?),
     };
-    Ok(Request::Release { leases: decode_leases(reader)?, kind })
+    Ok(Request::Release { leases: decode_leases(reader)?, kind, reason: decode_reason(reader)? })
 }
 
 pub(super) fn encode_touch(leases: &[Lease], ttr_ms: Option<u32>, out: &mut BytesMut) {

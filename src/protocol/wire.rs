@@ -161,6 +161,18 @@ impl<'a> Reader<'a> {
         self.text(usize::from(bytes), max, field)
     }
 
+    /// A text behind its length in a `u16`, at the end, where older peers send none: `None` if it is not there or empty.
+    pub(super) fn late_text16(
+        &mut self,
+        max: usize,
+        field: &'static str,
+    ) -> Result<Option<String>, DecodeError> {
+        if self.fields.0.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.text16(max, field)?).filter(|text| !text.is_empty()))
+    }
+
     /// A topic's name of a known length.
     pub(super) fn topic(&mut self, bytes: u8) -> Result<TopicName, DecodeError> {
         Ok(TopicName::new(self.bytes(usize::from(bytes), TOPIC_BYTES_MAX, "topic")?)?)

@@ -233,7 +233,7 @@ impl Replica {
     /// Answers a peek with what was found.
     fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Listed, StorageError>) {
         let view = match found {
-            Ok(Listed::Job(view)) => Some(*view),
+            Ok(Listed::Job(view)) => Some(view.clone()),
             Ok(_) => None,
             Err(error) => return self.unreadable(connection, id, error),
         };

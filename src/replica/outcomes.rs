@@ -76,8 +76,11 @@ impl Replica {
 
     /// Leases that were settled give their credit back, whoever settled them.
     fn note_settled(&mut self, command: &Command<'_>, outcome: &Outcome) {
-        let (Command::Finish { leases } | Command::Release { leases, .. } | Command::Bury { leases }) =
-            command
+        let (Command::Finish { leases }
+        | Command::Release { leases, .. }
+        | Command::Bury { leases }
+        | Command::ReleaseBecause { leases, .. }
+        | Command::BuryBecause { leases, .. }) = command
         else {
             return;
         };

@@ -1,14 +1,16 @@
 //! Answers from the state that is applied: get, peek, topics and stats; and PING, which asks whether that state is the newest.
 
+use bytes::Bytes;
+
 use super::Replica;
 use super::io::{ConnectionId, Notice};
 use super::requests::select_job;
 use crate::engine::{JobView, TopicTotals, TopicView};
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobReport, Request, RequestId, Response, StatsReport, TopicReport, Totals,
+    ErrorCode, ErrorReply, JobRef, JobReport, Request, RequestId, Response, StatsReport, TopicReport, Totals,
 };
 use crate::storage::StorageError;
-use crate::types::{Attributes, Key, TopicId, TopicName};
+use crate::types::{Attributes, JobHistory, JobState, Key, Millis, TopicId, TopicName};
 
 impl Replica {
     /// # Errors
@@ -23,7 +25,10 @@ impl Replica {
         let response = match request {
             Request::Get(job) => {
                 let view = self.engine.job(&select_job(job), &mut self.records)?;
-                self.job_response(view)?
+                match (view, self.finished_job(job)) {
+                    (None, Some(finished)) => finished,
+                    (view, _) => self.job_response(view)?,
+                }
             }
             Request::Peek { topic } => match self.engine.topic_id(topic.as_str()) {
                 Some(topic) => {
@@ -100,7 +105,30 @@ impl Replica {
             attributes: Attributes::new(record.attributes).unwrap_or_default(),
             body_bytes: job.body.body_bytes,
             body: record.body,
+            history: job.history.clone(),
         })
+    }
+
+    /// What is left of a job that was finished a short time ago.
+    fn finished_job(&self, job: &JobRef) -> Option<Response> {
+        let JobRef::Id(id) = *job else { return None };
+        let finished = self.engine.finished_job(id, self.clock.stamp())?;
+        Some(Response::Job(Box::new(JobReport {
+            id,
+            state: JobState::Finished,
+            topic: self.topic_name(finished.topic),
+            key: None,
+            priority: 0,
+            attempts: finished.attempts,
+            due: Millis(0),
+            ttr_ms: 0,
+            ttr_left_ms: 0,
+            buried: None,
+            attributes: Attributes::default(),
+            body_bytes: 0,
+            body: Bytes::new(),
+            history: JobHistory { finished: Some(finished.at), ..JobHistory::default() },
+        })))
     }
 
     fn topic_reports(&mut self) -> Vec<TopicReport> {

@@ -12,7 +12,9 @@ use crate::protocol::{
 use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
 };
-use crate::types::{FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, SessionId, TopicId, TopicName, When};
+use crate::types::{
+    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, Lease, SessionId, TopicId, TopicName, When,
+};
 
 impl Replica {
     pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
@@ -278,23 +280,24 @@ impl Replica {
         if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
             return self.connections.refuse(connection, id, too_much_under_way());
         }
-        if matches!(request, Request::KickMany { .. }) && self.engine.feature_level() < FEATURE_KICK_MANY {
+        if self.engine.feature_level() < level_of(request) {
             let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
                         out; `adjourn cluster status` shows the feature level";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unsupported, text));
         }
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
-            Request::Release { leases, kind } => {
-                let (delay_ms, attempted) = match *kind {
-                    ReleaseKind::Backoff => (None, true),
-                    ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
-                    ReleaseKind::NotStarted => (None, false),
-                };
-                Command::Release { leases: leases.clone(), delay_ms, attempted }
+            Request::Release { leases, kind, reason } => {
+                release(leases.clone(), *kind, self.affordable(reason.as_deref()))
             }
             Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
-            Request::Bury { leases } => Command::Bury { leases: leases.clone() },
+            Request::Bury { leases, reason } => {
+                let leases = leases.clone();
+                match self.affordable(reason.as_deref()) {
+                    Some(reason) => Command::BuryBecause { leases, reason },
+                    None => Command::Bury { leases },
+                }
+            }
             Request::Delete(reference) => Command::Delete { job: select_job(reference) },
             Request::Reschedule { job: reference, due } => {
                 Command::Reschedule { job: select_job(reference), due: at_least(*due) }
@@ -311,6 +314,34 @@ impl Replica {
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
         self.add_command(&command, Reply::Request(connection, id));
+    }
+
+    /// A reason stays in memory with its job. When that is short, leases are settled without one: settling must go on.
+    fn affordable<'a>(&self, reason: Option<&'a str>) -> Option<&'a str> {
+        reason.filter(|_| !self.memory.is_short_with(self.proposals.bytes()))
+    }
+}
+
+/// The feature level that a request needs.
+fn level_of(request: &Request) -> u32 {
+    match request {
+        Request::KickMany { .. } => FEATURE_KICK_MANY,
+        Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
+            FEATURE_JOB_HISTORY
+        }
+        _ => 0,
+    }
+}
+
+fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Command<'_> {
+    let (delay_ms, attempted) = match kind {
+        ReleaseKind::Backoff => (None, true),
+        ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
+        ReleaseKind::NotStarted => (None, false),
+    };
+    match reason {
+        Some(reason) => Command::ReleaseBecause { leases, delay_ms, attempted, reason },
+        None => Command::Release { leases, delay_ms, attempted },
     }
 }
 

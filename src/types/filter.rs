@@ -25,6 +25,8 @@ pub struct Filter {
     pub attempts_max: Option<u32>,
     /// Jobs that are buried for this reason.
     pub buried: Option<BuryReason>,
+    /// Jobs whose last reason contains this text.
+    pub reason: Option<String>,
 }
 
 /// A set of states.

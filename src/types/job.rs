@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{Millis, SessionId};
+
 /// Where a job stands.
 ///
 /// ```text
@@ -29,6 +31,8 @@ pub enum JobState {
     Reserved = 2,
     /// Set aside until somebody kicks or deletes it.
     Buried = 3,
+    /// Done and removed: the queue remembers it for a short time. No job in the queue is in this state.
+    Finished = 4,
 }
 
 impl JobState {
@@ -39,6 +43,7 @@ impl JobState {
             1 => Self::Ready,
             2 => Self::Reserved,
             3 => Self::Buried,
+            4 => Self::Finished,
             _ => return None,
         })
     }
@@ -51,8 +56,27 @@ impl fmt::Display for JobState {
             Self::Ready => "ready",
             Self::Reserved => "reserved",
             Self::Buried => "buried",
+            Self::Finished => "finished",
         })
     }
+}
+
+/// What happened to a job so far. `None` says that it did not happen, or that it is not known: the queue records it from
+/// feature level [`FEATURE_JOB_HISTORY`](super::FEATURE_JOB_HISTORY) on. Times are those of the wall clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobHistory {
+    /// When it was pushed.
+    pub pushed: Option<Millis>,
+    /// When a consumer was first given a lease on it.
+    pub reserved_first: Option<Millis>,
+    /// When a consumer was last given a lease on it.
+    pub reserved_last: Option<Millis>,
+    /// The session that was given the last lease.
+    pub held_by: Option<SessionId>,
+    /// The text that came with the last release or bury that had one.
+    pub reason: Option<String>,
+    /// When it was finished.
+    pub finished: Option<Millis>,
 }
 
 /// What a push does when its topic already has a live job with the same key.

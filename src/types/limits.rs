@@ -30,12 +30,16 @@ pub const LIST_JOBS_MAX: u32 = 1024;
 pub const CURSOR_BYTES_MAX: usize = 512;
 /// Longest filter, in bytes.
 pub const FILTER_BYTES_MAX: usize = 1024;
+/// Longest text of a filter on reasons, in bytes.
+pub const FILTER_REASON_BYTES_MAX: usize = 256;
 /// Most bytes of jobs on one page of a LIST, the last job over it included.
 pub const LIST_BYTES_MAX: usize = 8 << 20;
 /// A page of a LIST by due time ends when this many jobs were looked at for it.
 pub const LIST_LOOKS_MAX: usize = 4 << 20;
 /// A LIST by key reads the key of every job that may match: no topic, or queue, with more jobs is listed so.
 pub const LIST_BY_KEY_JOBS_MAX: u64 = 100_000;
+/// Longest reason of a RELEASE or BURY, in bytes.
+pub const REASON_BYTES_MAX: usize = 1024;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
 pub const LEASES_MAX: usize = 4096;
 /// What clients sent takes no more than this before it is taken up, in all and but for small buffers, in bytes.

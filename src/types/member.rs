@@ -15,6 +15,10 @@ pub const FEATURE_BOUNDED_STATE: u32 = 3;
 /// The feature level from which on [`Command::ReserveNamed`](crate::engine::Command::ReserveNamed) is proposed.
 pub const FEATURE_RESERVE_NAMED: u32 = 3;
 
+/// The feature level from which on the state keeps a job's history: when it was pushed and reserved, by which session, and the
+/// reason of its last release or bury. Entries of a lower level record none of it.
+pub const FEATURE_JOB_HISTORY: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

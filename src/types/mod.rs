@@ -15,7 +15,10 @@ mod time;
 pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
 pub use filter::{Filter, ListOrder, Position, States};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
-pub use job::{BuryReason, IfExists, JobState};
-pub use member::{FEATURE_BOUNDED_STATE, FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_RESERVE_NAMED, Member};
+pub use job::{BuryReason, IfExists, JobHistory, JobState};
+pub use member::{
+    FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_RESERVE_NAMED,
+    Member,
+};
 pub use names::{Key, NameError, TopicName};
 pub use time::{Millis, When, whole_ms};

@@ -24,7 +24,7 @@ fn restore(file: &Path, data: &Path) {
 /// The body of a job, if it lives.
 fn body(client: &mut Raw, id: JobId) -> Option<Bytes> {
     match client.ask(Request::Get(JobRef::Id(id))) {
-        Response::Job(report) => Some(report.body),
+        Response::Job(report) => (report.state != JobState::Finished).then_some(report.body),
         Response::Error(error) => {
             assert_eq!(error.code.name(), "NOT_FOUND");
             None

@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 
 use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, TopicSelect};
-use adjourn::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX};
+use adjourn::types::limits::{
+    FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX, REASON_BYTES_MAX,
+};
 use adjourn::types::{
     Attributes, BuryReason, FEATURE_BOUNDED_STATE, Fence, GroupId, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
 };
 
-use super::model::{Job, Model, Session, State, Time, topic_id};
+use super::model::{Finished, Job, Model, Past, Session, State, Time, topic_id};
 
 impl Model {
     pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
@@ -48,14 +50,12 @@ impl Model {
                     topics.iter().filter_map(|topic| self.topic(*topic, false).ok().map(topic_id)).collect();
                 return self.reserve(*session, &known, *jobs_max, *bytes_max);
             }
-            Command::Finish { leases } => return Ok(self.settle(leases, Self::finish)),
-            Command::Release { leases, delay_ms, attempted } => {
-                return Ok(self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted)));
-            }
-            Command::Touch { leases, ttr_ms } => {
-                return Ok(self.settle(leases, |model, lease| model.touch(lease, *ttr_ms)));
-            }
-            Command::Bury { leases } => return Ok(self.settle(leases, Self::bury)),
+            Command::Finish { .. }
+            | Command::Release { .. }
+            | Command::Touch { .. }
+            | Command::Bury { .. }
+            | Command::ReleaseBecause { .. }
+            | Command::BuryBecause { .. } => return Ok(self.settling(command)),
             Command::Delete { job } => return self.delete(job),
             Command::Reschedule { job, due } => return self.reschedule(job, *due),
             Command::RunNow { job } => return self.run_now(job),
@@ -80,6 +80,26 @@ impl Model {
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
         }
         Ok(Outcome::Done)
+    }
+
+    fn settling(&mut self, command: &Command<'_>) -> Outcome {
+        match command {
+            Command::Finish { leases } => self.settle(leases, Self::finish),
+            Command::Release { leases, delay_ms, attempted } => {
+                self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted, ""))
+            }
+            Command::Touch { leases, ttr_ms } => {
+                self.settle(leases, |model, lease| model.touch(lease, *ttr_ms))
+            }
+            Command::Bury { leases } => self.settle(leases, |model, lease| model.bury(lease, "")),
+            Command::ReleaseBecause { leases, delay_ms, attempted, reason } => {
+                self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted, reason))
+            }
+            Command::BuryBecause { leases, reason } => {
+                self.settle(leases, |model, lease| model.bury(lease, reason))
+            }
+            other => unreachable!("{other:?} settles no leases"),
+        }
     }
 
     fn open_session(&mut self, secret: SessionSecret, outlive: bool) -> Outcome {
@@ -192,6 +212,7 @@ impl Model {
             expires,
             policy,
             state: if ready { State::Ready { order } } else { State::Delayed },
+            past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
         });
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }
@@ -224,10 +245,18 @@ impl Model {
                 continue;
             }
             self.last_fence += 1;
-            let (fence, stamp) = (self.last_fence, self.stamp);
+            let (fence, stamp, keeps_history) = (self.last_fence, self.stamp, self.keeps_history());
             let job = self.find_mut(id);
             let deadline = stamp + u64::from(job.ttr_ms);
             job.attempts += 1;
+            if keeps_history {
+                // Of a job from before, nobody knows when it was first reserved.
+                let first = match job.past.reserved {
+                    Some((first, ..)) => first,
+                    None => job.past.pushed.map(|_| stamp),
+                };
+                job.past.reserved = Some((first, stamp, session.0));
+            }
             job.state = State::Reserved { fence, deadline, session: session.0 };
             let job = self.find(id);
             grants.push(Grant {
@@ -261,19 +290,40 @@ impl Model {
 
     fn finish(&mut self, lease: Lease) -> Result<(), Reject> {
         let lately = self.finished.iter().rev().take(FINISHED_WINDOW_MAX);
-        let mut lately = lately.filter(|(at, _)| at + FINISHED_WINDOW_MS > self.stamp);
-        if lately.any(|(_, finished)| *finished == lease) {
+        let mut lately = lately.filter(|finished| finished.at + FINISHED_WINDOW_MS > self.stamp);
+        if lately.any(|finished| finished.lease == lease) {
             return Ok(());
         }
         self.held(lease)?;
         let job = self.remove(lease.job.0);
         self.topics[job.topic].finished += 1;
-        self.finished.push((self.stamp, lease));
+        let of = self.keeps_history().then_some((job.topic, job.attempts));
+        self.finished.push(Finished { at: self.stamp, lease, of });
         Ok(())
     }
 
-    fn release(&mut self, lease: Lease, delay_ms: Option<u64>, attempted: bool) -> Result<(), Reject> {
+    fn note_reason(&mut self, lease: Lease, reason: &str) {
+        if self.keeps_history() && !reason.is_empty() {
+            let kept: String = reason
+                .chars()
+                .scan(0, |bytes, character| {
+                    *bytes += character.len_utf8();
+                    (*bytes <= REASON_BYTES_MAX).then_some(character)
+                })
+                .collect();
+            self.find_mut(lease.job.0).past.reason = Some(kept);
+        }
+    }
+
+    fn release(
+        &mut self,
+        lease: Lease,
+        delay_ms: Option<u64>,
+        attempted: bool,
+        reason: &str,
+    ) -> Result<(), Reject> {
         self.held(lease)?;
+        self.note_reason(lease, reason);
         let id = lease.job.0;
         if attempted {
             self.fail(id, delay_ms);
@@ -297,8 +347,9 @@ impl Model {
         Ok(())
     }
 
-    fn bury(&mut self, lease: Lease) -> Result<(), Reject> {
+    fn bury(&mut self, lease: Lease, reason: &str) -> Result<(), Reject> {
         self.held(lease)?;
+        self.note_reason(lease, reason);
         if self.expired(self.find(lease.job.0), self.stamp) {
             self.expire(lease.job.0);
         } else {

@@ -5,12 +5,15 @@
 use std::collections::BTreeMap;
 
 use adjourn::engine::{
-    Applied, Entry, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, TopicSelect, wait_ms,
+    Applied, Entry, FinishedView, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, TopicSelect,
+    wait_ms,
 };
-use adjourn::types::limits::{DUE_PER_ENTRY_MAX, SESSION_RETENTION_MS, TOPIC_RETENTION_MS};
+use adjourn::types::limits::{
+    DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
+};
 use adjourn::types::{
-    BuryReason, FEATURE_BOUNDED_STATE, Fence, JobId, JobState, Lease, Millis, Policy, SessionId,
-    SessionSecret, TopicId, TopicName, When,
+    BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, Fence, JobHistory, JobId, JobState, Lease,
+    Millis, Policy, SessionId, SessionSecret, TopicId, TopicName, When,
 };
 
 use crate::kept_bodies::reference;
@@ -45,6 +48,24 @@ pub(crate) struct Job {
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
     pub(crate) state: State,
+    pub(super) past: Past,
+}
+
+/// What is known of what happened to a job. Times are stamps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Past {
+    pub(super) pushed: Option<u64>,
+    pub(super) reserved: Option<(Option<u64>, u64, u64)>,
+    pub(super) reason: Option<String>,
+}
+
+/// A lease that was finished.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    pub(crate) at: u64,
+    pub(crate) lease: Lease,
+    /// The topic and the attempts of its job, if they were recorded.
+    pub(super) of: Option<(usize, u32)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -81,7 +102,7 @@ pub(crate) struct Model {
     pub(crate) jobs: Vec<Job>,
     pub(crate) topics: Vec<Topic>,
     pub(crate) sessions: Vec<Session>,
-    pub(super) finished: Vec<(u64, Lease)>,
+    pub(crate) finished: Vec<Finished>,
     pub(crate) last_job: u64,
     pub(super) last_fence: u64,
     pub(super) last_session: u64,
@@ -147,6 +168,33 @@ impl Model {
 
     pub(crate) fn wall(&self, stamp: u64) -> u64 {
         u64::try_from((i128::from(stamp) + i128::from(self.offset)).max(0)).expect("fits")
+    }
+
+    pub(super) fn keeps_history(&self) -> bool {
+        self.feature_level >= FEATURE_JOB_HISTORY
+    }
+
+    /// What is left of a finished job.
+    pub(crate) fn finished_view(&self, finished: &Finished) -> Option<FinishedView> {
+        let (topic, attempts) = finished.of?;
+        let is_lately = finished.at + FINISHED_WINDOW_MS > self.stamp && !self.topics[topic].gone;
+        let at = Millis(self.wall(finished.at));
+        is_lately.then(|| FinishedView { topic: topic_id(topic), attempts, at })
+    }
+
+    fn history(&self, past: &Past) -> JobHistory {
+        let wall = |stamp: u64| Millis(self.wall(stamp));
+        let (first, last, session) = past.reserved.map_or((None, None, None), |(first, last, session)| {
+            (first, Some(last), Some(SessionId(session)))
+        });
+        JobHistory {
+            pushed: past.pushed.map(wall),
+            reserved_first: first.map(wall),
+            reserved_last: last.map(wall),
+            held_by: session,
+            reason: past.reason.clone(),
+            finished: None,
+        }
     }
 
     pub(super) fn as_stamp(&self, time: Time) -> i128 {
@@ -356,6 +404,7 @@ impl Model {
             ttr_ms: job.ttr_ms,
             lease,
             buried,
+            history: self.history(&job.past),
             body: job.reference(),
         }
     }

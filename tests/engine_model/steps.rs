@@ -5,6 +5,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
 
+use std::sync::LazyLock;
+
 use adjourn::engine::{Command, JobSelect, NewJob, TopicSelect};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
@@ -15,6 +17,10 @@ use proptest::sample::select;
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
 pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"b", b"order 17"];
+/// Why leases end. The last one is longer than what is kept, and its limit lies within a character.
+static REASONS: LazyLock<[String; 4]> = LazyLock::new(|| {
+    [String::new(), "no such address".to_owned(), "später".to_owned(), format!("x{}", "ü".repeat(600))]
+});
 const BODY: &[u8] = b"0123456789";
 const DAY: i64 = 86_400_000;
 
@@ -82,6 +88,9 @@ pub(crate) enum Action {
     Release(Vec<usize>, Option<u64>, bool),
     Touch(Vec<usize>, Option<u32>),
     Bury(Vec<usize>),
+    /// As a release, with the nth of some reasons.
+    ReleaseBecause(Vec<usize>, Option<u64>, bool, usize),
+    BuryBecause(Vec<usize>, usize),
     Delete(Which),
     Reschedule(Which, Due),
     RunNow(Which),
@@ -175,6 +184,15 @@ impl Known {
             }
             Action::Touch(leases, ttr_ms) => Command::Touch { leases: self.leases(leases), ttr_ms: *ttr_ms },
             Action::Bury(leases) => Command::Bury { leases: self.leases(leases) },
+            Action::ReleaseBecause(leases, delay_ms, attempted, reason) => Command::ReleaseBecause {
+                leases: self.leases(leases),
+                delay_ms: *delay_ms,
+                attempted: *attempted,
+                reason: &REASONS[*reason],
+            },
+            Action::BuryBecause(leases, reason) => {
+                Command::BuryBecause { leases: self.leases(leases), reason: &REASONS[*reason] }
+            }
             Action::Delete(which) => Command::Delete { job: self.which(which) },
             Action::Reschedule(which, due) => {
                 Command::Reschedule { job: self.which(which), due: self.when(*due) }
@@ -279,7 +297,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Genesis),
         1 => Just(Action::SkipIds),
         1 => (1..4_u64, proptest::bool::weighted(0.2)).prop_map(|(node, other)| Action::Member(node, other)),
-        1 => (0..=FEATURE_LEVEL).prop_map(Action::FeatureLevel),
+        3 => (0..=FEATURE_LEVEL).prop_map(Action::FeatureLevel),
         2 => select(vec![-2 * DAY, -90_000, -1_500, 1_500, 90_000, DAY]).prop_map(Action::ClockStep),
         2 => proptest::bool::weighted(0.3).prop_map(Action::Open),
         4 => (session(), proptest::bool::weighted(0.8)).prop_map(|(id, right)| Action::Resume(id, right)),
@@ -300,7 +318,12 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(leases, delay_ms, attempted)| Action::Release(leases, delay_ms, attempted)),
         6 => (leases(), select(vec![None, Some(100), Some(900)]))
             .prop_map(|(leases, ttr_ms)| Action::Touch(leases, ttr_ms)),
-        6 => leases().prop_map(Action::Bury),
+        4 => leases().prop_map(Action::Bury),
+        6 => (leases(), select(vec![None, Some(40), Some(5_000_000)]), proptest::bool::weighted(0.8), 0..REASONS.len())
+            .prop_map(|(leases, delay_ms, attempted, reason)| {
+                Action::ReleaseBecause(leases, delay_ms, attempted, reason)
+            }),
+        4 => (leases(), 0..REASONS.len()).prop_map(|(leases, reason)| Action::BuryBecause(leases, reason)),
         3 => which().prop_map(Action::Delete),
         6 => (which(), due()).prop_map(|(which, due)| Action::Reschedule(which, due)),
         4 => which().prop_map(Action::RunNow),

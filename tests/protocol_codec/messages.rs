@@ -10,8 +10,8 @@ use adjourn::types::limits::{
     LIST_JOBS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
-    Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobId, JobState, Key, Lease,
-    ListOrder, Millis, SessionId, SessionSecret, States, TopicName, When,
+    Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
+    Lease, ListOrder, Millis, SessionId, SessionSecret, States, TopicName, When,
 };
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -80,6 +80,25 @@ fn release_kind() -> impl Strategy<Value = ReleaseKind> {
     ]
 }
 
+fn reason() -> impl Strategy<Value = Option<String>> {
+    proptest::option::of("[ -~üж]{1,300}")
+}
+
+fn history() -> impl Strategy<Value = JobHistory> {
+    let time = || proptest::option::of((1..=u64::MAX).prop_map(Millis));
+    let held_by = proptest::option::of((1..=u64::MAX).prop_map(SessionId));
+    (time(), time(), time(), held_by, reason(), time()).prop_map(
+        |(pushed, reserved_first, reserved_last, held_by, reason, finished)| JobHistory {
+            pushed,
+            reserved_first,
+            reserved_last,
+            held_by,
+            reason,
+            finished,
+        },
+    )
+}
+
 pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let resume =
         proptest::option::of((1..u64::MAX, any::<[u8; 16]>()).prop_map(|(session, secret)| Resume {
@@ -105,8 +124,8 @@ fn filter() -> impl Strategy<Value = Filter> {
     let time = || of(any::<u64>().prop_map(Millis));
     let buried = prop_oneof![Just(BuryReason::Consumer), Just(BuryReason::AttemptsUsedUp)];
     let attempts = (of(any::<u32>()), of(any::<u32>()), of(buried));
-    (of(topic()), states, time(), time(), of(key()), attempts).prop_map(
-        |(topic, states, due_from, due_before, key, (attempts_min, attempts_max, buried))| Filter {
+    (of(topic()), states, time(), time(), of(key()), attempts, of("[ -~]{0,40}")).prop_map(
+        |(topic, states, due_from, due_before, key, (attempts_min, attempts_max, buried), reason)| Filter {
             topic,
             states,
             due_from,
@@ -115,6 +134,7 @@ fn filter() -> impl Strategy<Value = Filter> {
             attempts_min,
             attempts_max,
             buried,
+            reason,
         },
     )
 }
@@ -139,10 +159,14 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
             .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
         any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
         leases().prop_map(|leases| Request::Finish { leases }),
-        (leases(), release_kind()).prop_map(|(leases, kind)| Request::Release { leases, kind }),
+        (leases(), release_kind(), reason()).prop_map(|(leases, kind, reason)| Request::Release {
+            leases,
+            kind,
+            reason
+        }),
         (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
             .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
-        leases().prop_map(|leases| Request::Bury { leases }),
+        (leases(), reason()).prop_map(|(leases, reason)| Request::Bury { leases, reason }),
         job_ref().prop_map(Request::Get),
         job_ref().prop_map(Request::Delete),
         (job_ref(), when()).prop_map(|(job, due)| Request::Reschedule { job, due }),
@@ -214,7 +238,7 @@ pub(super) fn code() -> impl Strategy<Value = ErrorCode> {
 }
 
 pub(super) fn state() -> impl Strategy<Value = JobState> {
-    (0..4_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
+    (0..5_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
 }
 
 pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
@@ -251,21 +275,24 @@ pub(super) fn delivered() -> impl Strategy<Value = Delivered> {
 pub(super) fn report() -> impl Strategy<Value = JobReport> {
     let buried =
         prop_oneof![Just(None), Just(Some(BuryReason::Consumer)), Just(Some(BuryReason::AttemptsUsedUp))];
-    (delivered(), state(), any::<u32>(), buried).prop_map(|(job, state, ttr_ms, buried)| JobReport {
-        id: job.lease.job,
-        state,
-        topic: job.topic,
-        key: job.key,
-        priority: job.priority,
-        attempts: job.attempts,
-        due: job.due,
-        ttr_ms,
-        ttr_left_ms: job.ttr_left_ms,
-        buried,
-        attributes: job.attributes,
-        body_bytes: u32::try_from(job.body.len()).expect("a small body"),
-        body: job.body,
-    })
+    (delivered(), state(), any::<u32>(), buried, history()).prop_map(
+        |(job, state, ttr_ms, buried, history)| JobReport {
+            id: job.lease.job,
+            state,
+            topic: job.topic,
+            key: job.key,
+            priority: job.priority,
+            attempts: job.attempts,
+            due: job.due,
+            ttr_ms,
+            ttr_left_ms: job.ttr_left_ms,
+            buried,
+            attributes: job.attributes,
+            body_bytes: u32::try_from(job.body.len()).expect("a small body"),
+            body: job.body,
+            history,
+        },
+    )
 }
 
 pub(super) fn totals() -> impl Strategy<Value = Totals> {
@@ -374,7 +401,10 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         any::<u32>().prop_map(|jobs| Response::Kicked { jobs }),
         (vec((report(), any::<u32>()), 0..4), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
             |(jobs, cursor)| {
-                let jobs = jobs.into_iter().map(|(job, body_bytes)| JobReport { body_bytes, ..job });
+                let jobs = jobs.into_iter().map(|(job, body_bytes)| {
+                    let history = JobHistory { finished: None, ..job.history };
+                    JobReport { body_bytes, history, ..job }
+                });
                 Response::Jobs { jobs: jobs.collect(), cursor: cursor.into() }
             }
         ),

@@ -33,6 +33,8 @@ pub(crate) struct Node {
     pub(crate) wall_ahead_ms: i64,
     /// What it can do, whatever it says.
     pub(crate) feature_level_max: u32,
+    /// What it says to the others.
+    feature_level_said: u32,
     /// Its disk takes orders, and does nothing.
     pub(crate) hangs: bool,
     ordered: Vec<(u64, PersistBatch)>,
@@ -101,6 +103,7 @@ impl Node {
             replica: None,
             wall_ahead_ms: 0,
             feature_level_max: FEATURE_LEVEL,
+            feature_level_said: FEATURE_LEVEL,
             hangs: false,
             ordered: Vec::new(),
             disk: disk_with(founding(voters, client_address)),
@@ -229,10 +232,21 @@ impl Rig {
         node.replica = Some(recovery.start(now));
         for other in self.nodes.keys().copied().filter(|other| *other != id).collect::<Vec<_>>() {
             for (one, other) in [(id, other), (other, id)] {
-                let about = PeerInfo { member: member(other), feature_level_max: FEATURE_LEVEL };
+                let about = PeerInfo {
+                    member: member(other),
+                    feature_level_max: self.nodes[&other].feature_level_said,
+                };
                 self.hand(one, Input::PeerConnected { about });
             }
         }
+    }
+
+    /// Another version of a node takes its place, and says what it can do.
+    pub(crate) fn change_version(&mut self, id: u64, level: u32) {
+        self.kill(id);
+        let node = self.node(id);
+        (node.feature_level_max, node.feature_level_said) = (level, level);
+        self.start(id);
     }
 
     /// A node is gone, with all that its disk has not done.

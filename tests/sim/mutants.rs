@@ -30,6 +30,8 @@ pub(super) enum Mutant {
     FenceIgnored,
     /// On its way to the node, a PUSH loses its sequence number.
     SequenceLost,
+    /// On its way to the node, a RELEASE or BURY loses its reason.
+    ReasonLost,
     /// The driver does not say that a connection is gone.
     DisconnectSwallowed,
     /// The driver wakes the replica late.
@@ -95,7 +97,7 @@ impl Mutant {
     }
 
     /// Every one of them, and the invariants of which one must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 18] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 19] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -107,6 +109,7 @@ impl Mutant {
         (Self::ClockShownBehind, &["one lease"]),
         (Self::FenceIgnored, &["settled once"]),
         (Self::SequenceLost, &["pushed once"]),
+        (Self::ReasonLost, &["last reason"]),
         (Self::DisconnectSwallowed, &["lapse"]),
         (Self::Oversleeps, &["hardly late"]),
         (Self::RequestForgotten, &["progress"]),

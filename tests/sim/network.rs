@@ -230,6 +230,9 @@ impl World {
                 }
             }
             (Mutant::SequenceLost, Request::Push(push)) => push.sequence = 0,
+            (Mutant::ReasonLost, Request::Release { reason, .. } | Request::Bury { reason, .. }) => {
+                *reason = None;
+            }
             (Mutant::SequenceLostElsewhere, Request::Push(push)) if elsewhere => push.sequence = 0,
             (Mutant::BodiesSwapped, Request::Push(Push { jobs, .. })) => {
                 if let [first, .., last] = &mut jobs[..] {

@@ -93,9 +93,11 @@ impl Consumer {
             match deed {
                 Deed::Finish => finished.push(lease),
                 Deed::Release(kind) => {
-                    line.send(Request::Release { leases: vec![lease], kind });
+                    line.send(Request::Release { leases: vec![lease], kind, reason: reason(lease) });
                 }
-                Deed::Bury => _ = line.send(Request::Bury { leases: vec![lease] }),
+                Deed::Bury => {
+                    line.send(Request::Bury { leases: vec![lease], reason: reason(lease) });
+                }
                 Deed::TouchFirst => {
                     let ttr_ms = line.random.percent(50).then_some(1_000);
                     line.send(Request::Touch { leases: vec![lease], ttr_ms });
@@ -157,6 +159,11 @@ impl Consumer {
     }
 }
 
+/// Most leases are settled with their own name as a reason.
+fn reason(lease: Lease) -> Option<String> {
+    (!lease.fence.0.is_multiple_of(4)).then(|| lease.to_string())
+}
+
 impl Role for Consumer {
     fn up(&mut self, _line: &mut Line, kept: Kept) {
         self.asked = None;
@@ -192,6 +199,16 @@ impl Role for Consumer {
                 if !self.draining {
                     self.held.extend(leases.iter().map(|lease| ((line.now + pause, *lease), Deed::Finish)));
                 }
+            }
+            (Request::Release { leases, kind, reason: Some(_) }, Response::Error(error))
+                if error.code == ErrorCode::Unsupported =>
+            {
+                line.send(Request::Release { leases: leases.clone(), kind: *kind, reason: None });
+            }
+            (Request::Bury { leases, reason: Some(_) }, Response::Error(error))
+                if error.code == ErrorCode::Unsupported =>
+            {
+                line.send(Request::Bury { leases: leases.clone(), reason: None });
             }
             (_, Response::Error(error)) if error.code == ErrorCode::SessionUnknown => line.hang_up(),
             _ => {}

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response, StatsReport, Totals};
-use adjourn::types::{Attributes, JobId, Key, TopicName};
+use adjourn::types::{Attributes, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -100,6 +100,8 @@ impl Acknowledged {
 
     fn found(&mut self, now: When, id: JobId, response: &Response) -> Result<(), String> {
         match response {
+            Response::Job(report) if report.state == JobState::Finished => self.gone(now, id)?,
+            Response::Error(error) if error.code == ErrorCode::NotFound => self.gone(now, id)?,
             Response::Job(report) => {
                 let found = Job {
                     topic: report.topic.clone(),
@@ -110,18 +112,18 @@ impl Acknowledged {
                 };
                 self.compare(id, &found)?;
             }
-            Response::Error(error) if error.code == ErrorCode::NotFound => {
-                if let Some(job) = self.jobs.get(&id) {
-                    self.reasons.is_gone(id, job.topic_key());
-                    self.has_reason(now, id)?;
-                }
-            }
             _ => return Ok(()),
         }
         if self.healed {
             self.inspected.insert(id);
         }
         Ok(())
+    }
+
+    fn gone(&mut self, now: When, id: JobId) -> Result<(), String> {
+        let Some(job) = self.jobs.get(&id) else { return Ok(()) };
+        self.reasons.is_gone(id, job.topic_key());
+        self.has_reason(now, id)
     }
 
     fn has_reason(&self, now: When, id: JobId) -> Result<(), String> {

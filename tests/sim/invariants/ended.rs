@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{JobRef, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
-use adjourn::types::JobId;
+use adjourn::types::{JobId, JobState};
 
 use super::super::seen::{Seen, When};
 use super::super::time::Us;
@@ -38,7 +38,7 @@ impl Invariant for Ended {
                 let is_late = self.leading.was_followed(*node);
                 let mut given = delivered(response).iter().map(|job| job.lease.job).filter(|_| !is_late);
                 let shown = match response {
-                    Response::Job(report) => Some(report.id),
+                    Response::Job(report) if report.state != JobState::Finished => Some(report.id),
                     _ => None,
                 };
                 if let Some(job) = given.find(has_ended).or(shown.filter(has_ended)) {

@@ -13,6 +13,7 @@ mod fresh_reads;
 mod hardly_late;
 mod known;
 mod lapse;
+mod last_reason;
 mod members;
 mod never_early;
 mod one_leader;
@@ -56,6 +57,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(fresh_reads::FreshReads::default()),
         Box::new(known::Known::default()),
         Box::new(lapse::Lapse::default()),
+        Box::new(last_reason::LastReason::new(plan.memory_max_bytes > 0)),
         Box::new(members::Members::default()),
         Box::new(never_early::NeverEarly::new(plan.cluster.is_some())),
         Box::new(one_leader::OneLeader::default()),

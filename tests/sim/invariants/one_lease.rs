@@ -97,7 +97,7 @@ impl OneLease {
 
     fn asked(&mut self, at: Us, session: Option<SessionId>, request: &Request) {
         match request {
-            Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases } => {
+            Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
                 self.each(leases, |held| held.over = true);
             }
             Request::Touch { leases, ttr_ms: Some(ttr_ms) } => {

@@ -115,7 +115,7 @@ impl Invariant for Progress {
                 }
                 if let Response::Job(report) = response
                     && self.healed.is_some_and(|healed| when.at > healed + OVER_AFTER)
-                    && report.state != JobState::Buried
+                    && !matches!(report.state, JobState::Buried | JobState::Finished)
                     && report.due.after(ON_ITS_WAY_MS + leased_ms(report)) < when.wall
                 {
                     let (id, due, state) = (report.id, report.due, report.state);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use adjourn::protocol::{ErrorCode, PushResult, Request, Response};
-use adjourn::types::{JobId, SessionId};
+use adjourn::types::{JobId, JobState, SessionId};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -34,6 +34,8 @@ impl Invariant for PushedOnce {
             self.is_job_of(&job.body, job.lease.job)?;
         }
         match (request, response) {
+            // Of a finished job the body is not known any more.
+            (_, Response::Job(report)) if report.state == JobState::Finished => Ok(()),
             (_, Response::Job(report)) => self.is_job_of(&report.body, report.id),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for ((nth, new), result) in (0..).zip(&push.jobs).zip(results) {

@@ -1,0 +1,97 @@
+//! What a job has that is, or was, reserved: its lease, and what is known of those before.
+
+use std::sync::Arc;
+
+use super::jobs::{Job, Rare};
+use crate::types::{Fence, SessionId};
+
+/// What only jobs have that are, or were, reserved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    fence: Fence,
+    holder: SessionId,
+    past: Past,
+}
+
+/// The leases that a job had, and why the last one of them ended that had a reason. Times are stamps; 0 is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Past {
+    pub(super) reserved_first: u64,
+    pub(super) reserved_last: u64,
+    /// The session that was given the last lease, also one that its leases outlive.
+    pub(super) held_by: SessionId,
+    /// Many jobs that are settled together share one text.
+    pub(super) reason: Option<Arc<str>>,
+}
+
+impl Job {
+    /// Reserved: the lease's fence.
+    pub(super) fn fence(&self) -> Fence {
+        self.held().map(|held| held.fence).unwrap_or_default()
+    }
+
+    /// Reserved: the session that gives the lease back when it ends; 0 when the lease outlives it.
+    pub(super) fn holder(&self) -> SessionId {
+        self.held().map(|held| held.holder).unwrap_or_default()
+    }
+
+    /// Its lease from now on; zeros when it has none.
+    pub(super) fn set_lease(&mut self, fence: Fence, holder: SessionId) {
+        let lease = (fence, holder);
+        if lease != (self.fence(), self.holder()) {
+            self.change_held(|held| (held.fence, held.holder) = lease);
+        }
+    }
+
+    /// Its leases so far; `None` if nothing is known of any.
+    pub(super) fn past(&self) -> Option<&Past> {
+        self.held().map(|held| &held.past).filter(|past| **past != Past::default())
+    }
+
+    pub(super) fn set_past(&mut self, past: Past) {
+        if self.past().is_some() || past != Past::default() {
+            self.change_held(|held| held.past = past);
+        }
+    }
+
+    /// A session is given a lease on it. Of a job that was pushed before any of this was recorded, it is not known whether it
+    /// is the first one.
+    pub(super) fn note_held(&mut self, session: SessionId, stamp: u64) {
+        let is_known = self.pushed_at != 0;
+        self.change_held(|held| {
+            if is_known && held.past.reserved_last == 0 {
+                held.past.reserved_first = stamp;
+            }
+            (held.past.reserved_last, held.past.held_by) = (stamp, session);
+        });
+    }
+
+    /// Why its lease ends.
+    pub(super) fn set_reason(&mut self, reason: Arc<str>) {
+        self.change_held(|held| held.past.reason = Some(reason));
+    }
+
+    /// Bytes of memory that it takes beside its place in the slab, on account of its leases: an estimate.
+    pub(super) fn held_bytes(&self) -> usize {
+        /// What an allocation takes of its own, and the counts of a shared text.
+        const ALLOCATION_BYTES: usize = 16;
+        self.held().map_or(0, |held| {
+            let reason = held.past.reason.as_ref();
+            let reason_bytes = reason.map_or(0, |reason| reason.len() + 2 * ALLOCATION_BYTES);
+            size_of::<Rare>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + reason_bytes
+        })
+    }
+
+    fn held(&self) -> Option<&Held> {
+        self.rare.as_ref()?.held.as_deref()
+    }
+
+    /// Nothing stays allocated that is as it would be without.
+    fn change_held(&mut self, change: impl FnOnce(&mut Held)) {
+        let mut rare = self.rare.take().unwrap_or_default();
+        let mut held = rare.held.take().unwrap_or_default();
+        change(&mut held);
+        rare.held = (*held != Held::default()).then_some(held);
+        self.rare = (*rare != Rare::default()).then_some(rare);
+    }
+}

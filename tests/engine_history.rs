@@ -1,0 +1,284 @@
+//! What the state keeps of a job's past: when it was pushed and reserved, by whom, the reason of its last release or bury, and
+//! for a short time that it was finished.
+
+use adjourn::engine::{
+    CapturedJob, Command, Engine, Entry, FinishedView, Image, JobSelect, JobView, NewJob, Outcome, Reject,
+    SavedJob, TopicSelect,
+};
+use adjourn::types::limits::{FINISHED_WINDOW_MS, REASON_BYTES_MAX};
+use adjourn::types::{
+    FEATURE_JOB_HISTORY, GroupId, IfExists, JobHistory, JobId, Lease, Millis, SessionId, SessionSecret,
+    TopicId, When,
+};
+
+use crate::formats::frozen;
+use crate::kept_bodies::KeptBodies;
+
+const SECRET: SessionSecret = SessionSecret([3; 16]);
+const SESSION: SessionId = SessionId(1);
+const HOUR_MS: u64 = 3_600_000;
+const START: u64 = 1_790_000_000_000;
+
+struct Queue {
+    engine: Engine,
+    bodies: KeptBodies,
+    stamp: u64,
+}
+
+impl Queue {
+    /// A founded queue with a live session, and a wall clock that is 5 ms ahead of the stamp.
+    fn of_level(level: u32) -> Self {
+        let mut queue = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default(), stamp: START };
+        queue.one(Command::Genesis { key_secret: [1; 16] });
+        queue.one(Command::FeatureLevel { level });
+        queue.one(Command::ClockOffset { offset_ms: 5 });
+        let opened = queue.one(Command::SessionOpen { secret: SECRET, leases_outlive: true });
+        assert_eq!(opened, Outcome::Session { session: SESSION });
+        queue
+    }
+
+    fn one(&mut self, command: Command<'_>) -> Outcome {
+        let entry = Entry { stamp: Millis(self.stamp), commands: vec![command] };
+        let Ok(applied) = self.engine.apply(&entry, &mut self.bodies);
+        applied.outcomes.into_iter().next().expect("one outcome")
+    }
+
+    fn at(&mut self, later_ms: u64) -> &mut Self {
+        self.stamp = START + later_ms;
+        self
+    }
+
+    fn push(&mut self) {
+        let job = NewJob {
+            due: When::After(0),
+            priority: 0,
+            ttr_ms: 60_000,
+            if_exists: IfExists::Reject,
+            key: None,
+            attributes: &[],
+            body: b"body",
+        };
+        let topic = TopicSelect::Name("orders");
+        self.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job] });
+    }
+
+    fn reserve(&mut self) -> Lease {
+        let reserve =
+            Command::Reserve { session: SESSION, topics: vec![TopicId(0)], jobs_max: 1, bytes_max: 1 };
+        let Outcome::Granted(grants) = self.one(reserve) else { panic!("no grants") };
+        grants.first().expect("a job").lease
+    }
+
+    fn release(&mut self, lease: Lease, delay_ms: u64, reason: &str) {
+        let (leases, delay_ms) = (vec![lease], Some(delay_ms));
+        let settled = self.one(Command::ReleaseBecause { leases, delay_ms, attempted: true, reason });
+        assert_eq!(settled, Outcome::Settled(vec![Ok(())]));
+    }
+
+    fn view(&mut self, id: u64) -> JobView {
+        let Ok(view) = self.engine.job(&JobSelect::Id(JobId(id)), &mut self.bodies);
+        view.expect("it lives")
+    }
+
+    fn history(&mut self, id: u64) -> JobHistory {
+        self.view(id).history
+    }
+
+    /// What a checkpoint writes now of the near jobs, and all else of the state.
+    fn captured(&mut self) -> (Vec<CapturedJob>, Vec<u8>) {
+        self.engine.begin_capture(|_| true);
+        let (image, mut jobs) = (self.engine.image().encode(), Vec::new());
+        while !self.engine.capture(100, u64::MAX, &mut jobs) {}
+        (jobs, image)
+    }
+
+    /// The same state, read from a checkpoint; with its delayed jobs far.
+    fn restored(mut self) -> Self {
+        let (hash, (jobs, image)) = (self.engine.state_hash(), self.captured());
+        self.engine.end_capture();
+        for job in jobs {
+            self.bodies.write(&mut self.engine, job);
+        }
+        let (near, _) = self.captured();
+        let mut restoring = Image::decode(&image).expect("it was just encoded").restore(0);
+        for job in &near {
+            let mut bytes = Vec::new();
+            job.saved.encode(&mut bytes);
+            let (saved, rest) = SavedJob::decode(&bytes).expect("it was just encoded");
+            assert_eq!((&saved, rest), (&job.saved, &[][..]));
+            restoring.near(saved, job.place).expect("it fits");
+        }
+        for (id, identity, place) in self.bodies.far_jobs() {
+            restoring.far(id, identity, place).expect("it fits");
+        }
+        self.engine = restoring.finish().expect("all jobs are there");
+        assert_eq!(self.engine.state_hash(), hash);
+        self.engine.verify(&mut self.bodies);
+        self
+    }
+}
+
+/// A stamp so long after the start, as the wall clock shows it.
+fn wall(later_ms: u64) -> Option<Millis> {
+    Some(Millis(START + later_ms + 5))
+}
+
+#[test]
+fn a_job_remembers_its_past() {
+    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY);
+    queue.at(10).push();
+    let mut expected = JobHistory { pushed: wall(10), ..JobHistory::default() };
+    assert_eq!(queue.history(1), expected);
+
+    let lease = queue.at(20).reserve();
+    (expected.reserved_first, expected.reserved_last) = (wall(20), wall(20));
+    expected.held_by = Some(SESSION);
+    assert_eq!(queue.history(1), expected);
+
+    queue.at(30).release(lease, 0, "the shop does not answer");
+    expected.reason = Some("the shop does not answer".to_owned());
+    assert_eq!(queue.history(1), expected);
+
+    let lease = queue.at(40).reserve();
+    expected.reserved_last = wall(40);
+    queue.one(Command::Bury { leases: vec![lease] });
+    assert_eq!(queue.history(1), expected, "without a reason the last one stays");
+    queue.one(Command::Kick { job: JobSelect::Id(JobId(1)) });
+    assert_eq!(queue.history(1), expected, "a kick keeps it");
+
+    let lease = queue.at(50).reserve();
+    let stale = Lease { fence: adjourn::types::Fence(1), ..lease };
+    let refused = queue.one(Command::BuryBecause { leases: vec![stale], reason: "stale" });
+    assert_eq!(refused, Outcome::Settled(vec![Err(Reject::StaleLease)]));
+    queue.one(Command::BuryBecause { leases: vec![lease], reason: "no such address" });
+    expected.reserved_last = wall(50);
+    expected.reason = Some("no such address".to_owned());
+    assert_eq!(queue.history(1), expected);
+    queue.engine.verify(&mut queue.bodies);
+
+    let mut queue = queue.restored();
+    assert_eq!(queue.history(1), expected, "a near job");
+    queue.one(Command::Kick { job: JobSelect::Id(JobId(1)) });
+    let lease = queue.at(60).reserve();
+    queue.release(lease, 2 * HOUR_MS, &"ü".repeat(REASON_BYTES_MAX));
+    expected.reserved_last = wall(60);
+    expected.reason = Some("ü".repeat(REASON_BYTES_MAX / 2));
+    let mut queue = queue.restored();
+    assert_eq!(queue.engine.far_jobs(), 1);
+    assert_eq!(queue.history(1), expected, "a far job");
+    queue.one(Command::RunNow { job: JobSelect::Id(JobId(1)) });
+    assert_eq!(queue.history(1), expected, "one that came back");
+}
+
+#[test]
+fn below_its_feature_level_nothing_is_kept() {
+    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY - 1);
+    queue.push();
+    let lease = queue.at(20).reserve();
+    queue.release(lease, 0, "nobody proposes this yet");
+    assert_eq!(queue.history(1), JobHistory::default());
+    let lease = queue.reserve();
+    let mut silent = Queue::of_level(FEATURE_JOB_HISTORY - 1);
+    silent.push();
+    let same = silent.at(20).reserve();
+    silent.one(Command::Release { leases: vec![same], delay_ms: Some(0), attempted: true });
+    silent.reserve();
+    assert_eq!(queue.engine.state_hash(), silent.engine.state_hash(), "as older versions have it");
+
+    queue.one(Command::FeatureLevel { level: FEATURE_JOB_HISTORY });
+    queue.release(lease, 0, "a reason");
+    queue.at(70).reserve();
+    let expected = JobHistory {
+        reserved_last: wall(70),
+        held_by: Some(SESSION),
+        reason: Some("a reason".to_owned()),
+        ..JobHistory::default()
+    };
+    assert_eq!(queue.history(1), expected, "what was before stays unknown");
+    queue.engine.verify(&mut queue.bodies);
+}
+
+#[test]
+fn a_reason_takes_memory_once_it_is_there() {
+    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY);
+    for _ in 0..100 {
+        queue.push();
+    }
+    let before = queue.engine.memory_bytes();
+    let leases: Vec<Lease> = (0..100).map(|_| queue.reserve()).collect();
+    let reason = "x".repeat(REASON_BYTES_MAX);
+    queue.one(Command::BuryBecause { leases, reason: &reason });
+    let grown = queue.engine.memory_bytes() - before;
+    assert!((100 * REASON_BYTES_MAX..100 * (REASON_BYTES_MAX + 300)).contains(&grown), "{grown}");
+    for id in 1..=100 {
+        queue.one(Command::Delete { job: JobSelect::Id(JobId(id)) });
+    }
+    assert!(queue.engine.memory_bytes() < before + 100 * 300, "it is given back");
+}
+
+#[test]
+fn a_finished_job_is_shown_for_a_while() {
+    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY - 1);
+    queue.push();
+    let lease = queue.reserve();
+    queue.one(Command::Finish { leases: vec![lease] });
+    assert_eq!(queue.engine.finished_job(JobId(1), Millis(queue.stamp)), None, "it was not recorded");
+    queue.one(Command::FeatureLevel { level: FEATURE_JOB_HISTORY });
+    queue.push();
+    let lease = queue.reserve();
+    queue.release(lease, 0, "again");
+    let lease = queue.at(100).reserve();
+    queue.one(Command::Finish { leases: vec![lease] });
+    let at = Millis(START + 105);
+    let expected = FinishedView { topic: TopicId(0), attempts: 2, at };
+    let seen = |queue: &Queue, later_ms| {
+        let stamp = Millis(START + 100 + later_ms);
+        queue.engine.finished_job(JobId(2), stamp)
+    };
+    assert_eq!(seen(&queue, 0), Some(expected));
+    assert_eq!(queue.engine.finished_job(JobId(1), Millis(queue.stamp)), None);
+    let gone = JobSelect::Id(JobId(2));
+    for command in [
+        Command::Delete { job: gone },
+        Command::Reschedule { job: gone, due: When::After(0) },
+        Command::RunNow { job: gone },
+        Command::Kick { job: gone },
+    ] {
+        assert_eq!(queue.one(command), Outcome::Rejected(Reject::NotFound));
+    }
+    let mut queue = queue.restored();
+    assert_eq!(queue.one(Command::Finish { leases: vec![lease] }), Outcome::Settled(vec![Ok(())]));
+    assert_eq!(seen(&queue, FINISHED_WINDOW_MS - 1), Some(expected), "also after a restart");
+    assert_eq!(seen(&queue, FINISHED_WINDOW_MS), None, "though no entry has forgotten it yet");
+}
+
+/// What older versions wrote, and what this one writes, under `tests/formats/`.
+#[test]
+fn the_state_in_both_formats() {
+    for (level, job, image) in [
+        (FEATURE_JOB_HISTORY - 1, "job-v1.bin", "image-v1.bin"),
+        (FEATURE_JOB_HISTORY, "job-v2.bin", "image-v1-level-3.bin"),
+    ] {
+        let mut queue = Queue::of_level(level);
+        queue.at(10).push();
+        queue.push();
+        let (one, two) = (queue.at(20).reserve(), queue.at(300).reserve());
+        queue.at(301).one(Command::Finish { leases: vec![two] });
+        queue.release(one, 100, "später");
+        let (jobs, today) = queue.captured();
+        let [captured] = &jobs[..] else { panic!("one job") };
+        let mut bytes = Vec::new();
+        captured.saved.encode(&mut bytes);
+        let old = frozen(job, || bytes.clone());
+        assert_eq!(bytes, old, "{job}: the encoder writes other bytes");
+        assert_eq!(SavedJob::decode(&old), Ok((captured.saved.clone(), &[][..])));
+        let old = frozen(image, || today.clone());
+        assert_eq!(today, old, "{image}: the encoder writes other bytes");
+        let mut restoring = Image::decode(&old).expect("it decodes").restore(0);
+        restoring.near(captured.saved.clone(), captured.place).expect("it fits");
+        let restored = restoring.finish().expect("all jobs are there");
+        assert_eq!(restored.state_hash(), queue.engine.state_hash());
+        let finished = restored.finished_job(JobId(2), restored.stamp());
+        assert_eq!(finished.is_some(), level >= FEATURE_JOB_HISTORY);
+    }
+}
