@@ -47,7 +47,7 @@ pub(super) fn report_json(job: &JobReport) -> impl Serialize {
         });
     }
     let policy = job.attributes.policy();
-    JobJson::There(ReportJson {
+    JobJson::There(Box::new(ReportJson {
         id: job.id.0,
         state: job.state.to_string(),
         topic: job.topic.as_str(),
@@ -71,7 +71,7 @@ pub(super) fn report_json(job: &JobReport) -> impl Serialize {
         reason: history.reason.as_deref(),
         headers: headers(&job.attributes),
         body: BodyJson::of(&job.body),
-    })
+    }))
 }
 
 /// What became of a job, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
@@ -219,7 +219,7 @@ struct FinishedJson<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum JobJson<'a> {
-    There(ReportJson<'a>),
+    There(Box<ReportJson<'a>>),
     Finished(FinishedJson<'a>),
 }
 
