@@ -119,19 +119,19 @@ impl Queue {
 }
 
 /// A stamp so long after the start, as the wall clock shows it.
-fn wall(later_ms: u64) -> Option<Millis> {
-    Some(Millis(START + later_ms + 5))
+fn wall(later_ms: u64) -> Millis {
+    Millis(START + later_ms + 5)
 }
 
 #[test]
 fn a_job_remembers_its_past() {
     let mut queue = Queue::of_level(FEATURE_JOB_HISTORY);
     queue.at(10).push();
-    let mut expected = JobHistory { pushed: wall(10), ..JobHistory::default() };
+    let mut expected = JobHistory { pushed: Some(wall(10)), ..JobHistory::default() };
     assert_eq!(queue.history(1), expected);
 
     let lease = queue.at(20).reserve();
-    (expected.reserved_first, expected.reserved_last) = (wall(20), wall(20));
+    (expected.reserved_first, expected.reserved_last) = (Some(wall(20)), Some(wall(20)));
     expected.held_by = Some(SESSION);
     assert_eq!(queue.history(1), expected);
 
@@ -140,7 +140,7 @@ fn a_job_remembers_its_past() {
     assert_eq!(queue.history(1), expected);
 
     let lease = queue.at(40).reserve();
-    expected.reserved_last = wall(40);
+    expected.reserved_last = Some(wall(40));
     queue.one(Command::Bury { leases: vec![lease] });
     assert_eq!(queue.history(1), expected, "without a reason the last one stays");
     queue.one(Command::Kick { job: JobSelect::Id(JobId(1)) });
@@ -151,7 +151,7 @@ fn a_job_remembers_its_past() {
     let refused = queue.one(Command::BuryBecause { leases: vec![stale], reason: "stale" });
     assert_eq!(refused, Outcome::Settled(vec![Err(Reject::StaleLease)]));
     queue.one(Command::BuryBecause { leases: vec![lease], reason: "no such address" });
-    expected.reserved_last = wall(50);
+    expected.reserved_last = Some(wall(50));
     expected.reason = Some("no such address".to_owned());
     assert_eq!(queue.history(1), expected);
     queue.engine.verify(&mut queue.bodies);
@@ -161,7 +161,7 @@ fn a_job_remembers_its_past() {
     queue.one(Command::Kick { job: JobSelect::Id(JobId(1)) });
     let lease = queue.at(60).reserve();
     queue.release(lease, 2 * HOUR_MS, &"ü".repeat(REASON_BYTES_MAX));
-    expected.reserved_last = wall(60);
+    expected.reserved_last = Some(wall(60));
     expected.reason = Some("ü".repeat(REASON_BYTES_MAX / 2));
     let mut queue = queue.restored();
     assert_eq!(queue.engine.far_jobs(), 1);
@@ -189,7 +189,7 @@ fn below_its_feature_level_nothing_is_kept() {
     queue.release(lease, 0, "a reason");
     queue.at(70).reserve();
     let expected = JobHistory {
-        reserved_last: wall(70),
+        reserved_last: Some(wall(70)),
         held_by: Some(SESSION),
         reason: Some("a reason".to_owned()),
         ..JobHistory::default()

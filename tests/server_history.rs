@@ -44,10 +44,6 @@ fn settled(response: &Response) {
     assert_eq!(*response, Response::Settled(vec![Ok(())]));
 }
 
-fn because(reason: &str) -> Option<String> {
-    Some(reason.to_owned())
-}
-
 #[test]
 fn a_job_shows_what_happened_to_it() {
     let data = tempfile::tempdir().expect("a directory");
@@ -73,7 +69,7 @@ fn a_job_shows_what_happened_to_it() {
         assert_eq!(error.code, ErrorCode::TooLarge);
         assert!(error.message.contains("reason of 1025 bytes, at most 1024"), "{error}");
     }
-    let reason = because("the shop does not answer");
+    let reason = Some("the shop does not answer".to_owned());
     settled(&client.ask(Request::Release { leases, kind: ReleaseKind::Backoff, reason: reason.clone() }));
     let Response::Job(peeked) = client.ask(Request::Peek { topic: topic("orders") }) else { panic!("a job") };
     assert_eq!(peeked.history, JobHistory { reason: reason.clone(), ..first });
@@ -118,10 +114,10 @@ fn near_and_far_jobs_keep_their_history_in_a_checkpoint_and_a_backup() {
     let mut client = Raw::greeted(server.address);
     let near = push_one(&mut client, "orders", NewJob::new("near"));
     let lease = reserve_one(&mut client, "orders");
-    settled(&client.ask(Request::Bury { leases: vec![lease], reason: because("no such address") }));
+    settled(&client.ask(Request::Bury { leases: vec![lease], reason: Some("no such address".to_owned()) }));
     let far = push_one(&mut client, "orders", NewJob::new("far"));
     let (leases, kind) = (vec![reserve_one(&mut client, "orders")], ReleaseKind::After(2 * DAY_MS));
-    settled(&client.ask(Request::Release { leases, kind, reason: because("not before Monday") }));
+    settled(&client.ask(Request::Release { leases, kind, reason: Some("not before Monday".to_owned()) }));
     checkpoint(&mut client, &data);
     let before = [near, far].map(|id| report(&mut client, id));
     assert_eq!(

@@ -56,7 +56,7 @@ fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
         });
     }
     let policy = job.attributes.policy();
-    JobJson::There(ReportJson {
+    JobJson::There(Box::new(ReportJson {
         id: job.id.0,
         state: job.state.to_string(),
         topic: job.topic.as_str(),
@@ -81,7 +81,7 @@ fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
         headers: headers(&job.attributes),
         body_bytes: (!with_body).then_some(job.body_bytes),
         body: with_body.then(|| BodyJson::of(&job.body)),
-    })
+    }))
 }
 
 /// What became of a job, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
@@ -251,7 +251,7 @@ struct FinishedJson<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum JobJson<'a> {
-    There(ReportJson<'a>),
+    There(Box<ReportJson<'a>>),
     Finished(FinishedJson<'a>),
 }
 

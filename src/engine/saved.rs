@@ -190,10 +190,8 @@ impl SavedJob {
             bytes.extend([VERSIONED, VERSION]);
         }
         let written = options().serialize_into(&mut *bytes, self);
-        let written = written.and_then(|()| match has_history {
-            true => options().serialize_into(bytes, &self.history),
-            false => Ok(()),
-        });
+        let written = written
+            .and_then(|()| if has_history { options().serialize_into(bytes, &self.history) } else { Ok(()) });
         written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
     }
 

@@ -35,7 +35,7 @@ impl LastReason {
         let due =
             of_job.filter(|(_, at)| **at < asked_at && !self.may_be_short).map(|(fence, _)| *fence).max();
         let lease: Option<Lease> = reason
-            .map(|reason| reason.parse())
+            .map(str::parse)
             .transpose()
             .map_err(|_| format!("job {job} shows the reason {reason:?}, which nobody gave"))?;
         if let Some(lease) = lease.filter(|lease| lease.job != job || !self.asked.contains(lease)) {
