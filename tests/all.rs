@@ -29,6 +29,7 @@ mod replica_cluster;
 mod replica_crowded;
 mod same_log;
 mod server_config;
+mod server_consumers;
 mod server_ends;
 mod server_hostile;
 mod server_lives;

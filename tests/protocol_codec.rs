@@ -8,9 +8,9 @@ use adjourn::protocol::{
     Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, frame,
 };
 use adjourn::types::limits::{
-    ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX,
-    DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN,
-    WAIT_MS_MAX,
+    ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX,
+    RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{AttributesBuilder, Fence, GroupId, JobId, Lease, Millis, TopicName, When};
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -71,7 +71,16 @@ proptest! {
         let frame = only_frame(&out);
         for length in 0..frame.payload.len() {
             let cut = with_payload(&frame, frame.payload.slice(..length));
-            let code = decode_request(&cut).expect_err("cut short").code();
+            let decoded = decode_request(&cut);
+            if let Ok(Request::Reserve(Reserve { weights, .. }) | Request::Subscribe(Subscribe { weights, .. })) =
+                &decoded
+            {
+                // What a client sends that knows no weights.
+                let weights_bytes = 6 + 2 * weights_of(&request).len();
+                prop_assert!(weights.is_empty() && length == frame.payload.len() - weights_bytes);
+                continue;
+            }
+            let code = decoded.expect_err("cut short").code();
             prop_assert_eq!(code, ErrorCode::Malformed, "{} bytes of {:?}", length, request);
         }
         out.clear();
@@ -104,7 +113,12 @@ proptest! {
         };
         let mut out = BytesMut::new();
         request.encode(ID, &mut out);
-        prop_assert_eq!(decode_request(&longer(&only_frame(&out))), Ok(request));
+        let mut frame = only_frame(&out);
+        if matches!(request, Request::Reserve(_) | Request::Subscribe(_)) && weights_of(&request).is_empty() {
+            // Who adds something behind the weights sends a list of them, though it be empty.
+            frame.payload = [frame.payload.as_ref(), &[2, 0, 0, 0, 0, 0]].concat().into();
+        }
+        prop_assert_eq!(decode_request(&longer(&frame)), Ok(request));
         out.clear();
         response.encode(ID, &mut out);
         prop_assert_eq!(Response::decode(&longer(&only_frame(&out))), Ok(response));
@@ -158,6 +172,13 @@ proptest! {
         let (ones, pieces) = (std::iter::repeat(1), sizes.iter().copied().cycle());
         prop_assert_eq!(&frames_of(&stream, ones), &whole);
         prop_assert_eq!(&frames_of(&stream, pieces), &whole);
+    }
+}
+
+fn weights_of(request: &Request) -> &[u16] {
+    match request {
+        Request::Reserve(Reserve { weights, .. }) | Request::Subscribe(Subscribe { weights, .. }) => weights,
+        _ => &[],
     }
 }
 
@@ -222,7 +243,7 @@ fn consumers_at_their_limits() {
     let topic: TopicName = "orders".parse().expect("a topic");
     let reserve = |topics: usize, jobs_max, wait_ms| {
         let topics = vec![topic.clone(); topics];
-        refused(&Request::Reserve(Reserve { topics, jobs_max, wait_ms }))
+        refused(&Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights: Vec::new() }))
     };
     let (fine, invalid, too_large) = (None, Some(ErrorCode::Invalid), Some(ErrorCode::TooLarge));
     assert_eq!(reserve(RESERVE_TOPICS_MAX, RESERVE_JOBS_MAX, WAIT_MS_MAX), fine);
@@ -233,7 +254,7 @@ fn consumers_at_their_limits() {
     assert_eq!(reserve(1, 1, WAIT_MS_MAX + 1), invalid);
     let subscribe = |credit_jobs, credit_bytes| {
         let topics = vec![topic.clone()];
-        refused(&Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes }))
+        refused(&Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights: Vec::new() }))
     };
     assert_eq!(subscribe(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
     assert_eq!(subscribe(CREDIT_JOBS_MAX + 1, 0), invalid);
@@ -242,6 +263,31 @@ fn consumers_at_their_limits() {
     assert_eq!(credit(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
     assert_eq!(credit(CREDIT_JOBS_MAX + 1, 0), invalid);
     assert_eq!(credit(0, CREDIT_BYTES_MAX + 1), invalid);
+    let leases = |jobs_max| refused(&Request::Leases { after: JobId(0), jobs_max });
+    assert_eq!([1, RESERVE_JOBS_MAX].map(leases), [fine; 2]);
+    assert_eq!([0, RESERVE_JOBS_MAX + 1].map(leases), [invalid; 2]);
+    let connections = |connections_max| refused(&Request::Connections { after: 0, connections_max });
+    assert_eq!([1, CONNECTIONS_LISTED_MAX].map(connections), [fine; 2]);
+    assert_eq!([0, CONNECTIONS_LISTED_MAX + 1].map(connections), [invalid; 2]);
+}
+
+#[test]
+fn a_weight_for_each_topic_or_for_none() {
+    let topic: TopicName = "orders".parse().expect("a topic");
+    let weighed = |topics: usize, weights: &[u16]| {
+        let (topics, weights) = (vec![topic.clone(); topics], weights.to_vec());
+        let subscribe =
+            Subscribe { topics: topics.clone(), credit_jobs: 1, credit_bytes: 1, weights: weights.clone() };
+        let reserve = Reserve { topics, jobs_max: 1, wait_ms: 0, weights };
+        [refused(&Request::Reserve(reserve)), refused(&Request::Subscribe(subscribe))]
+    };
+    let (fine, invalid) = ([None; 2], [Some(ErrorCode::Invalid); 2]);
+    assert_eq!(weighed(RESERVE_TOPICS_MAX, &[u16::MAX; RESERVE_TOPICS_MAX]), fine);
+    assert_eq!(weighed(2, &[1, 1]), fine);
+    assert_eq!(weighed(2, &[1, 0]), invalid);
+    assert_eq!(weighed(2, &[1]), invalid);
+    assert_eq!(weighed(2, &[1, 1, 1]), invalid);
+    assert_eq!(weighed(1, &[1; RESERVE_TOPICS_MAX + 1]), [Some(ErrorCode::TooLarge); 2]);
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub mod store;
 
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Line, Moment};
-pub use command::{Command, JobSelect, NewJob, TopicSelect};
+pub use command::{Command, JobSelect, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use image::{
     CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
@@ -277,6 +277,9 @@ impl Engine {
                 let topics: Vec<TopicId> = topics.iter().filter_map(|topic| self.known(*topic)).collect();
                 let grants = self.reserve(*session, &topics, *jobs_max, *bytes_max, store)?;
                 return Ok(Outcome::Granted(grants));
+            }
+            Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
+                return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max, store);
             }
         }
         Ok(Outcome::Done)

@@ -12,7 +12,7 @@ use super::opcode::{RequestOpcode, ResponseOpcode};
 use super::request::Request;
 use super::response::Response;
 use super::wire::{Reader, put_topic8};
-use super::{RequestId, backup, cluster, counts, job, push, reserve, session, settle};
+use super::{RequestId, backup, cluster, connections, counts, job, push, reserve, session, settle};
 use crate::types::GroupId;
 
 impl Request {
@@ -27,6 +27,8 @@ impl Request {
             Self::Subscribe(_) => RequestOpcode::Subscribe,
             Self::Credit { .. } => RequestOpcode::Credit,
             Self::Unsubscribe { .. } => RequestOpcode::Unsubscribe,
+            Self::Cancel { .. } => RequestOpcode::Cancel,
+            Self::Leases { .. } => RequestOpcode::Leases,
             Self::Finish { .. } => RequestOpcode::Finish,
             Self::Release { .. } => RequestOpcode::Release,
             Self::Touch { .. } => RequestOpcode::Touch,
@@ -42,6 +44,8 @@ impl Request {
             Self::Resume { .. } => RequestOpcode::Resume,
             Self::Topics => RequestOpcode::Topics,
             Self::Stats => RequestOpcode::Stats,
+            Self::Connections { .. } => RequestOpcode::Connections,
+            Self::Disconnect { .. } => RequestOpcode::Disconnect,
             Self::BackupBegin => RequestOpcode::BackupBegin,
             Self::BackupRead { .. } => RequestOpcode::BackupRead,
             Self::BackupEnd => RequestOpcode::BackupEnd,
@@ -64,6 +68,8 @@ impl Request {
                 reserve::encode_credit(*subscription, *jobs, *bytes, out);
             }
             Self::Unsubscribe { subscription } => reserve::encode_unsubscribe(*subscription, out),
+            Self::Cancel { request } => reserve::encode_cancel(*request, out),
+            Self::Leases { after, jobs_max } => reserve::encode_leases(*after, *jobs_max, out),
             Self::Finish { leases } | Self::Bury { leases } => settle::encode_leases(leases, out),
             Self::Release { leases, kind } => settle::encode_release(leases, *kind, out),
             Self::Touch { leases, ttr_ms } => settle::encode_touch(leases, *ttr_ms, out),
@@ -73,6 +79,12 @@ impl Request {
             Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
             Self::KickMany { topic, jobs_max } => job::encode_kick_many(topic, *jobs_max, out),
             Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
+            Self::Connections { after, connections_max } => {
+                connections::encode_connections(*after, *connections_max, out);
+            }
+            Self::Disconnect { connection, ends_session } => {
+                connections::encode_disconnect(*connection, *ends_session, out);
+            }
             Self::BackupRead { offset, bytes } => backup::encode_read(*offset, *bytes, out),
             Self::ClusterAdd { address } => cluster::encode_add(address, out),
             Self::ClusterRemove { node } | Self::ClusterTransfer { node } => cluster::encode_node(*node, out),
@@ -108,6 +120,8 @@ impl Request {
             RequestOpcode::Subscribe => Self::Subscribe(reserve::decode_subscribe(reader)?),
             RequestOpcode::Credit => reserve::decode_credit(reader)?,
             RequestOpcode::Unsubscribe => reserve::decode_unsubscribe(reader)?,
+            RequestOpcode::Cancel => reserve::decode_cancel(reader)?,
+            RequestOpcode::Leases => reserve::decode_leases(reader)?,
             RequestOpcode::Finish => Self::Finish { leases: settle::decode_leases(reader)? },
             RequestOpcode::Release => settle::decode_release(reader)?,
             RequestOpcode::Touch => settle::decode_touch(reader)?,
@@ -123,6 +137,8 @@ impl Request {
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
             RequestOpcode::Topics => Self::Topics,
             RequestOpcode::Stats => Self::Stats,
+            RequestOpcode::Connections => connections::decode_connections(reader)?,
+            RequestOpcode::Disconnect => connections::decode_disconnect(reader)?,
             RequestOpcode::BackupBegin => Self::BackupBegin,
             RequestOpcode::BackupRead => backup::decode_read(reader)?,
             RequestOpcode::BackupEnd => Self::BackupEnd,
@@ -145,12 +161,14 @@ impl Response {
             Self::Reserved(_) => ResponseOpcode::Reserved,
             Self::Subscribed => ResponseOpcode::Subscribed,
             Self::Deliver(_) => ResponseOpcode::Deliver,
+            Self::Leased(_) => ResponseOpcode::Leased,
             Self::Settled(_) => ResponseOpcode::Settled,
             Self::Job(_) => ResponseOpcode::Job,
             Self::Changed { .. } => ResponseOpcode::Changed,
             Self::Kicked { .. } => ResponseOpcode::Kicked,
             Self::Topics(_) => ResponseOpcode::TopicCounts,
             Self::Stats(_) => ResponseOpcode::QueueStats,
+            Self::Connections(_) => ResponseOpcode::ConnectionList,
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
             Self::BackupData(_) => ResponseOpcode::BackupData,
             Self::Cluster(_) => ResponseOpcode::ClusterReport,
@@ -167,12 +185,14 @@ impl Response {
             Self::Pong { now, clock_ms } => session::encode_pong(*now, *clock_ms, out),
             Self::Pushed(results) => push::encode_pushed(results, out),
             Self::Reserved(jobs) | Self::Deliver(jobs) => reserve::encode_jobs(jobs, out),
+            Self::Leased(leased) => reserve::encode_leased(leased, out),
             Self::Settled(results) => settle::encode_settled(results, out),
             Self::Job(report) => job::encode_report(report, out),
             Self::Changed { job, state, due } => job::encode_changed(*job, *state, *due, out),
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
+            Self::Connections(list) => connections::encode_list(list, out),
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
             Self::Cluster(report) => cluster::encode_report(report, out),
@@ -196,12 +216,14 @@ impl Response {
             ResponseOpcode::Reserved => Self::Reserved(reserve::decode_jobs(reader)?),
             ResponseOpcode::Subscribed => Self::Subscribed,
             ResponseOpcode::Deliver => Self::Deliver(reserve::decode_jobs(reader)?),
+            ResponseOpcode::Leased => Self::Leased(reserve::decode_leased(reader)?),
             ResponseOpcode::Settled => Self::Settled(settle::decode_settled(reader)?),
             ResponseOpcode::Job => Self::Job(Box::new(job::decode_report(reader)?)),
             ResponseOpcode::Changed => job::decode_changed(reader)?,
             ResponseOpcode::Kicked => job::decode_kicked(reader)?,
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
+            ResponseOpcode::ConnectionList => Self::Connections(connections::decode_list(reader)?),
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
             ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),
             ResponseOpcode::ClusterReport => Self::Cluster(Box::new(cluster::decode_report(reader)?)),

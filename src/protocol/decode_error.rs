@@ -80,6 +80,14 @@ pub enum DecodeError {
         /// The most it may be.
         max: u64,
     },
+    /// There is a weight for some topics, and none for others.
+    #[error("{weights} weights for {topics} topics: send one for each topic, or none")]
+    Weights {
+        /// How many weights there are.
+        weights: usize,
+        /// How many topics there are.
+        topics: usize,
+    },
     /// A topic's name or a key is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -110,7 +118,7 @@ impl DecodeError {
             | Self::Attributes(AttributeError::TooLarge | AttributeError::HeadersTooLarge) => {
                 ErrorCode::TooLarge
             }
-            Self::OutOfRange { .. } | Self::Name(_) => ErrorCode::Invalid,
+            Self::OutOfRange { .. } | Self::Weights { .. } | Self::Name(_) => ErrorCode::Invalid,
         }
     }
 }

@@ -14,6 +14,9 @@ mod time;
 pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobState};
-pub use member::{FEATURE_BOUNDED_STATE, FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_RESERVE_NAMED, Member};
+pub use member::{
+    FEATURE_BOUNDED_STATE, FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+    Member,
+};
 pub use names::{Key, NameError, TopicName};
 pub use time::{Millis, When, whole_ms};
