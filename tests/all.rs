@@ -31,6 +31,7 @@ mod replica_crowded;
 mod same_log;
 mod server_browse;
 mod server_config;
+mod server_consumers;
 mod server_ends;
 mod server_history;
 mod server_hostile;

@@ -97,7 +97,7 @@ fn push_all(client: &mut Raw, name: &str, jobs: impl IntoIterator<Item = NewJob>
 
 /// Takes so many ready jobs, or as many as there are.
 fn reserve(client: &mut Raw, name: &str, jobs_max: u32) -> Vec<(Lease, Bytes)> {
-    let reserve = Reserve { topics: vec![topic(name)], jobs_max, wait_ms: 0 };
+    let reserve = Reserve { topics: vec![topic(name)], jobs_max, wait_ms: 0, weights: Vec::new() };
     let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
     jobs.into_iter().map(|job| (job.lease, job.body)).collect()
 }

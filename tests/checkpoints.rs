@@ -131,7 +131,8 @@ fn far_jobs_answer_like_all_others_across_kills() {
     let mut client = Raw::greeted(server.address);
     let mut delivered = BTreeSet::new();
     while delivered.len() < JOBS as usize / 3 {
-        let reserve = Reserve { topics: vec![topic("orders")], jobs_max: 100, wait_ms: 30_000 };
+        let reserve =
+            Reserve { topics: vec![topic("orders")], jobs_max: 100, wait_ms: 30_000, weights: Vec::new() };
         let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
         assert!(!jobs.is_empty(), "{} came", delivered.len());
         for job in &jobs {
@@ -323,7 +324,7 @@ fn with_no_memory_left_pushes_are_refused_and_nothing_else() {
     let push = Push { topic: topic("orders"), sequence: 0, jobs: vec![job(1)] };
     let Response::Error(error) = client.ask(Request::Push(push)) else { panic!("it was taken") };
     assert_eq!((error.code, error.code.retryable()), (ErrorCode::Busy, true), "{error}");
-    let reserve = Reserve { topics: vec![topic("orders")], jobs_max: 10, wait_ms: 0 };
+    let reserve = Reserve { topics: vec![topic("orders")], jobs_max: 10, wait_ms: 0, weights: Vec::new() };
     let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
     let leases = jobs.iter().map(|job| job.lease).collect();
     let Response::Settled(settled) = client.ask(Request::Finish { leases }) else { panic!("not finished") };
@@ -349,7 +350,7 @@ fn large_push(jobs: usize) -> Request {
 }
 
 fn large_reserve(jobs_max: u32) -> Request {
-    Request::Reserve(Reserve { topics: vec![topic("large")], jobs_max, wait_ms: 0 })
+    Request::Reserve(Reserve { topics: vec![topic("large")], jobs_max, wait_ms: 0, weights: Vec::new() })
 }
 
 /// How many jobs were pushed; none if they were refused for want of memory.

@@ -133,7 +133,7 @@ fn the_survivor_of_a_lost_majority_goes_on_with_every_job() {
 
     let process = Process::start(data, &[]);
     let mut client = Raw::greeted(process.address);
-    let reserve = Reserve { topics: vec![topic("left")], jobs_max: 9, wait_ms: 0 };
+    let reserve = Reserve { topics: vec![topic("left")], jobs_max: 9, wait_ms: 0, weights: Vec::new() };
     let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
     assert_eq!(jobs.len(), 2);
     let Response::Stats(stats) = client.ask(Request::Stats) else { panic!("no stats") };

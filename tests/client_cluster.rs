@@ -197,7 +197,7 @@ async fn pushes_survive_a_failover_in_their_order_and_none_makes_a_second_job() 
 async fn a_reserve_and_a_finish_follow_the_leader() {
     let (old, new) = (FakeServer::start().await, FakeServer::start().await);
     let (client, mut peer) = old.client(welcome()).await;
-    let reserve = Reserve { topics: vec![topic()], jobs_max: 1, wait_ms: 60_000 };
+    let reserve = Reserve { topics: vec![topic()], jobs_max: 1, wait_ms: 60_000, weights: Vec::new() };
     let leases = vec![delivered(1, 60_000).lease];
     let serve = async {
         for (applied, expected) in [(Applied::No, "Reserve"), (Applied::Unknown, "Finish")] {
@@ -224,7 +224,7 @@ async fn a_reserve_and_a_finish_follow_the_leader() {
 async fn an_open_subscription_follows_the_leader_and_its_leases_are_good_there() {
     let (old, new) = (FakeServer::start().await, FakeServer::start().await);
     let (client, mut peer) = old.client(welcome()).await;
-    let order = Subscribe { topics: vec![topic()], credit_jobs: 4, credit_bytes: 1_000 };
+    let order = Subscribe { topics: vec![topic()], credit_jobs: 4, credit_bytes: 1_000, weights: Vec::new() };
     let expected = Request::Subscribe(order.clone());
     let serve = async {
         let (id, request) = peer.request().await;

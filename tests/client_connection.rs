@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig, ClientError, ProtocolFault};
 use adjourn::protocol::{
-    ErrorCode, ErrorReply, GoingAway, JobRef, NewJob, PushResult, ReleaseKind, Request, RequestId, Reserve,
-    Response, Resume, Subscribe, Welcome,
+    ErrorCode, ErrorReply, GoingAway, JobRef, Leased, NewJob, PushResult, ReleaseKind, Request, RequestId,
+    Reserve, Response, Resume, Subscribe, Welcome,
 };
 use adjourn::types::{JobId, Millis, SessionId, SessionSecret, TopicName};
 
@@ -25,7 +25,7 @@ fn job() -> Vec<NewJob> {
 }
 
 fn reserve(wait_ms: u64) -> Reserve {
-    Reserve { topics: vec![topic()], jobs_max: 1, wait_ms }
+    Reserve { topics: vec![topic()], jobs_max: 1, wait_ms, weights: Vec::new() }
 }
 
 #[tokio::test]
@@ -410,7 +410,7 @@ async fn a_client_that_cannot_connect_says_why() {
 async fn a_subscription_hands_out_jobs_survives_a_reconnect_and_gives_back_the_rest() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
-    let order = Subscribe { topics: vec![topic()], credit_jobs: 4, credit_bytes: 1_000 };
+    let order = Subscribe { topics: vec![topic()], credit_jobs: 4, credit_bytes: 1_000, weights: Vec::new() };
     let expected = Request::Subscribe(order.clone());
     let serve = async {
         let (id, request) = peer.request().await;
@@ -439,10 +439,32 @@ async fn a_subscription_hands_out_jobs_survives_a_reconnect_and_gives_back_the_r
 }
 
 #[tokio::test]
+async fn jobs_that_the_lost_connection_never_brought_are_given_back() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let serve = async {
+        let (id, _) = peer.request().await;
+        peer.send(id, Response::Reserved(vec![delivered(1, 60_000)])).await;
+    };
+    let (jobs, ()) = tokio::join!(client.reserve(reserve(0)), serve);
+    assert_eq!(jobs.unwrap().len(), 1);
+    drop(peer);
+    let (_, mut peer) = server.again(resumed()).await;
+    let Some((id, Request::Leases { after: JobId(0), .. })) = peer.next().await else {
+        panic!("it asks first")
+    };
+    let jobs = vec![delivered(1, 60_000), delivered(2, 60_000)];
+    peer.send(id, Response::Leased(Leased { has_more: false, jobs })).await;
+    let (_, released) = peer.request().await;
+    let leases = vec![delivered(2, 0).lease];
+    assert_eq!(released, Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None });
+}
+
+#[tokio::test]
 async fn a_subscription_that_is_refused_says_why() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
-    let order = Subscribe { topics: vec![topic()], credit_jobs: 4, credit_bytes: 1_000 };
+    let order = Subscribe { topics: vec![topic()], credit_jobs: 4, credit_bytes: 1_000, weights: Vec::new() };
     let serve = async {
         let (id, _) = peer.request().await;
         peer.send(id, Response::Subscribed).await;

@@ -2,8 +2,8 @@
 
 use adjourn::client::{Client, ClientConfig};
 use adjourn::protocol::{
-    Applied, Delivered, ErrorCode, ErrorReply, FrameDecoder, Hello, PushResult, Request, RequestId, Response,
-    Welcome,
+    Applied, Delivered, ErrorCode, ErrorReply, FrameDecoder, Hello, Leased, PushResult, Request, RequestId,
+    Response, Welcome,
 };
 use adjourn::types::{Attributes, Fence, JobId, Lease, Millis, SessionId, SessionSecret};
 use bytes::{Bytes, BytesMut};
@@ -86,11 +86,14 @@ impl Peer {
         }
     }
 
-    /// The next request, which must come; heartbeats are answered on the way.
+    /// The next request, which must come; heartbeats are answered on the way, and so is the question for leases: there are none.
     pub(crate) async fn request(&mut self) -> (RequestId, Request) {
         loop {
             match self.next().await.expect("a request") {
                 (id, Request::Ping) => self.send(id, Response::Pong { now: Millis(7), clock_ms: 0 }).await,
+                (id, Request::Leases { .. }) => {
+                    self.send(id, Response::Leased(Leased { has_more: false, jobs: Vec::new() })).await;
+                }
                 other => return other,
             }
         }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use adjourn::client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
-use adjourn::protocol::{Delivered, NewJob, PushResult, Reserve, Subscribe};
+use adjourn::protocol::{Delivered, ErrorCode, NewJob, PushResult, Reserve, Subscribe};
 use adjourn::server::{Running, Server, config::Config};
 use adjourn::types::{JobId, TopicName};
 use tempfile::TempDir;
@@ -63,7 +63,7 @@ fn topic() -> TopicName {
 }
 
 fn reserve(jobs_max: u32) -> Reserve {
-    Reserve { topics: vec![topic()], jobs_max, wait_ms: 20_000 }
+    Reserve { topics: vec![topic()], jobs_max, wait_ms: 20_000, weights: Vec::new() }
 }
 
 fn jobs(count: u32) -> Vec<NewJob> {
@@ -102,7 +102,7 @@ async fn a_subscription_holds_no_more_than_its_credit() {
     let node = Node::start().await;
     let client = node.client().await;
     client.push(&topic(), jobs(6)).await.unwrap();
-    let order = Subscribe { topics: vec![topic()], credit_jobs: 2, credit_bytes: 1_000 };
+    let order = Subscribe { topics: vec![topic()], credit_jobs: 2, credit_bytes: 1_000, weights: Vec::new() };
     let mut subscription = client.subscribe(order).await.unwrap();
     let mut held = vec![subscription.next().await.unwrap(), subscription.next().await.unwrap()];
     for left in (0..6).rev() {
@@ -222,6 +222,59 @@ async fn restarts_while_pushing_lose_nothing_and_double_nothing() {
     let totals = client.stats().await.unwrap().totals;
     assert_eq!((totals.pushed, totals.delayed), (expected as u64, expected as u64));
     assert!(client.reconnects() >= 3);
+}
+
+/// Until so many reserves of all clients wait.
+async fn until_waiting(watcher: &Client, reserves: u32) {
+    while watcher.connections().await.unwrap().iter().map(|one| one.reserves).sum::<u32>() != reserves {}
+}
+
+#[tokio::test]
+async fn a_reserve_that_is_dropped_waits_no_longer() {
+    let node = Node::start().await;
+    let (client, watcher) = (node.client().await, node.client().await);
+    tokio::select! {
+        jobs = client.reserve(reserve(1)) => panic!("{jobs:?}"),
+        () = until_waiting(&watcher, 1) => {}
+    }
+    until_waiting(&watcher, 0).await;
+    client.push(&topic(), jobs(1)).await.unwrap();
+    let reserved = watcher.reserve(reserve(1)).await.unwrap();
+    assert_eq!(watcher.leases().await.unwrap().len(), 1);
+    assert_eq!(watcher.leases().await.unwrap()[0].lease, reserved[0].lease);
+    assert_eq!((reserved[0].attempts, client.leases().await.unwrap()), (1, Vec::new()));
+}
+
+#[tokio::test]
+async fn all_leases_are_found_page_by_page() {
+    let node = Node::start().await;
+    let client = node.client().await;
+    let count = client.welcome().reserve_jobs_max + 10;
+    client.push(&topic(), jobs(count)).await.unwrap();
+    let mut held = client.reserve(reserve(count)).await.unwrap();
+    held.extend(client.reserve(reserve(count)).await.unwrap());
+    let leases = |jobs: &[Delivered]| jobs.iter().map(|job| job.lease).collect::<BTreeSet<_>>();
+    let found = client.leases().await.unwrap();
+    assert_eq!((found.len(), leases(&found)), (count as usize, leases(&held)));
+    assert!(found.is_sorted_by_key(|job| job.lease.job));
+}
+
+#[tokio::test]
+async fn a_client_that_is_disconnected_comes_back_with_its_session() {
+    let node = Node::start().await;
+    let config = ClientConfig { name: "billing".to_owned(), ..node.config() };
+    let (client, operator) = (Client::connect(config).await.unwrap(), node.client().await);
+    client.push(&topic(), jobs(1)).await.unwrap();
+    let job = client.reserve(reserve(1)).await.unwrap().remove(0);
+    let list = operator.connections().await.unwrap();
+    let billing = list.iter().find(|one| one.client_name == "billing").unwrap();
+    assert_eq!((billing.leases, billing.session), (1, Some(client.welcome().session)));
+    operator.disconnect(billing.connection, false).await.unwrap();
+    // Within the grace: it waits some seconds before it connects again.
+    assert_eq!(client.finish(vec![job.lease]).await.unwrap(), [Ok(())]);
+    assert_eq!(client.reconnects(), 1);
+    let again = operator.disconnect(billing.connection, true).await.unwrap_err();
+    assert_eq!(again.code(), Some(ErrorCode::NotFound));
 }
 
 /// Carries bytes between clients and a server. It can be cut, and turned to another server: so a server that starts

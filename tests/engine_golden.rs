@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use adjourn::engine::{
-    Command, Engine, Entry, JobSelect, JobView, NewJob, Outcome, PushOutcome, TopicSelect, TopicView,
+    Command, Engine, Entry, Grant, JobSelect, JobView, NewJob, Outcome, PushOutcome, Share, TopicSelect,
+    TopicView,
 };
 use adjourn::types::limits::PRIORITY_DEFAULT;
 use adjourn::types::{
@@ -75,6 +76,12 @@ impl Written {
                 topic: TopicSelect::Name(self.word(0)),
                 jobs: vec![self.job(); usize::try_from(self.number("count").unwrap_or(1)).expect("few")],
             },
+            "reserve" if self.named.contains_key("weights") => Command::ReserveWeighted {
+                session: self.session(),
+                shares: self.shares(),
+                jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
+                bytes_max: self.number("bytes").unwrap_or(u64::MAX),
+            },
             "reserve" => Command::Reserve {
                 session: self.session(),
                 topics: self.topics.clone(),
@@ -138,6 +145,21 @@ impl Written {
 
     fn leases(&self) -> Vec<Lease> {
         self.word(0).split(',').map(|lease| lease.parse().expect("a lease")).collect()
+    }
+
+    /// Weights and standings stand in the order of the topics; nobody is ahead who has no standing.
+    fn shares(&self) -> Vec<Share<'_>> {
+        let numbers = |name: &str| -> Vec<i64> {
+            let written = self.named.get(name).map(|numbers| numbers.split(','));
+            written.into_iter().flatten().map(|number| number.parse().expect("a number")).collect()
+        };
+        let standings = numbers("standings").into_iter().chain(std::iter::repeat(0));
+        let topics = self.word(1).split(',').zip(numbers("weights")).zip(standings);
+        let share = |((topic, weight), standing)| {
+            let weight = u16::try_from(weight).expect("a weight");
+            Share { topic: TopicSelect::Name(topic), weight, standing }
+        };
+        topics.map(share).collect()
     }
 
     fn session(&self) -> SessionId {
@@ -256,26 +278,30 @@ impl Talk {
             Outcome::Session { session } => vec![format!("session {}", session.0)],
             Outcome::Pushed(jobs) => grouped(jobs.iter().map(tell_push)),
             Outcome::Granted(grants) if grants.is_empty() => vec!["nothing".to_owned()],
-            Outcome::Granted(grants) => grants
-                .iter()
-                .map(|grant| {
-                    let topic = self.engine.topic(grant.topic).expect("it exists").name;
-                    let (lease, due, deadline) = (grant.lease, grant.due, grant.deadline);
-                    let (priority, attempts) = (grant.priority, grant.attempts);
-                    format!(
-                        "granted {lease} {topic} priority={priority} attempts={attempts} due={due} until={deadline}"
-                    )
-                })
-                .collect(),
+            Outcome::Granted(grants) => grants.iter().map(|grant| self.tell_grant(grant)).collect(),
+            Outcome::GrantedByShares { grants, advances } => {
+                let advances: Vec<String> = advances.iter().map(ToString::to_string).collect();
+                let advances = format!("advances {}", advances.join(","));
+                grants.iter().map(|grant| self.tell_grant(grant)).chain([advances]).collect()
+            }
             Outcome::Settled(results) => results
                 .iter()
-                .map(|result| result.map_or_else(|reject| format!("refused {reject:?}"), |()| "settled".into()))
+                .map(|result| {
+                    result.map_or_else(|reject| format!("refused {reject:?}"), |()| "settled".into())
+                })
                 .collect(),
             Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
             Outcome::Kicked { jobs } => vec![format!("kicked {jobs}")],
             Outcome::Lapsing { leases } => vec![format!("lapsing, leases={leases}")],
             Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
         }
+    }
+
+    fn tell_grant(&self, grant: &Grant) -> String {
+        let topic = self.engine.topic(grant.topic).expect("it exists").name;
+        let (lease, due, deadline) = (grant.lease, grant.due, grant.deadline);
+        let (priority, attempts) = (grant.priority, grant.attempts);
+        format!("granted {lease} {topic} priority={priority} attempts={attempts} due={due} until={deadline}")
     }
 
     fn answer(&mut self, question: &str) -> Vec<String> {

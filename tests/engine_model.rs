@@ -5,6 +5,8 @@ mod commands;
 mod model;
 pub(crate) mod steps;
 
+use std::collections::BTreeSet;
+
 use adjourn::engine::{
     Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicSelect, TopicView,
 };
@@ -153,6 +155,25 @@ impl Both {
         assert_eq!(pushed + self.engine.forgotten_topics().pushed, ever);
     }
 
+    fn compare_leases(&self, session: &model::Session) {
+        let held = self.model.jobs.iter().filter_map(|job| match job.state {
+            State::Reserved { fence, deadline, session: holder }
+                if holder == session.id && !session.outlive =>
+            {
+                Some((job.id, fence, deadline))
+            }
+            _ => None,
+        });
+        let held: BTreeSet<(u64, u64, u64)> = held.collect();
+        let id = SessionId(session.id);
+        for after in [0, 1, self.model.last_job.saturating_sub(2)] {
+            let shown = self.engine.leases_of(id, JobId(after));
+            let shown = shown.map(|grant| (grant.lease.job.0, grant.lease.fence.0, grant.deadline.0));
+            assert!(shown.eq(held.iter().filter(|(job, ..)| *job > after).copied()), "session {id:?}");
+        }
+        assert_eq!(self.engine.lease_count(id), held.len());
+    }
+
     fn compare_sessions(&self) {
         for session in &self.model.sessions {
             let leases_outlive = session.outlive;
@@ -163,6 +184,7 @@ impl Both {
             let id = SessionId(session.id);
             assert_eq!(self.engine.session_matches(id, &session.secret), status);
             assert_eq!(self.engine.session_matches(id, &SessionSecret([255; 16])), SessionStatus::Unknown);
+            self.compare_leases(session);
         }
         let live = self.model.sessions.iter().filter(|session| session.lapsed.is_none());
         assert!(self.engine.sessions().map(|view| view.id.0).eq(live.map(|session| session.id)));
@@ -174,7 +196,7 @@ impl Known {
     /// Keeps in mind what later steps may refer to.
     pub(crate) fn learn(&mut self, applied: &Applied) {
         for outcome in &applied.outcomes {
-            if let Outcome::Granted(grants) = outcome {
+            if let Outcome::Granted(grants) | Outcome::GrantedByShares { grants, .. } = outcome {
                 self.leases.extend(grants.iter().map(|grant| grant.lease));
             }
         }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adjourn::engine::{Command, Entry, EntryBuilder, JobSelect, NewJob, TopicSelect};
+use adjourn::engine::{Command, Entry, EntryBuilder, JobSelect, NewJob, Share, TopicSelect};
 use adjourn::storage::value::{self, Assembler, Value};
 use adjourn::storage::{
     DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
@@ -19,7 +19,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 24;
+const COMMANDS: usize = 25;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -52,7 +52,16 @@ fn an_entry_with_every_command() {
         Command::ReleaseBecause { leases: Vec::new(), delay_ms: None, attempted: false, reason: "" },
         Command::BuryBecause { leases: vec![lease], reason: "später" },
     ];
-    let all = [&commands, &later, &latest, &reasons];
+    let weighted = vec![Command::ReserveWeighted {
+        session: SessionId(9),
+        shares: vec![
+            Share { topic: TopicSelect::Name("orders.unpaid"), weight: 300, standing: -5 },
+            Share { topic: TopicSelect::Id(TopicId(70_000)), weight: 1, standing: 1 << 40 },
+        ],
+        jobs_max: 64,
+        bytes_max: 1 << 40,
+    }];
+    let all = [&commands, &later, &latest, &reasons, &weighted];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -63,6 +72,7 @@ fn an_entry_with_every_command() {
         ("entry-v1-level-2.bin", later),
         ("entry-v1-level-3.bin", latest),
         ("entry-v1-level-3-reasons.bin", reasons),
+        ("entry-v1-weighted.bin", weighted),
     ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
@@ -272,5 +282,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::ReserveNamed { .. } => 21,
         Command::ReleaseBecause { .. } => 22,
         Command::BuryBecause { .. } => 23,
+        Command::ReserveWeighted { .. } => 24,
     }
 }

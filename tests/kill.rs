@@ -314,7 +314,14 @@ fn produce(
 
 /// Reserves jobs and finishes them, a reserve ahead of the finish, until the connection breaks.
 fn consume(mut client: Raw, seen: &Sender<Seen>) {
-    let reserve = || Request::Reserve(Reserve { topics: vec![topic("kill")], jobs_max: 64, wait_ms: 60_000 });
+    let reserve = || {
+        Request::Reserve(Reserve {
+            topics: vec![topic("kill")],
+            jobs_max: 64,
+            wait_ms: 60_000,
+            weights: Vec::new(),
+        })
+    };
     if client.send(&[reserve()]).is_none() {
         return;
     }
@@ -382,7 +389,8 @@ fn drain(address: SocketAddr, ledger: &mut Ledger) -> BTreeSet<JobId> {
         if totals.delayed + totals.ready + totals.reserved == 0 {
             return left;
         }
-        let reserve = Reserve { topics: vec![topic("kill")], jobs_max: 1024, wait_ms: 1000 };
+        let reserve =
+            Reserve { topics: vec![topic("kill")], jobs_max: 1024, wait_ms: 1000, weights: Vec::new() };
         let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
         let leases: Vec<_> = jobs.iter().map(|job| job.lease).collect();
         for job in jobs {

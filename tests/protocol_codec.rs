@@ -8,9 +8,9 @@ use adjourn::protocol::{
     NewJob, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, frame,
 };
 use adjourn::types::limits::{
-    ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX,
-    DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN,
-    WAIT_MS_MAX,
+    ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX,
+    RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{AttributesBuilder, Fence, GroupId, JobHistory, JobId, Lease, Millis, TopicName, When};
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -73,8 +73,8 @@ proptest! {
             let cut = with_payload(&frame, frame.payload.slice(..length));
             match decode_request(&cut) {
                 Ok(older) => {
-                    let expected = without_reason(request.clone());
-                    prop_assert_eq!(length, encoded(&expected).payload.len(), "{} bytes of {:?}", length, request);
+                    let expected = of_older(request.clone());
+                    prop_assert_eq!(length, late_at(&request), "{} bytes of {:?}", length, request);
                     prop_assert_eq!(older, expected);
                 }
                 Err(error) => {
@@ -115,13 +115,9 @@ proptest! {
             Frame { header, payload: payload.into() }
         };
         let mut out = BytesMut::new();
-        // Whoever adds something behind a reason says that there is none.
+        // Whoever adds something behind a field that may be left out sends that field, though it be empty.
         let mut frame = encoded(&request);
-        if without_reason(request.clone()) == request
-            && matches!(request, Request::Release { .. } | Request::Bury { .. })
-        {
-            frame.payload = [frame.payload.as_ref(), &[0, 0]].concat().into();
-        }
+        frame.payload = [frame.payload.as_ref(), absent(&request)].concat().into();
         prop_assert_eq!(decode_request(&longer(&frame)), Ok(request));
         response.encode(ID, &mut out);
         prop_assert_eq!(Response::decode(&longer(&only_frame(&out))), Ok(response));
@@ -184,12 +180,32 @@ fn encoded(request: &Request) -> Frame {
     only_frame(&out)
 }
 
-/// As older clients send it.
-fn without_reason(request: Request) -> Request {
+/// As older clients send it, who know no reasons and no weights.
+fn of_older(request: Request) -> Request {
     match request {
         Request::Release { leases, kind, .. } => Request::Release { leases, kind, reason: None },
         Request::Bury { leases, .. } => Request::Bury { leases, reason: None },
+        Request::Reserve(reserve) => Request::Reserve(Reserve { weights: Vec::new(), ..reserve }),
+        Request::Subscribe(subscribe) => Request::Subscribe(Subscribe { weights: Vec::new(), ..subscribe }),
         other => other,
+    }
+}
+
+/// Where what older clients send ends.
+fn late_at(request: &Request) -> usize {
+    encoded(&of_older(request.clone())).payload.len()
+}
+
+/// What stands for a field that older clients do not send, if the request leaves it out.
+fn absent(request: &Request) -> &'static [u8] {
+    match request {
+        Request::Release { reason: None, .. } | Request::Bury { reason: None, .. } => &[0, 0],
+        Request::Reserve(Reserve { weights, .. }) | Request::Subscribe(Subscribe { weights, .. })
+            if weights.is_empty() =>
+        {
+            &[2, 0, 0, 0, 0, 0]
+        }
+        _ => &[],
     }
 }
 
@@ -266,7 +282,7 @@ fn consumers_at_their_limits() {
     let topic: TopicName = "orders".parse().expect("a topic");
     let reserve = |topics: usize, jobs_max, wait_ms| {
         let topics = vec![topic.clone(); topics];
-        refused(&Request::Reserve(Reserve { topics, jobs_max, wait_ms }))
+        refused(&Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights: Vec::new() }))
     };
     let (fine, invalid, too_large) = (None, Some(ErrorCode::Invalid), Some(ErrorCode::TooLarge));
     assert_eq!(reserve(RESERVE_TOPICS_MAX, RESERVE_JOBS_MAX, WAIT_MS_MAX), fine);
@@ -277,7 +293,7 @@ fn consumers_at_their_limits() {
     assert_eq!(reserve(1, 1, WAIT_MS_MAX + 1), invalid);
     let subscribe = |credit_jobs, credit_bytes| {
         let topics = vec![topic.clone()];
-        refused(&Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes }))
+        refused(&Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights: Vec::new() }))
     };
     assert_eq!(subscribe(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
     assert_eq!(subscribe(CREDIT_JOBS_MAX + 1, 0), invalid);
@@ -286,6 +302,31 @@ fn consumers_at_their_limits() {
     assert_eq!(credit(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
     assert_eq!(credit(CREDIT_JOBS_MAX + 1, 0), invalid);
     assert_eq!(credit(0, CREDIT_BYTES_MAX + 1), invalid);
+    let leases = |jobs_max| refused(&Request::Leases { after: JobId(0), jobs_max });
+    assert_eq!([1, RESERVE_JOBS_MAX].map(leases), [fine; 2]);
+    assert_eq!([0, RESERVE_JOBS_MAX + 1].map(leases), [invalid; 2]);
+    let connections = |connections_max| refused(&Request::Connections { after: 0, connections_max });
+    assert_eq!([1, CONNECTIONS_LISTED_MAX].map(connections), [fine; 2]);
+    assert_eq!([0, CONNECTIONS_LISTED_MAX + 1].map(connections), [invalid; 2]);
+}
+
+#[test]
+fn a_weight_for_each_topic_or_for_none() {
+    let topic: TopicName = "orders".parse().expect("a topic");
+    let weighed = |topics: usize, weights: &[u16]| {
+        let (topics, weights) = (vec![topic.clone(); topics], weights.to_vec());
+        let subscribe =
+            Subscribe { topics: topics.clone(), credit_jobs: 1, credit_bytes: 1, weights: weights.clone() };
+        let reserve = Reserve { topics, jobs_max: 1, wait_ms: 0, weights };
+        [refused(&Request::Reserve(reserve)), refused(&Request::Subscribe(subscribe))]
+    };
+    let (fine, invalid) = ([None; 2], [Some(ErrorCode::Invalid); 2]);
+    assert_eq!(weighed(RESERVE_TOPICS_MAX, &[u16::MAX; RESERVE_TOPICS_MAX]), fine);
+    assert_eq!(weighed(2, &[1, 1]), fine);
+    assert_eq!(weighed(2, &[1, 0]), invalid);
+    assert_eq!(weighed(2, &[1]), invalid);
+    assert_eq!(weighed(2, &[1, 1, 1]), invalid);
+    assert_eq!(weighed(1, &[1; RESERVE_TOPICS_MAX + 1]), [Some(ErrorCode::TooLarge); 2]);
 }
 
 #[test]

@@ -146,12 +146,17 @@ fn a_follower_stops_though_its_disk_is_busy() {
 
 /// A reserve that waits for a minute.
 fn reserve() -> Request {
-    Request::Reserve(Reserve { topics: vec!["jobs".parse().expect("a name")], jobs_max: 1, wait_ms: 60_000 })
+    Request::Reserve(Reserve {
+        topics: vec!["jobs".parse().expect("a name")],
+        jobs_max: 1,
+        wait_ms: 60_000,
+        weights: Vec::new(),
+    })
 }
 
 fn subscribe() -> Request {
     let topics = vec!["jobs".parse().expect("a name")];
-    Request::Subscribe(Subscribe { topics, credit_jobs: 9, credit_bytes: 1 << 20 })
+    Request::Subscribe(Subscribe { topics, credit_jobs: 9, credit_bytes: 1 << 20, weights: Vec::new() })
 }
 
 /// The one job of the queue that `leader` leads comes when more than `after_ms` have passed, and at most `until_ms`.

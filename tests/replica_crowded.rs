@@ -1,5 +1,6 @@
 //! A replica whose disk is behind: what gathers meanwhile meets in entries, in the order in which it came.
 
+mod consumers;
 mod rig;
 mod turns;
 
@@ -32,7 +33,11 @@ fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
         rig.push(producer, 10 + id, "other", LARGE_BYTES);
     }
     let topics = jobs();
-    rig.ask(consumer, 1, Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 100 }));
+    rig.ask(
+        consumer,
+        1,
+        Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 100, weights: Vec::new() }),
+    );
     // The reserve is proposed last, and has to wait for another order: the delete comes into its entry.
     rig.written();
     rig.ask(operator, 1, Request::Delete(JobRef::Id(job)));
@@ -174,7 +179,8 @@ fn what_was_granted_beyond_the_room_is_given_back_unattempted() {
     // Both take their turns while there is room, and there is room for one.
     let topics = jobs();
     let subscribe = |id| {
-        let subscribe = Subscribe { topics: topics.clone(), credit_jobs: 4, credit_bytes: 1 << 30 };
+        let subscribe =
+            Subscribe { topics: topics.clone(), credit_jobs: 4, credit_bytes: 1 << 30, weights: Vec::new() };
         (RequestId(id), Request::Subscribe(subscribe))
     };
     let requests = vec![subscribe(1), subscribe(2)];
@@ -191,7 +197,7 @@ fn grant_to_one_that_leaves(leave: impl FnOnce(&mut Rig, ConnectionId)) {
     let [producer, consumer, other] = [1, 2, 3].map(|number| rig.connect(number));
     let reserve = |wait_ms| {
         let topics = jobs();
-        Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms })
+        Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms, weights: Vec::new() })
     };
     let mut job = NewJob::new("once");
     job.attributes = AttributesBuilder::default().attempts_max(1).build().expect("attributes");
@@ -230,7 +236,11 @@ fn a_lapse_buries_no_job_that_nobody_saw() {
 fn a_job_behind_thousands_that_expired_comes_at_once() {
     let mut rig = Rig::new();
     let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
-    rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000 }));
+    rig.ask(
+        consumer,
+        1,
+        Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000, weights: Vec::new() }),
+    );
     let expiring = AttributesBuilder::default().expires(When::After(1000)).build().expect("attributes");
     let expiring = NewJob { attributes: expiring, ..NewJob::new("").after(900) };
     for id in 0..3 {
@@ -271,7 +281,11 @@ fn a_session_lives_while_one_of_two_that_resumed_it_speaks_for_it() {
 
     rig.push(stays, 1, "jobs", 10);
     rig.settle();
-    rig.ask(stays, 2, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 }));
+    rig.ask(
+        stays,
+        2,
+        Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0, weights: Vec::new() }),
+    );
     rig.settle();
     assert!(matches!(rig.answer(stays, 2), Response::Reserved(jobs) if jobs.len() == 1), "it holds leases");
 }
@@ -340,7 +354,11 @@ fn leases_outlive_a_session_that_was_opened_in_place_of_a_lost_one() {
 
     rig.push(producer, 1, "jobs", 10);
     rig.settle();
-    rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 }));
+    rig.ask(
+        consumer,
+        1,
+        Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0, weights: Vec::new() }),
+    );
     rig.settle();
     rig.ask(consumer, 2, Request::Goodbye);
     rig.settle();
@@ -408,7 +426,11 @@ fn a_reserve_waits_no_longer_than_the_next_entry_while_a_checkpoint_lags() {
     assert_eq!(rig.checkpoints, 1, "nobody writes it");
     // With nothing to do it is asked all the same.
     rig.pass(PAUSE_US_MAX / 1000);
-    rig.ask(consumer, 1, Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000 }));
+    rig.ask(
+        consumer,
+        1,
+        Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 60_000, weights: Vec::new() }),
+    );
     let mut slept_us = 0;
     while !rig.is_answered(consumer, 1) {
         slept_us += rig.wake();
@@ -435,7 +457,7 @@ fn a_job_that_was_not_sent_in_time_comes_back_without_an_attempt() {
     // Its connection took nothing for a long time. Before the lease is over, the driver comes to it.
     let unsent = delivery.age(deadline_ms - 10);
     assert_eq!((unsent.as_slice(), delivery.is_worth_sending()), ([lease].as_slice(), false));
-    rig.replica.handle(rig.at, Input::NotSent { leases: unsent.clone() });
+    rig.replica.handle(rig.at, Input::NotSent { connection: slow, leases: unsent.clone() });
     rig.replica.handle(rig.at, Input::Disconnected { connection: slow });
     rig.poll();
     rig.settle();
@@ -443,7 +465,7 @@ fn a_job_that_was_not_sent_in_time_comes_back_without_an_attempt() {
     rig.settle();
     assert_eq!(rig.take_all(other), [1]);
     // Said again it means nothing.
-    rig.replica.handle(rig.at, Input::NotSent { leases: unsent });
+    rig.replica.handle(rig.at, Input::NotSent { connection: slow, leases: unsent });
     rig.poll();
     assert!(rig.orders.is_empty());
 }

@@ -131,7 +131,7 @@ fn disturb(engine: &mut Engine, store: &mut KeptBodies, between: Between) {
 /// Where a body lies is the one thing that may differ.
 fn without_places(mut applied: Applied) -> Applied {
     for outcome in &mut applied.outcomes {
-        if let Outcome::Granted(grants) = outcome {
+        if let Outcome::Granted(grants) | Outcome::GrantedByShares { grants, .. } = outcome {
             for grant in grants {
                 grant.body.place = Place(0);
             }

@@ -71,6 +71,7 @@ fn a_second_signal_ends_a_server_that_waits_for_a_client_that_does_not_read() {
         topics: vec![topic("big")],
         credit_jobs: 1000,
         credit_bytes: 256 << 20,
+        weights: Vec::new(),
     })]);
     let mut client = Raw::greeted(server.address);
     for _ in 0..24 {

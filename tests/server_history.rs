@@ -26,7 +26,7 @@ fn push_one(client: &mut Raw, name: &str, job: NewJob) -> JobId {
 }
 
 fn reserve_one(client: &mut Raw, name: &str) -> Lease {
-    let reserve = Reserve { topics: vec![topic(name)], jobs_max: 1, wait_ms: 10_000 };
+    let reserve = Reserve { topics: vec![topic(name)], jobs_max: 1, wait_ms: 10_000, weights: Vec::new() };
     match client.ask(Request::Reserve(reserve)) {
         Response::Reserved(jobs) => jobs.first().expect("a job").lease,
         other => panic!("{other:?}"),

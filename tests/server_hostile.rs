@@ -227,7 +227,12 @@ fn more_in_flight_than_allowed_only_waits() {
         .map(|number| match number % 3 {
             0 => Request::Ping,
             1 => push("many", "body", 1000),
-            _ => Request::Reserve(Reserve { topics: vec![topic("none")], jobs_max: 1, wait_ms: 0 }),
+            _ => Request::Reserve(Reserve {
+                topics: vec![topic("none")],
+                jobs_max: 1,
+                wait_ms: 0,
+                weights: Vec::new(),
+            }),
         })
         .collect();
     let RequestId(first) = client.send(&requests).expect("a server");
@@ -241,8 +246,14 @@ fn more_in_flight_than_allowed_only_waits() {
 fn subscriptions_have_an_end() {
     let (_data, node, mut watcher) = watched();
     let mut client = Raw::greeted(node.address);
-    let subscribe =
-        || Request::Subscribe(Subscribe { topics: vec![topic("many")], credit_jobs: 1, credit_bytes: 1 });
+    let subscribe = || {
+        Request::Subscribe(Subscribe {
+            topics: vec![topic("many")],
+            credit_jobs: 1,
+            credit_bytes: 1,
+            weights: Vec::new(),
+        })
+    };
     for _ in 0..SUBSCRIPTIONS_MAX {
         assert_eq!(client.ask(subscribe()), Response::Subscribed);
     }
@@ -257,7 +268,14 @@ fn a_connection_full_of_long_polls_is_still_heard() {
     let data = tempfile::tempdir().expect("a directory");
     let node = Node::start(data.path(), |config| config.in_flight_max = 8);
     let mut client = Raw::greeted(node.address);
-    let poll = || Request::Reserve(Reserve { topics: vec![topic("none")], jobs_max: 1, wait_ms: 3_600_000 });
+    let poll = || {
+        Request::Reserve(Reserve {
+            topics: vec![topic("none")],
+            jobs_max: 1,
+            wait_ms: 3_600_000,
+            weights: Vec::new(),
+        })
+    };
     client.send(&[poll(), poll(), poll(), poll()]);
     for _ in 0..20 {
         let Response::Error(refused) = client.ask(poll()) else { panic!("one too many") };

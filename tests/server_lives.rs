@@ -14,7 +14,7 @@ use super::server_rig::{Node, Process, Raw, adjourn, push, topic};
 fn take_all(client: &mut Raw, name: &str) -> Vec<(Lease, bytes::Bytes)> {
     let mut taken = Vec::new();
     loop {
-        let reserve = Reserve { topics: vec![topic(name)], jobs_max: 64, wait_ms: 0 };
+        let reserve = Reserve { topics: vec![topic(name)], jobs_max: 64, wait_ms: 0, weights: Vec::new() };
         let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
         if jobs.is_empty() {
             return taken;
@@ -47,7 +47,7 @@ fn what_a_slow_reader_is_told_of_is_not_over() {
     let mut slow = Raw::greeted(node.address);
     let topics = vec![topic("big")];
     let (credit_jobs, credit_bytes) = (65_536, 256 << 20);
-    let subscribe = Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes });
+    let subscribe = Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights: Vec::new() });
     let RequestId(subscription) = slow.send(&[subscribe]).expect("a server");
     // All of them are on their way to the slow one.
     while totals(&mut producer).reserved < JOBS as u64 {}
@@ -55,7 +55,8 @@ fn what_a_slow_reader_is_told_of_is_not_over() {
     // Its leases end, and others get the jobs. What it then reads was written before that, or is not there.
     let mut held = BTreeSet::new();
     while held.len() < JOBS {
-        let reserve = Reserve { topics: vec![topic("big")], jobs_max: 8, wait_ms: 30_000 };
+        let reserve =
+            Reserve { topics: vec![topic("big")], jobs_max: 8, wait_ms: 30_000, weights: Vec::new() };
         let Response::Reserved(jobs) = producer.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
         held.extend(jobs.iter().map(|job| job.lease.job));
         let finish = Request::Finish { leases: jobs.iter().map(|job| job.lease).collect() };
@@ -91,6 +92,7 @@ fn a_slow_reader_keeps_what_it_was_sent_and_others_get_the_rest() {
         topics: vec![topic("big")],
         credit_jobs: 65_536,
         credit_bytes: 256 << 20,
+        weights: Vec::new(),
     })]);
     let mut producer = Raw::greeted(node.address);
     for number in 0..JOBS {
@@ -333,6 +335,7 @@ fn a_request_that_comes_after_a_stop_costs_no_answer_before_it() {
         topics: vec![topic("big")],
         credit_jobs: 1000,
         credit_bytes: 256 << 20,
+        weights: Vec::new(),
     })]);
     while totals(&mut watcher).reserved < JOBS as u64 {}
     let stop = std::thread::spawn(move || node.stop());

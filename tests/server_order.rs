@@ -19,11 +19,16 @@ fn ask_all(client: &mut Raw, requests: &[Request]) -> Vec<Response> {
 }
 
 fn reserve(name: &str, wait_ms: u64) -> Request {
-    Request::Reserve(Reserve { topics: vec![topic(name)], jobs_max: 10, wait_ms })
+    Request::Reserve(Reserve { topics: vec![topic(name)], jobs_max: 10, wait_ms, weights: Vec::new() })
 }
 
 fn subscribe(name: &str) -> Request {
-    Request::Subscribe(Subscribe { topics: vec![topic(name)], credit_jobs: 10, credit_bytes: 1000 })
+    Request::Subscribe(Subscribe {
+        topics: vec![topic(name)],
+        credit_jobs: 10,
+        credit_bytes: 1000,
+        weights: Vec::new(),
+    })
 }
 
 fn reserved(response: &Response) -> &[Delivered] {

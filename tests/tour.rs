@@ -67,7 +67,7 @@ fn demo_was_here(server: &Process) {
     let mut client = Raw::greeted(server.address);
     for _ in 0..3 {
         assert!(matches!(client.ask(push("demo", "hello", 0)), Response::Pushed(_)));
-        let reserve = Reserve { topics: vec![topic("demo")], jobs_max: 1, wait_ms: 0 };
+        let reserve = Reserve { topics: vec![topic("demo")], jobs_max: 1, wait_ms: 0, weights: Vec::new() };
         let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no job") };
         let leases = jobs.into_iter().map(|job| job.lease).collect();
         assert_eq!(client.ask(Request::Finish { leases }), Response::Settled(vec![Ok(())]));

@@ -119,13 +119,23 @@ fn lapse(server: SocketAddr, leases: u32, grace_ms: u64) -> Outcome<()> {
     let topics = vec![topic("held")?];
     for _ in 0..leases.div_ceil(AT_ONCE) {
         let topics = topics.clone();
-        holder.ask(Request::Reserve(Reserve { topics, jobs_max: AT_ONCE, wait_ms: 0 }))?;
+        holder.ask(Request::Reserve(Reserve {
+            topics,
+            jobs_max: AT_ONCE,
+            wait_ms: 0,
+            weights: Vec::new(),
+        }))?;
     }
     let watch = Watch::begin(server)?;
     drop(holder);
     // Others work while it lapses, and somebody wants the jobs.
     let mut next = Client::greeted(server)?;
-    next.ask(Request::Subscribe(Subscribe { topics, credit_jobs: 1, credit_bytes: 1 << 20 }))?;
+    next.ask(Request::Subscribe(Subscribe {
+        topics,
+        credit_jobs: 1,
+        credit_bytes: 1 << 20,
+        weights: Vec::new(),
+    }))?;
     let until = Instant::now() + Duration::from_millis(grace_ms) + Duration::from_secs(5);
     while Instant::now() < until {
         next.ask(Request::Ping)?;

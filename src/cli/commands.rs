@@ -2,6 +2,7 @@
 //! the file of its group beside this one.
 
 use super::bench::{self, BenchArgs};
+use super::clients::{self, ConnectionsArgs, DisconnectArgs};
 use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
@@ -51,6 +52,10 @@ pub(super) enum ClientCommand {
     Topics(TopicsArgs),
     /// Show the counts of the whole queue, and by topic
     Stats(StatsArgs),
+    /// List the clients that are connected to the node that leads
+    Connections(ConnectionsArgs),
+    /// Close the connection of a client
+    Disconnect(DisconnectArgs),
     /// Look at the members of a cluster, and change who they are
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -79,6 +84,8 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Count(args) => list::count(&args),
         ClientCommand::Topics(args) => stats::topics(&args),
         ClientCommand::Stats(args) => stats::stats(&args),
+        ClientCommand::Connections(args) => clients::connections(&args),
+        ClientCommand::Disconnect(args) => clients::disconnect(&args),
         ClientCommand::Cluster(command) => cluster::run(command),
         ClientCommand::Bench(args) => bench::run(args),
     }

@@ -81,7 +81,12 @@ async fn three_jobs(address: SocketAddr) -> Result<(), Failure> {
     let failed = |error: ClientError| connection::failure(&error);
     let client = Client::connect(ClientConfig::new(address.to_string())).await.map_err(failed)?;
     let topic: TopicName = TOPIC.parse().map_err(|error| Failure::new(Exit::Refused, error))?;
-    let subscribe = Subscribe { topics: vec![topic.clone()], credit_jobs: 16, credit_bytes: 1 << 20 };
+    let subscribe = Subscribe {
+        topics: vec![topic.clone()],
+        credit_jobs: 16,
+        credit_bytes: 1 << 20,
+        weights: Vec::new(),
+    };
     let mut jobs = client.subscribe(subscribe).await.map_err(failed)?;
     let mut waiting = Vec::new();
     for delay_ms in DELAYS_MS {

@@ -19,7 +19,8 @@ Prints a JSON object per job: id, lease, topic, key, priority, attempts, due, tt
 
 Example:
   adjourn reserve emails --wait 5s
-  adjourn reserve emails invoices --max 10 | jq -r '.lease + \" \" + .body'";
+  adjourn reserve emails invoices --max 10 | jq -r '.lease + \" \" + .body'
+  adjourn reserve emails invoices --weights 5,1 --max 60";
 
 /// What `adjourn reserve` is told.
 #[derive(Debug, Args)]
@@ -32,6 +33,10 @@ pub(super) struct ReserveArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = value_parser!(u32).range(1..=i64::from(RESERVE_JOBS_MAX)))]
     max: u32,
+    /// How many jobs of each topic for how many of the others, in the order of the topics, for example 5,3,2. Without them
+    /// the order is by priority, due time and id over all topics
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value_parser!(u16).range(1..))]
+    weights: Vec<u16>,
     /// Wait so long for the first job, for example 5s; at once if not given
     #[arg(long, value_name = "DURATION", value_parser = wait_ms)]
     wait: Option<u64>,
@@ -41,7 +46,13 @@ pub(super) struct ReserveArgs {
 
 /// Reserves and prints.
 pub(super) fn run(args: ReserveArgs) -> Result<(), Failure> {
-    let request = Reserve { topics: args.topics, jobs_max: args.max, wait_ms: args.wait.unwrap_or(0) };
+    let (topics, weights) = (args.topics, args.weights);
+    if !weights.is_empty() && weights.len() != topics.len() {
+        let (given, needed) = (weights.len(), topics.len());
+        let text = format_args!("--weights has {given} numbers for {needed} topics: give one for each topic");
+        return Err(Failure::new(Exit::Usage, text));
+    }
+    let request = Reserve { topics, jobs_max: args.max, wait_ms: args.wait.unwrap_or(0), weights };
     let jobs = args.server.with_client(Leases::OutliveIt, async |client| client.reserve(request).await)?;
     if jobs.is_empty() {
         return Err(Failure::new(Exit::Nothing, "nothing to reserve: --wait 5s waits for a job"));

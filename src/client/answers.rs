@@ -7,8 +7,12 @@ use tokio::time::Instant;
 use super::error::{ClientError, ProtocolFault};
 use super::requests::{Answers, Connection, MEMBERS_ID, OWN_ID, Requests};
 use crate::protocol::{
-    Applied, ClusterReport, DecodeError, ErrorCode, ErrorReply, Member, Request, RequestId, Response, Role,
+    Applied, ClusterReport, DecodeError, ErrorCode, ErrorReply, GoingAway, Member, Request, RequestId,
+    Response, Role,
 };
+
+/// A client that an operator disconnected comes back after so long at the soonest.
+const DISCONNECTED_PAUSE_MS: u32 = 5_000;
 
 impl Requests {
     /// Takes one frame of the server in.
@@ -49,10 +53,16 @@ impl Requests {
         self.proven = true;
         self.leases.answered(open.sent, &response);
         if let Response::Reserved(jobs) | Response::Deliver(jobs) = &mut response {
+            self.unseen.came(jobs);
             answers.stray.extend(self.leases.age(now, jobs));
         }
         let Some(feed) = &open.feed else {
-            return self.fulfilled(id, response, answers);
+            return match response {
+                Response::Leased(leased) if matches!(open.request, Request::Leases { .. }) => {
+                    self.leased(now, id, leased, answers);
+                }
+                response => self.fulfilled(id, response, answers),
+            };
         };
         match response {
             Response::Subscribed => {
@@ -111,8 +121,14 @@ impl Requests {
                 return self.finish(id, Ok(Response::Done), answers);
             }
             Request::Unsubscribe { .. } => return self.fulfilled(id, Response::Done, answers),
+            Request::Cancel { .. } => {
+                self.cancel_refused(reply.code);
+                return self.finish(id, Ok(Response::Done), answers);
+            }
+            Request::Leases { .. } if !not_here(reply.code) => self.leases_refused(id),
             _ => {}
         }
+        let Some(open) = self.slots.get_mut(id) else { return };
         let (may_repeat, is_doubtful) = (not_applied || open.repeatable(), open.doubtful_push());
         // After GOODBYE nothing is to go on anywhere.
         if not_here(reply.code) && self.ended.is_none() {
@@ -144,6 +160,9 @@ impl Requests {
         match response {
             Ok(Response::GoingAway { message, reason }) => {
                 tracing::info!(message, ?reason, "the server is about to close the connection");
+                if reason == GoingAway::Disconnected {
+                    self.elsewhere.retry_after_ms = self.elsewhere.retry_after_ms.max(DISCONNECTED_PAUSE_MS);
+                }
                 if self.drain() {
                     // It may still say who else is there. Nothing waits for that.
                     Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);

@@ -11,8 +11,8 @@ use super::shared::{Handle, Shared};
 use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use crate::protocol::{
-    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve,
-    Response, SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
+    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId,
+    Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
 };
 use crate::types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
@@ -104,15 +104,17 @@ impl Client {
     /// Reserves jobs: waits until some are there, up to `wait_ms`, and returns what is there, up to `jobs_max`; nothing
     /// when the wait was over first. `jobs_max` beyond the server's limit is lowered to it.
     ///
-    /// [`ErrorCode::Busy`] when as many calls wait already as may: half of the server's `in_flight_max`.
+    /// [`ErrorCode::Busy`] when as many calls wait already as may: half of the server's `in_flight_max`. When the call is dropped,
+    /// the server is told that nobody waits any more.
     pub async fn reserve(&self, reserve: Reserve) -> Result<Vec<Delivered>, ClientError> {
         let mut reserve = reserve;
         reserve.jobs_max = reserve.jobs_max.min(self.shared().limits().reserve_jobs_max);
-        let ticket = self.submit(Request::Reserve(reserve), |response| match response {
+        let (id, serial, answer) = self.shared().submit_named(Request::Reserve(reserve))?;
+        let ticket = Ticket::new(answer, |response| match response {
             Response::Reserved(jobs) => Ok(jobs),
             other => Err(other),
-        })?;
-        let mut reserving = Reserving { client: self, ticket };
+        });
+        let mut reserving = Reserving { client: self, id, serial, ticket };
         (&mut reserving.ticket).await
     }
 
@@ -129,6 +131,26 @@ impl Client {
         })
         .await?;
         Ok(subscription)
+    }
+
+    /// The leases that this session holds, with their jobs, by job id: what was reserved, or came over a subscription, and was
+    /// not settled; jobs that wait in the memory of a [`Subscription`] included. Leases that
+    /// [outlive](ClientConfig::leases_outlive) their session are not among them, nor those that a call under way settles.
+    pub async fn leases(&self) -> Result<Vec<Delivered>, ClientError> {
+        let (mut jobs, mut after) = (Vec::new(), JobId(0));
+        loop {
+            let jobs_max = self.shared().limits().reserve_jobs_max;
+            let answer = self.submit(Request::Leases { after, jobs_max }, |response| match response {
+                Response::Leased(leased) => Ok(leased),
+                other => Err(other),
+            });
+            let mut page = answer?.await?;
+            after = page.jobs.last().map_or(after, |job| job.lease.job);
+            jobs.append(&mut page.jobs);
+            if !page.has_more {
+                return Ok(jobs);
+            }
+        }
     }
 
     /// Says that jobs are done: they are removed. One result per lease, in order.
@@ -393,16 +415,20 @@ fn done_or_other(response: Response) -> Result<(), Response> {
     }
 }
 
-/// A reserve that is waited for. Dropped with its call, it gives back what had come.
+/// A reserve that is waited for. Dropped with its call, it gives back what had come, or ends the wait.
 struct Reserving<'a> {
     client: &'a Client,
+    id: RequestId,
+    serial: u64,
     ticket: Ticket<Vec<Delivered>>,
 }
 
 impl Drop for Reserving<'_> {
     fn drop(&mut self) {
-        if let Some(jobs) = self.ticket.withdraw() {
-            self.client.give_back(&jobs);
+        match self.ticket.withdraw() {
+            Some(jobs) => self.client.give_back(&jobs),
+            // If it was answered, its serial is gone.
+            None => self.client.shared().cancel(self.id, self.serial),
         }
     }
 }

@@ -193,6 +193,8 @@ fn is_proof(response: &Response) -> bool {
         | Response::Pushed(_)
         | Response::Settled(_)
         | Response::Job(_)
+        | Response::Leased(_)
+        | Response::Connections(_)
         | Response::Changed { .. }
         | Response::Kicked { .. }
         | Response::Topics(_)

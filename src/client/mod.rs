@@ -9,7 +9,7 @@
 //! let topic = "orders".parse()?;
 //! client.push_one(&topic, NewJob::new("close order 17").after(15 * 60_000)).await?;
 //!
-//! let reserve = Reserve { topics: vec![topic], jobs_max: 10, wait_ms: 5_000 };
+//! let reserve = Reserve { topics: vec![topic], jobs_max: 10, wait_ms: 5_000, weights: Vec::new() };
 //! for job in client.reserve(reserve).await? {
 //!     println!("{:?}", job.body);
 //!     client.finish(vec![job.lease]).await?;
@@ -35,8 +35,9 @@
 //!   `NOT_FOUND` after a reconnect can mean that it was done.
 //! - **`delete` by key, `reschedule`, `run_now` and `kick`**, and changes of the cluster, that were sent end with [`ClientError::OutcomeUnknown`]:
 //!   look with `get` and `cluster_status`.
-//! - **`reserve`** is sent again for the rest of its wait. Jobs of a lost answer stay leased until their ttr is over (or the session's grace,
-//!   if it was not resumed), and are then delivered again.
+//! - **`reserve`** is sent again for the rest of its wait.
+//! - **Jobs that never came**, as the connection broke before, are found when the session is resumed, and given back at once without
+//!   an attempt. If it is not resumed, or the server does not know LEASES, they come again when their leases end.
 //! - **Subscriptions** are made anew. Jobs that wait in a subscription's memory are dropped from it when the session's leases
 //!   were not kept: the queue delivers them again.
 //! - **Leases** are presumed lost when no answer has proved for as long as the server's grace that it keeps them: somebody else may
@@ -55,8 +56,9 @@
 //!
 //! # Dropping a call
 //!
-//! A call's future may be dropped at any time. The request, once sent, is carried out all the same. Jobs that come for a
-//! dropped `reserve` or [`Subscription`] are released at once.
+//! A call's future may be dropped at any time. The request, once sent, is carried out all the same, but for a `reserve` that
+//! waits: the server is told that nobody does any more. Jobs that come for a dropped `reserve` or [`Subscription`] are released
+//! at once.
 //!
 //! # What it must not know
 //!
@@ -75,6 +77,7 @@ mod error;
 mod feed;
 mod leases;
 mod list;
+mod operator;
 mod producer;
 mod pulse;
 mod reader;
@@ -85,6 +88,7 @@ mod shared;
 mod slots;
 mod subscription;
 mod ticket;
+mod unseen;
 mod worker;
 
 pub use backup::{Backup, BackupTicket};

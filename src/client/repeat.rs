@@ -27,8 +27,12 @@ pub(super) struct Numbers {
 impl Open {
     /// What the request ends with now that the connection is lost; `None` if it is to be sent (again).
     pub(super) fn after_loss(&self, was_on_wire: bool, fault: Option<&ProtocolFault>) -> Option<Outcome> {
-        if self.left_subscription() || matches!(self.request, Request::Unsubscribe { .. }) {
-            // Subscriptions end with their connection.
+        let is_own = matches!(self.request, Request::Leases { .. }) && self.waiter.is_none();
+        if self.left_subscription()
+            || is_own
+            || matches!(self.request, Request::Unsubscribe { .. } | Request::Cancel { .. })
+        {
+            // Subscriptions and waiting reserves end with their connection, and leases are asked for anew.
             return Some(Ok(Response::Done));
         }
         if self.feed.is_some() || !was_on_wire {
@@ -62,8 +66,10 @@ impl Open {
             | Request::Peek { .. }
             | Request::List(_)
             | Request::Count(_)
+            | Request::Leases { .. }
             | Request::Topics
             | Request::Stats
+            | Request::Connections { .. }
             | Request::Ping
             | Request::Goodbye
             | Request::ClusterStatus => true,
@@ -73,7 +79,8 @@ impl Open {
             | Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
             | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }
             // These belong to one connection.
-            | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. }
+            | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. } | Request::Cancel { .. }
+            | Request::Disconnect { .. }
             | Request::BackupBegin | Request::BackupRead { .. } | Request::BackupEnd => false,
         }
     }
@@ -90,8 +97,12 @@ impl Open {
 
     /// Whether it would only fetch jobs for nobody.
     pub(super) fn nobody_wants(&self) -> bool {
-        matches!(self.request, Request::Reserve(_))
-            && self.waiter.as_ref().is_none_or(tokio::sync::oneshot::Sender::is_closed)
+        matches!(self.request, Request::Reserve(_)) && !self.is_awaited()
+    }
+
+    /// Whether somebody waits for its answer.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
     }
 
     /// Which sequence numbers it takes.

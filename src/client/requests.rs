@@ -28,6 +28,7 @@ use super::repeat::Numbers;
 use super::search::Elsewhere;
 use super::slots::{Open, Slots};
 use super::ticket::Outcome;
+use super::unseen::Unseen;
 use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};
 use crate::types::{Lease, whole_ms};
@@ -83,6 +84,9 @@ pub(super) struct Requests {
     leases_outlive: bool,
     pub(super) reconnects: u64,
     pub(super) leases: Leases,
+    pub(super) unseen: Unseen,
+    /// Whether the server is not known to refuse CANCEL.
+    pub(super) knows_cancel: bool,
     /// Whether the present connection has answered something.
     pub(super) proven: bool,
     /// What a server said of where to go on, and when.
@@ -137,6 +141,8 @@ impl Requests {
             timeout,
             leases_outlive,
             reconnects: 0,
+            unseen: Unseen::default(),
+            knows_cancel: true,
             proven: false,
             elsewhere: Elsewhere::default(),
             ended: None,
@@ -154,10 +160,19 @@ impl Requests {
         now: Instant,
         request: Request,
     ) -> Result<oneshot::Receiver<Outcome>, ClientError> {
+        self.accept_named(now, request).map(|(.., answer)| answer)
+    }
+
+    /// As [`Self::accept`]; with the request's id, which may be given to others, and its serial, which is not.
+    pub(super) fn accept_named(
+        &mut self,
+        now: Instant,
+        request: Request,
+    ) -> Result<(RequestId, u64, oneshot::Receiver<Outcome>), ClientError> {
         self.limits.check(&request)?;
         let (waiter, answer) = oneshot::channel();
-        self.enter(now, request, Some(waiter), None)?;
-        Ok(answer)
+        let id = self.enter(now, request, Some(waiter), None)?;
+        Ok((id, self.serial, answer))
     }
 
     /// Takes a request in whose answer nobody waits for.
@@ -265,6 +280,8 @@ impl Requests {
         self.welcome = Arc::new(welcome);
         self.reconnects += 1;
         self.proven = false;
+        self.knows_cancel = true;
+        self.look_for_unseen(now, leases_kept && !self.leases_outlive);
         self.connection = Connection::Up;
         self.pump(now, answers);
         Ok(())
@@ -339,6 +356,7 @@ impl Requests {
     /// Ends one request: frees its slot, tells who waits.
     pub(super) fn finish(&mut self, id: RequestId, outcome: Outcome, answers: &mut Answers) {
         let Some(open) = self.slots.remove(id) else { return };
+        self.unseen.ended(id);
         self.leave_wire(&open);
         if let Some(feed) = &open.feed {
             let cause = outcome.as_ref().err().cloned();
@@ -370,7 +388,7 @@ impl Requests {
             .collect()
     }
 
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         now: Instant,
         request: Request,
@@ -416,6 +434,7 @@ impl Requests {
             self.sequence = self.sequence.max(push.sequence + jobs);
             self.window.push_back((id, open.serial, push.sequence));
         }
+        self.unseen.note_request(&open.request);
         let start = self.out.len();
         let frame_bytes = open.encode(now, id, &mut self.out).saturating_sub(UNCOUNTED_BYTES);
         if frame_bytes > self.limits.frame_bytes_max {

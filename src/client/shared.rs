@@ -72,6 +72,19 @@ impl Shared {
         self.change(|requests, now, _| requests.accept(now, request))
     }
 
+    /// [`Self::submit`] with the names under which [`Self::cancel`] knows the request.
+    pub(super) fn submit_named(
+        &self,
+        request: Request,
+    ) -> Result<(RequestId, u64, oneshot::Receiver<Outcome>), ClientError> {
+        self.change(|requests, now, _| requests.accept_named(now, request))
+    }
+
+    /// Ends the wait of a reserve whose caller has left.
+    pub(super) fn cancel(&self, id: RequestId, serial: u64) {
+        self.change(|requests, now, _| requests.cancel(now, id, serial));
+    }
+
     /// Hands a subscription to the connection.
     pub(super) fn subscribe(
         &self,

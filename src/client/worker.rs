@@ -27,6 +27,8 @@ pub struct WorkerConfig {
     /// How many jobs wait in memory beside those, under leases that run already. 0 costs a round trip between two jobs
     /// of one handler, and starts no lease early.
     pub prefetch: u32,
+    /// Their shares, one per topic, or none: see [`Reserve::weights`](crate::protocol::Reserve::weights).
+    pub weights: Vec<u16>,
 }
 
 /// A handler at work: for each job that becomes ready it is called once.
@@ -55,7 +57,7 @@ pub struct Worker {
 impl WorkerConfig {
     /// One topic, eight handlers at once.
     pub fn new(topic: TopicName) -> Self {
-        Self { topics: vec![topic], concurrency: 8, prefetch: 8 }
+        Self { topics: vec![topic], concurrency: 8, prefetch: 8, weights: Vec::new() }
     }
 }
 
@@ -76,6 +78,7 @@ impl Worker {
             topics: config.topics,
             credit_jobs: concurrency.saturating_add(config.prefetch),
             credit_bytes: CREDIT_BYTES_MAX,
+            weights: config.weights,
         };
         let subscription = client.subscribe(subscribe).await?;
         let (stopping, stop) = watch::channel(false);

@@ -198,6 +198,31 @@ pub enum Command<'a> {
         /// As in [`Self::ReleaseBecause`].
         reason: &'a str,
     },
+    /// As [`Self::ReserveNamed`], but topics give jobs by their shares; within one the order is the usual one. It needs the
+    /// feature level [`FEATURE_RESERVE_WEIGHTED`](crate::types::FEATURE_RESERVE_WEIGHTED).
+    ReserveWeighted {
+        /// The consumer.
+        session: SessionId,
+        /// From which topics, and how much of each.
+        #[serde(borrow)]
+        shares: Vec<Share<'a>>,
+        /// At most so many jobs.
+        jobs_max: u32,
+        /// No further job once their bodies have reached so many bytes.
+        bytes_max: u64,
+    },
+}
+
+/// A topic's part in a weighted reserve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share<'a> {
+    /// Which topic.
+    #[serde(borrow)]
+    pub topic: TopicSelect<'a>,
+    /// Its weight among those that have a job.
+    pub weight: u16,
+    /// How far it is ahead of its turn (negative: it has had more) when the reserve begins.
+    pub standing: i64,
 }
 
 /// Names a topic. Older versions proposed numbers; a number may be gone when its command is applied, a name never is.

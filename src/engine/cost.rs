@@ -32,6 +32,10 @@ impl Engine {
                 let found = topics.iter().filter_map(|topic| self.topics.find(self.known(*topic)?));
                 found.map(|topic| topic.ready.len()).sum::<usize>().clamp(1, (*jobs_max as usize).max(1))
             }
+            Command::ReserveWeighted { shares, jobs_max, .. } => {
+                let found = shares.iter().filter_map(|share| self.topics.find(self.known(share.topic)?));
+                found.map(|topic| topic.ready.len()).sum::<usize>().clamp(1, (*jobs_max as usize).max(1))
+            }
             _ => 1,
         };
         jobs as u64

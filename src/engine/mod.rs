@@ -84,7 +84,7 @@ pub mod store;
 
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Line, Moment};
-pub use command::{Command, JobSelect, NewJob, TopicSelect};
+pub use command::{Command, JobSelect, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use image::{
     CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
@@ -282,6 +282,9 @@ impl Engine {
             | Command::Bury { .. }
             | Command::ReleaseBecause { .. }
             | Command::BuryBecause { .. } => return Ok(self.settle(command, store)),
+            Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
+                return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max, store);
+            }
         }
         Ok(Outcome::Done)
     }

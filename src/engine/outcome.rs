@@ -31,6 +31,13 @@ pub enum Outcome {
     Pushed(Vec<PushOutcome>),
     /// Reserve: the jobs that are now leased; may be none.
     Granted(Vec<Grant>),
+    /// Weighted reserve.
+    GrantedByShares {
+        /// The jobs that are now leased; may be none.
+        grants: Vec<Grant>,
+        /// How far they have moved the [standing](super::Share::standing) of each share.
+        advances: Vec<i64>,
+    },
     /// Finish, release, touch and bury: one per lease.
     Settled(Vec<Result<(), Reject>>),
     /// Delete, reschedule, run now and kick.

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
-use super::outcome::{JobView, SessionStatus, SessionView, TopicView};
+use super::outcome::{Grant, JobView, SessionStatus, SessionView, TopicView};
 use super::topics::TopicTotals;
 use super::transition::{AfterFailure, Moved};
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{JobHistory, JobState, Member, Millis, SessionId, SessionSecret, TopicId};
+use crate::types::{JobHistory, JobId, JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -121,6 +121,17 @@ impl Engine {
     /// The sessions that have not lapsed, by id.
     pub fn sessions(&self) -> impl Iterator<Item = SessionView> {
         self.sessions.views()
+    }
+
+    /// The leases that a session holds, by the ids of their jobs: those with a greater id than `after`. Leases that outlive their
+    /// session are nobody's.
+    pub fn leases_of(&self, session: SessionId, after: JobId) -> impl Iterator<Item = Grant> {
+        self.sessions.leases_of(session, after).map(|slot| self.granted(slot))
+    }
+
+    /// How many leases a session holds, without those that outlive it.
+    pub fn lease_count(&self, session: SessionId) -> usize {
+        self.sessions.lease_count(session)
     }
 
     /// The sessions that lapsed and still have leases to give back, by id.

@@ -1,15 +1,34 @@
-//! Reserve: ready jobs become leases, in one order over several topics.
+//! Reserve: ready jobs become leases, in one order over several topics or by the topics' shares.
+//!
+//! Shares are given out by smooth weighted round-robin, as nginx does it for its upstream servers
+//! (`ngx_http_upstream_get_peer`): at each turn every topic that has a job moves ahead by its weight, the one that is furthest
+//! ahead gives a job and falls back by the weights of all of them. So topics of the weights 5, 1, 1 come as `a a b a c a a`. How far
+//! each is ahead comes with the command and goes out with its outcome: it is not part of the state.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Engine;
+use super::command::Share;
 use super::jobs::Slot;
-use super::outcome::{Grant, Reject};
+use super::outcome::{Grant, Outcome, Reject};
 use super::ready::Rank;
 use super::store::JobStore;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{Fence, JobState, Lease, SessionId, TopicId};
+
+/// No topic gets further ahead or behind than this, in sum of weights: far more than any that follows the rules.
+const STANDING_MAX: i64 = 1 << 40;
+
+/// A share while its topic has a job to give.
+struct Candidate {
+    topic: TopicId,
+    weight: i64,
+    /// In the list of shares.
+    nth: usize,
+    /// The job that is first in turn; `None` when the topic has no more.
+    front: Option<Slot>,
+}
 
 /// Kept between calls for its memory alone.
 #[derive(Debug, Default)]
@@ -30,9 +49,7 @@ impl Engine {
         bytes_max: u64,
         store: &mut impl JobStore,
     ) -> Result<Vec<Grant>, Reject> {
-        let live = self.sessions.live(session).ok_or(Reject::SessionUnknown)?;
-        // A lease that outlives its session is nobody's to give back.
-        let holder = if live.leases_outlive { SessionId(0) } else { session };
+        let holder = self.holder_of(session)?;
         let mut scratch = std::mem::take(&mut self.reserving);
         scratch.topics.extend_from_slice(topics);
         scratch.topics.sort_unstable();
@@ -58,6 +75,57 @@ impl Engine {
         Ok(grants)
     }
 
+    /// As [`Self::reserve`], with the topics taking turns by their weights.
+    pub(super) fn reserve_weighted(
+        &mut self,
+        session: SessionId,
+        shares: &[Share<'_>],
+        jobs_max: u32,
+        bytes_max: u64,
+        store: &mut impl JobStore,
+    ) -> Result<Outcome, Reject> {
+        let holder = self.holder_of(session)?;
+        let mut standings: Vec<i64> =
+            shares.iter().map(|share| share.standing.clamp(-STANDING_MAX, STANDING_MAX)).collect();
+        let mut candidates: Vec<Candidate> = shares
+            .iter()
+            .enumerate()
+            .filter_map(|(nth, share)| {
+                let topic = self.known(share.topic)?;
+                Some(Candidate { topic, weight: share.weight.into(), nth, front: self.front_slot(topic) })
+            })
+            .collect();
+        let mut grants = Vec::new();
+        let (mut bytes, mut dropped) = (0, 0);
+        while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
+            let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
+            if self.drop_expired(slot, store) {
+                dropped += 1;
+            } else {
+                take_turn(&candidates, &mut standings, nth);
+                let grant = self.grant(slot, session, holder);
+                bytes += u64::from(grant.body.body_bytes);
+                grants.push(grant);
+            }
+            let front = self.front_slot(topic);
+            let same = candidates.iter_mut().filter(|candidate| candidate.topic == topic);
+            same.for_each(|candidate| candidate.front = front);
+        }
+        let moved = |(standing, share): (i64, &Share<'_>)| standing.saturating_sub(share.standing);
+        let advances = standings.into_iter().zip(shares).map(moved).collect();
+        Ok(Outcome::GrantedByShares { grants, advances })
+    }
+
+    /// Who gives a lease back that this session gets. One that outlives its session is nobody's to give back.
+    fn holder_of(&mut self, session: SessionId) -> Result<SessionId, Reject> {
+        let live = self.sessions.live(session).ok_or(Reject::SessionUnknown)?;
+        Ok(if live.leases_outlive { SessionId(0) } else { session })
+    }
+
+    fn front_slot(&self, topic: TopicId) -> Option<Slot> {
+        self.front(topic).map(|Reverse(((.., slot), _))| slot)
+    }
+
     /// The first job in turn of a topic that is not paused.
     fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
         let found = self.topics.find(topic).filter(|found| !found.paused)?;
@@ -77,15 +145,47 @@ impl Engine {
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);
         });
+        self.granted(slot)
+    }
+
+    /// The lease on a reserved job.
+    pub(super) fn granted(&self, slot: Slot) -> Grant {
         let job = &self.jobs[slot];
         Grant {
-            lease: Lease { job: job.id, fence },
+            lease: Lease { job: job.id, fence: job.fence() },
             topic: job.topic,
             priority: job.priority,
             attempts: job.attempts,
-            due: clock.as_wall(job.due()),
+            due: self.clock.as_wall(job.due()),
             deadline: crate::types::Millis(job.since),
             body: job.body,
         }
+    }
+}
+
+/// Whose turn it is: of those that are equally far ahead, the first. Its topic, the job, and its place in the list of shares.
+fn furthest_ahead(candidates: &[Candidate], standings: &[i64]) -> Option<(TopicId, Slot, usize)> {
+    let mut best: Option<(i64, (TopicId, Slot, usize))> = None;
+    for candidate in candidates {
+        let Some(slot) = candidate.front else { continue };
+        let ahead = standings.get(candidate.nth).copied().unwrap_or(0) + candidate.weight;
+        if best.is_none_or(|(most, _)| ahead > most) {
+            best = Some((ahead, (candidate.topic, slot, candidate.nth)));
+        }
+    }
+    best.map(|(_, turn)| turn)
+}
+
+/// The topic of this share gives a job, of all that have one.
+fn take_turn(candidates: &[Candidate], standings: &mut [i64], nth: usize) {
+    let mut all = 0;
+    for candidate in candidates.iter().filter(|candidate| candidate.front.is_some()) {
+        all += candidate.weight;
+        if let Some(standing) = standings.get_mut(candidate.nth) {
+            *standing += candidate.weight;
+        }
+    }
+    if let Some(standing) = standings.get_mut(nth) {
+        *standing -= all;
     }
 }

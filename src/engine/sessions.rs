@@ -260,6 +260,12 @@ impl Sessions {
         self.known.get(&id).map_or(0, |session| session.leases.len())
     }
 
+    /// Where the jobs are that it would give back then, by id: those with a greater id than this.
+    pub(super) fn leases_of(&self, id: SessionId, after: JobId) -> impl Iterator<Item = Slot> + '_ {
+        let leases = self.known.get(&id).map(|session| session.leases.range((after, Slot::MAX)..));
+        leases.into_iter().flatten().filter(move |(job, _)| *job > after).map(|(_, slot)| *slot)
+    }
+
     /// Those that lapsed and still have leases to give back, by id.
     pub(super) fn lapsing(&self) -> impl Iterator<Item = SessionId> + '_ {
         self.known.iter().filter(|(_, session)| session.is_lapsing()).map(|(id, _)| *id)

@@ -12,7 +12,7 @@ use super::opcode::{RequestOpcode, ResponseOpcode};
 use super::request::Request;
 use super::response::Response;
 use super::wire::{Reader, put_topic8};
-use super::{RequestId, backup, browse, cluster, counts, job, push, reserve, session, settle};
+use super::{RequestId, backup, browse, cluster, connections, counts, job, push, reserve, session, settle};
 use crate::types::GroupId;
 
 impl Request {
@@ -27,6 +27,8 @@ impl Request {
             Self::Subscribe(_) => RequestOpcode::Subscribe,
             Self::Credit { .. } => RequestOpcode::Credit,
             Self::Unsubscribe { .. } => RequestOpcode::Unsubscribe,
+            Self::Cancel { .. } => RequestOpcode::Cancel,
+            Self::Leases { .. } => RequestOpcode::Leases,
             Self::Finish { .. } => RequestOpcode::Finish,
             Self::Release { .. } => RequestOpcode::Release,
             Self::Touch { .. } => RequestOpcode::Touch,
@@ -44,6 +46,8 @@ impl Request {
             Self::Count(_) => RequestOpcode::Count,
             Self::Topics => RequestOpcode::Topics,
             Self::Stats => RequestOpcode::Stats,
+            Self::Connections { .. } => RequestOpcode::Connections,
+            Self::Disconnect { .. } => RequestOpcode::Disconnect,
             Self::BackupBegin => RequestOpcode::BackupBegin,
             Self::BackupRead { .. } => RequestOpcode::BackupRead,
             Self::BackupEnd => RequestOpcode::BackupEnd,
@@ -66,6 +70,8 @@ impl Request {
                 reserve::encode_credit(*subscription, *jobs, *bytes, out);
             }
             Self::Unsubscribe { subscription } => reserve::encode_unsubscribe(*subscription, out),
+            Self::Cancel { request } => reserve::encode_cancel(*request, out),
+            Self::Leases { after, jobs_max } => reserve::encode_leases(*after, *jobs_max, out),
             Self::Finish { leases } => settle::encode_leases(leases, out),
             Self::Bury { leases, reason } => settle::encode_bury(leases, reason.as_deref(), out),
             Self::Release { leases, kind, reason } => {
@@ -80,6 +86,12 @@ impl Request {
             Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
             Self::List(list) => browse::encode_list(list, out),
             Self::Count(filter) => browse::encode_filter(filter, out),
+            Self::Connections { after, connections_max } => {
+                connections::encode_connections(*after, *connections_max, out);
+            }
+            Self::Disconnect { connection, ends_session } => {
+                connections::encode_disconnect(*connection, *ends_session, out);
+            }
             Self::BackupRead { offset, bytes } => backup::encode_read(*offset, *bytes, out),
             Self::ClusterAdd { address } => cluster::encode_add(address, out),
             Self::ClusterRemove { node } | Self::ClusterTransfer { node } => cluster::encode_node(*node, out),
@@ -115,6 +127,8 @@ impl Request {
             RequestOpcode::Subscribe => Self::Subscribe(reserve::decode_subscribe(reader)?),
             RequestOpcode::Credit => reserve::decode_credit(reader)?,
             RequestOpcode::Unsubscribe => reserve::decode_unsubscribe(reader)?,
+            RequestOpcode::Cancel => reserve::decode_cancel(reader)?,
+            RequestOpcode::Leases => reserve::decode_leases(reader)?,
             RequestOpcode::Finish => Self::Finish { leases: settle::decode_leases(reader)? },
             RequestOpcode::Release => settle::decode_release(reader)?,
             RequestOpcode::Touch => settle::decode_touch(reader)?,
@@ -132,6 +146,8 @@ impl Request {
             RequestOpcode::Count => Self::Count(browse::decode_filter(reader)?),
             RequestOpcode::Topics => Self::Topics,
             RequestOpcode::Stats => Self::Stats,
+            RequestOpcode::Connections => connections::decode_connections(reader)?,
+            RequestOpcode::Disconnect => connections::decode_disconnect(reader)?,
             RequestOpcode::BackupBegin => Self::BackupBegin,
             RequestOpcode::BackupRead => backup::decode_read(reader)?,
             RequestOpcode::BackupEnd => Self::BackupEnd,
@@ -154,6 +170,7 @@ impl Response {
             Self::Reserved(_) => ResponseOpcode::Reserved,
             Self::Subscribed => ResponseOpcode::Subscribed,
             Self::Deliver(_) => ResponseOpcode::Deliver,
+            Self::Leased(_) => ResponseOpcode::Leased,
             Self::Settled(_) => ResponseOpcode::Settled,
             Self::Job(_) => ResponseOpcode::Job,
             Self::Changed { .. } => ResponseOpcode::Changed,
@@ -162,6 +179,7 @@ impl Response {
             Self::Counted { .. } => ResponseOpcode::Counted,
             Self::Topics(_) => ResponseOpcode::TopicCounts,
             Self::Stats(_) => ResponseOpcode::QueueStats,
+            Self::Connections(_) => ResponseOpcode::ConnectionList,
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
             Self::BackupData(_) => ResponseOpcode::BackupData,
             Self::Cluster(_) => ResponseOpcode::ClusterReport,
@@ -178,6 +196,7 @@ impl Response {
             Self::Pong { now, clock_ms } => session::encode_pong(*now, *clock_ms, out),
             Self::Pushed(results) => push::encode_pushed(results, out),
             Self::Reserved(jobs) | Self::Deliver(jobs) => reserve::encode_jobs(jobs, out),
+            Self::Leased(leased) => reserve::encode_leased(leased, out),
             Self::Settled(results) => settle::encode_settled(results, out),
             Self::Job(report) => job::encode_report(report, out),
             Self::Changed { job, state, due } => job::encode_changed(*job, *state, *due, out),
@@ -186,6 +205,7 @@ impl Response {
             Self::Counted { jobs } => out.put_u64_le(*jobs),
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
+            Self::Connections(list) => connections::encode_list(list, out),
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
             Self::Cluster(report) => cluster::encode_report(report, out),
@@ -209,6 +229,7 @@ impl Response {
             ResponseOpcode::Reserved => Self::Reserved(reserve::decode_jobs(reader)?),
             ResponseOpcode::Subscribed => Self::Subscribed,
             ResponseOpcode::Deliver => Self::Deliver(reserve::decode_jobs(reader)?),
+            ResponseOpcode::Leased => Self::Leased(reserve::decode_leased(reader)?),
             ResponseOpcode::Settled => Self::Settled(settle::decode_settled(reader)?),
             ResponseOpcode::Job => Self::Job(Box::new(job::decode_report(reader)?)),
             ResponseOpcode::Changed => job::decode_changed(reader)?,
@@ -217,6 +238,7 @@ impl Response {
             ResponseOpcode::Counted => Self::Counted { jobs: reader.u64("jobs")? },
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
+            ResponseOpcode::ConnectionList => Self::Connections(connections::decode_list(reader)?),
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
             ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),
             ResponseOpcode::ClusterReport => Self::Cluster(Box::new(cluster::decode_report(reader)?)),

@@ -94,6 +94,14 @@ pub enum DecodeError {
         /// The length of its value.
         bytes: usize,
     },
+    /// There is a weight for some topics, and none for others.
+    #[error("{weights} weights for {topics} topics: send one for each topic, or none")]
+    Weights {
+        /// How many weights there are.
+        weights: usize,
+        /// How many topics there are.
+        topics: usize,
+    },
     /// A topic's name or a key is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -127,7 +135,7 @@ impl DecodeError {
             | Self::Attributes(AttributeError::TooLarge | AttributeError::HeadersTooLarge) => {
                 ErrorCode::TooLarge
             }
-            Self::OutOfRange { .. } | Self::Name(_) => ErrorCode::Invalid,
+            Self::OutOfRange { .. } | Self::Weights { .. } | Self::Name(_) => ErrorCode::Invalid,
         }
     }
 }

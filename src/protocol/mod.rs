@@ -7,6 +7,7 @@ mod backup;
 mod browse;
 mod cluster;
 mod codec;
+mod connections;
 mod counts;
 pub mod decode_error;
 pub mod error;
@@ -21,14 +22,15 @@ mod session;
 mod settle;
 mod wire;
 
+pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
 pub use request::{Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe};
 pub use response::{
-    BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Member, MemberReport, PushResult, Response,
-    Role, SettleResult, StatsReport, TopicReport, Totals, Welcome,
+    BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
+    Response, Role, SettleResult, StatsReport, TopicReport, Totals, Welcome,
 };
 pub use session::{MAGIC, heartbeat_ms, negotiate};
 

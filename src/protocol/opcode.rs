@@ -53,6 +53,10 @@ opcodes! {
         Credit = 0x22, "CREDIT";
         /// Ends a subscription.
         Unsubscribe = 0x23, "UNSUBSCRIBE";
+        /// Ends the wait of a RESERVE.
+        Cancel = 0x24, "CANCEL";
+        /// Reads the leases of the session.
+        Leases = 0x25, "LEASES";
         /// Jobs are done.
         Finish = 0x30, "FINISH";
         /// Gives jobs back.
@@ -87,6 +91,10 @@ opcodes! {
         Topics = 0x52, "TOPICS";
         /// Counts of the queue.
         Stats = 0x53, "STATS";
+        /// Lists the clients' connections.
+        Connections = 0x54, "CONNECTIONS";
+        /// Closes a client's connection.
+        Disconnect = 0x55, "DISCONNECT";
         /// Asks for a backup.
         BackupBegin = 0x60, "BACKUP_BEGIN";
         /// Reads a part of it.
@@ -123,6 +131,8 @@ opcodes! {
         Subscribed = 0xA1, "SUBSCRIBED";
         /// Jobs of a subscription.
         Deliver = 0xA2, "DELIVER";
+        /// Leases of the session.
+        Leased = 0xA3, "LEASED";
         /// The outcomes of settling leases.
         Settled = 0xB0, "SETTLED";
         /// One job as it stands.
@@ -139,6 +149,8 @@ opcodes! {
         TopicCounts = 0xD0, "TOPIC_COUNTS";
         /// Counts of the queue.
         QueueStats = 0xD1, "QUEUE_STATS";
+        /// Clients' connections.
+        ConnectionList = 0xD2, "CONNECTION_LIST";
         /// A backup can be read.
         BackupReady = 0xE0, "BACKUP_READY";
         /// A part of a backup.

@@ -36,6 +36,19 @@ pub enum Request {
         /// The request id of its SUBSCRIBE.
         subscription: u32,
     },
+    /// Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
+    Cancel {
+        /// The request id of the RESERVE.
+        request: u32,
+    },
+    /// Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among
+    /// them.
+    Leases {
+        /// Only jobs with a greater id: 0 for the first page, then the last id of the page before.
+        after: JobId,
+        /// At most so many: 1 to [`RESERVE_JOBS_MAX`](crate::types::limits::RESERVE_JOBS_MAX).
+        jobs_max: u32,
+    },
     /// Says that jobs are done: they are removed.
     Finish {
         /// Which.
@@ -110,6 +123,20 @@ pub enum Request {
     Topics,
     /// Counts of the whole queue, and by topic.
     Stats,
+    /// Lists the clients that are connected to this node, by number.
+    Connections {
+        /// Only connections with a greater number: 0 for the first page, then the last number of the page before.
+        after: u64,
+        /// At most so many: 1 to [`CONNECTIONS_LISTED_MAX`](crate::types::limits::CONNECTIONS_LISTED_MAX).
+        connections_max: u32,
+    },
+    /// Closes the connection of another client to this node.
+    Disconnect {
+        /// Its number, as [`Request::Connections`] shows it.
+        connection: u64,
+        /// Ends its session as well: its leases are given back at once. Otherwise the session's grace begins.
+        ends_session: bool,
+    },
     /// Asks for a backup of the state as it is now, to be read over this connection.
     BackupBegin,
     /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
@@ -209,6 +236,10 @@ pub struct Reserve {
     pub jobs_max: u32,
     /// Answer without a job after so many milliseconds; 0 answers at once.
     pub wait_ms: u64,
+    /// The topics' shares, one number from 1 on per topic in their order: of topics with weights 5 and 1 the first gives five
+    /// jobs for each of the second while both have some. Without them the order is by priority, due time and id over all
+    /// topics.
+    pub weights: Vec<u16>,
 }
 
 /// A standing order for jobs.
@@ -220,6 +251,8 @@ pub struct Subscribe {
     pub credit_jobs: u32,
     /// Bytes of bodies that may be held at once. While it is above 0 one more job is sent, however large.
     pub credit_bytes: u64,
+    /// As in [`Reserve::weights`].
+    pub weights: Vec<u16>,
 }
 
 /// A page of a list of jobs.

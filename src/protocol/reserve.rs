@@ -1,10 +1,10 @@
-//! RESERVE, SUBSCRIBE, CREDIT, UNSUBSCRIBE; RESERVED and DELIVER.
+//! RESERVE, SUBSCRIBE, CREDIT, UNSUBSCRIBE, CANCEL, LEASES; RESERVED, DELIVER and LEASED.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::request::{Request, Reserve, Subscribe};
-use super::response::Delivered;
+use super::response::{Delivered, Leased};
 use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_piece};
 use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX,
@@ -12,29 +12,37 @@ use crate::types::limits::{
 use crate::types::{Fence, JobId, Lease, Millis, TopicName};
 
 const TOPIC_FIXED_BYTES: usize = 1;
+const WEIGHT_FIXED_BYTES: usize = 2;
 const JOB_FIXED_BYTES: usize = 53;
 /// A server of before says no deadline.
 const JOB_FIXED_BYTES_MIN: usize = 45;
+const LEASED_MORE: u8 = 1;
 
 pub(super) fn encode_reserve(reserve: &Reserve, out: &mut BytesMut) {
     Fixed::<12>::new().u64(reserve.wait_ms).u32(reserve.jobs_max).write(out);
     encode_topics(&reserve.topics, out);
+    encode_weights(&reserve.weights, out);
 }
 
 pub(super) fn decode_reserve(reader: &mut Reader<'_>) -> Result<Reserve, DecodeError> {
     let wait_ms = in_range(reader.u64("wait_ms")?, 0, WAIT_MS_MAX, "wait_ms")?;
     let jobs_max = in_range(reader.u32("jobs_max")?, 1, RESERVE_JOBS_MAX, "jobs_max")?;
-    Ok(Reserve { topics: decode_topics(reader)?, jobs_max, wait_ms })
+    let topics = decode_topics(reader)?;
+    let weights = decode_weights(reader, topics.len())?;
+    Ok(Reserve { topics, jobs_max, wait_ms, weights })
 }
 
 pub(super) fn encode_subscribe(subscribe: &Subscribe, out: &mut BytesMut) {
     Fixed::<12>::new().u32(subscribe.credit_jobs).u64(subscribe.credit_bytes).write(out);
     encode_topics(&subscribe.topics, out);
+    encode_weights(&subscribe.weights, out);
 }
 
 pub(super) fn decode_subscribe(reader: &mut Reader<'_>) -> Result<Subscribe, DecodeError> {
     let (credit_jobs, credit_bytes) = decode_credit_of(reader)?;
-    Ok(Subscribe { topics: decode_topics(reader)?, credit_jobs, credit_bytes })
+    let topics = decode_topics(reader)?;
+    let weights = decode_weights(reader, topics.len())?;
+    Ok(Subscribe { topics, credit_jobs, credit_bytes, weights })
 }
 
 pub(super) fn encode_credit(subscription: u32, jobs: u32, bytes: u64, out: &mut BytesMut) {
@@ -74,6 +82,59 @@ fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicName>, DecodeError>
         let bytes = fields.u8("topic")?;
         reader.topic(bytes)
     })
+}
+
+/// Without weights nothing is written: so a server that does not know them understands the request.
+fn encode_weights(weights: &[u16], out: &mut BytesMut) {
+    if weights.is_empty() {
+        return;
+    }
+    put_list(out, WEIGHT_FIXED_BYTES, weights.len());
+    for weight in weights {
+        out.put_u16_le(*weight);
+    }
+}
+
+fn decode_weights(reader: &mut Reader<'_>, topics: usize) -> Result<Vec<u16>, DecodeError> {
+    if reader.is_at_end() {
+        return Ok(Vec::new());
+    }
+    let list = reader.list::<WEIGHT_FIXED_BYTES>("weights", RESERVE_TOPICS_MAX)?;
+    let weights =
+        reader.items(list, |_, mut fields| in_range(fields.u16("weight")?, 1, u16::MAX, "weight"))?;
+    if weights.is_empty() || weights.len() == topics {
+        Ok(weights)
+    } else {
+        Err(DecodeError::Weights { weights: weights.len(), topics })
+    }
+}
+
+pub(super) fn encode_cancel(request: u32, out: &mut BytesMut) {
+    out.put_u32_le(request);
+}
+
+pub(super) fn decode_cancel(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    Ok(Request::Cancel { request: reader.u32("request")? })
+}
+
+pub(super) fn encode_leases(after: JobId, jobs_max: u32, out: &mut BytesMut) {
+    Fixed::<12>::new().u64(after.0).u32(jobs_max).write(out);
+}
+
+pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let after = JobId(reader.u64("after")?);
+    let jobs_max = in_range(reader.u32("jobs_max")?, 1, RESERVE_JOBS_MAX, "jobs_max")?;
+    Ok(Request::Leases { after, jobs_max })
+}
+
+pub(super) fn encode_leased(leased: &Leased, out: &mut BytesMut) {
+    out.put_u8(if leased.has_more { LEASED_MORE } else { 0 });
+    encode_jobs(&leased.jobs, out);
+}
+
+pub(super) fn decode_leased(reader: &mut Reader<'_>) -> Result<Leased, DecodeError> {
+    let marks = reader.u8("marks")?;
+    Ok(Leased { has_more: marks & LEASED_MORE != 0, jobs: decode_jobs(reader)? })
 }
 
 pub(super) fn encode_jobs(jobs: &[Delivered], out: &mut BytesMut) {

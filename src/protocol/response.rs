@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
 use crate::types::limits::TTR_LEFT_MS_MIN;
 use crate::types::{
@@ -22,7 +23,8 @@ pub enum Response {
         /// that does not show it.
         clock_ms: u64,
     },
-    /// To GOODBYE, CREDIT, UNSUBSCRIBE, PAUSE, RESUME, `BACKUP_END` and what changes the cluster: it is done.
+    /// To GOODBYE, CREDIT, UNSUBSCRIBE, CANCEL, PAUSE, RESUME, DISCONNECT, `BACKUP_END` and what changes the cluster: it is
+    /// done.
     Done,
     /// To PUSH: an outcome per job, in order.
     Pushed(Vec<PushResult>),
@@ -32,6 +34,8 @@ pub enum Response {
     Subscribed,
     /// Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session.
     Deliver(Vec<Delivered>),
+    /// To LEASES.
+    Leased(Leased),
     /// To FINISH, RELEASE, TOUCH and BURY: an outcome per lease, in order.
     Settled(Vec<SettleResult>),
     /// To GET and PEEK.
@@ -66,6 +70,8 @@ pub enum Response {
     Topics(Vec<TopicReport>),
     /// To STATS.
     Stats(Box<StatsReport>),
+    /// To CONNECTIONS.
+    Connections(ConnectionList),
     /// To `BACKUP_BEGIN`.
     BackupReady(BackupReady),
     /// To `BACKUP_READ`: what stands there; fewer bytes than were asked for only at the end.
@@ -95,27 +101,31 @@ pub enum GoingAway {
     NotLeader = 2,
     /// Another connection took the session over: this client does not come back under it by itself.
     SessionTakenOver = 3,
+    /// An operator closes it: this client does not come back at once.
+    Disconnected = 4,
 }
 
 impl GoingAway {
     /// The reason with this number.
     pub fn from_u8(number: u8) -> Self {
-        let known = [Self::Stopping, Self::NotLeader, Self::SessionTakenOver];
+        let known = [Self::Stopping, Self::NotLeader, Self::SessionTakenOver, Self::Disconnected];
         known.into_iter().find(|reason| *reason as u8 == number).unwrap_or(Self::Unknown)
     }
 }
 
 impl Response {
     /// Sets what is left of each lease in it at `clock_ms` of the server's monotonic clock, which is when it is written, and
-    /// takes out the jobs whose lease is over or all but over. Returns their leases.
+    /// takes out the jobs whose lease is over or all but over. Returns their leases, unless the client may know them from
+    /// before.
     pub fn age(&mut self, clock_ms: u64) -> Vec<Lease> {
         let mut unsent = Vec::new();
-        if let Self::Reserved(jobs) | Self::Deliver(jobs) = self {
+        let is_first_word = !matches!(self, Self::Leased(_));
+        if let Self::Reserved(jobs) | Self::Deliver(jobs) | Self::Leased(Leased { jobs, .. }) = self {
             jobs.retain_mut(|job| {
                 let left_ms = job.deadline_ms.saturating_sub(clock_ms);
                 job.ttr_left_ms = u32::try_from(left_ms).unwrap_or(u32::MAX);
                 let is_held = job.ttr_left_ms >= TTR_LEFT_MS_MIN;
-                if !is_held {
+                if !is_held && is_first_word {
                     unsent.push(job.lease);
                 }
                 is_held
@@ -138,7 +148,7 @@ impl Response {
         };
         FRAME_BYTES
             + match self {
-                Self::Reserved(jobs) | Self::Deliver(jobs) => jobs
+                Self::Reserved(jobs) | Self::Deliver(jobs) | Self::Leased(Leased { jobs, .. }) => jobs
                     .iter()
                     .map(|job| {
                         PART_BYTES + held_bytes(&job.topic, job.key.as_ref(), &job.attributes, &job.body)
@@ -152,6 +162,7 @@ impl Response {
                 Self::Settled(results) => ITEM_BYTES * results.len(),
                 Self::Topics(topics) => topics_bytes(topics),
                 Self::Stats(stats) => PART_BYTES + topics_bytes(&stats.topics),
+                Self::Connections(list) => list.connections.iter().map(ConnectionReport::weight_bytes).sum(),
                 Self::Cluster(report) => {
                     let addresses =
                         |member: &MemberReport| member.client_address.len() + member.peer_address.len();
@@ -362,6 +373,16 @@ pub struct Delivered {
     pub attributes: Attributes,
     /// Opaque.
     pub body: Bytes,
+}
+
+/// A page of the leases that a session holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    /// Whether there are leases on jobs behind the last one. A page may be empty and there be more: then ask for the same
+    /// page again.
+    pub has_more: bool,
+    /// The jobs, by id.
+    pub jobs: Vec<Delivered>,
 }
 
 /// A job as GET and PEEK show it.

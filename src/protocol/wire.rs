@@ -94,6 +94,11 @@ impl<'a> Reader<'a> {
         &mut self.fields
     }
 
+    /// Whether the payload ends here: what older peers do not send follows.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.fields.0.is_empty()
+    }
+
     pub(super) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
         self.fields.array(field)
     }

@@ -1,10 +1,11 @@
 //! Clients that are connected, and which session each speaks for.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 
 use super::io::{ConnectionId, Output, Permit};
 use crate::protocol::{ErrorReply, JobRef, Request, RequestId, Response};
-use crate::types::{SessionId, SessionSecret};
+use crate::types::{Millis, SessionId, SessionSecret};
 
 /// One client's connection.
 #[derive(Debug)]
@@ -14,6 +15,12 @@ pub(super) struct Connection {
     pub(super) phase: Phase,
     /// The heartbeat that its HELLO asked for; 0 for none.
     pub(super) heartbeat_wish_ms: u32,
+    /// Where it comes from.
+    pub(super) address: String,
+    /// When it came, by the wall clock.
+    pub(super) since: Millis,
+    /// What its HELLO called it.
+    pub(super) client_name: String,
     outbox: Vec<(RequestId, Response)>,
     /// How many in the outbox answer a request.
     answers: u32,
@@ -33,6 +40,13 @@ struct Asked {
     requests: std::vec::IntoIter<(RequestId, Request)>,
     /// Given back with the last of them.
     _permit: Permit,
+}
+
+impl Connection {
+    /// Bytes that were sent to it and are not known to be written.
+    pub(super) fn unwritten_bytes(&self) -> usize {
+        self.unwritten_bytes
+    }
 }
 
 /// How far a connection has come.
@@ -78,11 +92,14 @@ impl Connections {
         }
     }
 
-    pub(super) fn add(&mut self, id: ConnectionId, secret: SessionSecret) {
+    pub(super) fn add(&mut self, id: ConnectionId, secret: SessionSecret, address: String, since: Millis) {
         let connection = Connection {
             secret,
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,
+            address,
+            since,
+            client_name: String::new(),
             outbox: Vec::new(),
             answers: 0,
             unwritten_bytes: 0,
@@ -150,6 +167,19 @@ impl Connections {
 
     pub(super) fn count(&self) -> usize {
         self.all.len()
+    }
+
+    /// The session that a connection speaks for.
+    pub(super) fn session_of(&self, id: ConnectionId) -> Option<SessionId> {
+        match self.all.get(&id)?.phase {
+            Phase::Open(session) => Some(session),
+            Phase::Silent | Phase::Opening | Phase::Ended => None,
+        }
+    }
+
+    /// Those with a greater number.
+    pub(super) fn ids_after(&self, id: ConnectionId) -> impl Iterator<Item = ConnectionId> {
+        self.all.range((Bound::Excluded(id), Bound::Unbounded)).map(|(id, _)| *id)
     }
 
     pub(super) fn ids(&self) -> Vec<ConnectionId> {

@@ -133,6 +133,8 @@ pub enum Input {
         connection: ConnectionId,
         /// Fresh random bytes.
         secret: SessionSecret,
+        /// Where it comes from, for operators to read.
+        address: String,
     },
     /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
     /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
@@ -155,6 +157,8 @@ pub enum Input {
     },
     /// Leases that [`Response::age`] took out of what was sent: their jobs do not reach their consumer.
     NotSent {
+        /// To whom.
+        connection: ConnectionId,
         /// Which.
         leases: Vec<Lease>,
     },

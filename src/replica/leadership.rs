@@ -92,6 +92,7 @@ impl Replica {
         }
         self.connections.forget_graces();
         self.lapsing.clear();
+        self.given_back.clear();
     }
 
     /// Answers everything that waits on a connection, and closes it.

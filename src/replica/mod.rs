@@ -23,6 +23,7 @@ mod fitness;
 mod io;
 mod leadership;
 mod memory;
+mod operator;
 mod outcomes;
 mod peers;
 mod proposals;
@@ -31,6 +32,7 @@ mod reads;
 mod recovery;
 mod requests;
 mod sessions;
+mod shares;
 mod snapshots;
 mod soundness;
 mod stopping;
@@ -50,7 +52,7 @@ use crate::protocol::Response;
 use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
 use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::limits::ENTRY_BYTES_TARGET;
-use crate::types::{GroupId, Millis, SessionId};
+use crate::types::{GroupId, Lease, Millis, SessionId};
 use browse::Passes;
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
@@ -131,6 +133,8 @@ pub struct Replica {
     /// Their ends, and what comes after these, while reserves of theirs are in flight: grants that nobody saw are given
     /// back first.
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
+    /// Leases that this leader itself gives back, as their jobs did not reach their consumer.
+    given_back: BTreeSet<Lease>,
     orders_out: Vec<u64>,
     /// While there are such: when the disk began with the oldest of them.
     writing_since_us: u64,
@@ -162,12 +166,14 @@ impl Replica {
     pub fn handle(&mut self, now: Now, input: Input) {
         self.look_at_clocks(now);
         match input {
-            Input::Connected { connection, secret } => self.connections.add(connection, secret),
+            Input::Connected { connection, secret, address } => {
+                self.connections.add(connection, secret, address, self.wall);
+            }
             Input::Requests { connection, requests, permit } => {
                 self.connections.ask(connection, requests, permit);
             }
             Input::Written { connection, bytes } => self.written(connection, bytes),
-            Input::NotSent { leases } => self.not_sent(leases),
+            Input::NotSent { connection, leases } => self.not_sent(connection, leases),
             Input::Disconnected { connection } => self.disconnected(connection),
             Input::Persisted { number } => self.persisted(number),
             Input::PeerConnected { about } => self.peers.connected(about, self.now_us),
@@ -481,13 +487,7 @@ impl Replica {
             let connections = &self.connections;
             let turns = self.waiters.take_turns(topics, available, |id| connections.room_bytes(id) as u64);
             for turn in turns {
-                let command = Command::Reserve {
-                    session: turn.session,
-                    topics: turn.topics,
-                    jobs_max: turn.jobs_max,
-                    bytes_max: turn.bytes_max,
-                };
-                self.proposals.add(&command, turn.claim.jobs, Reply::Turn(turn.waiter, turn.claim));
+                self.proposals.add(&turn.command(), turn.claim.jobs, Reply::Turn(turn.waiter, turn.claim));
             }
         }
         for over in self.waiters.take_expired(self.now_us) {

@@ -6,10 +6,11 @@ use super::proposals::Reply;
 use super::recovery::{change_members, decode};
 use super::waiters::{Claim, WaiterId};
 use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
-use crate::protocol::{Delivered, ErrorCode, ErrorReply, PushResult, RequestId, Response};
+use crate::protocol::{Delivered, ErrorCode, ErrorReply, Leased, PushResult, RequestId, Response};
 use crate::raft::MembershipChange;
 use crate::storage::{EntryKind, LogEntry, StorageError};
-use crate::types::{Attributes, Key, Lease};
+use crate::types::limits::{RESERVE_BYTES_MAX, TTR_LEFT_MS_MIN};
+use crate::types::{Attributes, JobId, Key, Lease};
 
 impl Replica {
     /// Applies a committed entry and answers everybody who waited for it.
@@ -84,6 +85,9 @@ impl Replica {
         else {
             return;
         };
+        if matches!(command, Command::Release { .. }) && !self.given_back.is_empty() {
+            leases.iter().for_each(|lease| _ = self.given_back.remove(lease));
+        }
         let Outcome::Settled(results) = outcome else { return };
         for (lease, _) in leases.iter().zip(results).filter(|(_, result)| result.is_ok()) {
             self.waiters.lease_over(*lease);
@@ -123,6 +127,10 @@ impl Replica {
         self.waiters.turn_over(id, claim);
         let grants = match outcome {
             Outcome::Granted(grants) => grants,
+            Outcome::GrantedByShares { grants, advances } => {
+                self.waiters.advance(id, &advances);
+                grants
+            }
             other => {
                 match self.waiters.remove(id) {
                     Some(waiter) if waiter.is_poll() => {
@@ -177,9 +185,10 @@ impl Replica {
         Ok(())
     }
 
-    /// Some jobs were not sent, as their leases were all but over when their turn came.
-    pub(super) fn not_sent(&mut self, leases: Vec<Lease>) {
-        if self.is_serving() {
+    /// Some jobs were not sent, as their leases were all but over when their turn came. When the session speaks over another
+    /// connection by now, it may have been shown them there: then they end by themselves.
+    pub(super) fn not_sent(&mut self, connection: ConnectionId, leases: Vec<Lease>) {
+        if self.is_serving() && self.connections.session_of(connection).is_some() {
             self.give_back(leases.into_iter().filter(|lease| self.engine.holds(*lease)).collect());
         }
     }
@@ -189,8 +198,42 @@ impl Replica {
         if leases.is_empty() {
             return;
         }
+        self.given_back.extend(&leases);
         let command = Command::Release { leases, delay_ms: None, attempted: false };
         self.add_command(&command, Reply::Nobody);
+    }
+
+    /// The leases of the session that a connection speaks for, a page of them. Those that are about to be given back are not
+    /// among them: nobody has seen their jobs, and somebody else gets them.
+    pub(super) fn leased(
+        &mut self,
+        connection: ConnectionId,
+        after: JobId,
+        jobs_max: u32,
+    ) -> Result<Response, StorageError> {
+        let Some(session) = self.connections.session_of(connection) else {
+            let ended = ErrorReply::new(ErrorCode::SessionUnknown, "the session has ended: connect again");
+            return Ok(Response::Error(ended));
+        };
+        let bytes_max = RESERVE_BYTES_MAX.min(self.connections.room_bytes(connection) as u64).max(1);
+        let least = self.clock.stamp().after(TTR_LEFT_MS_MIN.into());
+        let mut held = self
+            .engine
+            .leases_of(session, after)
+            .filter(|grant| grant.deadline > least && !self.given_back.contains(&grant.lease));
+        let (mut grants, mut bytes) = (Vec::new(), 0);
+        while grants.len() < jobs_max as usize
+            && bytes < bytes_max
+            && let Some(grant) = held.next()
+        {
+            bytes += u64::from(grant.body.body_bytes);
+            grants.push(grant);
+        }
+        let has_more = held.next().is_some();
+        drop(held);
+        self.turns.count(grants.len() as u64);
+        let jobs = grants.iter().map(|grant| self.delivered(grant)).collect::<Result<_, _>>()?;
+        Ok(Response::Leased(Leased { has_more, jobs }))
     }
 
     fn delivered(&mut self, grant: &Grant) -> Result<Delivered, StorageError> {
@@ -215,9 +258,11 @@ impl Replica {
 /// An outcome as its client sees it.
 fn response(outcome: Outcome) -> Response {
     match outcome {
-        Outcome::Done | Outcome::Session { .. } | Outcome::Granted(_) | Outcome::Lapsing { .. } => {
-            Response::Done
-        }
+        Outcome::Done
+        | Outcome::Session { .. }
+        | Outcome::Granted(_)
+        | Outcome::GrantedByShares { .. }
+        | Outcome::Lapsing { .. } => Response::Done,
         Outcome::Pushed(jobs) => Response::Pushed(jobs.into_iter().map(push_result).collect()),
         Outcome::Settled(leases) => {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())

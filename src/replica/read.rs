@@ -1,4 +1,4 @@
-//! Answers from the state that is applied: get, peek, topics and stats; and PING, which asks whether that state is the newest.
+//! Answers from the state that is applied: get, peek, leases, connections, topics and stats; and PING, which asks whether that state is the newest.
 
 use bytes::Bytes;
 
@@ -46,6 +46,10 @@ impl Replica {
                 return Ok(());
             }
             Request::Ping => self.pong(),
+            Request::Leases { after, jobs_max } => self.leased(connection, *after, *jobs_max)?,
+            Request::Connections { after, connections_max } => {
+                Response::Connections(self.connection_list(ConnectionId(*after), *connections_max))
+            }
             Request::Topics => Response::Topics(self.topic_reports()),
             _ => Response::Stats(Box::new(self.stats())),
         };

@@ -250,6 +250,7 @@ impl Recovery {
             next_proposal_us: now.elapsed_us,
             lapsing: BTreeSet::new(),
             held_ends: BTreeMap::new(),
+            given_back: BTreeSet::new(),
             orders_out: Vec::new(),
             writing_since_us: now.elapsed_us,
             prepared: true,

@@ -3,7 +3,7 @@
 use super::connections::Phase;
 use super::io::ConnectionId;
 use super::proposals::Reply;
-use super::waiters::{Demand, WaiterId};
+use super::waiters::{Cancelled, Demand, WaiterId};
 use super::{Replica, Stop};
 use crate::engine::{Command, JobSelect, NewJob, TopicSelect};
 use crate::protocol::{
@@ -13,7 +13,8 @@ use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
 };
 use crate::types::{
-    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, Lease, SessionId, TopicId, TopicName, When,
+    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, Lease,
+    SessionId, TopicId, TopicName, When,
 };
 
 impl Replica {
@@ -54,6 +55,10 @@ impl Replica {
             Request::Unsubscribe { subscription } => {
                 self.unsubscribe(connection, id, RequestId(subscription));
             }
+            Request::Cancel { request } => self.cancel(connection, id, RequestId(request)),
+            Request::Disconnect { connection: other, ends_session } => {
+                self.disconnect(connection, id, ConnectionId(other), ends_session);
+            }
             Request::ClusterStatus => self.cluster_status(connection, id),
             Request::ClusterAdd { address } => self.cluster_add(connection, id, &address),
             Request::ClusterRemove { node } => self.cluster_remove(connection, id, node),
@@ -69,8 +74,10 @@ impl Replica {
             | Request::Peek { .. }
             | Request::List(_)
             | Request::Count(_)
+            | Request::Leases { .. }
             | Request::Topics
-            | Request::Stats => {
+            | Request::Stats
+            | Request::Connections { .. } => {
                 self.reads.add(self.clock.stamp(), connection, id, request);
             }
             Request::Finish { .. }
@@ -139,6 +146,9 @@ impl Replica {
     }
 
     fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: Reserve) {
+        if let Some(error) = self.not_by_weights(&reserve.weights) {
+            return self.connections.refuse(connection, id, error);
+        }
         if reserve.wait_ms == 0 {
             return self.reserve_now(connection, id, session, &reserve);
         }
@@ -150,7 +160,7 @@ impl Replica {
         }
         let deadline_us = self.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
         let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
-        self.wait(connection, id, session, demand, reserve.topics);
+        self.wait(connection, id, session, demand, reserve.topics, &reserve.weights);
     }
 
     /// A RESERVE that does not wait is a change like any other: it sees those that were sent before it, and those behind it
@@ -184,7 +194,13 @@ impl Replica {
         let knows_names = engine.feature_level() >= FEATURE_RESERVE_NAMED;
         let (waiter, claim) = self.waiters.add_reserving(connection, session, id, jobs_max, self.now_us);
         let reply = Reply::Turn(waiter, claim);
-        if knows_names {
+        if !reserve.weights.is_empty() {
+            self.waiters.weigh(waiter, &reserve.topics, &reserve.weights);
+        }
+        if let Some((weighing, standings)) = self.waiters.weighed(waiter) {
+            let shares = weighing.shares(&standings);
+            self.add_command(&Command::ReserveWeighted { session, shares, jobs_max, bytes_max }, reply);
+        } else if knows_names {
             let topics = reserve.topics.iter().map(select_topic).collect();
             self.add_command(&Command::ReserveNamed { session, topics, jobs_max, bytes_max }, reply);
         } else {
@@ -199,6 +215,9 @@ impl Replica {
         session: SessionId,
         subscribe: Subscribe,
     ) {
+        if let Some(error) = self.not_by_weights(&subscribe.weights) {
+            return self.connections.refuse(connection, id, error);
+        }
         if self.subscription(connection, id).is_some() {
             let twice = "this request id has a subscription: choose another";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, twice));
@@ -212,7 +231,7 @@ impl Replica {
             jobs: i64::from(subscribe.credit_jobs.min(CREDIT_JOBS_MAX)),
             bytes: subscribe.credit_bytes.min(CREDIT_BYTES_MAX).cast_signed(),
         };
-        self.wait(connection, id, session, demand, subscribe.topics);
+        self.wait(connection, id, session, demand, subscribe.topics, &subscribe.weights);
     }
 
     fn wait(
@@ -222,13 +241,34 @@ impl Replica {
         session: SessionId,
         demand: Demand,
         topics: Vec<TopicName>,
+        weights: &[u16],
     ) {
         let engine = &self.engine;
-        let topics = topics.into_iter().map(|name| {
-            let topic = engine.topic_id(name.as_str());
-            (name, topic)
-        });
-        self.waiters.add(connection, session, id, demand, topics);
+        let found = topics.iter().map(|name| (name.clone(), engine.topic_id(name.as_str())));
+        let waiter = self.waiters.add(connection, session, id, demand, found);
+        if !weights.is_empty() {
+            self.waiters.weigh(waiter, &topics, weights);
+        }
+    }
+
+    /// Why topics cannot have weights, if they cannot.
+    fn not_by_weights(&self, weights: &[u16]) -> Option<ErrorReply> {
+        let is_known = weights.is_empty() || self.engine.feature_level() >= FEATURE_RESERVE_WEIGHTED;
+        (!is_known).then(not_every_member)
+    }
+
+    fn cancel(&mut self, connection: ConnectionId, id: RequestId, reserve: RequestId) {
+        match self.waiters.cancel(connection, reserve, self.now_us) {
+            Cancelled::Unknown => {
+                let none = "no RESERVE waits under that request id on this connection: it was answered";
+                return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
+            }
+            Cancelled::Now(waiter) => {
+                self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));
+            }
+            Cancelled::WithOutcome => {}
+        }
+        self.connections.send(connection, id, Response::Done);
     }
 
     fn credit(
@@ -281,9 +321,7 @@ impl Replica {
             return self.connections.refuse(connection, id, too_much_under_way());
         }
         if self.engine.feature_level() < level_of(request) {
-            let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
-                        out; `adjourn cluster status` shows the feature level";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Unsupported, text));
+            return self.connections.refuse(connection, id, not_every_member());
         }
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
@@ -376,6 +414,12 @@ fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorRepl
 
 fn too_much_under_way() -> ErrorReply {
     retry_later(ErrorCode::Busy, "more is on its way to the disk than may be: send less at once", 20)
+}
+
+fn not_every_member() -> ErrorReply {
+    let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
+                out; `adjourn cluster status` shows the feature level";
+    ErrorReply::new(ErrorCode::Unsupported, text)
 }
 
 fn no_subscription() -> ErrorReply {

@@ -24,6 +24,7 @@ impl Replica {
         }
         one.phase = Phase::Opening;
         one.heartbeat_wish_ms = hello.heartbeat_ms;
+        one.client_name.clone_from(&hello.client_name);
         let secret = one.secret;
         let Some(resume) = hello.resume else {
             return self.open(connection, request, secret, hello.leases_outlive);
@@ -45,15 +46,14 @@ impl Replica {
     pub(super) fn goodbye(&mut self, connection: ConnectionId, request: RequestId, session: SessionId) {
         self.end_waiters(connection, "the session has ended");
         self.connections.end(connection);
-        self.lapsing.insert(session);
-        let reply = Reply::Close(connection, request, session);
-        self.propose_behind_grants(session, Command::SessionClose { session }, reply);
+        self.close_session(connection, request, session);
     }
 
     /// A client is gone. What it asked for before is done all the same.
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
         self.take_last_requests(connection);
         self.drop_waiters(connection);
+        self.waiters.forget(connection);
         if let Some(session) = self.connections.remove(connection).filter(|_| self.is_serving()) {
             self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
         }
@@ -90,7 +90,12 @@ impl Replica {
     /// Proposes what ends a session, or revives it, when the outcomes of all its reserves are known. What was granted
     /// and not delivered has been given back by then, and does not count as an attempt. One that ends is revived when it has
     /// given back its leases.
-    fn propose_behind_grants(&mut self, session: SessionId, command: Command<'static>, reply: Reply) {
+    pub(super) fn propose_behind_grants(
+        &mut self,
+        session: SessionId,
+        command: Command<'static>,
+        reply: Reply,
+    ) {
         let revives = matches!(command, Command::SessionResume { .. });
         if self.waiters.is_reserving(session) || (revives && self.lapsing.contains(&session)) {
             self.held_ends.entry(session).or_default().push((command, reply));
@@ -206,7 +211,7 @@ impl Replica {
     }
 
     /// Answers the long polls of a connection, without a job, and ends its subscriptions with an error.
-    fn end_waiters(&mut self, connection: ConnectionId, why: &str) {
+    pub(super) fn end_waiters(&mut self, connection: ConnectionId, why: &str) {
         for waiter in self.waiters.of(connection).into_iter().filter_map(|id| self.waiters.remove(id)) {
             if waiter.is_poll() {
                 self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));

@@ -7,8 +7,11 @@
 //! some of what was sent is written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::io::ConnectionId;
+use super::shares::{Standings, Weighing};
+use crate::engine::Command;
 use crate::protocol::RequestId;
 use crate::types::limits::{RESERVE_BYTES_MAX, RESERVE_JOBS_MAX};
 use crate::types::{Lease, SessionId, TopicId, TopicName};
@@ -51,12 +54,19 @@ pub(super) struct Waiter {
     turn: Option<u64>,
     /// A reserve is in flight.
     reserving: bool,
+    /// Its topics and their weights, if it has some.
+    weighing: Option<Arc<Weighing>>,
 }
 
 impl Waiter {
     /// Whether it waits for one answer.
     pub(super) fn is_poll(&self) -> bool {
         matches!(self.demand, Demand::Poll { .. })
+    }
+
+    /// Names of its topics that do not exist.
+    pub(super) fn unknown(&self) -> &[TopicName] {
+        &self.unknown
     }
 
     /// Whether it would be answered now, even without a job.
@@ -76,6 +86,8 @@ pub(super) struct Waiters {
     by_connection: BTreeSet<(ConnectionId, WaiterId)>,
     /// How many long polls each connection has.
     polls: BTreeMap<ConnectionId, u32>,
+    poll_ids: BTreeMap<(ConnectionId, RequestId), WaiterId>,
+    standings: Standings,
     /// Jobs that reserves in flight are expected to take.
     claims: BTreeMap<TopicId, u64>,
     /// Reserves in flight, of waiters that may be gone.
@@ -96,6 +108,33 @@ pub(super) struct Turn {
     pub(super) jobs_max: u32,
     pub(super) bytes_max: u64,
     pub(super) claim: Claim,
+    /// Topics and weights, and how far each is ahead.
+    weighed: Option<(Arc<Weighing>, Vec<i64>)>,
+}
+
+impl Turn {
+    /// What is proposed.
+    pub(super) fn command(&self) -> Command<'_> {
+        let Self { session, jobs_max, bytes_max, .. } = *self;
+        match &self.weighed {
+            None => Command::Reserve { session, topics: self.topics.clone(), jobs_max, bytes_max },
+            Some((weighing, standings)) => {
+                let shares = weighing.shares(standings);
+                Command::ReserveWeighted { session, shares, jobs_max, bytes_max }
+            }
+        }
+    }
+}
+
+/// What has become of a long poll that is cancelled.
+#[derive(Debug)]
+pub(super) enum Cancelled {
+    /// There is none: it was answered.
+    Unknown,
+    /// It is taken out, to be answered.
+    Now(Waiter),
+    /// A reserve for it is in flight: the outcome is its answer.
+    WithOutcome,
 }
 
 /// What a reserve in flight is expected to take.
@@ -134,6 +173,7 @@ impl Waiters {
         if let Demand::Poll { deadline_us, .. } = demand {
             self.deadlines.insert((deadline_us, id));
             *self.polls.entry(connection).or_default() += 1;
+            self.poll_ids.insert((connection, request), id);
         }
         known.sort_unstable();
         known.dedup();
@@ -146,6 +186,7 @@ impl Waiters {
             unknown,
             turn: None,
             reserving: false,
+            weighing: None,
         };
         self.all.insert(id, waiter);
         self.by_connection.insert((connection, id));
@@ -172,6 +213,49 @@ impl Waiters {
         (id, Claim { session, topic: TopicId(0), jobs: 0 })
     }
 
+    /// A waiter takes its topics by these weights from now on.
+    pub(super) fn weigh(&mut self, id: WaiterId, topics: &[TopicName], weights: &[u16]) {
+        if let Some(waiter) = self.all.get_mut(&id) {
+            waiter.weighing = Some(self.standings.list(waiter.connection, topics, weights));
+        }
+    }
+
+    /// The shares of a reserve that is proposed for a waiter with weights.
+    pub(super) fn weighed(&self, id: WaiterId) -> Option<(Arc<Weighing>, Vec<i64>)> {
+        let waiter = self.all.get(&id)?;
+        let weighing = waiter.weighing.as_ref()?;
+        Some((Arc::clone(weighing), self.standings.of(waiter.connection, weighing)))
+    }
+
+    /// A reserve for a waiter with weights has moved its topics so far.
+    pub(super) fn advance(&mut self, id: WaiterId, advances: &[i64]) {
+        let waiter =
+            self.all.get(&id).and_then(|waiter| Some((waiter.connection, waiter.weighing.as_ref()?)));
+        if let Some((connection, weighing)) = waiter {
+            self.standings.advance(connection, weighing, advances);
+        }
+    }
+
+    /// A connection is gone, and its waiters were taken out.
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
+        self.standings.forget(connection);
+    }
+
+    /// Ends the wait of a long poll.
+    pub(super) fn cancel(&mut self, connection: ConnectionId, request: RequestId, now_us: u64) -> Cancelled {
+        let Some(id) = self.poll_ids.get(&(connection, request)).copied() else { return Cancelled::Unknown };
+        let Some(waiter) = self.all.get_mut(&id) else { return Cancelled::Unknown };
+        if !waiter.reserving {
+            return self.remove(id).map_or(Cancelled::Unknown, Cancelled::Now);
+        }
+        if let Demand::Poll { deadline_us, .. } = &mut waiter.demand {
+            self.deadlines.remove(&(*deadline_us, id));
+            *deadline_us = now_us.min(*deadline_us);
+            self.deadlines.insert((*deadline_us, id));
+        }
+        Cancelled::WithOutcome
+    }
+
     /// A waiter by number.
     pub(super) fn one(&self, id: WaiterId) -> Option<&Waiter> {
         self.all.get(&id)
@@ -184,6 +268,10 @@ impl Waiters {
         self.by_connection.remove(&(waiter.connection, id));
         if let Demand::Poll { deadline_us, .. } = waiter.demand {
             self.deadlines.remove(&(deadline_us, id));
+            let poll = (waiter.connection, waiter.request);
+            if self.poll_ids.get(&poll) == Some(&id) {
+                self.poll_ids.remove(&poll);
+            }
             if let Some(polls) = self.polls.get_mut(&waiter.connection) {
                 *polls -= 1;
                 if *polls == 0 {
@@ -316,14 +404,9 @@ impl Waiters {
         let claim = Claim { session: waiter.session, topic, jobs: left.min(u64::from(jobs_max)) };
         *self.claims.entry(topic).or_default() += claim.jobs;
         *self.reserves.entry(claim.session).or_default() += 1;
-        Some(Turn {
-            waiter: id,
-            session: waiter.session,
-            topics: waiter.topics.clone(),
-            jobs_max,
-            bytes_max: bytes_max.min(room_bytes),
-            claim,
-        })
+        let (session, topics) = (waiter.session, waiter.topics.clone());
+        let (bytes_max, weighed) = (bytes_max.min(room_bytes), self.weighed(id));
+        Some(Turn { waiter: id, session, topics, jobs_max, bytes_max, claim, weighed })
     }
 
     /// The outcome of a turn is known: what was claimed no longer is.

@@ -31,6 +31,8 @@ pub(super) enum ToCore {
         connection: ConnectionId,
         /// Random bytes, should it open a session.
         secret: SessionSecret,
+        /// Where it comes from.
+        address: String,
         /// The way to it.
         outbox: Outbox,
     },
@@ -144,9 +146,9 @@ impl Core {
             match input {
                 ToCore::Abort => return Next::Aborted,
                 ToCore::Failed(error) => return self.fail(error),
-                ToCore::Connected { connection, secret, outbox } => {
+                ToCore::Connected { connection, secret, address, outbox } => {
                     self.outboxes.insert(connection, outbox);
-                    self.replica.handle(now, Input::Connected { connection, secret });
+                    self.replica.handle(now, Input::Connected { connection, secret, address });
                 }
                 // Once per connection: one that was found gone has been reported already.
                 ToCore::Input(Input::Disconnected { connection })

@@ -59,7 +59,7 @@ impl Reserved {
 /// Accepts until the server stops. Every connection holds one permit of `room` until it is closed.
 pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, terms: Arc<Terms>) {
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-    let mut next = 0;
+    let mut next = first_number();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -82,6 +82,16 @@ pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, terms: A
             }
         }
     }
+}
+
+/// Connections are numbered from here on. An operator names one by its number: that of another node, or of a time before a
+/// restart, is to name none. It leaves room for as many as a node will ever have, within the 53 bits that every reader of JSON
+/// keeps.
+fn first_number() -> u64 {
+    const RUN_BITS: u32 = 24;
+    const RUNS: u64 = 1 << 29;
+    let drawn = entropy::draw().map_or(0, u64::from_le_bytes);
+    (drawn % RUNS) << RUN_BITS
 }
 
 fn welcome(stream: TcpStream, connection: ConnectionId, permit: OwnedSemaphorePermit, terms: Arc<Terms>) {

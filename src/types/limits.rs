@@ -58,6 +58,10 @@ pub const CREDIT_JOBS_MAX: u32 = 65_536;
 pub const CREDIT_BYTES_MAX: u64 = 256 << 20;
 /// Most subscriptions of one connection.
 pub const SUBSCRIPTIONS_MAX: usize = 1024;
+/// Most connections in one `CONNECTION_LIST`.
+pub const CONNECTIONS_LISTED_MAX: u32 = 256;
+/// Most topics of one connection in a `CONNECTION_LIST`.
+pub const CONNECTION_TOPICS_MAX: usize = 16;
 /// Longest wait of a RESERVE, in milliseconds (one hour).
 pub const WAIT_MS_MAX: u64 = 3_600_000;
 /// Furthest a job may be delayed, in milliseconds (ten years of 365 days).

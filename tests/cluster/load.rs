@@ -169,7 +169,8 @@ async fn consume(
     consumer: u64,
 ) {
     let client = connect(&server).await;
-    let subscribe = Subscribe { topics: vec![topic(TOPIC)], credit_jobs: 64, credit_bytes: 1 << 20 };
+    let subscribe =
+        Subscribe { topics: vec![topic(TOPIC)], credit_jobs: 64, credit_bytes: 1 << 20, weights: Vec::new() };
     let mut subscription = client.subscribe(subscribe).await.expect("subscribed");
     let mut held = VecDeque::new();
     loop {

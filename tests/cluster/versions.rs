@@ -108,7 +108,7 @@ async fn finish_all(client: &Client, topic: &TopicName) {
 
 /// Leases on the ten jobs, which are ready.
 async fn reserve_all(client: &Client, topic: &TopicName) -> Vec<Lease> {
-    let reserve = Reserve { topics: vec![topic.clone()], jobs_max: 10, wait_ms: 60_000 };
+    let reserve = Reserve { topics: vec![topic.clone()], jobs_max: 10, wait_ms: 60_000, weights: Vec::new() };
     let reserved = client.reserve(reserve).await.expect("reserved");
     assert_eq!(reserved.len(), 10);
     reserved.iter().map(|job| job.lease).collect()

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, TopicSelect};
+use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, Share, TopicSelect};
 use adjourn::types::limits::{
     FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX, REASON_BYTES_MAX,
 };
@@ -49,6 +49,9 @@ impl Model {
                 let known: Vec<TopicId> =
                     topics.iter().filter_map(|topic| self.topic(*topic, false).ok().map(topic_id)).collect();
                 return self.reserve(*session, &known, *jobs_max, *bytes_max);
+            }
+            Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
+                return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max);
             }
             Command::Finish { .. }
             | Command::Release { .. }
@@ -231,45 +234,89 @@ impl Model {
         while grants.len() < jobs_max as usize
             && grants.iter().map(|grant| u64::from(grant.body.body_bytes)).sum::<u64>() < bytes_max
         {
-            let turn = |job: &Job| match job.state {
-                State::Ready { order }
-                    if topics.contains(&topic_id(job.topic)) && !self.topics[job.topic].paused =>
-                {
-                    Some((job.priority, order, job.id))
-                }
-                _ => None,
-            };
-            let Some((.., id)) = self.jobs.iter().filter_map(turn).min() else { break };
-            if self.expired(self.find(id), self.stamp) {
-                self.expire(id);
-                continue;
-            }
-            self.last_fence += 1;
-            let (fence, stamp, keeps_history) = (self.last_fence, self.stamp, self.keeps_history());
-            let job = self.find_mut(id);
-            let deadline = stamp + u64::from(job.ttr_ms);
-            job.attempts += 1;
-            if keeps_history {
-                // Of a job from before, nobody knows when it was first reserved.
-                let first = match job.past.reserved {
-                    Some((first, ..)) => first,
-                    None => job.past.pushed.map(|_| stamp),
-                };
-                job.past.reserved = Some((first, stamp, session.0));
-            }
-            job.state = State::Reserved { fence, deadline, session: session.0 };
-            let job = self.find(id);
-            grants.push(Grant {
-                lease: Lease { job: JobId(id), fence: Fence(fence) },
-                topic: topic_id(job.topic),
-                priority: job.priority,
-                attempts: job.attempts,
-                due: self.as_wall(job.due),
-                deadline: Millis(deadline),
-                body: job.reference(),
-            });
+            let Some(id) = self.next_in_turn(topics) else { break };
+            grants.extend(self.grant(id, session));
         }
         Ok(Outcome::Granted(grants))
+    }
+
+    fn reserve_weighted(
+        &mut self,
+        session: SessionId,
+        shares: &[Share<'_>],
+        jobs_max: u32,
+        bytes_max: u64,
+    ) -> Result<Outcome, Reject> {
+        if self.session(session)?.lapsed.is_some() {
+            return Err(Reject::SessionUnknown);
+        }
+        let topics: Vec<Option<TopicId>> =
+            shares.iter().map(|share| self.topic(share.topic, false).ok().map(topic_id)).collect();
+        let mut advances = vec![0_i64; shares.len()];
+        let mut grants: Vec<Grant> = Vec::new();
+        while grants.len() < jobs_max as usize
+            && grants.iter().map(|grant| u64::from(grant.body.body_bytes)).sum::<u64>() < bytes_max
+        {
+            let next = |topic: &Option<TopicId>| topic.and_then(|topic| self.next_in_turn(&[topic]));
+            let next: Vec<Option<u64>> = topics.iter().map(next).collect();
+            let with_job = (0..shares.len()).filter(|nth| next[*nth].is_some());
+            let ahead = |nth: usize| shares[nth].standing + advances[nth] + i64::from(shares[nth].weight);
+            // The first of those that are furthest ahead.
+            let Some(turn) = with_job.clone().rev().max_by_key(|nth| ahead(*nth)) else { break };
+            let grant = next[turn].and_then(|id| self.grant(id, session));
+            if grant.is_some() {
+                let all: i64 = with_job.clone().map(|nth| i64::from(shares[nth].weight)).sum();
+                with_job.for_each(|nth| advances[nth] += i64::from(shares[nth].weight));
+                advances[turn] -= all;
+            }
+            grants.extend(grant);
+        }
+        Ok(Outcome::GrantedByShares { grants, advances })
+    }
+
+    /// The first in turn of the ready jobs of these topics.
+    fn next_in_turn(&self, topics: &[TopicId]) -> Option<u64> {
+        let turn = |job: &Job| match job.state {
+            State::Ready { order }
+                if topics.contains(&topic_id(job.topic)) && !self.topics[job.topic].paused =>
+            {
+                Some((job.priority, order, job.id))
+            }
+            _ => None,
+        };
+        self.jobs.iter().filter_map(turn).min().map(|(.., id)| id)
+    }
+
+    /// A lease on a ready job, unless it has expired.
+    fn grant(&mut self, id: u64, session: SessionId) -> Option<Grant> {
+        if self.expired(self.find(id), self.stamp) {
+            self.expire(id);
+            return None;
+        }
+        self.last_fence += 1;
+        let (fence, stamp, keeps_history) = (self.last_fence, self.stamp, self.keeps_history());
+        let job = self.find_mut(id);
+        let deadline = stamp + u64::from(job.ttr_ms);
+        job.attempts += 1;
+        if keeps_history {
+            // Of a job from before, nobody knows when it was first reserved.
+            let first = match job.past.reserved {
+                Some((first, ..)) => first,
+                None => job.past.pushed.map(|_| stamp),
+            };
+            job.past.reserved = Some((first, stamp, session.0));
+        }
+        job.state = State::Reserved { fence, deadline, session: session.0 };
+        let job = self.find(id);
+        Some(Grant {
+            lease: Lease { job: JobId(id), fence: Fence(fence) },
+            topic: topic_id(job.topic),
+            priority: job.priority,
+            attempts: job.attempts,
+            due: self.as_wall(job.due),
+            deadline: Millis(deadline),
+            body: job.reference(),
+        })
     }
 
     fn settle(

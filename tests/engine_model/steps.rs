@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use adjourn::engine::{Command, JobSelect, NewJob, TopicSelect};
+use adjourn::engine::{Command, JobSelect, NewJob, Share, TopicSelect};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
@@ -82,6 +82,12 @@ pub(crate) enum Action {
     ReserveNamed {
         session: u64,
         topics: Vec<usize>,
+        jobs_max: u32,
+    },
+    /// Topics, their weights and standings.
+    ReserveWeighted {
+        session: u64,
+        shares: Vec<(usize, u16, i64)>,
         jobs_max: u32,
     },
     Finish(Vec<usize>),
@@ -175,6 +181,19 @@ impl Known {
             Action::ReserveNamed { session, topics, jobs_max } => Command::ReserveNamed {
                 session: SessionId(*session),
                 topics: topics.iter().map(|topic| TopicSelect::Name(TOPICS[*topic])).collect(),
+                jobs_max: *jobs_max,
+                bytes_max: 1000,
+            },
+            Action::ReserveWeighted { session, shares, jobs_max } => Command::ReserveWeighted {
+                session: SessionId(*session),
+                shares: shares
+                    .iter()
+                    .map(|(topic, weight, standing)| Share {
+                        topic: TopicSelect::Name(TOPICS[*topic]),
+                        weight: *weight,
+                        standing: *standing,
+                    })
+                    .collect(),
                 jobs_max: *jobs_max,
                 bytes_max: 1000,
             },
@@ -313,6 +332,8 @@ fn action() -> impl Strategy<Value = Action> {
         ),
         5 => (session(), proptest::collection::vec(0..3_usize, 1..4), 0..6_u32)
             .prop_map(|(session, topics, jobs_max)| Action::ReserveNamed { session, topics, jobs_max }),
+        10 => (session(), proptest::collection::vec((0..3_usize, 1..6_u16, -6..6_i64), 1..4), 0..6_u32)
+            .prop_map(|(session, shares, jobs_max)| Action::ReserveWeighted { session, shares, jobs_max }),
         10 => leases().prop_map(Action::Finish),
         12 => (leases(), select(vec![None, None, Some(0), Some(40), Some(5_000)]), proptest::bool::weighted(0.8))
             .prop_map(|(leases, delay_ms, attempted)| Action::Release(leases, delay_ms, attempted)),

@@ -1,13 +1,15 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
 
 use adjourn::protocol::{
-    Applied, BackupReady, ClusterReport, Delivered, ErrorCode, ErrorReply, GoingAway, Hello, JobRef,
-    JobReport, List, Member, MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
-    Resume, Role, StatsReport, Subscribe, TopicReport, Totals, Welcome,
+    Applied, BackupReady, ClusterReport, ConnectionList, ConnectionReport, Delivered, ErrorCode, ErrorReply,
+    GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob, Push, PushResult,
+    ReleaseKind, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe, TopicReport, Totals,
+    Welcome,
 };
 use adjourn::types::limits::{
-    BACKUP_READ_BYTES_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX,
-    LIST_JOBS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    BACKUP_READ_BYTES_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX,
+    CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN,
+    WAIT_MS_MAX,
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
@@ -139,8 +141,15 @@ fn filter() -> impl Strategy<Value = Filter> {
     )
 }
 
+/// Topics, and a weight for each or none.
+fn weighed_topics() -> impl Strategy<Value = (Vec<TopicName>, Vec<u16>)> {
+    (vec((topic(), 1..=u16::MAX), 1..=4), any::<bool>()).prop_map(|(topics, weighed)| {
+        let (topics, weights): (Vec<_>, Vec<_>) = topics.into_iter().unzip();
+        (topics, if weighed { weights } else { Vec::new() })
+    })
+}
+
 pub(super) fn request() -> impl Strategy<Value = Request> {
-    let topics = || vec(topic(), 1..=4);
     let leases = || vec(lease(), 1..20);
     prop_oneof![
         hello().prop_map(Request::Hello),
@@ -148,16 +157,22 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         Just(Request::Goodbye),
         (topic(), 0..=u64::MAX - 8, vec(new_job(), 1..8))
             .prop_map(|(topic, sequence, jobs)| Request::Push(Push { topic, sequence, jobs })),
-        (topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX)
-            .prop_map(|(topics, jobs_max, wait_ms)| Request::Reserve(Reserve { topics, jobs_max, wait_ms })),
-        (topics(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
-            |(topics, credit_jobs, credit_bytes)| {
-                Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes })
+        (weighed_topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX).prop_map(
+            |((topics, weights), jobs_max, wait_ms)| {
+                Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights })
+            }
+        ),
+        (weighed_topics(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
+            |((topics, weights), credit_jobs, credit_bytes)| {
+                Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights })
             }
         ),
         (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX)
             .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
         any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
+        any::<u32>().prop_map(|request| Request::Cancel { request }),
+        (any::<u64>(), 1..=RESERVE_JOBS_MAX)
+            .prop_map(|(after, jobs_max)| Request::Leases { after: JobId(after), jobs_max }),
         leases().prop_map(|leases| Request::Finish { leases }),
         (leases(), release_kind(), reason()).prop_map(|(leases, kind, reason)| Request::Release {
             leases,
@@ -184,6 +199,10 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         topic().prop_map(|topic| Request::Resume { topic }),
         Just(Request::Topics),
         Just(Request::Stats),
+        (any::<u64>(), 1..=CONNECTIONS_LISTED_MAX)
+            .prop_map(|(after, connections_max)| Request::Connections { after, connections_max }),
+        any::<(u64, bool)>()
+            .prop_map(|(connection, ends_session)| Request::Disconnect { connection, ends_session }),
         Just(Request::BackupBegin),
         (any::<u64>(), 1..=BACKUP_READ_BYTES_MAX)
             .prop_map(|(offset, bytes)| Request::BackupRead { offset, bytes }),
@@ -338,6 +357,31 @@ pub(super) fn stats() -> impl Strategy<Value = StatsReport> {
     })
 }
 
+pub(super) fn connection_report() -> impl Strategy<Value = ConnectionReport> {
+    let numbers = any::<((u64, u64, u64), (u32, u32, u32), (u64, u64), (u64, bool))>();
+    (numbers, "[ -~]{0,60}", "[ -~]{0,64}", vec(topic(), 0..=CONNECTION_TOPICS_MAX)).prop_map(
+        |(numbers, address, client_name, topics)| {
+            let ((connection, session, since), (leases, subscriptions, reserves), credit, rest) = numbers;
+            let ((credit_jobs, credit_bytes), (unsent_bytes, has_more_topics)) = (credit, rest);
+            ConnectionReport {
+                connection,
+                session: Some(SessionId(session)).filter(|session| *session != SessionId(0)),
+                since: Millis(since),
+                leases,
+                subscriptions,
+                reserves,
+                credit_jobs,
+                credit_bytes,
+                unsent_bytes,
+                address,
+                client_name,
+                topics,
+                has_more_topics,
+            }
+        },
+    )
+}
+
 pub(super) fn member_report() -> impl Strategy<Value = MemberReport> {
     let role = prop_oneof![Just(Role::Learner), Just(Role::Voter), Just(Role::Leader)];
     let known = any::<(u64, bool, u64, Option<u64>, Option<u64>, Option<i64>, Option<bool>)>();
@@ -396,6 +440,8 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         vec(delivered(), 0..8).prop_map(Response::Reserved),
         Just(Response::Subscribed),
         vec(delivered(), 0..8).prop_map(Response::Deliver),
+        (any::<bool>(), vec(delivered(), 0..8))
+            .prop_map(|(has_more, jobs)| Response::Leased(Leased { has_more, jobs })),
         vec(prop_oneof![Just(Ok(())), code().prop_map(Err)], 0..20).prop_map(Response::Settled),
         report().prop_map(|report| Response::Job(Box::new(report))),
         any::<u32>().prop_map(|jobs| Response::Kicked { jobs }),
@@ -416,12 +462,15 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         }),
         vec(topic_report(), 0..4).prop_map(Response::Topics),
         stats().prop_map(|stats| Response::Stats(Box::new(stats))),
+        (any::<bool>(), vec(connection_report(), 0..4)).prop_map(|(has_more, connections)| {
+            Response::Connections(ConnectionList { has_more, connections })
+        }),
         any::<(u64, u64, u128, u64)>().prop_map(|(index, jobs, state_hash, bytes)| {
             Response::BackupReady(BackupReady { index, jobs, state_hash, bytes })
         }),
         vec(any::<u8>(), 0..300).prop_map(|data| Response::BackupData(data.into())),
         cluster_report().prop_map(|report| Response::Cluster(Box::new(report))),
-        ("[ -~]{0,100}", 0..5_u8).prop_map(|(message, reason)| {
+        ("[ -~]{0,100}", 0..6_u8).prop_map(|(message, reason)| {
             Response::GoingAway { message, reason: GoingAway::from_u8(reason) }
         }),
         error_reply().prop_map(Response::Error),

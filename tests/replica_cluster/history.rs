@@ -10,7 +10,7 @@ use super::rig::{Rig, refusal};
 
 fn reserve(rig: &mut Rig, node: u64, client: ConnectionId, id: u32) -> Lease {
     let topics = vec!["jobs".parse().expect("a topic")];
-    let reserve = Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 0 });
+    let reserve = Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 0, weights: Vec::new() });
     match rig.ask(node, client, id, reserve) {
         Response::Reserved(jobs) => jobs.first().expect("a job").lease,
         other => panic!("{other:?}"),

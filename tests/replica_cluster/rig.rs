@@ -403,7 +403,10 @@ impl Rig {
     pub(crate) fn open(&mut self, node: u64) -> ConnectionId {
         self.next_connection += 1;
         let connection = ConnectionId(self.next_connection);
-        self.hand(node, Input::Connected { connection, secret: SessionSecret([3; 16]) });
+        self.hand(
+            node,
+            Input::Connected { connection, secret: SessionSecret([3; 16]), address: String::new() },
+        );
         connection
     }
 

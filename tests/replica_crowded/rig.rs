@@ -11,6 +11,8 @@ use adjourn::types::{FEATURE_LEVEL, JobId, Millis, SessionSecret, TopicName};
 
 pub(crate) const LARGE_BYTES: usize = 65 << 10;
 pub(crate) const UNCOMMITTED_BYTES_MAX: usize = 1 << 20;
+/// How long the leases of a lost connection are kept.
+pub(crate) const GRACE_MS: u64 = 3_000;
 /// What a connection may have unwritten.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
@@ -41,19 +43,28 @@ impl Rig {
 
     /// Checkpoints are due when the log has grown by so many bytes. Nobody writes them.
     pub(crate) fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
+        Self::with(checkpoint_log_bytes, FEATURE_LEVEL)
+    }
+
+    /// A node that does no more than this feature level allows.
+    pub(crate) fn of_level(level: u32) -> Self {
+        Self::with(64 << 20, level)
+    }
+
+    fn with(checkpoint_log_bytes: u64, feature_level_max: u32) -> Self {
         let config = ReplicaConfig {
             node: 1,
             cluster_id: [1; 16],
             storage_id: [3; 16],
             founder: true,
             peer_address: String::new(),
-            feature_level_max: FEATURE_LEVEL,
+            feature_level_max,
             entropy: [2; 32],
             server_name: "crowded".to_owned(),
             client_address: "here".to_owned(),
             body_bytes_max: 1 << 20,
             heartbeat_ms: 10_000,
-            session_grace_ms: 3_000,
+            session_grace_ms: GRACE_MS,
             in_flight_max: 1024,
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
@@ -120,7 +131,10 @@ impl Rig {
     /// Connects and says nothing.
     pub(crate) fn open(&mut self, number: u64) -> ConnectionId {
         let connection = ConnectionId(number);
-        self.replica.handle(self.at, Input::Connected { connection, secret: SessionSecret([3; 16]) });
+        self.replica.handle(
+            self.at,
+            Input::Connected { connection, secret: SessionSecret([3; 16]), address: "10.0.0.9:1".to_owned() },
+        );
         connection
     }
 
@@ -195,7 +209,7 @@ impl Rig {
         self.ask(
             connection,
             id,
-            Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes: 1 << 28 }),
+            Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes: 1 << 28, weights: Vec::new() }),
         );
     }
 

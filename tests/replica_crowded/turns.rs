@@ -125,7 +125,7 @@ fn a_session_with_many_leases_comes_back_when_it_has_given_them_back() {
     assert!(ready.starts_with(&steps), "{ready:?}");
     let Response::Welcome(welcome) = rig.answer(again, 0) else { panic!("no welcome") };
     assert!(welcome.resumed && !welcome.leases_kept);
-    let reserve = Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0 });
+    let reserve = Request::Reserve(Reserve { topics: jobs(), jobs_max: 1, wait_ms: 0, weights: Vec::new() });
     rig.ask(again, 1, reserve);
     rig.settle();
     assert!(matches!(rig.answer(again, 1), Response::Reserved(jobs) if jobs.len() == 1));

@@ -59,7 +59,7 @@ impl World {
         self.see(&Seen::Connected { client, connection: id, slow: self.links[&id].slow_us > 0 });
         let secret = SessionSecret(self.random.bytes());
         self.link(id).node_open = true;
-        self.hand(node, Input::Connected { connection: id, secret });
+        self.hand(node, Input::Connected { connection: id, secret, address: String::new() });
         self.down(id, Event::Opened { link: id });
     }
 
@@ -116,7 +116,7 @@ impl World {
             responses.iter_mut().flat_map(|(_, response)| response.age(clock_ms)).collect();
         responses.retain(|(_, response)| response.is_worth_sending());
         if !unsent.is_empty() {
-            self.hand(node, Input::NotSent { leases: unsent });
+            self.hand(node, Input::NotSent { connection: id, leases: unsent });
         }
         self.down(id, Event::ToClient { link: id, responses });
     }

@@ -43,6 +43,12 @@ pub(super) struct Tally {
     pub(super) memory_refusals: u64,
     /// Backups that were read and are whole.
     pub(super) backups: u64,
+    /// Long polls that were cancelled while they waited.
+    pub(super) cancelled: u64,
+    /// Jobs that were shown to those who came back for their leases.
+    pub(super) leases_shown: u64,
+    /// Jobs that were reserved by weights.
+    pub(super) weighed: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -101,7 +107,10 @@ impl Teller {
         let tally = &mut self.tally;
         let far = self.far.entry(node).or_default();
         match (request, response) {
+            (Some(Request::Cancel { .. }), Response::Done) => tally.cancelled += 1,
+            (_, Response::Leased(page)) => tally.leases_shown += page.jobs.len() as u64,
             (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
+                tally.weighed += if has_weights(request) { jobs.len() as u64 } else { 0 };
                 let were_far = jobs.iter().filter(|job| far.remove(&job.lease.job));
                 tally.far_delivered += were_far.count() as u64;
             }
@@ -130,6 +139,14 @@ impl Teller {
             }
             _ => {}
         }
+    }
+}
+
+fn has_weights(request: Option<&Request>) -> bool {
+    match request {
+        Some(Request::Reserve(reserve)) => !reserve.weights.is_empty(),
+        Some(Request::Subscribe(subscribe)) => !subscribe.weights.is_empty(),
+        _ => false,
     }
 }
 
@@ -163,6 +180,9 @@ impl Tally {
             self.far_replaced,
             self.far_read,
             self.backups,
+            self.cancelled,
+            self.leases_shown,
+            self.weighed,
         ];
         counts.iter().all(|count| *count >= times)
     }
@@ -189,5 +209,8 @@ impl AddAssign<&Self> for Tally {
         self.leaders += other.leaders;
         self.memory_refusals += other.memory_refusals;
         self.backups += other.backups;
+        self.cancelled += other.cancelled;
+        self.leases_shown += other.leases_shown;
+        self.weighed += other.weighed;
     }
 }

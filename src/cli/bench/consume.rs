@@ -191,6 +191,7 @@ impl Consumers {
                 topics: vec![topic.clone()],
                 credit_jobs: CREDIT_JOBS,
                 credit_bytes: CREDIT_BYTES,
+                weights: Vec::new(),
             };
             let subscription = client.subscribe(request).await.map_err(|error| failure(&error))?;
             let consumer = Consumer { client: client.clone(), watch: watch.clone() };

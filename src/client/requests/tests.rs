@@ -4,6 +4,7 @@
 
 mod leases;
 mod pulse;
+mod unseen;
 
 use super::*;
 use crate::client::pulse::Beat;
@@ -66,8 +67,14 @@ impl Client {
         self.call(push(jobs))
     }
 
-    /// What was sent since the last look.
+    /// What was sent since the last look, but for questions for leases.
     fn sent(&mut self) -> Vec<(RequestId, Request)> {
+        let mut sent = self.sent_all();
+        sent.retain(|(_, request)| !matches!(request, Request::Leases { .. }));
+        sent
+    }
+
+    fn sent_all(&mut self) -> Vec<(RequestId, Request)> {
         let decoder = &mut FrameDecoder::new(u32::MAX);
         let mut sent = Vec::new();
         while let Some(frame) = decoder.next(&mut self.requests.out).unwrap() {
@@ -123,7 +130,12 @@ fn pushed(jobs: u64) -> Response {
 }
 
 fn reserve(wait_ms: u64) -> Request {
-    Request::Reserve(Reserve { topics: vec!["t".parse().unwrap()], jobs_max: 1, wait_ms })
+    Request::Reserve(Reserve {
+        topics: vec!["t".parse().unwrap()],
+        jobs_max: 1,
+        wait_ms,
+        weights: Vec::new(),
+    })
 }
 
 fn outcome(mut call: Call) -> Result<Response, String> {
@@ -351,7 +363,12 @@ fn a_broken_answer_ends_its_call_only() {
 fn a_subscription_keeps_its_id_and_forgets_jobs_of_lost_leases() {
     let mut client = Client::new(welcome());
     let feed = Arc::new(Feed::new(8));
-    let subscribe = Subscribe { topics: vec!["t".parse().unwrap()], credit_jobs: 8, credit_bytes: 1_000 };
+    let subscribe = Subscribe {
+        topics: vec!["t".parse().unwrap()],
+        credit_jobs: 8,
+        credit_bytes: 1_000,
+        weights: Vec::new(),
+    };
     let (id, _call) = client.requests.subscribe(client.now, subscribe, Arc::clone(&feed)).unwrap();
     client.requests.pump(client.now, &mut client.answers);
     client.answer(id.0, Response::Subscribed);
@@ -460,7 +477,12 @@ fn what_may_not_be_repeated_says_so_and_the_leader_is_followed_all_the_same() {
 fn a_subscription_follows_the_leader_under_its_id() {
     let mut client = Client::new(welcome());
     let feed = Arc::new(Feed::new(8));
-    let subscribe = Subscribe { topics: vec!["t".parse().unwrap()], credit_jobs: 8, credit_bytes: 1_000 };
+    let subscribe = Subscribe {
+        topics: vec!["t".parse().unwrap()],
+        credit_jobs: 8,
+        credit_bytes: 1_000,
+        weights: Vec::new(),
+    };
     let (id, _call) = client.requests.subscribe(client.now, subscribe, Arc::clone(&feed)).unwrap();
     client.requests.pump(client.now, &mut client.answers);
     client.sent();

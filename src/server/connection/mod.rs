@@ -82,11 +82,12 @@ pub(super) async fn serve(
 ) {
     let (outbox, Inbox { outgoing, backups, gauge }) =
         Outbox::new(terms.in_flight_max, terms.output_bytes_max);
+    let address = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
     let (input, output) = stream.split();
     let share = InputShare::new(&terms.input, &gauge);
     let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge, &share);
     let reading = async {
-        match reader.serve(secret).await {
+        match reader.serve(secret, address).await {
             End::Gone => outbox.cut(),
             End::Stopped => outbox.close(),
             End::Refused(id, error) => {

@@ -89,12 +89,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Hears the greeting, announces the client to the core, and hands over requests until there is an end.
-    pub(super) async fn serve(&mut self, secret: SessionSecret) -> End {
-        let Err(end) = self.converse(secret).await;
+    pub(super) async fn serve(&mut self, secret: SessionSecret, address: String) -> End {
+        let Err(end) = self.converse(secret, address).await;
         end
     }
 
-    async fn converse(&mut self, secret: SessionSecret) -> Result<Infallible, End> {
+    async fn converse(&mut self, secret: SessionSecret, address: String) -> Result<Infallible, End> {
         let terms = self.terms;
         let (id, hello) = tokio::select! {
             hello = self.hello() => hello?,
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
             }
         };
         let (connection, outbox) = (self.connection, self.outbox.clone());
-        self.tell(ToCore::Connected { connection, secret, outbox })?;
+        self.tell(ToCore::Connected { connection, secret, address, outbox })?;
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());
         self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;

@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
         let unsent = response.age(whole_ms(self.terms.clock.elapsed()) + 1);
         if !unsent.is_empty() {
-            self.tell(Input::NotSent { leases: unsent });
+            self.tell(Input::NotSent { connection: self.connection, leases: unsent });
         }
         if response.is_worth_sending() {
             response.encode(id, &mut self.buffer);

@@ -1,11 +1,11 @@
 //! A consumer: asks for jobs by long polls or a subscription, and does with them all that can be done with a lease.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{
-    Delivered, ErrorCode, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+    Delivered, ErrorCode, Leased, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
 };
-use adjourn::types::{Lease, TopicName};
+use adjourn::types::{JobId, Lease, TopicName};
 
 use super::super::node::GRACE_MS;
 use super::super::plan::{Pace, Plan};
@@ -27,6 +27,8 @@ pub(super) struct Consumer {
     draining: bool,
     /// When it asks again whether its leases are kept.
     ping_at: Us,
+    /// Leases of its session that it has heard of.
+    seen: BTreeSet<Lease>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +64,12 @@ impl Consumer {
 
     fn new(plan: &Plan, want: Want, leases_outlive: bool) -> Self {
         let (held, pace) = (BTreeMap::new(), plan.pace);
-        Self { want, held, asked: None, ask_at: 0, leases_outlive, pace, draining: false, ping_at: 0 }
+        let (asked, seen, draining) = (None, BTreeSet::new(), false);
+        Self { want, held, asked, ask_at: 0, leases_outlive, pace, draining, ping_at: 0, seen }
     }
 
     fn take(&mut self, line: &mut Line, jobs: &[Delivered]) {
+        self.seen.extend(jobs.iter().map(|job| job.lease));
         for job in jobs {
             let (deed, pause) = if self.want == Want::Everything {
                 (Deed::Finish, (0, MS))
@@ -83,6 +87,22 @@ impl Consumer {
             };
             let deed = if self.draining { Deed::Finish } else { deed };
             self.held.insert((line.now + line.random.within(pause), job.lease), deed);
+        }
+    }
+
+    /// What a lost connection never showed it is taken up, or given back.
+    fn find(&mut self, line: &mut Line, page: &Leased) {
+        let unseen = page.jobs.iter().filter(|job| !self.seen.contains(&job.lease)).cloned();
+        let unseen: Vec<Delivered> = unseen.collect();
+        if line.random.percent(50) {
+            self.take(line, &unseen);
+        } else if !unseen.is_empty() {
+            let leases: Vec<Lease> = unseen.iter().map(|job| job.lease).collect();
+            self.seen.extend(&leases);
+            line.send(Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None });
+        }
+        if let Some(last) = page.jobs.last().filter(|_| page.has_more) {
+            line.send(Request::Leases { after: last.lease.job, jobs_max: 10 });
         }
     }
 
@@ -121,20 +141,28 @@ impl Consumer {
 
     fn ask(&mut self, line: &mut Line) {
         let topics = self.topics(line);
+        let is_weighed = self.want != Want::Everything && topics.len() > 1 && line.random.percent(40);
+        let weighed = topics.iter().filter(|_| is_weighed);
+        let weights = weighed.map(|_| *line.random.pick(&[1, 2, 5])).collect();
         let request = match self.want {
             Want::Polls => Request::Reserve(Reserve {
                 topics,
                 jobs_max: u32::try_from(line.random.within((1, 12))).expect("it is small"),
                 wait_ms: *line.random.pick(&[0, 5, 200, 2_000, 10_000]),
+                weights,
             }),
             Want::Subscription => Request::Subscribe(Subscribe {
                 topics,
                 credit_jobs: u32::try_from(line.random.within((1, 20))).expect("it is small"),
                 credit_bytes: line.random.within((1, 100_000)),
+                weights,
             }),
-            Want::Everything => {
-                Request::Subscribe(Subscribe { topics, credit_jobs: 60_000, credit_bytes: 100 << 20 })
-            }
+            Want::Everything => Request::Subscribe(Subscribe {
+                topics,
+                credit_jobs: 60_000,
+                credit_bytes: 100 << 20,
+                weights: Vec::new(),
+            }),
         };
         self.asked = Some(line.send(request));
     }
@@ -149,7 +177,13 @@ impl Consumer {
 
     /// Something now and then that a client may do at any time.
     fn change_its_mind(&mut self, line: &mut Line) {
-        let Some(asked) = self.asked.filter(|_| self.want == Want::Subscription) else { return };
+        let Some(asked) = self.asked.filter(|_| self.want != Want::Everything) else { return };
+        if self.want == Want::Polls {
+            if line.random.below(12) == 0 {
+                line.send(Request::Cancel { request: asked.0 });
+            }
+            return;
+        }
         match line.random.below(60) {
             0 => _ = line.send(Request::Credit { subscription: asked.0, jobs: 3, bytes: 1000 }),
             1 => _ = line.send(Request::Unsubscribe { subscription: asked.0 }),
@@ -165,8 +199,14 @@ fn reason(lease: Lease) -> Option<String> {
 }
 
 impl Role for Consumer {
-    fn up(&mut self, _line: &mut Line, kept: Kept) {
+    fn up(&mut self, line: &mut Line, kept: Kept) {
         self.asked = None;
+        if kept == Kept::Nothing {
+            self.seen.clear();
+        } else if kept == Kept::Leases && !self.leases_outlive {
+            let jobs_max = *line.random.pick(&[1, 5, 1024]);
+            line.send(Request::Leases { after: JobId(0), jobs_max });
+        }
         if kept != Kept::Leases && !self.leases_outlive && !self.draining {
             self.held.clear();
         }
@@ -181,6 +221,7 @@ impl Role for Consumer {
                     self.take(line, jobs);
                 }
             }
+            (Request::Leases { .. }, Response::Leased(page)) => self.find(line, page),
             (Request::Subscribe(_), Response::Deliver(jobs)) => self.take(line, jobs),
             (Request::Subscribe(_), Response::Error(_)) | (Request::Unsubscribe { .. }, _) => {
                 if matches!(request, Request::Unsubscribe { .. }) || self.asked == Some(id) {

@@ -68,7 +68,12 @@ impl Role for Inspector {
         if !self.subscribed {
             self.subscribed = true;
             let topics = TOPICS.iter().map(|name| topic(name)).collect();
-            line.send(Request::Subscribe(Subscribe { topics, credit_jobs: 200, credit_bytes: 1 << 20 }));
+            line.send(Request::Subscribe(Subscribe {
+                topics,
+                credit_jobs: 200,
+                credit_bytes: 1 << 20,
+                weights: Vec::new(),
+            }));
         }
         if !self.finish.is_empty() {
             self.under_way += 1;

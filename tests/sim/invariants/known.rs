@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use adjourn::engine::{Command, Entry};
 use adjourn::storage::LogEntry;
-use adjourn::types::{FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED};
+use adjourn::types::{
+    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+};
 
 use super::super::seen::{NodeId, Seen, When};
 use super::{Invariant, has_commands};
@@ -47,6 +49,7 @@ fn needs(entry: &LogEntry) -> Result<u32, String> {
         Command::KickMany { .. } => FEATURE_KICK_MANY,
         Command::ReserveNamed { .. } => FEATURE_RESERVE_NAMED,
         Command::ReleaseBecause { .. } | Command::BuryBecause { .. } => FEATURE_JOB_HISTORY,
+        Command::ReserveWeighted { .. } => FEATURE_RESERVE_WEIGHTED,
         Command::FeatureLevel { level } => *level,
         _ => 1,
     });

@@ -90,6 +90,14 @@ fn delivered(response: &Response) -> &[Delivered] {
     }
 }
 
+/// The jobs that an answer shows to whoever holds them, for the first time or again.
+fn shown(response: &Response) -> &[Delivered] {
+    match response {
+        Response::Leased(page) => &page.jobs,
+        _ => delivered(response),
+    }
+}
+
 /// Who leads, as far as can be seen: the last one to say so in the newest term.
 #[derive(Debug, Default)]
 struct Leading {

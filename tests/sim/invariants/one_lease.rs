@@ -1,5 +1,5 @@
 //! A job has at most one holder: no client is told of it while another may still take it for its own, by what `protocol.md` tells
-//! clients to count by.
+//! clients to count by. And whoever asks for its leases is shown all that it may take for its own.
 //!
 //! What counts is what clients believe, who may be cut off or read slowly, and not what the nodes have said to them.
 
@@ -12,10 +12,12 @@ use adjourn::types::{JobId, Key, Lease, SessionId, TopicName};
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};
-use super::{Invariant, Jumps, delivered};
+use super::{Invariant, Jumps, delivered, shown};
 
 /// A client takes one part in so many off what it counts: clocks differ in speed.
 const DRIFT_PARTS: Us = 1000;
+/// A lease that ends so soon need not be shown.
+const ABOUT_TO_END: Us = 50 * MS;
 
 #[derive(Debug, Default)]
 pub(super) struct OneLease {
@@ -192,7 +194,31 @@ impl OneLease {
                 });
             }
         }
-        delivered(response).iter().try_for_each(|job| self.hears_of(at, connection, job))
+        shown(response).iter().try_for_each(|job| self.hears_of(at, connection, job))?;
+        if let (Some(Request::Leases { after: JobId(0), .. }), Response::Leased(page)) = (request, response)
+            && !page.has_more
+        {
+            self.are_all_there(at, connection, &page.jobs)?;
+        }
+        Ok(())
+    }
+
+    /// A client was shown all of its leases: none is missing that it holds.
+    fn are_all_there(&self, at: Us, connection: ConnectionId, jobs: &[Delivered]) -> Result<(), String> {
+        let Some(client) = self.clients.get(&connection) else { return Ok(()) };
+        let ends_with_it = |id| self.sessions.get(&id).is_some_and(|session| !session.outlives);
+        let is_missing = |held: &&Held| {
+            held.session == client.session
+                && ends_with_it(held.session)
+                && self.is_live(at + ABOUT_TO_END, held)
+                && !jobs.iter().any(|job| job.lease == held.lease)
+        };
+        match self.held.values().find(is_missing) {
+            Some(held) => {
+                Err(format!("session {:?} holds {}, and is not shown it", held.session, held.lease))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -206,7 +232,7 @@ impl Invariant for OneLease {
         match seen {
             Seen::Asked { session, request, .. } => self.asked(when.at, *session, request),
             Seen::Said { response, .. } => {
-                for job in delivered(response) {
+                for job in shown(response) {
                     self.granted.entry(job.lease).or_insert(when.at);
                 }
             }
@@ -231,6 +257,7 @@ fn is_proof(response: &Response) -> bool {
         | Response::Pushed(_)
         | Response::Settled(_)
         | Response::Job(_)
+        | Response::Leased(_)
         | Response::Changed { .. }
         | Response::Kicked { .. }
         | Response::Topics(_)

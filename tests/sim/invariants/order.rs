@@ -1,4 +1,7 @@
-//! Jobs that are reserved together come by priority, then by due time, then by id.
+//! Jobs that are reserved together come by priority, then by due time, then by id; those of topics with weights do so within their
+//! topic.
+
+use adjourn::protocol::{Delivered, Request};
 
 use super::super::seen::{Seen, When};
 use super::{Invariant, delivered};
@@ -21,10 +24,23 @@ impl Invariant for Order {
     }
 
     fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Said { response, .. } = seen else { return Ok(()) };
-        for pair in delivered(response).windows(2) {
+        let Seen::Said { request, response, .. } = seen else { return Ok(()) };
+        let has_weights = match request {
+            Some(Request::Reserve(reserve)) => !reserve.weights.is_empty(),
+            Some(Request::Subscribe(subscribe)) => !subscribe.weights.is_empty(),
+            _ => false,
+        };
+        let mut jobs: Vec<&Delivered> = delivered(response).iter().collect();
+        if has_weights {
+            // Stable: within a topic they stay as they came.
+            jobs.sort_by_key(|job| job.topic.clone());
+        }
+        for pair in jobs.windows(2) {
             let [one, next] = pair else { continue };
-            let place = |job: &adjourn::protocol::Delivered| {
+            if has_weights && one.topic != next.topic {
+                continue;
+            }
+            let place = |job: &Delivered| {
                 if self.by_due { (job.priority, job.due.0, job.lease.job.0) } else { (job.priority, 0, 0) }
             };
             if place(one) > place(next) {

@@ -18,7 +18,12 @@ fn subscribed(welcome: Welcome) -> (Client, Arc<Feed>) {
     let mut client = Client::new(welcome);
     client.requests.pulse.stop_asking();
     let feed = Arc::new(Feed::new(8));
-    let subscribe = Subscribe { topics: vec!["t".parse().unwrap()], credit_jobs: 8, credit_bytes: 1_000 };
+    let subscribe = Subscribe {
+        topics: vec!["t".parse().unwrap()],
+        credit_jobs: 8,
+        credit_bytes: 1_000,
+        weights: Vec::new(),
+    };
     let (id, _call) = client.requests.subscribe(client.now, subscribe, Arc::clone(&feed)).unwrap();
     assert_eq!(id, RequestId(1));
     client.requests.pump(client.now, &mut client.answers);

@@ -1,0 +1,36 @@
+//! Who is connected to the node that leads, and ending a connection.
+
+use super::calls::Client;
+use super::error::ClientError;
+use crate::protocol::{ConnectionReport, Request, Response};
+use crate::types::limits::CONNECTIONS_LISTED_MAX;
+
+impl Client {
+    /// The clients that are connected to the node that leads, by number; this one is among them. Others may come and go
+    /// meanwhile.
+    pub async fn connections(&self) -> Result<Vec<ConnectionReport>, ClientError> {
+        let (mut connections, mut after) = (Vec::new(), 0);
+        loop {
+            let request = Request::Connections { after, connections_max: CONNECTIONS_LISTED_MAX };
+            let answer = self.submit(request, |response| match response {
+                Response::Connections(list) => Ok(list),
+                other => Err(other),
+            });
+            let mut list = answer?.await?;
+            let last = list.connections.last().map(|report| report.connection);
+            connections.append(&mut list.connections);
+            match last.filter(|_| list.has_more) {
+                Some(last) => after = last,
+                None => return Ok(connections),
+            }
+        }
+    }
+
+    /// Closes the connection of another client, which hears that an operator did so and does not come back at once. With
+    /// `ends_session` its leases are given back now; else its session's grace begins, and it may resume it.
+    ///
+    /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such connection.
+    pub async fn disconnect(&self, connection: u64, ends_session: bool) -> Result<(), ClientError> {
+        self.done(Request::Disconnect { connection, ends_session }).await
+    }
+}

@@ -1,0 +1,151 @@
+//! Leases that the server holds for this client, and of which it never heard: the connection broke before their jobs came.
+//!
+//! After a session is resumed, LEASES shows what it holds, and the leases that this client never saw are given back at once,
+//! without an attempt. They are told from those that it holds by their fences: fences only grow, and a connection brings its
+//! jobs in the order in which they were granted. So of the connections before, all leases came up to the last fence that
+//! came; and what the new one has granted came before the LEASED that shows it.
+
+use std::collections::BTreeSet;
+
+use tokio::time::Instant;
+
+use super::requests::{Answers, Requests};
+use crate::protocol::{Delivered, ErrorCode, Leased, Request, RequestId, Response};
+use crate::types::{Fence, JobId, Lease};
+
+/// What came, and whether the rest is asked for.
+#[derive(Debug, Default)]
+pub(super) struct Unseen {
+    /// No lease up to this fence is unseen.
+    through: Fence,
+    /// Fences beyond it of leases that came, while it is not known whether there are others.
+    since: BTreeSet<Fence>,
+    /// A session was resumed, and not all of its leases were looked at since.
+    is_open: bool,
+    /// The LEASES that is under way for that.
+    asking: Option<RequestId>,
+    /// This client has asked for jobs.
+    consumes: bool,
+}
+
+impl Unseen {
+    /// A request is sent.
+    pub(super) fn note_request(&mut self, request: &Request) {
+        self.consumes |= matches!(request, Request::Reserve(_) | Request::Subscribe(_));
+    }
+
+    /// Jobs came.
+    pub(super) fn came(&mut self, jobs: &[Delivered]) {
+        for fence in jobs.iter().map(|job| job.lease.fence) {
+            if self.is_open {
+                self.since.insert(fence);
+            } else {
+                self.through = self.through.max(fence);
+            }
+        }
+    }
+
+    /// There are none, or nobody can say which.
+    pub(super) fn close(&mut self) {
+        self.through = self.since.last().copied().unwrap_or_default().max(self.through);
+        self.since.clear();
+        self.is_open = false;
+    }
+
+    /// A request has ended.
+    pub(super) fn ended(&mut self, id: RequestId) {
+        self.asking.take_if(|asking| *asking == id);
+    }
+
+    /// Whether this is the request that asks for them.
+    pub(super) fn is_asking(&self, id: RequestId) -> bool {
+        self.asking == Some(id)
+    }
+
+    fn is_unseen(&self, lease: Lease) -> bool {
+        lease.fence > self.through && !self.since.contains(&lease.fence)
+    }
+}
+
+impl Requests {
+    /// A connection is there over which the session goes on, with its leases or without.
+    pub(super) fn look_for_unseen(&mut self, now: Instant, leases_kept: bool) {
+        if !leases_kept {
+            return self.unseen.close();
+        }
+        if self.unseen.consumes {
+            self.unseen.is_open = true;
+            self.ask_for_leases(now, JobId(0));
+        }
+    }
+
+    /// Asks before everything that waits for its turn.
+    fn ask_for_leases(&mut self, now: Instant, after: JobId) {
+        let jobs_max = self.limits().reserve_jobs_max.max(1);
+        if let Ok(id) = self.enter(now, Request::Leases { after, jobs_max }, None, None) {
+            self.line.rotate_right(1);
+            self.unseen.asking = Some(id);
+        }
+    }
+
+    /// The answer to LEASES.
+    pub(super) fn leased(&mut self, now: Instant, id: RequestId, leased: Leased, answers: &mut Answers) {
+        let mut leased = leased;
+        if !self.unseen.is_asking(id) {
+            leased.jobs.retain(|job| !answers.stray.contains(&job.lease) && !self.settles(job.lease));
+            if self.slots.get_mut(id).is_some_and(|open| open.is_awaited()) {
+                self.unseen.came(&leased.jobs);
+            }
+            // What is too late to be handed out may have been handed out before: it is not given back.
+            drop(self.leases.age(now, &mut leased.jobs));
+            return self.finish(id, Ok(Response::Leased(leased)), answers);
+        }
+        let asked = self.slots.get_mut(id).map(|open| open.request.clone());
+        let unseen: Vec<Lease> =
+            leased.jobs.iter().map(|job| job.lease).filter(|lease| self.unseen.is_unseen(*lease)).collect();
+        if !unseen.is_empty() {
+            tracing::info!(
+                jobs = unseen.len(),
+                "jobs that never came over the lost connection are given back"
+            );
+        }
+        answers.stray.extend(unseen);
+        self.finish(id, Ok(Response::Done), answers);
+        if !leased.has_more {
+            return self.unseen.close();
+        }
+        let before = if let Some(Request::Leases { after, .. }) = asked { after } else { JobId(0) };
+        self.ask_for_leases(now, leased.jobs.last().map_or(before, |job| job.lease.job));
+    }
+
+    /// The server does not say which leases it holds.
+    pub(super) fn leases_refused(&mut self, id: RequestId) {
+        if self.unseen.is_asking(id) {
+            self.unseen.close();
+        }
+    }
+
+    /// Ends the wait of a reserve whose caller has left, so that the server grants it nothing. `serial` says that the id is still
+    /// that reserve's.
+    pub(super) fn cancel(&mut self, now: Instant, id: RequestId, serial: u64) {
+        let is_waiting = self.slots.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
+        if is_waiting && self.knows_cancel {
+            self.accept_unheard(now, Request::Cancel { request: id.0 });
+        }
+    }
+
+    /// A server of before answers CANCEL so: the reserve goes on, and its jobs are given back when they come.
+    pub(super) fn cancel_refused(&mut self, code: ErrorCode) {
+        self.knows_cancel &= code != ErrorCode::Unsupported;
+    }
+
+    /// Whether a request without an answer settles this lease.
+    fn settles(&mut self, lease: Lease) -> bool {
+        self.slots.iter_mut().any(|(_, open)| match &open.request {
+            Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
+                leases.contains(&lease)
+            }
+            _ => false,
+        })
+    }
+}

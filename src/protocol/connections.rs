@@ -1,0 +1,142 @@
+//! CONNECTIONS and DISCONNECT; `CONNECTION_LIST`.
+
+use bytes::{BufMut as _, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::request::Request;
+use super::wire::{Fixed, Reader, in_range, put_list, put_topic8, shortened};
+use crate::types::limits::CONNECTIONS_LISTED_MAX;
+use crate::types::{Millis, SessionId, TopicName};
+
+const CONNECTION_FIXED_BYTES: usize = 64;
+const LIST_MORE: u8 = 1;
+const ENDS_SESSION: u8 = 1;
+const MORE_TOPICS: u8 = 1;
+
+/// A page of the clients that are connected to a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionList {
+    /// Whether there are connections behind the last one.
+    pub has_more: bool,
+    /// The connections, by number.
+    pub connections: Vec<ConnectionReport>,
+}
+
+/// One client that is connected to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionReport {
+    /// Its number. The node gives none twice while it runs.
+    pub connection: u64,
+    /// The session that it speaks for; `None` before WELCOME and after GOODBYE.
+    pub session: Option<SessionId>,
+    /// When it connected, by the node's wall clock.
+    pub since: Millis,
+    /// Leases that the session holds, but for those that outlive it.
+    pub leases: u32,
+    /// Its subscriptions.
+    pub subscriptions: u32,
+    /// Its RESERVEs that wait.
+    pub reserves: u32,
+    /// Jobs for which its subscriptions have credit left.
+    pub credit_jobs: u64,
+    /// Bytes for which they have credit left.
+    pub credit_bytes: u64,
+    /// Bytes for it that its socket has not taken, as far as the node has been told.
+    pub unsent_bytes: u64,
+    /// Where it comes from, as `host:port`.
+    pub address: String,
+    /// What its HELLO called it.
+    pub client_name: String,
+    /// What it waits for: some of the topics of its subscriptions and RESERVEs.
+    pub topics: Vec<TopicName>,
+    /// Whether there may be other topics.
+    pub has_more_topics: bool,
+}
+
+impl ConnectionReport {
+    /// How many bytes it holds, by and large.
+    pub(super) fn weight_bytes(&self) -> usize {
+        let topics_bytes: usize = self.topics.iter().map(|topic| 1 + topic.as_str().len()).sum();
+        2 * CONNECTION_FIXED_BYTES + self.address.len() + self.client_name.len() + topics_bytes
+    }
+}
+
+pub(super) fn encode_connections(after: u64, connections_max: u32, out: &mut BytesMut) {
+    Fixed::<12>::new().u64(after).u32(connections_max).write(out);
+}
+
+pub(super) fn decode_connections(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let after = reader.u64("after")?;
+    let connections_max =
+        in_range(reader.u32("connections_max")?, 1, CONNECTIONS_LISTED_MAX, "connections_max")?;
+    Ok(Request::Connections { after, connections_max })
+}
+
+pub(super) fn encode_disconnect(connection: u64, ends_session: bool, out: &mut BytesMut) {
+    Fixed::<9>::new().u64(connection).u8(if ends_session { ENDS_SESSION } else { 0 }).write(out);
+}
+
+pub(super) fn decode_disconnect(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let connection = reader.u64("connection")?;
+    Ok(Request::Disconnect { connection, ends_session: reader.u8("options")? & ENDS_SESSION != 0 })
+}
+
+pub(super) fn encode_list(list: &ConnectionList, out: &mut BytesMut) {
+    out.put_u8(if list.has_more { LIST_MORE } else { 0 });
+    put_list(out, CONNECTION_FIXED_BYTES, list.connections.len());
+    for report in &list.connections {
+        let address = shortened(&report.address, usize::from(u8::MAX));
+        let client_name = shortened(&report.client_name, usize::from(u8::MAX));
+        Fixed::<CONNECTION_FIXED_BYTES>::new()
+            .u64(report.connection)
+            .u64(report.session.unwrap_or_default().0)
+            .u64(report.since.0)
+            .u32(report.leases)
+            .u32(report.subscriptions)
+            .u32(report.reserves)
+            .u64(report.credit_jobs)
+            .u64(report.credit_bytes)
+            .u64(report.unsent_bytes)
+            .u8(if report.has_more_topics { MORE_TOPICS } else { 0 })
+            .length8(address.len())
+            .length8(client_name.len())
+            .length8(report.topics.len())
+            .write(out);
+        out.put_slice(address.as_bytes());
+        out.put_slice(client_name.as_bytes());
+        report.topics.iter().take(usize::from(u8::MAX)).for_each(|topic| put_topic8(out, topic));
+    }
+}
+
+pub(super) fn decode_list(reader: &mut Reader<'_>) -> Result<ConnectionList, DecodeError> {
+    let marks = reader.u8("marks")?;
+    let listed = reader.list::<CONNECTION_FIXED_BYTES>("connections", usize::MAX)?;
+    let connections = reader.items(listed, |reader, mut fields| {
+        let connection = fields.u64("connection")?;
+        let session = Some(SessionId(fields.u64("session")?)).filter(|session| *session != SessionId(0));
+        let since = Millis(fields.u64("since_ms")?);
+        let (leases, subscriptions) = (fields.u32("leases")?, fields.u32("subscriptions")?);
+        let reserves = fields.u32("reserves")?;
+        let (credit_jobs, credit_bytes) = (fields.u64("credit_jobs")?, fields.u64("credit_bytes")?);
+        let unsent_bytes = fields.u64("unsent_bytes")?;
+        let has_more_topics = fields.u8("marks")? & MORE_TOPICS != 0;
+        let (address_bytes, name_bytes) = (fields.u8("address")?, fields.u8("client_name")?);
+        let topics = fields.u8("topics")?;
+        Ok(ConnectionReport {
+            connection,
+            session,
+            since,
+            leases,
+            subscriptions,
+            reserves,
+            credit_jobs,
+            credit_bytes,
+            unsent_bytes,
+            address: reader.text(usize::from(address_bytes), usize::MAX, "address")?,
+            client_name: reader.text(usize::from(name_bytes), usize::MAX, "client_name")?,
+            topics: (0..topics).map(|_| reader.topic8()).collect::<Result<_, _>>()?,
+            has_more_topics,
+        })
+    })?;
+    Ok(ConnectionList { has_more: marks & LIST_MORE != 0, connections })
+}

@@ -1,0 +1,117 @@
+//! What an operator sees of the clients' connections, and how he ends one.
+
+use std::collections::BTreeSet;
+
+use super::Replica;
+use super::connections::Phase;
+use super::io::ConnectionId;
+use super::proposals::Reply;
+use super::waiters::Demand;
+use crate::engine::Command;
+use crate::protocol::{
+    ConnectionList, ConnectionReport, ErrorCode, ErrorReply, GoingAway, RequestId, Response,
+};
+use crate::types::limits::CONNECTION_TOPICS_MAX;
+use crate::types::{SessionId, TopicId, TopicName};
+
+/// So many of a connection's subscriptions and long polls are looked at for the topics that it waits for.
+const WAITERS_LOOKED_AT: usize = 16;
+/// To look at so many of them is a unit of work.
+const WAITERS_PER_WORK: usize = 8;
+
+impl Replica {
+    /// The connections with a greater number than `after`: at most so many.
+    pub(super) fn connection_list(&mut self, after: ConnectionId, connections_max: u32) -> ConnectionList {
+        let mut ids = self.connections.ids_after(after);
+        let found: Vec<ConnectionId> = ids.by_ref().take(connections_max as usize).collect();
+        let has_more = ids.next().is_some();
+        drop(ids);
+        let connections = found.into_iter().filter_map(|id| self.connection_report(id)).collect();
+        ConnectionList { has_more, connections }
+    }
+
+    fn connection_report(&mut self, id: ConnectionId) -> Option<ConnectionReport> {
+        let waiters = self.waiters.of(id);
+        self.turns.count((1 + waiters.len() / WAITERS_PER_WORK) as u64);
+        let (mut subscriptions, mut reserves, mut credit_jobs, mut credit_bytes) = (0, 0, 0_u64, 0_u64);
+        for waiter in waiters.iter().filter_map(|waiter| self.waiters.one(*waiter)) {
+            match waiter.demand {
+                Demand::Poll { .. } => reserves += 1,
+                Demand::Subscription { jobs, bytes } => {
+                    subscriptions += 1;
+                    credit_jobs = credit_jobs.saturating_add(jobs.try_into().unwrap_or(0));
+                    credit_bytes = credit_bytes.saturating_add(bytes.try_into().unwrap_or(0));
+                }
+            }
+        }
+        let mut topics = BTreeSet::new();
+        for waiter in waiters.iter().take(WAITERS_LOOKED_AT).filter_map(|waiter| self.waiters.one(*waiter)) {
+            topics.extend(waiter.topics.iter().filter_map(|topic| self.known_name(*topic)));
+            topics.extend(waiter.unknown().iter().cloned());
+        }
+        let has_more_topics = topics.len() > CONNECTION_TOPICS_MAX || waiters.len() > WAITERS_LOOKED_AT;
+        let session = self.connections.session_of(id);
+        let leases = session.map_or(0, |session| self.engine.lease_count(session));
+        let one = self.connections.one(id)?;
+        Some(ConnectionReport {
+            connection: id.0,
+            session,
+            since: one.since,
+            leases: u32::try_from(leases).unwrap_or(u32::MAX),
+            subscriptions,
+            reserves,
+            credit_jobs,
+            credit_bytes,
+            unsent_bytes: one.unwritten_bytes() as u64,
+            address: one.address.clone(),
+            client_name: one.client_name.clone(),
+            topics: topics.into_iter().take(CONNECTION_TOPICS_MAX).collect(),
+            has_more_topics,
+        })
+    }
+
+    fn known_name(&self, topic: TopicId) -> Option<TopicName> {
+        self.engine.topic(topic).map(|topic| topic.name.clone())
+    }
+
+    /// Closes another client's connection. Its session goes into grace, or ends.
+    pub(super) fn disconnect(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        other: ConnectionId,
+        ends_session: bool,
+    ) {
+        let Some(phase) = self.connections.one(other).map(|one| one.phase) else {
+            let gone = "this node has no connection under that number: it was closed";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, gone));
+        };
+        if other == connection {
+            let own = "this is the connection that asks: say GOODBYE, or close it";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, own));
+        }
+        let why = "an operator has closed this connection";
+        self.end_waiters(other, why);
+        self.connections.end(other);
+        let (message, reason) = (why.to_owned(), GoingAway::Disconnected);
+        self.connections.tell(other, RequestId(0), Response::GoingAway { message, reason });
+        self.closes.push(other);
+        match phase {
+            Phase::Open(session) if ends_session => self.close_session(connection, id, session),
+            Phase::Open(session) => {
+                self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
+                self.connections.send(connection, id, Response::Done);
+            }
+            Phase::Silent | Phase::Opening | Phase::Ended => {
+                self.connections.send(connection, id, Response::Done);
+            }
+        }
+    }
+
+    /// Ends a session for which nobody speaks any more; `connection` is told when it has given back its leases.
+    pub(super) fn close_session(&mut self, connection: ConnectionId, id: RequestId, session: SessionId) {
+        self.lapsing.insert(session);
+        let reply = Reply::Close(connection, id, session);
+        self.propose_behind_grants(session, Command::SessionClose { session }, reply);
+    }
+}
