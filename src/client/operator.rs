@@ -9,18 +9,17 @@ impl Client {
     /// The clients that are connected to the node that leads, by number; this one is among them. Others may come and go
     /// meanwhile.
     pub async fn connections(&self) -> Result<Vec<ConnectionReport>, ClientError> {
-        let (mut connections, mut after) = (Vec::new(), 0);
+        let (mut connections, mut after) = (Vec::<ConnectionReport>::new(), 0);
         loop {
             let request = Request::Connections { after, connections_max: CONNECTIONS_LISTED_MAX };
             let answer = self.submit(request, |response| match response {
                 Response::Connections(list) => Ok(list),
                 other => Err(other),
             });
-            let mut list = answer?.await?;
-            let last = list.connections.last().map(|report| report.connection);
-            connections.append(&mut list.connections);
-            match last.filter(|_| list.has_more) {
-                Some(last) => after = last,
+            let mut page = answer?.await?;
+            connections.append(&mut page.connections);
+            match connections.last().filter(|_| page.has_more) {
+                Some(last) => after = last.connection,
                 None => return Ok(connections),
             }
         }

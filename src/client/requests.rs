@@ -63,6 +63,7 @@ pub(super) struct Limits {
 }
 
 /// The state.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) slots: Slots,

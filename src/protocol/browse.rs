@@ -118,7 +118,6 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
         tag::DUE_FROM => filter.due_from = Some(Millis(fields.u64("due_from")?)),
         tag::DUE_BEFORE => filter.due_before = Some(Millis(fields.u64("due_before")?)),
         tag::KEY_PREFIX if value.len() <= KEY_BYTES_MAX => filter.key_prefix = Some(value.clone()),
-        tag::KEY_PREFIX => return Err(wrong),
         tag::ATTEMPTS_MIN => filter.attempts_min = Some(fields.u32("attempts_min")?),
         tag::ATTEMPTS_MAX => filter.attempts_max = Some(fields.u32("attempts_max")?),
         tag::BURIED => {
@@ -129,7 +128,7 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
             let text = std::str::from_utf8(value).map_err(|_| DecodeError::NotText("reason"))?;
             filter.reason = Some(text.to_owned());
         }
-        tag::REASON => return Err(wrong),
+        tag::KEY_PREFIX | tag::REASON => return Err(wrong),
         _ => return Err(DecodeError::Condition(tag)),
     }
     let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON);

@@ -45,7 +45,7 @@ enum Purpose {
     },
     List {
         asker: Asker,
-        list: List,
+        list: Box<List>,
         jobs: Vec<JobReport>,
         bytes: usize,
     },
@@ -122,7 +122,8 @@ impl Replica {
             }
             Some(listing) => {
                 let asker = (connection, id);
-                self.passes.add(listing, Purpose::List { asker, list, jobs: Vec::new(), bytes: 0 });
+                self.passes
+                    .add(listing, Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 });
             }
         }
     }
@@ -225,7 +226,7 @@ impl Replica {
     fn show_page(&mut self, purpose: Purpose, cursor: bytes::Bytes) {
         let Purpose::List { asker: (connection, id), list, jobs, .. } = purpose else { return };
         if self.connections.must_wait(connection, id) {
-            return self.connections.hold(connection, id, Request::List(list));
+            return self.connections.hold(connection, id, Request::List(*list));
         }
         self.connections.send(connection, id, Response::Jobs { jobs, cursor });
     }

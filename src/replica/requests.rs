@@ -160,7 +160,7 @@ impl Replica {
         }
         let deadline_us = self.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
         let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
-        self.wait(connection, id, session, demand, reserve.topics, &reserve.weights);
+        self.wait(connection, id, session, demand, &reserve.topics, &reserve.weights);
     }
 
     /// A RESERVE that does not wait is a change like any other: it sees those that were sent before it, and those behind it
@@ -231,7 +231,7 @@ impl Replica {
             jobs: i64::from(subscribe.credit_jobs.min(CREDIT_JOBS_MAX)),
             bytes: subscribe.credit_bytes.min(CREDIT_BYTES_MAX).cast_signed(),
         };
-        self.wait(connection, id, session, demand, subscribe.topics, &subscribe.weights);
+        self.wait(connection, id, session, demand, &subscribe.topics, &subscribe.weights);
     }
 
     fn wait(
@@ -240,14 +240,14 @@ impl Replica {
         id: RequestId,
         session: SessionId,
         demand: Demand,
-        topics: Vec<TopicName>,
+        topics: &[TopicName],
         weights: &[u16],
     ) {
         let engine = &self.engine;
         let found = topics.iter().map(|name| (name.clone(), engine.topic_id(name.as_str())));
         let waiter = self.waiters.add(connection, session, id, demand, found);
         if !weights.is_empty() {
-            self.waiters.weigh(waiter, &topics, weights);
+            self.waiters.weigh(waiter, topics, weights);
         }
     }
 
