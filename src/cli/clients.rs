@@ -7,7 +7,7 @@ use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
 use super::output::{aligned, print, time_text, write_json};
 use crate::protocol::ConnectionReport;
-use crate::types::SessionId;
+use crate::types::{SessionId, TopicName};
 
 const CONNECTIONS_EXAMPLE: &str = "\
 Shows the clients of the node that leads; this command is one of them. A JSON object has: connection, session (null \
@@ -101,7 +101,7 @@ impl<'a> ConnectionJson<'a> {
             unsent_bytes: report.unsent_bytes,
             address: &report.address,
             client_name: &report.client_name,
-            topics: report.topics.iter().map(|topic| topic.as_str()).collect(),
+            topics: report.topics.iter().map(TopicName::as_str).collect(),
             has_more_topics: report.has_more_topics,
         }
     }
@@ -130,7 +130,7 @@ fn table(list: &[ConnectionReport]) -> String {
 
 fn row(report: &ConnectionReport) -> [String; COLUMNS] {
     let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-    let topics: Vec<&str> = report.topics.iter().map(|topic| topic.as_str()).collect();
+    let topics: Vec<&str> = report.topics.iter().map(TopicName::as_str).collect();
     let more = if report.has_more_topics { ",..." } else { "" };
     [
         report.connection.to_string(),

@@ -16,10 +16,10 @@ impl Client {
                 Response::Connections(list) => Ok(list),
                 other => Err(other),
             });
-            let mut list = answer?.await?;
-            let last = list.connections.last().map(|report| report.connection);
-            connections.append(&mut list.connections);
-            match last.filter(|_| list.has_more) {
+            let mut page = answer?.await?;
+            let last = page.connections.last().map(|report| report.connection);
+            connections.append(&mut page.connections);
+            match last.filter(|_| page.has_more) {
                 Some(last) => after = last,
                 None => return Ok(connections),
             }

@@ -83,7 +83,9 @@ impl Replica {
             return;
         };
         if matches!(command, Command::Release { .. }) && !self.given_back.is_empty() {
-            leases.iter().for_each(|lease| _ = self.given_back.remove(lease));
+            for lease in leases {
+                self.given_back.remove(lease);
+            }
         }
         let Outcome::Settled(results) = outcome else { return };
         for (lease, _) in leases.iter().zip(results).filter(|(_, result)| result.is_ok()) {

@@ -42,12 +42,17 @@ impl Replica {
                 return self.connections.refuse(connection, id, error);
             }
         };
+        self.request_of(session, connection, id, request);
+    }
+
+    /// A request of a connection that speaks for a session.
+    fn request_of(&mut self, session: SessionId, connection: ConnectionId, id: RequestId, request: Request) {
         match request {
             Request::Hello(hello) => self.hello(connection, id, &hello),
             Request::Goodbye => self.goodbye(connection, id, session),
             Request::Push(push) => self.push(connection, id, session, &push),
-            Request::Reserve(reserve) => self.reserve(connection, id, session, reserve),
-            Request::Subscribe(subscribe) => self.subscribe(connection, id, session, subscribe),
+            Request::Reserve(reserve) => self.reserve(connection, id, session, &reserve),
+            Request::Subscribe(subscribe) => self.subscribe(connection, id, session, &subscribe),
             Request::Credit { subscription, jobs, bytes } => {
                 self.credit(connection, id, RequestId(subscription), jobs, bytes);
             }
@@ -142,12 +147,12 @@ impl Replica {
         self.add_command(&command, Reply::Request(connection, id));
     }
 
-    fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: Reserve) {
+    fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: &Reserve) {
         if let Some(error) = self.not_by_weights(&reserve.weights) {
             return self.connections.refuse(connection, id, error);
         }
         if reserve.wait_ms == 0 {
-            return self.reserve_now(connection, id, session, &reserve);
+            return self.reserve_now(connection, id, session, reserve);
         }
         // What waits is in flight: if there were nothing else, nobody would read the client's next word, or its end.
         let polls_max = (self.config.in_flight_max / 2).max(1);
@@ -157,7 +162,7 @@ impl Replica {
         }
         let deadline_us = self.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
         let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
-        self.wait(connection, id, session, demand, reserve.topics, &reserve.weights);
+        self.wait(connection, id, session, demand, &reserve.topics, &reserve.weights);
     }
 
     /// A RESERVE that does not wait is a change like any other: it sees those that were sent before it, and those behind it
@@ -210,7 +215,7 @@ impl Replica {
         connection: ConnectionId,
         id: RequestId,
         session: SessionId,
-        subscribe: Subscribe,
+        subscribe: &Subscribe,
     ) {
         if let Some(error) = self.not_by_weights(&subscribe.weights) {
             return self.connections.refuse(connection, id, error);
@@ -228,7 +233,7 @@ impl Replica {
             jobs: i64::from(subscribe.credit_jobs.min(CREDIT_JOBS_MAX)),
             bytes: subscribe.credit_bytes.min(CREDIT_BYTES_MAX).cast_signed(),
         };
-        self.wait(connection, id, session, demand, subscribe.topics, &subscribe.weights);
+        self.wait(connection, id, session, demand, &subscribe.topics, &subscribe.weights);
     }
 
     fn wait(
@@ -237,14 +242,14 @@ impl Replica {
         id: RequestId,
         session: SessionId,
         demand: Demand,
-        topics: Vec<TopicName>,
+        topics: &[TopicName],
         weights: &[u16],
     ) {
         let engine = &self.engine;
         let found = topics.iter().map(|name| (name.clone(), engine.topic_id(name.as_str())));
         let waiter = self.waiters.add(connection, session, id, demand, found);
         if !weights.is_empty() {
-            self.waiters.weigh(waiter, &topics, weights);
+            self.waiters.weigh(waiter, topics, weights);
         }
     }
 
