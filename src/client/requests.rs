@@ -63,7 +63,6 @@ pub(super) struct Limits {
 }
 
 /// The state.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) slots: Slots,
@@ -86,8 +85,6 @@ pub(super) struct Requests {
     pub(super) reconnects: u64,
     pub(super) leases: Leases,
     pub(super) unseen: Unseen,
-    /// Whether the server is not known to refuse CANCEL.
-    pub(super) knows_cancel: bool,
     /// Whether the present connection has answered something.
     pub(super) proven: bool,
     /// What a server said of where to go on, and when.
@@ -143,7 +140,6 @@ impl Requests {
             leases_outlive,
             reconnects: 0,
             unseen: Unseen::default(),
-            knows_cancel: true,
             proven: false,
             elsewhere: Elsewhere::default(),
             ended: None,
@@ -281,7 +277,6 @@ impl Requests {
         self.welcome = Arc::new(welcome);
         self.reconnects += 1;
         self.proven = false;
-        self.knows_cancel = true;
         self.look_for_unseen(now, leases_kept && !self.leases_outlive);
         self.connection = Connection::Up;
         self.pump(now, answers);

@@ -26,6 +26,8 @@ pub(super) struct Unseen {
     asking: Option<RequestId>,
     /// This client has asked for jobs.
     consumes: bool,
+    /// The server does not know CANCEL.
+    refuses_cancel: bool,
 }
 
 impl Unseen {
@@ -70,6 +72,7 @@ impl Unseen {
 impl Requests {
     /// A connection is there over which the session goes on, with its leases or without.
     pub(super) fn look_for_unseen(&mut self, now: Instant, leases_kept: bool) {
+        self.unseen.refuses_cancel = false;
         if !leases_kept {
             return self.unseen.close();
         }
@@ -129,14 +132,14 @@ impl Requests {
     /// that reserve's.
     pub(super) fn cancel(&mut self, now: Instant, id: RequestId, serial: u64) {
         let is_waiting = self.slots.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
-        if is_waiting && self.knows_cancel {
+        if is_waiting && !self.unseen.refuses_cancel {
             self.accept_unheard(now, Request::Cancel { request: id.0 });
         }
     }
 
     /// A server of before answers CANCEL so: the reserve goes on, and its jobs are given back when they come.
     pub(super) fn cancel_refused(&mut self, code: ErrorCode) {
-        self.knows_cancel &= code != ErrorCode::Unsupported;
+        self.unseen.refuses_cancel |= code == ErrorCode::Unsupported;
     }
 
     /// Whether a request without an answer settles this lease.

@@ -272,9 +272,7 @@ impl Engine {
             Command::FeatureLevel { level } => self.raise_feature_level(*level),
             Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
             Command::ReserveNamed { session, topics, jobs_max, bytes_max } => {
-                let topics: Vec<TopicId> = topics.iter().filter_map(|topic| self.known(*topic)).collect();
-                let grants = self.reserve(*session, &topics, *jobs_max, *bytes_max, store)?;
-                return Ok(Outcome::Granted(grants));
+                return self.reserve_named(*session, topics, *jobs_max, *bytes_max, store);
             }
             Command::Finish { .. }
             | Command::Release { .. }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Engine;
-use super::command::Share;
+use super::command::{Share, TopicSelect};
 use super::jobs::Slot;
 use super::outcome::{Grant, Outcome, Reject};
 use super::ready::Rank;
@@ -73,6 +73,19 @@ impl Engine {
         scratch.fronts.clear();
         self.reserving = scratch;
         Ok(grants)
+    }
+
+    /// As [`Self::reserve`], of topics as a command names them.
+    pub(super) fn reserve_named(
+        &mut self,
+        session: SessionId,
+        topics: &[TopicSelect<'_>],
+        jobs_max: u32,
+        bytes_max: u64,
+        store: &mut impl JobStore,
+    ) -> Result<Outcome, Reject> {
+        let topics: Vec<TopicId> = topics.iter().filter_map(|topic| self.known(*topic)).collect();
+        self.reserve(session, &topics, jobs_max, bytes_max, store).map(Outcome::Granted)
     }
 
     /// As [`Self::reserve`], with the topics taking turns by their weights.

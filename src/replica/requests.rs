@@ -43,12 +43,17 @@ impl Replica {
                 return self.connections.refuse(connection, id, error);
             }
         };
+        self.request_of(session, connection, id, request);
+    }
+
+    /// A request of a connection that speaks for a session.
+    fn request_of(&mut self, session: SessionId, connection: ConnectionId, id: RequestId, request: Request) {
         match request {
             Request::Hello(hello) => self.hello(connection, id, &hello),
             Request::Goodbye => self.goodbye(connection, id, session),
             Request::Push(push) => self.push(connection, id, session, &push),
-            Request::Reserve(reserve) => self.reserve(connection, id, session, reserve),
-            Request::Subscribe(subscribe) => self.subscribe(connection, id, session, subscribe),
+            Request::Reserve(reserve) => self.reserve(connection, id, session, &reserve),
+            Request::Subscribe(subscribe) => self.subscribe(connection, id, session, &subscribe),
             Request::Credit { subscription, jobs, bytes } => {
                 self.credit(connection, id, RequestId(subscription), jobs, bytes);
             }
@@ -145,12 +150,12 @@ impl Replica {
         self.add_command(&command, Reply::Request(connection, id));
     }
 
-    fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: Reserve) {
+    fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: &Reserve) {
         if let Some(error) = self.not_by_weights(&reserve.weights) {
             return self.connections.refuse(connection, id, error);
         }
         if reserve.wait_ms == 0 {
-            return self.reserve_now(connection, id, session, &reserve);
+            return self.reserve_now(connection, id, session, reserve);
         }
         // What waits is in flight: if there were nothing else, nobody would read the client's next word, or its end.
         let polls_max = (self.config.in_flight_max / 2).max(1);
@@ -213,7 +218,7 @@ impl Replica {
         connection: ConnectionId,
         id: RequestId,
         session: SessionId,
-        subscribe: Subscribe,
+        subscribe: &Subscribe,
     ) {
         if let Some(error) = self.not_by_weights(&subscribe.weights) {
             return self.connections.refuse(connection, id, error);

@@ -1,5 +1,7 @@
 //! Consumers that change their minds, that have weights, that ask what they hold, and that an operator sends away.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 use adjourn::protocol::{
     ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, JobRef, Leased, Request, RequestId, Reserve,
     Response, Resume, Subscribe,
