@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
 use adjourn::protocol::{Delivered, ErrorCode, NewJob, PushResult, Reserve, Subscribe};
@@ -224,9 +225,14 @@ async fn restarts_while_pushing_lose_nothing_and_double_nothing() {
     assert!(client.reconnects() >= 3);
 }
 
-/// Until so many reserves of all clients wait.
+/// Until so many reserves of all clients wait, which must come soon.
 async fn until_waiting(watcher: &Client, reserves: u32) {
-    while watcher.connections().await.unwrap().iter().map(|one| one.reserves).sum::<u32>() != reserves {}
+    let waiting = async || {
+        let list = watcher.connections().await.unwrap();
+        list.iter().map(|one| one.reserves).sum::<u32>()
+    };
+    let come = async { while waiting().await != reserves {} };
+    tokio::time::timeout(Duration::from_secs(20), come).await.unwrap();
 }
 
 #[tokio::test]
@@ -234,7 +240,7 @@ async fn a_reserve_that_is_dropped_waits_no_longer() {
     let node = Node::start().await;
     let (client, watcher) = (node.client().await, node.client().await);
     tokio::select! {
-        jobs = client.reserve(reserve(1)) => panic!("{jobs:?}"),
+        jobs = client.reserve(Reserve { wait_ms: 3_600_000, ..reserve(1) }) => panic!("{jobs:?}"),
         () = until_waiting(&watcher, 1) => {}
     }
     until_waiting(&watcher, 0).await;
