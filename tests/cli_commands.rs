@@ -202,6 +202,32 @@ fn jobs_are_listed_and_counted() {
 }
 
 #[test]
+fn jobs_are_changed_by_conditions() {
+    let rig = Rig::start();
+    for key in ["a-1", "a-2", "b-1"] {
+        rig.push(&["orders", key, "--key", key, "--delay", "2h"]);
+    }
+    let by_key = ["--topic", "orders", "--key-prefix", "a-"];
+    let with = |command: &[&'static str]| -> Vec<&str> { [&command[..1], &by_key, &command[1..]].concat() };
+    assert_eq!(rig.json(&with(&["delete", "--dry-run"])), json!({"matched": 2}));
+    let moved = rig.json(&with(&["reschedule", "--at", "2100-01-01T00:00:00Z"]));
+    assert_eq!(moved, json!({"matched": 2, "changed": 2}));
+    assert_eq!(rig.json(&["get", "orders", "a-2"])["due"], json!("2100-01-01T00:00:00.000Z"));
+    let later = rig.json(&["reschedule", "--state", "delayed", "--delay", "3h"]);
+    assert_eq!(later, json!({"matched": 3, "changed": 3}));
+    assert_eq!(rig.json(&with(&["run-now"])), json!({"matched": 2, "changed": 2}));
+    assert_eq!(rig.ok(&["count", "--state", "ready"]), "2\n");
+    let lease = rig.lease("orders");
+    rig.ok(&["bury", &lease, "--reason", "no such address"]);
+    let kicked = rig.json(&["kick", "--buried", "consumer", "--reason", "address"]);
+    assert_eq!(kicked, json!({"matched": 1, "changed": 1}));
+    assert_eq!(rig.json(&with(&["delete"])), json!({"matched": 2, "changed": 2}));
+    assert_eq!(rig.ok(&["count"]), "1\n");
+    rig.fails(&["delete"], 2, "name a job, or say which jobs");
+    rig.fails(&["delete", "42", "--topic", "orders"], 2, "not both");
+}
+
+#[test]
 fn nothing_to_reserve_has_its_own_exit_code() {
     let rig = Rig::start();
     rig.push(&["later", "body", "--delay", "1h"]);

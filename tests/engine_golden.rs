@@ -291,7 +291,7 @@ impl Talk {
                 })
                 .collect(),
             Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
-            Outcome::Kicked { jobs } => vec![format!("kicked {jobs}")],
+            Outcome::ChangedMany { jobs } => vec![format!("kicked {jobs}")],
             Outcome::Lapsing { leases } => vec![format!("lapsing, leases={leases}")],
             Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
         }

@@ -6,20 +6,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adjourn::engine::{Command, Entry, EntryBuilder, JobSelect, NewJob, Share, TopicSelect};
+use adjourn::engine::{
+    BulkChange, Command, Conditions, Entry, EntryBuilder, JobSelect, NewJob, Share, TopicSelect,
+};
 use adjourn::storage::value::{self, Assembler, Value};
 use adjourn::storage::{
     DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
 };
 use adjourn::types::{
-    Attributes, AttributesBuilder, Backoff, BackoffCurve, Fence, GroupId, IfExists, JobId, Lease, Millis,
-    SessionId, SessionSecret, TopicId, When,
+    Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists, JobId, Lease,
+    Millis, SessionId, SessionSecret, TopicId, When,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 25;
+const COMMANDS: usize = 26;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -61,7 +63,8 @@ fn an_entry_with_every_command() {
         jobs_max: 64,
         bytes_max: 1 << 40,
     }];
-    let all = [&commands, &later, &latest, &reasons, &weighted];
+    let bulk = bulk_changes();
+    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -73,12 +76,34 @@ fn an_entry_with_every_command() {
         ("entry-v1-level-3.bin", latest),
         ("entry-v1-level-3-reasons.bin", reasons),
         ("entry-v1-weighted.bin", weighted),
+        ("entry-v1-bulk.bin", bulk),
     ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
         assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
         assert_eq!(entry(&commands), frozen, "{name}: the encoder writes other bytes");
     }
+}
+
+fn bulk_changes() -> Vec<Command<'static>> {
+    vec![
+        Command::Bulk {
+            change: BulkChange::Reschedule { due: STAMP },
+            jobs: vec![JobId::new(GROUP, 70_000), JobId(1)],
+            conditions: Conditions {
+                states: 0b1001,
+                due_from: Some(Millis(1)),
+                due_before: Some(STAMP),
+                attempts_min: Some(300),
+                attempts_max: None,
+                buried: Some(BuryReason::AttemptsUsedUp),
+                reason: Some("address"),
+            },
+        },
+        Command::Bulk { change: BulkChange::Delete, jobs: Vec::new(), conditions: Conditions::default() },
+        Command::Bulk { change: BulkChange::Kick, jobs: Vec::new(), conditions: Conditions::default() },
+        Command::Bulk { change: BulkChange::RunNow, jobs: Vec::new(), conditions: Conditions::default() },
+    ]
 }
 
 #[test]
@@ -283,5 +308,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::ReleaseBecause { .. } => 22,
         Command::BuryBecause { .. } => 23,
         Command::ReserveWeighted { .. } => 24,
+        Command::Bulk { .. } => 25,
     }
 }

@@ -116,7 +116,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     }
     // A filter's bytes, as they stand in COUNT behind their length.
     for (filter, expected) in [
-        (&[9, 0, 0, 0][..], ErrorCode::Unsupported),
+        (&[99, 0, 0, 0][..], ErrorCode::Unsupported),
         (&[0, 0, 0, 0], ErrorCode::Malformed),
         (&[2, 0, 1, 0, 0x10], ErrorCode::Unsupported),
         (&[2, 0, 2, 0, 1, 1], ErrorCode::Malformed),

@@ -31,13 +31,13 @@ pub(super) enum ClientCommand {
     /// Show one job as a JSON object
     Get(GetArgs),
     /// Remove one job, whatever its state
-    Delete(DeleteArgs),
+    Delete(Box<DeleteArgs>),
     /// Give one job a new due time
-    Reschedule(RescheduleArgs),
+    Reschedule(Box<RescheduleArgs>),
     /// Make one delayed job ready at once
-    RunNow(RunNowArgs),
+    RunNow(Box<RunNowArgs>),
     /// Make one buried job ready
-    Kick(KickArgs),
+    Kick(Box<KickArgs>),
     /// Stop the reserving of a topic's jobs
     Pause(PauseArgs),
     /// Start the reserving of a topic's jobs again
@@ -73,10 +73,10 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Touch(args) => settle::touch(args),
         ClientCommand::Bury(args) => settle::bury(args),
         ClientCommand::Get(args) => job::get(args),
-        ClientCommand::Delete(args) => job::delete(args),
-        ClientCommand::Reschedule(args) => job::reschedule(args),
-        ClientCommand::RunNow(args) => job::run_now(args),
-        ClientCommand::Kick(args) => job::kick(args),
+        ClientCommand::Delete(args) => job::delete(*args),
+        ClientCommand::Reschedule(args) => job::reschedule(*args),
+        ClientCommand::RunNow(args) => job::run_now(*args),
+        ClientCommand::Kick(args) => job::kick(*args),
         ClientCommand::Pause(args) => topic::pause(args),
         ClientCommand::Resume(args) => topic::resume(args),
         ClientCommand::Peek(args) => topic::peek(args),

@@ -1,12 +1,14 @@
 //! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key. `kick` takes many of a
 //! topic, too.
 //!
-//! Each prints one JSON object: the job, or what became of it.
+//! Each prints one JSON object: the job, or what became of it. `delete`, `reschedule`, `run-now` and `kick` take conditions
+//! in place of a job, and then change every job that meets them, a step at a time.
 
 use clap::{ArgGroup, Args, value_parser};
 use serde::Serialize;
 
 use super::arguments::{delay_ms, time};
+use super::bulk::{Action, BulkArgs, Due};
 use super::connection::{Leases, ServerArgs, not_found};
 use super::exit::{Exit, Failure};
 use super::output::{changed_json, print_json, report_json};
@@ -32,14 +34,17 @@ Prints the job's id and the state that it was in.
 
 Example:
   adjourn delete 42
-  adjourn delete orders order-17";
+  adjourn delete orders order-17
+  adjourn delete --topic orders --state buried --dry-run";
 
 /// What `adjourn delete` is told.
 #[derive(Debug, Args)]
 #[command(after_help = DELETE_EXAMPLE)]
 pub(super) struct DeleteArgs {
     #[command(flatten)]
-    job: JobArgs,
+    job: NamedArgs,
+    #[command(flatten)]
+    bulk: BulkArgs,
 }
 
 const RESCHEDULE_EXAMPLE: &str = "\
@@ -47,7 +52,8 @@ The job may be delayed or ready. A reserved job is its consumer's; a buried one 
 
 Example:
   adjourn reschedule orders order-17 --delay 30m
-  adjourn reschedule 42 --at 2030-12-24T18:00:00Z";
+  adjourn reschedule 42 --at 2030-12-24T18:00:00Z
+  adjourn reschedule --topic orders --state delayed --due-before 2030-12-24T18:00:00Z --delay 1h";
 
 /// What `adjourn reschedule` is told.
 #[derive(Debug, Args)]
@@ -55,7 +61,9 @@ Example:
 #[command(group = ArgGroup::new("due").args(["delay", "at"]).required(true))]
 pub(super) struct RescheduleArgs {
     #[command(flatten)]
-    job: JobArgs,
+    job: NamedArgs,
+    #[command(flatten)]
+    bulk: BulkArgs,
     /// Due so long after the server accepts this, for example 30m
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
@@ -74,7 +82,9 @@ Example:
 #[command(after_help = RUN_NOW_EXAMPLE)]
 pub(super) struct RunNowArgs {
     #[command(flatten)]
-    job: JobArgs,
+    job: NamedArgs,
+    #[command(flatten)]
+    bulk: BulkArgs,
 }
 
 const KICK_EXAMPLE: &str = "\
@@ -83,14 +93,17 @@ With --max the buried jobs of a topic are kicked: by priority, then by when they
 Example:
   adjourn kick 42
   adjourn kick orders order-17
-  adjourn kick orders --max 1000";
+  adjourn kick orders --max 1000
+  adjourn kick --topic orders --state buried --reason timeout";
 
 /// What `adjourn kick` is told.
 #[derive(Debug, Args)]
 #[command(after_help = KICK_EXAMPLE)]
 pub(super) struct KickArgs {
     #[command(flatten)]
-    job: JobArgs,
+    job: NamedArgs,
+    #[command(flatten)]
+    bulk: BulkArgs,
     /// As many buried jobs of the topic as there are, but no more than this
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), conflicts_with = "key")]
     max: Option<u64>,
@@ -99,6 +112,18 @@ pub(super) struct KickArgs {
 #[derive(Debug, Serialize)]
 struct KickedJson {
     kicked: u64,
+}
+
+/// A job, unless there are conditions.
+#[derive(Debug, Args)]
+struct NamedArgs {
+    /// The job's id as `adjourn push` prints it, or the topic of its key
+    #[arg(value_name = "ID|TOPIC")]
+    job: Option<String>,
+    /// The key that the job was pushed with
+    key: Option<Key>,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 #[derive(Debug, Args)]
@@ -119,25 +144,44 @@ pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
     print_json(&report_json(&report.ok_or_else(not_found)?))
 }
 
-/// Removes a job.
+/// Removes a job, or many.
 pub(super) fn delete(args: DeleteArgs) -> Result<(), Failure> {
-    args.job.change(async |client, job| client.delete(job).await)
+    match args.job.one(&args.bulk)? {
+        Ok(job) => job.change(async |client, job| client.delete(job).await),
+        Err(server) => args.bulk.run(&server, Action::Delete),
+    }
 }
 
-/// Gives a job a new due time.
+/// Gives a job a new due time, or many.
 pub(super) fn reschedule(args: RescheduleArgs) -> Result<(), Failure> {
-    let due = args.at.map_or(When::After(args.delay.unwrap_or(0)), When::At);
-    args.job.change(async |client, job| client.reschedule(job, due).await)
+    let delay_ms = args.delay.unwrap_or(0);
+    match args.job.one(&args.bulk)? {
+        Ok(job) => {
+            let due = args.at.map_or(When::After(delay_ms), When::At);
+            job.change(async |client, job| client.reschedule(job, due).await)
+        }
+        Err(server) => {
+            let due = args.at.map_or(Due::After(delay_ms), Due::At);
+            args.bulk.run(&server, Action::Reschedule(due))
+        }
+    }
 }
 
-/// Makes a delayed job ready.
+/// Makes a delayed job ready, or many.
 pub(super) fn run_now(args: RunNowArgs) -> Result<(), Failure> {
-    args.job.change(async |client, job| client.run_now(job).await)
+    match args.job.one(&args.bulk)? {
+        Ok(job) => job.change(async |client, job| client.run_now(job).await),
+        Err(server) => args.bulk.run(&server, Action::RunNow),
+    }
 }
 
 /// Makes buried jobs ready.
 pub(super) fn kick(args: KickArgs) -> Result<(), Failure> {
-    let KickArgs { job, max } = args;
+    let KickArgs { job, bulk, max } = args;
+    let job = match job.one(&bulk)? {
+        Ok(job) => job,
+        Err(server) => return bulk.run(&server, Action::Kick),
+    };
     let Some(jobs_max) = max else {
         return job.change(async |client, job| client.kick(job).await);
     };
@@ -145,6 +189,21 @@ pub(super) fn kick(args: KickArgs) -> Result<(), Failure> {
     let kicked =
         server.with_client(Leases::EndWithIt, async |client| client.kick_many(&topic, jobs_max).await)?;
     print_json(&KickedJson { kicked })
+}
+
+impl NamedArgs {
+    /// The job that is named; the server alone if there is none, and conditions choose jobs.
+    fn one(self, bulk: &BulkArgs) -> Result<Result<JobArgs, ServerArgs>, Failure> {
+        let Self { job, key, server } = self;
+        match job {
+            Some(_) if bulk.is_given() => {
+                let both = "name one job, or say which jobs by conditions: not both";
+                Err(Failure::new(Exit::Usage, both))
+            }
+            Some(job) => Ok(Ok(JobArgs { job, key, server })),
+            None => Ok(Err(server)),
+        }
+    }
 }
 
 impl JobArgs {

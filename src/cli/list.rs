@@ -128,6 +128,7 @@ fn show(args: &ListArgs, jobs: &[JobReport], with_head: bool) -> Result<(), Fail
     })
 }
 
-fn cursor(text: &str) -> Result<Bytes, ArgumentError> {
+/// Reads a cursor.
+pub(super) fn cursor(text: &str) -> Result<Bytes, ArgumentError> {
     URL_SAFE_NO_PAD.decode(text).map(Bytes::from).map_err(|_| ArgumentError::Cursor)
 }

@@ -6,6 +6,7 @@
 mod arguments;
 mod backup;
 mod bench;
+mod bulk;
 mod clients;
 mod cluster;
 mod commands;

@@ -145,11 +145,13 @@ impl Client {
                 other => Err(other),
             });
             let mut page = answer?.await?;
-            after = page.jobs.last().map_or(after, |job| job.lease.job);
-            jobs.append(&mut page.jobs);
-            if !page.has_more {
+            // A page of which everything is being settled says nothing of where the next one begins.
+            let Some(last) = page.jobs.last().map(|job| job.lease.job).filter(|_| page.has_more) else {
+                jobs.append(&mut page.jobs);
                 return Ok(jobs);
-            }
+            };
+            after = last;
+            jobs.append(&mut page.jobs);
         }
     }
 

@@ -1,10 +1,10 @@
-//! Looking at many jobs: lists, a page at a time, and counts.
+//! Many jobs: lists, a page at a time, counts, and bulk changes, a step at a time.
 
 use bytes::Bytes;
 
 use super::calls::Client;
 use super::error::ClientError;
-use crate::protocol::{JobReport, List, Request, Response};
+use crate::protocol::{Bulk, JobReport, List, Request, Response};
 use crate::types::Filter;
 
 /// A page of a list.
@@ -13,6 +13,15 @@ pub struct Page {
     /// The jobs, in the order of the list. There may be none, and more on the next page.
     pub jobs: Vec<JobReport>,
     /// The [cursor](List::cursor) of the next page; empty if this is the last one.
+    pub cursor: Bytes,
+}
+
+/// What a step of a bulk change did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// How many jobs it changed.
+    pub jobs: u32,
+    /// The [cursor](Bulk::cursor) of the next step; empty if this was the last one.
     pub cursor: Bytes,
 }
 
@@ -28,8 +37,23 @@ impl Client {
         answer?.await
     }
 
+    /// Does the same to the jobs that match, at most as many as the step says. Go on with the [cursor](Step::cursor) that it
+    /// returns, and the same filter and change, until it is empty; a program that stops between two steps, or lost an answer, goes on
+    /// with the last cursor that it has. A job that does not match any more when its turn comes is left alone.
+    ///
+    /// [`ErrorCode::Unsupported`](crate::protocol::ErrorCode::Unsupported) while a member of the cluster runs a version that
+    /// does not know this.
+    pub async fn bulk(&self, bulk: Bulk) -> Result<Step, ClientError> {
+        let answer = self.submit(Request::Bulk(bulk), |response| match response {
+            Response::Bulked { jobs, cursor } => Ok(Step { jobs, cursor }),
+            other => Err(other),
+        });
+        answer?.await
+    }
+
     /// Counts the jobs that match. By topic and state the count is exact and costs nothing. With other conditions the server
-    /// looks at every job that may match; one that changes meanwhile may be counted once, twice or not at all.
+    /// looks at every job that may match, and goes on with its work meanwhile: the count is then as of no one moment, and may
+    /// be off by the jobs that change, or move between memory and disk.
     pub async fn count(&self, filter: Filter) -> Result<u64, ClientError> {
         let answer = self.submit(Request::Count(filter), |response| match response {
             Response::Counted { jobs } => Ok(jobs),

@@ -96,7 +96,7 @@ pub use calls::{Changed, Client};
 pub use cancellation::{Cancellation, Cancelled};
 pub use config::ClientConfig;
 pub use error::{ClientError, Excess, ProtocolFault};
-pub use list::Page;
+pub use list::{Page, Step};
 pub use producer::{Producer, ProducerConfig, SendTicket};
 pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};

@@ -12,6 +12,8 @@ use super::ticket::Outcome;
 use crate::protocol::{JobRef, Request, RequestId, Response};
 use crate::types::whole_ms;
 
+/// A server may take so long to look at many jobs, one after the other.
+const BROWSE_MAX: Duration = Duration::from_mins(10);
 /// A server may take so long to write a checkpoint.
 const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
 
@@ -75,6 +77,8 @@ impl Open {
             | Request::ClusterStatus => true,
             // Under the key there may be another job meanwhile.
             Request::Delete(JobRef::Key { .. })
+            // The jobs that were changed may match again meanwhile.
+            | Request::Bulk(_)
             // The job may have gone on meanwhile, and would be moved a second time.
             | Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
             | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }
@@ -121,6 +125,7 @@ impl Open {
         match &self.request {
             Request::Reserve(reserve) => Duration::from_millis(reserve.wait_ms),
             Request::BackupBegin => CHECKPOINT_MAX,
+            Request::List(_) | Request::Count(_) | Request::Bulk(_) | Request::Peek { .. } => BROWSE_MAX,
             _ => Duration::ZERO,
         }
     }

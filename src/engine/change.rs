@@ -81,7 +81,7 @@ impl Engine {
             self.revive(slot);
             jobs += 1;
         }
-        Ok(Outcome::Kicked { jobs })
+        Ok(Outcome::ChangedMany { jobs })
     }
 
     /// The job that is meant, which is near: see [`Engine::bring_near`].

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{IfExists, JobId, Lease, SessionId, SessionSecret, TopicId, When};
+use crate::types::{BuryReason, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When};
 
 /// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +211,53 @@ pub enum Command<'a> {
         /// No further job once their bodies have reached so many bytes.
         bytes_max: u64,
     },
+    /// The same change to many jobs: to each of them that is there, meets the conditions and may be changed so. It needs the
+    /// feature level [`FEATURE_BULK`](crate::types::FEATURE_BULK).
+    Bulk {
+        /// What to do.
+        change: BulkChange,
+        /// To which jobs.
+        jobs: Vec<JobId>,
+        /// What they have to meet when this is applied.
+        #[serde(borrow)]
+        conditions: Conditions<'a>,
+    },
+}
+
+/// What a bulk change does to each job, as the command for one job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BulkChange {
+    /// Removes it.
+    Delete,
+    /// Makes it ready, if it is buried.
+    Kick,
+    /// Makes it ready, if it is delayed.
+    RunNow,
+    /// Gives it this due time of the wall clock.
+    Reschedule {
+        /// When it is due. A job that is due then already is left alone.
+        due: Millis,
+    },
+}
+
+/// The conditions of a [`Filter`](crate::types::Filter) that may change while a job lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions<'a> {
+    /// As [`States::bits`](crate::types::States::bits) writes them.
+    pub states: u8,
+    /// As in the filter, and so are those that follow.
+    pub due_from: Option<Millis>,
+    /// See the filter.
+    pub due_before: Option<Millis>,
+    /// See the filter.
+    pub attempts_min: Option<u32>,
+    /// See the filter.
+    pub attempts_max: Option<u32>,
+    /// See the filter.
+    pub buried: Option<BuryReason>,
+    /// See the filter.
+    #[serde(borrow)]
+    pub reason: Option<&'a str>,
 }
 
 /// A topic's part in a weighted reserve.

@@ -13,13 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Engine;
 use super::far::FarSlot;
 use super::jobs::{Found, Job, Slot};
-use super::outcome::JobView;
+use super::outcome::{JobView, TopicView};
 use super::store::{JobStore, WalkFrom, Walked};
 use crate::types::limits::LIST_LOOKS_MAX;
 use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
 
-/// To read a job or its key from the store takes as long as to look at this many jobs in memory.
-const READ_LOOKS: usize = 256;
+/// To read a job or its key from the store takes as long as to look at this many jobs in memory, and a look more for each
+/// [`BYTES_PER_LOOK`] of its body.
+const READ_LOOKS: usize = 1024;
+const BYTES_PER_LOOK: usize = 16;
 
 /// A pass over the jobs. `W` is the store's walk.
 #[derive(Clone, Debug)]
@@ -220,8 +222,7 @@ impl Engine {
         if *filter != (Filter { topic: topic.clone(), states: *states, ..Filter::default() }) {
             return None;
         }
-        let topics = self.topics().filter(|view| topic.as_ref().is_none_or(|topic| view.name == topic));
-        let jobs = topics.map(|view| {
+        let one = |view: TopicView<'_>| {
             let of_state = |state| match state {
                 JobState::Delayed => view.delayed,
                 JobState::Ready => view.ready,
@@ -230,8 +231,11 @@ impl Engine {
                 JobState::Finished => 0,
             };
             states.iter().map(of_state).sum::<u64>()
-        });
-        Some(jobs.sum())
+        };
+        Some(match topic {
+            Some(name) => self.topic_id(name.as_str()).and_then(|id| self.topic(id)).map_or(0, one),
+            None => self.topics().map(one).sum(),
+        })
     }
 
     /// Goes on with a pass: takes as many jobs as it looks at from `budget`, and stops when that is 0.
@@ -279,12 +283,7 @@ impl Engine {
 
     /// The walk over far jobs, if any of them may match. They are all delayed.
     fn begin_walk<S: JobStore>(&self, listing: &Listing<S::Walk>, store: &S) -> Option<S::Walk> {
-        let delayed = match listing.topic {
-            Some(topic) => self.topics.find(topic)?.delayed,
-            None => self.jobs.far().len() as u64,
-        };
-        let may_match = listing.filter.states.contains(JobState::Delayed) && listing.filter.buried.is_none();
-        if !may_match || delayed == 0 || self.jobs.far().len() == 0 {
+        if !listing.filter.states.contains(JobState::Delayed) || listing.filter.buried.is_some() {
             return None;
         }
         let cursor = match &listing.after {
@@ -354,8 +353,8 @@ impl Engine {
                 Ok(())
             }
             _ => {
-                *budget = budget.saturating_sub(READ_LOOKS);
                 let far = self.far_job(far, store)?;
+                *budget = budget.saturating_sub(looks_to_read(&far));
                 self.look_at(listing, &far, budget, store)
             }
         }
@@ -374,7 +373,7 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<(), S::Error> {
-        if !self.matches(listing, job) {
+        if !self.meets(&listing.filter, listing.topic, job) {
             return Ok(());
         }
         let position = match listing.order {
@@ -391,7 +390,7 @@ impl Engine {
             listing.take(position.clone(), job.id);
             return Ok(());
         }
-        *budget = budget.saturating_sub(READ_LOOKS);
+        *budget = budget.saturating_sub(looks_to_read(job));
         let prefix = listing.filter.key_prefix.as_deref().unwrap_or_default();
         if let Some(key) = store.key(job.body)?.filter(|key| key.starts_with(prefix)) {
             let position = position.unwrap_or(Position::Key(key, job.id));
@@ -402,23 +401,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a job meets all conditions but that on its key.
-    fn matches<W>(&self, listing: &Listing<W>, job: &Job) -> bool {
-        let filter = &listing.filter;
-        listing.topic.is_none_or(|topic| job.topic == topic)
+    /// Whether a job meets all conditions of a filter but those on its topic's name and its key.
+    pub(super) fn meets(&self, filter: &Filter, topic: Option<TopicId>, job: &Job) -> bool {
+        let at = self.list_time(job);
+        topic.is_none_or(|topic| job.topic == topic)
             && filter.states.contains(job.state)
             && filter.attempts_min.is_none_or(|min| job.attempts >= min)
             && filter.attempts_max.is_none_or(|max| job.attempts <= max)
             && filter.buried.is_none_or(|why| job.state == JobState::Buried && job.buried == why)
-            && filter
-                .reason
-                .as_ref()
-                .is_none_or(|text| reason_of(job).is_some_and(|reason| reason.contains(text.as_str())))
-            && {
-                let at = self.list_time(job);
-                filter.due_from.is_none_or(|from| at >= from)
-                    && filter.due_before.is_none_or(|before| at < before)
-            }
+            && filter.due_from.is_none_or(|from| at >= from)
+            && filter.due_before.is_none_or(|before| at < before)
+            && filter.reason.as_ref().is_none_or(|text| has_reason(job, text))
     }
 
     /// The time by which a job is listed: when it is due, or when it expires if it will never be due.
@@ -439,13 +432,14 @@ impl Engine {
             }
             let (position, job) = entry.remove_entry();
             listing.last_shown = Some(position);
-            *budget = budget.saturating_sub(READ_LOOKS);
             let Some(found) = self.jobs.find(job).filter(|_| listing.shown.insert(job)) else { continue };
             let view = match found {
                 Found::Near(slot) => self.matching_view(listing, &self.jobs[slot]),
                 Found::Far(slot) => self.matching_view(listing, &self.far_job(slot, store)?),
             };
+            *budget = budget.saturating_sub(READ_LOOKS);
             if let Some(view) = view {
+                *budget = budget.saturating_sub(view.body.body_bytes as usize / BYTES_PER_LOOK);
                 return Ok(Listed::Job(view));
             }
         }
@@ -454,7 +448,7 @@ impl Engine {
     }
 
     fn matching_view<W>(&self, listing: &Listing<W>, job: &Job) -> Option<JobView> {
-        self.matches(listing, job).then(|| self.view(job))
+        self.meets(&listing.filter, listing.topic, job).then(|| self.view(job))
     }
 
     /// The job that would be reserved next, of those that a [pass](Listing::first_delayed) for a delayed one found.
@@ -483,6 +477,10 @@ impl Engine {
     }
 }
 
-fn reason_of(job: &Job) -> Option<&str> {
-    job.past()?.reason.as_deref()
+fn looks_to_read(job: &Job) -> usize {
+    READ_LOOKS + job.body.body_bytes as usize / BYTES_PER_LOOK
+}
+
+fn has_reason(job: &Job, text: &str) -> bool {
+    job.past().and_then(|past| past.reason.as_deref()).is_some_and(|reason| reason.contains(text))
 }

@@ -45,6 +45,7 @@
 //! - Job ids and fences only grow and are never used again.
 //! - The state hash is the sum over what is there; it does not depend on slots, wheels or the order of insertion.
 
+mod bulk;
 mod capture;
 mod change;
 mod clock;
@@ -84,7 +85,7 @@ pub mod store;
 
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Line, Moment};
-pub use command::{Command, JobSelect, NewJob, Share, TopicSelect};
+pub use command::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use image::{
     CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
@@ -255,14 +256,7 @@ impl Engine {
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
             Command::TopicPause { topic, paused } => self.pause_topic(*topic, *paused)?,
-            Command::SkipIds { floor } => {
-                let skipped = |last: u64| if last < *floor { *floor } else { last + IDS_SKIPPED };
-                let skipped_to = skipped(self.last_job).min(COUNTED_JOBS_MAX - IDS_SKIPPED);
-                self.last_job = self.last_job.max(skipped_to);
-                self.last_fence = skipped(self.last_fence);
-                self.sessions.skip(skipped);
-                self.members.clear(&mut self.sum);
-            }
+            Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
                 let (peer_address, client_address) =
                     ((*peer_address).to_owned(), (*client_address).to_owned());
@@ -280,11 +274,23 @@ impl Engine {
             | Command::Bury { .. }
             | Command::ReleaseBecause { .. }
             | Command::BuryBecause { .. } => return Ok(self.settle(command, store)),
+            Command::Bulk { change, jobs, conditions } => {
+                return Ok(self.change_many(*change, jobs, conditions, store, ended));
+            }
             Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
                 return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max, store);
             }
         }
         Ok(Outcome::Done)
+    }
+
+    fn skip_ids(&mut self, floor: u64) {
+        let skipped = |last: u64| if last < floor { floor } else { last + IDS_SKIPPED };
+        let skipped_to = skipped(self.last_job).min(COUNTED_JOBS_MAX - IDS_SKIPPED);
+        self.last_job = self.last_job.max(skipped_to);
+        self.last_fence = skipped(self.last_fence);
+        self.sessions.skip(skipped);
+        self.members.clear(&mut self.sum);
     }
 
     fn pause_topic(&mut self, topic: TopicSelect<'_>, paused: bool) -> Result<(), Reject> {

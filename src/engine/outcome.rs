@@ -49,8 +49,8 @@ pub enum Outcome {
         /// When it is due, by the wall clock.
         due: Millis,
     },
-    /// Kick many: so many jobs are ready now.
-    Kicked {
+    /// Kick many and bulk changes: how many jobs were changed.
+    ChangedMany {
         /// How many.
         jobs: u32,
     },

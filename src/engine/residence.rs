@@ -149,6 +149,7 @@ impl Engine {
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
+            Command::Bulk { jobs, .. } => jobs.iter().for_each(|job| name(self.jobs.find(*job))),
             // A lease is on a job that is near.
             _ => {}
         }

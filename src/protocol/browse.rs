@@ -1,4 +1,4 @@
-//! LIST and COUNT, which share their filter; JOBS.
+//! LIST, COUNT and BULK, which share their filter; JOBS and BULKED.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
@@ -7,15 +7,19 @@ use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,
 };
-use super::request::List;
+use super::request::{Bulk, Change, List};
 use super::response::{JobReport, Response};
 use super::wire::{Fields, Fixed, Reader, in_range, put_list, put_piece};
 use crate::types::limits::{
-    CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
+    BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
 };
 use crate::types::{Filter, JobHistory, ListOrder, Millis, States, TopicName};
 
 const WITH_BODIES: u8 = 1;
+const DELETE: u8 = 0;
+const KICK: u8 = 1;
+const RUN_NOW: u8 = 2;
+const RESCHEDULE: u8 = 3;
 /// A job on a page: as in JOB, the length of its body, what happened to it, and the length of the reason.
 const ITEM_BYTES: usize = REPORT_BYTES + 4 + PAST_BYTES + 2;
 
@@ -164,4 +168,40 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeErr
         Ok(JobReport { body_bytes, history, ..report })
     })?;
     Ok(Response::Jobs { jobs, cursor })
+}
+
+pub(super) fn encode_bulk(bulk: &Bulk, out: &mut BytesMut) {
+    let (change, due) = match bulk.change {
+        Change::Delete => (DELETE, Millis(0)),
+        Change::Kick => (KICK, Millis(0)),
+        Change::RunNow => (RUN_NOW, Millis(0)),
+        Change::Reschedule { due } => (RESCHEDULE, due),
+    };
+    Fixed::<15>::new().u32(bulk.jobs_max).u8(change).u64(due.0).length16(bulk.cursor.len()).write(out);
+    out.put_slice(&bulk.cursor);
+    encode_filter(&bulk.filter, out);
+}
+
+pub(super) fn decode_bulk(reader: &mut Reader<'_>) -> Result<Bulk, DecodeError> {
+    let jobs_max = in_range(reader.u32("jobs_max")?, 1, BULK_JOBS_MAX, "jobs_max")?;
+    let value = reader.u8("change")?;
+    let due = Millis(reader.u64("due_ms")?);
+    let change = match value {
+        DELETE => Change::Delete,
+        KICK => Change::Kick,
+        RUN_NOW => Change::RunNow,
+        RESCHEDULE => Change::Reschedule { due },
+        value => return Err(DecodeError::Choice { field: "change", value }),
+    };
+    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+    Ok(Bulk { change, filter: decode_filter(reader)?, jobs_max, cursor })
+}
+
+pub(super) fn encode_bulked(jobs: u32, cursor: &Bytes, out: &mut BytesMut) {
+    Fixed::<6>::new().u32(jobs).length16(cursor.len()).write(out);
+    out.put_slice(cursor);
+}
+
+pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+    Ok(Response::Bulked { jobs: reader.u32("jobs")?, cursor: reader.bytes16(CURSOR_BYTES_MAX, "cursor")? })
 }

@@ -44,6 +44,7 @@ impl Request {
             Self::Resume { .. } => RequestOpcode::Resume,
             Self::List(_) => RequestOpcode::List,
             Self::Count(_) => RequestOpcode::Count,
+            Self::Bulk(_) => RequestOpcode::Bulk,
             Self::Topics => RequestOpcode::Topics,
             Self::Stats => RequestOpcode::Stats,
             Self::Connections { .. } => RequestOpcode::Connections,
@@ -86,6 +87,7 @@ impl Request {
             Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
             Self::List(list) => browse::encode_list(list, out),
             Self::Count(filter) => browse::encode_filter(filter, out),
+            Self::Bulk(bulk) => browse::encode_bulk(bulk, out),
             Self::Connections { after, connections_max } => {
                 connections::encode_connections(*after, *connections_max, out);
             }
@@ -144,6 +146,7 @@ impl Request {
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
             RequestOpcode::List => Self::List(browse::decode_list(reader)?),
             RequestOpcode::Count => Self::Count(browse::decode_filter(reader)?),
+            RequestOpcode::Bulk => Self::Bulk(browse::decode_bulk(reader)?),
             RequestOpcode::Topics => Self::Topics,
             RequestOpcode::Stats => Self::Stats,
             RequestOpcode::Connections => connections::decode_connections(reader)?,
@@ -177,6 +180,7 @@ impl Response {
             Self::Kicked { .. } => ResponseOpcode::Kicked,
             Self::Jobs { .. } => ResponseOpcode::Jobs,
             Self::Counted { .. } => ResponseOpcode::Counted,
+            Self::Bulked { .. } => ResponseOpcode::Bulked,
             Self::Topics(_) => ResponseOpcode::TopicCounts,
             Self::Stats(_) => ResponseOpcode::QueueStats,
             Self::Connections(_) => ResponseOpcode::ConnectionList,
@@ -203,6 +207,7 @@ impl Response {
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
             Self::Counted { jobs } => out.put_u64_le(*jobs),
+            Self::Bulked { jobs, cursor } => browse::encode_bulked(*jobs, cursor, out),
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
             Self::Connections(list) => connections::encode_list(list, out),
@@ -236,6 +241,7 @@ impl Response {
             ResponseOpcode::Kicked => job::decode_kicked(reader)?,
             ResponseOpcode::Jobs => browse::decode_jobs(reader)?,
             ResponseOpcode::Counted => Self::Counted { jobs: reader.u64("jobs")? },
+            ResponseOpcode::Bulked => browse::decode_bulked(reader)?,
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
             ResponseOpcode::ConnectionList => Self::Connections(connections::decode_list(reader)?),

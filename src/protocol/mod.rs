@@ -27,7 +27,9 @@ pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
-pub use request::{Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe};
+pub use request::{
+    Bulk, Change, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe,
+};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
     Response, Role, SettleResult, StatsReport, TopicReport, Totals, Welcome,

@@ -83,6 +83,8 @@ opcodes! {
         List = 0x47, "LIST";
         /// Counts jobs.
         Count = 0x48, "COUNT";
+        /// Changes jobs.
+        Bulk = 0x49, "BULK";
         /// Stops a topic.
         Pause = 0x50, "PAUSE";
         /// Starts a topic again.
@@ -145,6 +147,8 @@ opcodes! {
         Jobs = 0xC3, "JOBS";
         /// How many jobs there are.
         Counted = 0xC4, "COUNTED";
+        /// How many jobs were changed.
+        Bulked = 0xC5, "BULKED";
         /// Counts by topic.
         TopicCounts = 0xD0, "TOPIC_COUNTS";
         /// Counts of the queue.

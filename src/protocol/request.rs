@@ -119,6 +119,8 @@ pub enum Request {
     List(List),
     /// Counts the jobs that match.
     Count(Filter),
+    /// Does the same to many jobs, a bounded number with each request.
+    Bulk(Bulk),
     /// Counts by topic.
     Topics,
     /// Counts of the whole queue, and by topic.
@@ -270,6 +272,35 @@ pub struct List {
     pub cursor: Bytes,
 }
 
+/// A step of a change to many jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// What to do to each job.
+    pub change: Change,
+    /// To which jobs.
+    pub filter: Filter,
+    /// To at most this many: 1 to [`BULK_JOBS_MAX`](crate::types::limits::BULK_JOBS_MAX).
+    pub jobs_max: u32,
+    /// What the step before gave; empty for the first one.
+    pub cursor: Bytes,
+}
+
+/// What a bulk change does to each job. A job that may not be changed so is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Removes it, whatever its state.
+    Delete,
+    /// Makes it ready, if it is buried; its attempts start at 0 again.
+    Kick,
+    /// Makes it ready, if it is delayed.
+    RunNow,
+    /// Gives it this due time of the wall clock, if it is delayed or ready.
+    Reschedule {
+        /// When it is due.
+        due: Millis,
+    },
+}
+
 /// How a job is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseKind {
@@ -296,6 +327,14 @@ pub enum JobRef {
 }
 
 impl List {
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self.clone() }
+    }
+}
+
+impl Bulk {
     /// A copy that does not keep alive the buffer it was read from.
     #[must_use]
     pub fn detached(&self) -> Self {

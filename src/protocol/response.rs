@@ -66,6 +66,13 @@ pub enum Response {
         /// How many jobs match.
         jobs: u64,
     },
+    /// To BULK.
+    Bulked {
+        /// How many jobs were changed.
+        jobs: u32,
+        /// Where the next step goes on; empty if this was the last one.
+        cursor: Bytes,
+    },
     /// To TOPICS.
     Topics(Vec<TopicReport>),
     /// To STATS.
@@ -175,6 +182,7 @@ impl Response {
                 Self::GoingAway { message, .. } => message.len(),
                 Self::Error(error) => error.message.len(),
                 Self::BackupData(data) => data.len(),
+                Self::Bulked { cursor, .. } => cursor.len(),
                 Self::Pong { .. }
                 | Self::Done
                 | Self::Subscribed

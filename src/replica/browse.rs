@@ -1,17 +1,19 @@
-//! Reads that look at many jobs: LIST, COUNT, and PEEK of a topic in which no job is ready.
+//! What looks at many jobs: LIST, COUNT, BULK, and PEEK of a topic in which no job is ready.
 //!
 //! Each is a [pass](Listing) over the jobs that lasts many turns. A few passes are under way at once and take turns, so that a
 //! long one does not hold up a short one; the others wait.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::Replica;
 use super::io::ConnectionId;
-use crate::engine::{JobView, Listed, Listing};
-use crate::protocol::{ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
+use super::proposals::Reply;
+use super::requests::{not_every_member, retry_later, too_much_under_way};
+use super::{Replica, Stop};
+use crate::engine::{BulkChange, Command, Conditions, JobView, Listed, Listing};
+use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
 use crate::storage::{StorageError, Walk};
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
-use crate::types::{Filter, ListOrder, Position, TopicId};
+use crate::types::{FEATURE_BULK, Filter, JobId, ListOrder, Position, TopicId};
 
 /// A turn looks at this many jobs for passes.
 const LOOKS_PER_TURN: usize = 65_536;
@@ -21,6 +23,8 @@ const LOOKS_PER_PASS: usize = 16_384;
 const PASS_LOOKS: usize = 64;
 /// Passes under way at once.
 const PASSES_AT_ONCE: usize = 8;
+/// Passes of one connection that are under way or wait.
+const PASSES_PER_CONNECTION_MAX: usize = 64;
 
 /// Who waits for an answer.
 type Asker = (ConnectionId, RequestId);
@@ -52,6 +56,11 @@ enum Purpose {
     Count {
         asker: Asker,
     },
+    Bulk {
+        asker: Asker,
+        bulk: Box<Bulk>,
+        jobs: Vec<JobId>,
+    },
 }
 
 impl Passes {
@@ -65,16 +74,38 @@ impl Passes {
         self.0.drain(..).flat_map(|pass| pass.purpose.askers()).collect()
     }
 
+    /// How many passes of this connection are under way or wait.
+    fn count(&self, connection: ConnectionId) -> usize {
+        self.0.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count()
+    }
+
+    /// Adds a pass: behind those of which their connections have no more than this one has already.
     fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
-        self.0.push_back(Pass { listing, purpose, has_begun: false });
+        let connection = purpose.connection();
+        let own = self.0.iter().filter(|pass| pass.purpose.connection() == connection).count();
+        let mut seen = BTreeMap::new();
+        let place = self.0.iter().position(|pass| {
+            let nth: &mut usize = seen.entry(pass.purpose.connection()).or_default();
+            *nth += 1;
+            *nth > own + 1
+        });
+        self.0.insert(place.unwrap_or(self.0.len()), Pass { listing, purpose, has_begun: false });
     }
 }
 
 impl Purpose {
+    /// Who asked first.
+    fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Self::Peek { askers, .. } => askers.first().map(|asker| asker.0),
+            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => Some(asker.0),
+        }
+    }
+
     fn askers(self) -> Vec<Asker> {
         match self {
             Self::Peek { askers, .. } => askers,
-            Self::List { asker, .. } | Self::Count { asker } => vec![asker],
+            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => vec![asker],
         }
     }
 }
@@ -95,7 +126,7 @@ impl Replica {
         });
         match joined {
             Some(askers) => askers.push(asker),
-            None => self.passes.add(listing, Purpose::Peek { topic, askers: vec![asker] }),
+            None => self.add_pass(asker, listing, Purpose::Peek { topic, askers: vec![asker] }),
         }
     }
 
@@ -115,7 +146,7 @@ impl Replica {
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, many));
         }
         let jobs_max = list.jobs_max as usize;
-        match Listing::page(&self.engine, list.filter.clone(), list.order, after, jobs_max) {
+        match Listing::page(&self.engine, list.filter.detached(), list.order, after, jobs_max) {
             None => {
                 let response = Response::Jobs { jobs: Vec::new(), cursor: bytes::Bytes::new() };
                 self.connections.send(connection, id, response);
@@ -129,13 +160,82 @@ impl Replica {
     }
 
     /// Counts jobs: by the counters of their topics if these tell, else by a pass.
-    pub(super) fn count(&mut self, connection: ConnectionId, id: RequestId, filter: Filter) {
-        if let Some(jobs) = self.engine.count_by_state(&filter) {
+    pub(super) fn count(&mut self, connection: ConnectionId, id: RequestId, filter: &Filter) {
+        if let Some(jobs) = self.engine.count_by_state(filter) {
+            let topics = if filter.topic.is_none() { self.engine.topics().count() } else { 1 };
+            self.turns.count(topics as u64);
             self.connections.send(connection, id, Response::Counted { jobs });
-        } else if let Some(listing) = Listing::count(&self.engine, filter) {
-            self.passes.add(listing, Purpose::Count { asker: (connection, id) });
+        } else if let Some(listing) = Listing::count(&self.engine, filter.detached()) {
+            let asker = (connection, id);
+            self.add_pass(asker, listing, Purpose::Count { asker });
         } else {
             self.connections.send(connection, id, Response::Counted { jobs: 0 });
+        }
+    }
+
+    /// A step of a change to many jobs: a pass finds them, a command changes them.
+    pub(super) fn bulk(&mut self, connection: ConnectionId, id: RequestId, bulk: &Bulk) {
+        if self.engine.feature_level() < FEATURE_BULK {
+            return self.connections.refuse(connection, id, not_every_member());
+        }
+        let order = bulk_order(bulk);
+        let after = if bulk.cursor.is_empty() { None } else { Position::from_cursor(&bulk.cursor) };
+        if after.as_ref().map_or(!bulk.cursor.is_empty(), |after| after.order() != order) {
+            let wrong = "this is no cursor of such a BULK: send the one of the step before, or none to begin";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, wrong));
+        }
+        let jobs_max = bulk.jobs_max as usize;
+        match Listing::page(&self.engine, bulk.filter.detached(), order, after, jobs_max) {
+            None => {
+                let response = Response::Bulked { jobs: 0, cursor: bytes::Bytes::new() };
+                self.connections.send(connection, id, response);
+            }
+            Some(listing) => {
+                let asker = (connection, id);
+                let bulk = Box::new(bulk.detached());
+                self.add_pass(asker, listing, Purpose::Bulk { asker, bulk, jobs: Vec::new() });
+            }
+        }
+    }
+
+    fn propose_bulk(&mut self, asker: Asker, bulk: &Bulk, jobs: Vec<JobId>, cursor: bytes::Bytes) {
+        let (connection, id) = asker;
+        if jobs.is_empty() {
+            return self.connections.send(connection, id, Response::Bulked { jobs: 0, cursor });
+        }
+        if self.stop != Stop::No {
+            return self.connections.refuse(connection, id, Self::stopping());
+        }
+        if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
+            return self.connections.refuse(connection, id, too_much_under_way());
+        }
+        let change = match bulk.change {
+            Change::Delete => BulkChange::Delete,
+            Change::Kick => BulkChange::Kick,
+            Change::RunNow => BulkChange::RunNow,
+            Change::Reschedule { due } => BulkChange::Reschedule { due },
+        };
+        let conditions = Conditions::of(&bulk.filter);
+        self.add_command(&Command::Bulk { change, jobs, conditions }, Reply::Bulk(connection, id, cursor));
+    }
+
+    fn add_pass(&mut self, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
+        let (connection, id) = asker;
+        if self.stop != Stop::No {
+            return self.connections.refuse(connection, id, Self::stopping());
+        }
+        if self.passes.count(connection) >= PASSES_PER_CONNECTION_MAX {
+            let many =
+                "this connection waits for as many lists, counts and peeks as it may: wait for some of them";
+            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, many, 100));
+        }
+        self.passes.add(listing, purpose);
+    }
+
+    /// Refuses all that wait for a pass: this node stops.
+    pub(super) fn refuse_passes(&mut self) {
+        for (connection, id) in self.passes.take_askers() {
+            self.connections.refuse(connection, id, Self::stopping());
         }
     }
 
@@ -167,7 +267,9 @@ impl Replica {
                 askers.retain(&mut is_there);
                 !askers.is_empty()
             }
-            Purpose::List { asker, .. } | Purpose::Count { asker } => is_there(asker),
+            Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. } => {
+                is_there(asker)
+            }
         }
     }
 
@@ -213,7 +315,16 @@ impl Replica {
                     self.connections.send(asker.0, asker.1, Response::Counted { jobs });
                     return None;
                 }
-                (Purpose::List { asker, .. } | Purpose::Count { asker }, Err(error)) => {
+                (Purpose::Bulk { jobs, .. }, Ok(Listed::Job(view))) => jobs.push(view.id),
+                (Purpose::Bulk { asker, bulk, jobs }, Ok(Listed::End { next, .. })) => {
+                    let cursor = next.as_ref().map(Position::to_cursor).unwrap_or_default();
+                    self.propose_bulk(*asker, bulk, std::mem::take(jobs), cursor);
+                    return None;
+                }
+                (
+                    Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. },
+                    Err(error),
+                ) => {
                     self.unreadable(asker.0, asker.1, &error);
                     return None;
                 }
@@ -258,6 +369,18 @@ impl Replica {
     /// How many jobs a filter's topic has, or the queue.
     fn jobs_of_topic(&self, filter: &Filter) -> u64 {
         let of_topic = Filter { topic: filter.topic.clone(), ..Filter::default() };
-        self.engine.count_by_state(&of_topic).unwrap_or(0)
+        if filter.topic.is_none() {
+            self.engine.jobs()
+        } else {
+            self.engine.count_by_state(&of_topic).unwrap_or(0)
+        }
+    }
+}
+
+/// By due time, which costs least. Jobs that get a new due time would come again behind it: those are taken by id.
+fn bulk_order(bulk: &Bulk) -> ListOrder {
+    match bulk.change {
+        Change::Reschedule { .. } => ListOrder::Id,
+        Change::Delete | Change::Kick | Change::RunNow => ListOrder::Due,
     }
 }

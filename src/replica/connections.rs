@@ -279,6 +279,7 @@ impl Connections {
             Request::Peek { topic } => Request::Peek { topic: topic.detached() },
             Request::List(list) => Request::List(list.detached()),
             Request::Count(filter) => Request::Count(filter.detached()),
+            Request::Bulk(bulk) => Request::Bulk(bulk.detached()),
             other => other,
         };
         if let Some(connection) = self.all.get_mut(&id) {

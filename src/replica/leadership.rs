@@ -145,6 +145,7 @@ impl Replica {
         for reply in replies {
             match reply {
                 Reply::Request(connection, request)
+                | Reply::Bulk(connection, request, _)
                 | Reply::Open(connection, request)
                 | Reply::Resume(connection, request, _) => {
                     self.connections.refuse(connection, request, error.clone());

@@ -101,6 +101,13 @@ impl Replica {
             Reply::Request(connection, request) => {
                 self.connections.send(connection, request, response(outcome));
             }
+            Reply::Bulk(connection, request, cursor) => {
+                let response = match outcome {
+                    Outcome::ChangedMany { jobs } => Response::Bulked { jobs, cursor },
+                    other => response(other),
+                };
+                self.connections.send(connection, request, response);
+            }
             Reply::Open(connection, request) => self.opened(connection, request, &outcome),
             Reply::Resume(connection, request, resumption) => {
                 self.resumed(connection, request, resumption, &outcome);
@@ -270,7 +277,7 @@ fn response(outcome: Outcome) -> Response {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
         }
         Outcome::Changed { job, state, due } => Response::Changed { job, state, due },
-        Outcome::Kicked { jobs } => Response::Kicked { jobs },
+        Outcome::ChangedMany { jobs } => Response::Kicked { jobs },
         Outcome::Rejected(reject) => Response::Error(ErrorReply::new(code(reject), why(reject))),
     }
 }

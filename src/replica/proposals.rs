@@ -4,6 +4,7 @@
 //! free, or when they have filled one. So an entry is small while the disk is fast and large when it is
 //! behind.
 
+use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::io::ConnectionId;
@@ -15,10 +16,12 @@ use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{Millis, SessionId, SessionSecret, TopicId};
 
 /// Who waits for the outcome of one command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Reply {
     /// A client's request: the outcome is its answer.
     Request(ConnectionId, RequestId),
+    /// A BULK, and the cursor to go on with.
+    Bulk(ConnectionId, RequestId, Bytes),
     /// A HELLO that opens a session.
     Open(ConnectionId, RequestId),
     /// A HELLO that resumes a lapsed session.

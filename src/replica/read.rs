@@ -41,8 +41,12 @@ impl Replica {
                 self.list(connection, id, list.clone());
                 return Ok(());
             }
+            Request::Bulk(bulk) => {
+                self.bulk(connection, id, bulk);
+                return Ok(());
+            }
             Request::Count(filter) => {
-                self.count(connection, id, filter.clone());
+                self.count(connection, id, filter);
                 return Ok(());
             }
             Request::Ping => self.pong(),

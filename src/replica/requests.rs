@@ -79,6 +79,7 @@ impl Replica {
             | Request::Peek { .. }
             | Request::List(_)
             | Request::Count(_)
+            | Request::Bulk(_)
             | Request::Leases { .. }
             | Request::Topics
             | Request::Stats
@@ -413,15 +414,15 @@ fn at_least_ms(delay_ms: u64) -> u64 {
     if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
 }
 
-fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {
+pub(super) fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {
     ErrorReply { retry_after_ms, ..ErrorReply::new(code, message) }
 }
 
-fn too_much_under_way() -> ErrorReply {
+pub(super) fn too_much_under_way() -> ErrorReply {
     retry_later(ErrorCode::Busy, "more is on its way to the disk than may be: send less at once", 20)
 }
 
-fn not_every_member() -> ErrorReply {
+pub(super) fn not_every_member() -> ErrorReply {
     let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
                 out; `adjourn cluster status` shows the feature level";
     ErrorReply::new(ErrorCode::Unsupported, text)

@@ -24,6 +24,7 @@ impl Replica {
     pub(super) fn stop(&mut self) {
         self.stop = Stop::Asked;
         self.refuse_backups(&Self::stopping());
+        self.refuse_passes();
         for connection in self.connections.ids() {
             let message = "the server is stopping: connect again later".to_owned();
             self.connections.tell(

@@ -26,6 +26,8 @@ pub const PUSH_JOBS_MAX: usize = 4096;
 pub const KICK_JOBS_MAX: u32 = 4096;
 /// Most jobs on one page of a LIST.
 pub const LIST_JOBS_MAX: u32 = 1024;
+/// Most jobs that one BULK looks for and changes.
+pub const BULK_JOBS_MAX: u32 = 1024;
 /// Longest cursor of a LIST, in bytes.
 pub const CURSOR_BYTES_MAX: usize = 512;
 /// Longest filter, in bytes.

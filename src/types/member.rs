@@ -22,6 +22,9 @@ pub const FEATURE_JOB_HISTORY: u32 = 3;
 /// The feature level from which on [`Command::ReserveWeighted`](crate::engine::Command::ReserveWeighted) is proposed.
 pub const FEATURE_RESERVE_WEIGHTED: u32 = 3;
 
+/// The feature level from which on [`Command::Bulk`](crate::engine::Command::Bulk) is proposed.
+pub const FEATURE_BULK: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use adjourn::engine::{Command, JobSelect, NewJob, Share, TopicSelect};
+use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
@@ -101,6 +101,14 @@ pub(crate) enum Action {
     Reschedule(Which, Due),
     RunNow(Which),
     Kick(Which),
+    /// To which of the newest jobs, and in which states of how many attempts.
+    Bulk {
+        change: usize,
+        jobs: Vec<u64>,
+        states: u8,
+        attempts: (Option<u32>, Option<u32>),
+        due: (Due, Due),
+    },
     /// Of which topic, named or by its number, and how many at most.
     KickMany(usize, bool, u32),
     Pause(usize, bool),
@@ -197,6 +205,35 @@ impl Known {
                 jobs_max: *jobs_max,
                 bytes_max: 1000,
             },
+            Action::Finish(_)
+            | Action::Release(..)
+            | Action::Touch(..)
+            | Action::Bury(_)
+            | Action::ReleaseBecause(..)
+            | Action::BuryBecause(..) => self.settling(action),
+            Action::Delete(which) => Command::Delete { job: self.which(which) },
+            Action::Reschedule(which, due) => {
+                Command::Reschedule { job: self.which(which), due: self.when(*due) }
+            }
+            Action::RunNow(which) => Command::RunNow { job: self.which(which) },
+            Action::Kick(which) => Command::Kick { job: self.which(which) },
+            Action::Bulk { change, jobs, states, attempts, due } => {
+                self.bulk(*change, jobs, *states, *attempts, *due)
+            }
+            Action::KickMany(topic, by_id, jobs_max) => {
+                let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
+                let topic = if *by_id { id } else { TopicSelect::Name(TOPICS[*topic]) };
+                Command::KickMany { topic, jobs_max: *jobs_max }
+            }
+            Action::Pause(topic, paused) => {
+                Command::TopicPause { topic: TopicSelect::Name(TOPICS[*topic]), paused: *paused }
+            }
+            Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
+        }
+    }
+
+    fn settling(&self, action: &Action) -> Command<'_> {
+        match action {
             Action::Finish(leases) => Command::Finish { leases: self.leases(leases) },
             Action::Release(leases, delay_ms, attempted) => {
                 Command::Release { leases: self.leases(leases), delay_ms: *delay_ms, attempted: *attempted }
@@ -212,21 +249,7 @@ impl Known {
             Action::BuryBecause(leases, reason) => {
                 Command::BuryBecause { leases: self.leases(leases), reason: &REASONS[*reason] }
             }
-            Action::Delete(which) => Command::Delete { job: self.which(which) },
-            Action::Reschedule(which, due) => {
-                Command::Reschedule { job: self.which(which), due: self.when(*due) }
-            }
-            Action::RunNow(which) => Command::RunNow { job: self.which(which) },
-            Action::Kick(which) => Command::Kick { job: self.which(which) },
-            Action::KickMany(topic, by_id, jobs_max) => {
-                let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
-                let topic = if *by_id { id } else { TopicSelect::Name(TOPICS[*topic]) };
-                Command::KickMany { topic, jobs_max: *jobs_max }
-            }
-            Action::Pause(topic, paused) => {
-                Command::TopicPause { topic: TopicSelect::Name(TOPICS[*topic]), paused: *paused }
-            }
-            Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
+            other => unreachable!("{other:?} settles no leases"),
         }
     }
 
@@ -268,6 +291,37 @@ impl Known {
             Due::After(delay_ms) => When::After(delay_ms),
             Due::Wall(by_ms) => When::At(Millis(self.wall.saturating_add_signed(by_ms))),
         }
+    }
+
+    fn bulk(
+        &self,
+        change: usize,
+        jobs: &[u64],
+        states: u8,
+        attempts: (Option<u32>, Option<u32>),
+        due: (Due, Due),
+    ) -> Command<'static> {
+        let wall = |due: Due| match self.when(due) {
+            When::At(at) => at,
+            When::After(delay_ms) => Millis(self.wall + delay_ms),
+        };
+        let change = match change {
+            0 => BulkChange::Delete,
+            1 => BulkChange::Kick,
+            2 => BulkChange::RunNow,
+            _ => BulkChange::Reschedule { due: wall(due.0) },
+        };
+        let conditions = Conditions {
+            states,
+            due_from: matches!(due.1, Due::Wall(_)).then(|| wall(due.1)),
+            due_before: matches!(due.1, Due::After(_)).then(|| wall(due.1)),
+            attempts_min: attempts.0,
+            attempts_max: attempts.1,
+            buried: None,
+            reason: None,
+        };
+        let jobs = jobs.iter().map(|back| JobId((self.last_job + 1).saturating_sub(*back))).collect();
+        Command::Bulk { change, jobs, conditions }
     }
 
     fn leases(&self, back: &[usize]) -> Vec<Lease> {
@@ -351,12 +405,21 @@ fn action() -> impl Strategy<Value = Action> {
         6 => which().prop_map(Action::Kick),
         4 => (0..3_usize, any::<bool>(), 0..5_u32)
             .prop_map(|(topic, by_id, max)| Action::KickMany(topic, by_id, max)),
+        8 => bulk(),
         2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
     ]
 }
 
 fn sequence() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(0), 6 => 1..8_u64, 1 => 16_380..16_400_u64, 1 => Just(40_000)]
+}
+
+fn bulk() -> impl Strategy<Value = Action> {
+    use proptest::option::of;
+    let jobs = proptest::collection::vec(0..12_u64, 0..8);
+    (0..4_usize, jobs, 1..16_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
+        |(change, jobs, states, attempts, due)| Action::Bulk { change, jobs, states, attempts, due },
+    )
 }
 
 fn which() -> impl Strategy<Value = Which> {

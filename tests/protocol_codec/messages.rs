@@ -1,15 +1,15 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
 
 use adjourn::protocol::{
-    Applied, BackupReady, ClusterReport, ConnectionList, ConnectionReport, Delivered, ErrorCode, ErrorReply,
-    GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob, Push, PushResult,
-    ReleaseKind, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe, TopicReport, Totals,
-    Welcome,
+    Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
+    ErrorCode, ErrorReply, GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob,
+    Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe,
+    TopicReport, Totals, Welcome,
 };
 use adjourn::types::limits::{
-    BACKUP_READ_BYTES_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX,
-    CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN,
-    WAIT_MS_MAX,
+    BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX,
+    CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX,
+    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
@@ -120,6 +120,15 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
     )
 }
 
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        Just(Change::Delete),
+        Just(Change::Kick),
+        Just(Change::RunNow),
+        any::<u64>().prop_map(|due| Change::Reschedule { due: Millis(due) }),
+    ]
+}
+
 fn filter() -> impl Strategy<Value = Filter> {
     use proptest::option::of;
     let states = (1..16_u8).prop_map(|bits| States::from_bits(bits).expect("some states"));
@@ -195,6 +204,11 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
                 Request::List(List { filter, order, jobs_max, with_bodies, cursor: cursor.into() })
             }),
         filter().prop_map(Request::Count),
+        (change(), filter(), 1..=BULK_JOBS_MAX, vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
+            |(change, filter, jobs_max, cursor)| {
+                Request::Bulk(Bulk { change, filter, jobs_max, cursor: cursor.into() })
+            }
+        ),
         topic().prop_map(|topic| Request::Pause { topic }),
         topic().prop_map(|topic| Request::Resume { topic }),
         Just(Request::Topics),
@@ -455,6 +469,8 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
             }
         ),
         any::<u64>().prop_map(|jobs| Response::Counted { jobs }),
+        (any::<u32>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX))
+            .prop_map(|(jobs, cursor)| Response::Bulked { jobs, cursor: cursor.into() }),
         (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
             job: JobId(job),
             state,

@@ -128,8 +128,6 @@ fn read_on(walk: &mut Walk, held: &Held, id: RunId, at: Millis) -> Result<(), St
         let after = walk.on_line(line, walk.from.after.0);
         held.chunk.first_row_from(line.number(), after)?.max(held.begin(line))
     };
-    // Rows that nobody needs at the beginning are not read.
-    let first = held.live.next_set(first).unwrap_or(held.end(line));
     let mut heads = Vec::new();
     if first < held.end(line) {
         held.chunk.read_heads(first, &mut heads)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use adjourn::engine::{Command, Entry};
 use adjourn::storage::LogEntry;
 use adjourn::types::{
-    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+    FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
 };
 
 use super::super::seen::{NodeId, Seen, When};
@@ -47,6 +47,7 @@ fn needs(entry: &LogEntry) -> Result<u32, String> {
     let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
     let needs = decoded.commands.iter().map(|command| match command {
         Command::KickMany { .. } => FEATURE_KICK_MANY,
+        Command::Bulk { .. } => FEATURE_BULK,
         Command::ReserveNamed { .. } => FEATURE_RESERVE_NAMED,
         Command::ReleaseBecause { .. } | Command::BuryBecause { .. } => FEATURE_JOB_HISTORY,
         Command::ReserveWeighted { .. } => FEATURE_RESERVE_WEIGHTED,

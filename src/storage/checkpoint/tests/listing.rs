@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::engine::JobView;
+use crate::engine::{BulkChange, Conditions, JobView};
 use crate::types::{Filter, JobId, JobState, ListOrder, Position, States, TopicName};
 
 /// What a list is asked for.
@@ -213,6 +213,42 @@ proptest! {
         });
         prop_assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn a_bulk_change_meets_far_jobs_and_leaves_alone_what_has_gone_on() {
+    let mut queue = filled();
+    let all: Vec<JobId> = (1..=queue.engine.jobs()).map(JobId).collect();
+    let delayed = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
+    let before = Filter { due_before: Some(Millis(3 * DAY_MS)), ..delayed.clone() };
+    let count = |queue: &Queue, filter: &Filter| queue.engine.count_by_state(filter).expect("by state");
+    let near_in_time = queue.list(
+        &Asked {
+            topic: None,
+            states: before.states,
+            due: (None, Some(3 * DAY_MS)),
+            key_prefix: None,
+            attempts_min: None,
+            order: ListOrder::Id,
+            jobs_max: 1000,
+            budget: 1000,
+        },
+        |_| (),
+    );
+    let was = count(&queue, &delayed);
+    let bulk =
+        |change, filter| Command::Bulk { change, jobs: all.clone(), conditions: Conditions::of(filter) };
+    let outcome = queue.apply(bulk(BulkChange::Delete, &before));
+    assert_eq!(outcome, Outcome::ChangedMany { jobs: u32::try_from(near_in_time.len()).expect("few") });
+    assert_eq!(count(&queue, &delayed), was - near_in_time.len() as u64);
+    let due = Millis(9 * DAY_MS);
+    let rest = u32::try_from(count(&queue, &delayed)).expect("few");
+    let moved = Outcome::ChangedMany { jobs: rest };
+    assert_eq!(queue.apply(bulk(BulkChange::Reschedule { due }, &delayed)), moved);
+    let again = Outcome::ChangedMany { jobs: 0 };
+    assert_eq!(queue.apply(bulk(BulkChange::Reschedule { due }, &delayed)), again, "they are due then");
+    queue.checkpoint(Vec::new());
+    assert_eq!(queue.engine.far_jobs(), u64::from(rest));
 }
 
 #[test]

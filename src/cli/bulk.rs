@@ -1,0 +1,133 @@
+//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with conditions in place of a job.
+//!
+//! The jobs are counted first, then changed a step at a time, with the progress on standard error. What was cut short goes on with
+//! `--cursor`; to begin again does no harm, either.
+
+use std::io::{IsTerminal as _, stderr};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use super::connection::{Leases, ServerArgs};
+use super::exit::{Exit, Failure};
+use super::filter::FilterArgs;
+use super::list::cursor;
+use super::output::print_json;
+use crate::client::{Client, ClientError};
+use crate::protocol::{Bulk, Change};
+use crate::types::limits::BULK_JOBS_MAX;
+use crate::types::{Filter, Millis};
+
+/// Which jobs, and how.
+#[derive(Debug, Args)]
+pub(super) struct BulkArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Count the jobs that would be changed, and change none
+    #[arg(long, help_heading = "Which jobs")]
+    dry_run: bool,
+    /// Go on where an earlier call was cut short
+    #[arg(long, value_name = "CURSOR", value_parser = cursor, help_heading = "Which jobs")]
+    cursor: Option<Bytes>,
+}
+
+/// When jobs are due from now on, as the command line says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Due {
+    /// So many milliseconds from now, by the server's clock.
+    After(u64),
+    /// At this time.
+    At(Millis),
+}
+
+/// What is to be done to each job.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// Removed.
+    Delete,
+    /// Made ready, if it is buried.
+    Kick,
+    /// Made ready, if it is delayed.
+    RunNow,
+    /// Given a new due time.
+    Reschedule(Due),
+}
+
+#[derive(Debug, Serialize)]
+struct BulkJson {
+    /// How many jobs matched when they were counted.
+    matched: u64,
+    /// How many were changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<u64>,
+}
+
+impl BulkArgs {
+    /// Whether jobs are chosen by conditions.
+    pub(super) fn is_given(&self) -> bool {
+        self.filter.filter() != Filter::default()
+    }
+
+    /// Changes the jobs.
+    pub(super) fn run(&self, server: &ServerArgs, action: Action) -> Result<(), Failure> {
+        if !self.is_given() {
+            let none = "name a job, or say which jobs: --topic, --state, --due-before, --key-prefix ...";
+            return Err(Failure::new(Exit::Usage, none));
+        }
+        let filter = self.filter.filter();
+        let (matched, changed) = server.with_client(Leases::EndWithIt, async |client| {
+            let matched = client.count(filter.clone()).await?;
+            if self.dry_run {
+                return Ok((matched, None));
+            }
+            let change = change(client, action).await?;
+            let cursor = self.cursor.clone().unwrap_or_default();
+            let bulk = Bulk { change, filter: filter.clone(), jobs_max: BULK_JOBS_MAX, cursor };
+            Ok((matched, Some(all_steps(client, bulk, matched).await?)))
+        })?;
+        print_json(&BulkJson { matched, changed })
+    }
+}
+
+async fn change(client: &Client, action: Action) -> Result<Change, ClientError> {
+    Ok(match action {
+        Action::Delete => Change::Delete,
+        Action::Kick => Change::Kick,
+        Action::RunNow => Change::RunNow,
+        Action::Reschedule(Due::At(due)) => Change::Reschedule { due },
+        Action::Reschedule(Due::After(delay_ms)) => {
+            Change::Reschedule { due: client.ping().await?.after(delay_ms) }
+        }
+    })
+}
+
+async fn all_steps(client: &Client, mut bulk: Bulk, matched: u64) -> Result<u64, ClientError> {
+    let target =
+        if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} jobs, {eta} left");
+    let progress = ProgressBar::with_draw_target(Some(matched), target);
+    let progress = style.map(|style| progress.clone().with_style(style)).unwrap_or(progress);
+    let mut changed = 0;
+    loop {
+        let step = match client.bulk(bulk.clone()).await {
+            Ok(step) => step,
+            Err(error) => {
+                progress.abandon();
+                let cursor = URL_SAFE_NO_PAD.encode(&bulk.cursor);
+                eprintln!("{changed} jobs were changed; go on with --cursor \"{cursor}\"");
+                return Err(error);
+            }
+        };
+        changed += u64::from(step.jobs);
+        progress.set_position(changed);
+        bulk.cursor = step.cursor;
+        if bulk.cursor.is_empty() {
+            progress.finish_and_clear();
+            return Ok(changed);
+        }
+    }
+}
