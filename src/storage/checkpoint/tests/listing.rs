@@ -168,7 +168,7 @@ fn ids(expected: &[(Position, JobId)]) -> Vec<JobId> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn a_list_shows_what_matches_in_its_order(lists in proptest::collection::vec(asked(), 8)) {
@@ -198,20 +198,44 @@ proptest! {
         let mut queue = filled();
         let asked = Asked { budget: asked.budget % 200 + 1, ..asked };
         let expected = ids(&queue.expected(&asked));
-        let mut done = 0;
+        let (mut done, mut taken_over) = (0, None);
         let found = queue.list(&asked, |queue| {
             done += 1;
-            // Brings far jobs near, without a change, or writes all chunks again.
-            match done {
-                2 => _ = queue.engine.load_ahead(&mut queue.records, Millis(4 * DAY_MS), 1000).expect("read"),
-                4 => {
+            // Brings far jobs near, without a change, or writes all chunks again, and takes the new ones over in steps.
+            match (done, &mut taken_over) {
+                (2, _) => _ = queue.engine.load_ahead(&mut queue.records, Millis(4 * DAY_MS), 1000).expect("read"),
+                (4, _) => {
                     let numbers = if rewrite { queue.numbers() } else { Vec::new() };
-                    queue.checkpoint(numbers);
+                    taken_over = Some((queue.write_checkpoint(numbers), 0));
+                }
+                (_, Some((checkpoint, rows))) if *rows < checkpoint.written.len() => {
+                    let until = (*rows + 9).min(checkpoint.written.len());
+                    queue.adopt(checkpoint, *rows..until);
+                    *rows = until;
+                    if until == checkpoint.written.len() {
+                        queue.adopted(checkpoint);
+                    }
                 }
                 _ => {}
             }
         });
         prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
+    for (chunk_bytes, others) in [(CHUNK_BYTES, 300), (1 << 20, 3000)] {
+        let mut queue = Queue { chunk_bytes, ..Queue::new() };
+        queue.push_to("others", others, 2 * DAY_MS, 10);
+        for delay_ms in [5 * DAY_MS, 3 * DAY_MS, 4 * DAY_MS] {
+            queue.push_to("wanted", 1, delay_ms, 10);
+        }
+        queue.checkpoint(Vec::new());
+        assert_eq!(queue.engine.far_jobs(), others as u64 + 3);
+        let wanted = queue.engine.topic_id("wanted").expect("there is one");
+        let Ok(Listed::Job(first)) = queue.peek(wanted) else { panic!("there is one") };
+        assert_eq!(first.due, Millis(1 + 3 * DAY_MS));
     }
 }
 
