@@ -108,7 +108,7 @@ impl Mutant {
         (Self::DeliveredTwice, &["one lease"]),
         (Self::ClockShownBehind, &["one lease"]),
         (Self::FenceIgnored, &["settled once"]),
-        (Self::SequenceLost, &["pushed once"]),
+        (Self::SequenceLost, &["pushed once", "acknowledged"]),
         (Self::ReasonLost, &["last reason"]),
         (Self::DisconnectSwallowed, &["lapse"]),
         (Self::Oversleeps, &["hardly late"]),
@@ -133,7 +133,8 @@ impl Mutant {
         (Self::VoteForgotten, &["same log"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
         (Self::CommitAhead, &["same state", "no panic"]),
-        (Self::SequenceLostElsewhere, &["pushed once"]),
+        // What is pushed a second time may replace the job that was pushed behind it under the same key.
+        (Self::SequenceLostElsewhere, &["pushed once", "acknowledged"]),
         (Self::StampJumps, &["acknowledged", "never early", "one lease", "settled once"]),
         // Jobs expire by a wrong clock, too.
         (Self::ClocksUnseen, &["never early", "acknowledged"]),
