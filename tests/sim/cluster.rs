@@ -399,9 +399,16 @@ impl World {
     }
 
     /// What the clocks of most nodes show, or more.
-    pub(super) fn most_walls(&self) -> Millis {
+    fn most_walls(&self) -> Millis {
         let walls = self.walls();
         walls.get(walls.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// What the first leader may believe when all were down: any clock that agrees with those of most, for only voters count
+    /// to it, and some are learners.
+    pub(super) fn believable_wall(&self) -> Millis {
+        let most = self.most_walls();
+        self.walls().into_iter().find(|wall| wall.0 <= most.0 + AGREE_MS).unwrap_or(most)
     }
 
     /// What most clocks show if they agree; if not, what they would show since they last did: nobody knows better.

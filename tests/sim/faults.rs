@@ -251,7 +251,7 @@ impl World {
 
     pub(super) fn start(&mut self, id: NodeId) {
         let (now, mutant, plan) = (self.now, self.plan.mutant, self.plan.clone());
-        let most = self.plan.cluster.as_ref().map(|_| self.most_walls());
+        let most = self.plan.cluster.as_ref().map(|_| self.believable_wall());
         let node = self.node(id);
         if node.life.is_some() || (node.is_gone && !node.is_wiped) {
             return;

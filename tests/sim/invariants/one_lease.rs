@@ -3,7 +3,7 @@
 //!
 //! What counts is what clients believe, who may be cut off or read slowly, and not what the nodes have said to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{Delivered, JobRef, Request, Response};
 use adjourn::replica::ConnectionId;
@@ -26,6 +26,8 @@ pub(super) struct OneLease {
     sessions: BTreeMap<SessionId, Session>,
     /// When each lease was spoken of first.
     granted: BTreeMap<Lease, Us>,
+    /// Leases that their holder has asked to end. A read that was under way then may still show one.
+    ended: BTreeSet<Lease>,
     jumps: Jumps,
 }
 
@@ -62,6 +64,9 @@ struct Held {
 impl OneLease {
     fn hears_of(&mut self, at: Us, connection: ConnectionId, job: &Delivered) -> Result<(), String> {
         let Some(client) = self.clients.get(&connection) else { return Ok(()) };
+        if self.ended.contains(&job.lease) {
+            return Ok(());
+        }
         let (sent, clock_ms) = client.clock;
         let until = sent + surely(Us::from(job.deadline_ms.saturating_sub(clock_ms)) * MS);
         let held = Held {
@@ -101,6 +106,7 @@ impl OneLease {
         match request {
             Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
                 self.each(leases, |held| held.over = true);
+                self.ended.extend(leases);
             }
             Request::Touch { leases, ttr_ms: Some(ttr_ms) } => {
                 self.each(leases, |held| held.until = held.until.min(at + Us::from(*ttr_ms) * MS));
