@@ -50,9 +50,9 @@ impl Seeds {
         first..first + count
     }
 
-    /// Whether these are enough for all to have happened that must.
-    pub(super) fn are_many(self, seeds: &Range<u64>) -> bool {
-        seeds.end - seeds.start >= self.usual
+    /// Whether these are the usual ones, or more: in those everything happens that must. Others may miss what is rare.
+    pub(super) fn are_usual(self, seeds: &Range<u64>) -> bool {
+        seeds.start == 0 && seeds.end >= self.usual
     }
 
     /// The command that repeats one.
