@@ -3,6 +3,7 @@
 
 mod commands;
 mod model;
+mod policies;
 pub(crate) mod steps;
 
 use std::collections::BTreeSet;
@@ -144,7 +145,14 @@ impl Both {
             };
             assert_eq!(self.engine.topic(id), Some(view));
             assert_eq!(self.engine.topic_id(&topic.name), Some(id));
-            assert_eq!(self.engine.ready(id), if topic.paused { 0 } else { view.ready });
+            let (now, ready) = (self.engine.stamp(), view.ready);
+            let available = self.engine.available(id, 0, now);
+            assert!(available <= ready, "{available} of {ready}");
+            assert_eq!(available > 0, ready > 0 && self.model.has_room(number), "{topic:?}");
+            assert!(topic.rule.is_there() || topic.paused || available == ready);
+            assert_eq!(self.engine.topic_bytes(id), self.model.bytes(number));
+            let policy = Some(&topic.rule.policy).filter(|_| topic.rule.is_there());
+            assert_eq!(self.engine.topic_policy(id), policy);
             let peeked = peek(&self.engine, id, &mut self.bodies);
             assert_eq!(peeked.map(|view| view.id.0), self.model.peek(number));
         }

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 26;
+const COMMANDS: usize = 27;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -64,7 +64,9 @@ fn an_entry_with_every_command() {
         bytes_max: 1 << 40,
     }];
     let bulk = bulk_changes();
-    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk];
+    let policy =
+        vec![Command::TopicPolicy { topic: TopicSelect::Name("orders.unpaid"), change: &[1, 0, 0, 0] }];
+    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &policy];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -77,6 +79,7 @@ fn an_entry_with_every_command() {
         ("entry-v1-level-3-reasons.bin", reasons),
         ("entry-v1-weighted.bin", weighted),
         ("entry-v1-bulk.bin", bulk),
+        ("entry-v1-policy.bin", policy),
     ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
@@ -309,5 +312,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::BuryBecause { .. } => 23,
         Command::ReserveWeighted { .. } => 24,
         Command::Bulk { .. } => 25,
+        Command::TopicPolicy { .. } => 26,
     }
 }

@@ -7,6 +7,7 @@ use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
 use super::list::{self, CountArgs, ListArgs};
+use super::policy::{self, TopicCommand};
 use super::push::{self, PushArgs};
 use super::reserve::{self, ReserveArgs};
 use super::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
@@ -44,6 +45,9 @@ pub(super) enum ClientCommand {
     Resume(ResumeArgs),
     /// Show the next job of a topic without reserving it
     Peek(PeekArgs),
+    /// Change or show what a topic decides for its jobs
+    #[command(subcommand)]
+    Topic(TopicCommand),
     /// List jobs by topic, state, due time, key or attempts
     List(Box<ListArgs>),
     /// Count jobs by the same conditions
@@ -80,6 +84,7 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Pause(args) => topic::pause(args),
         ClientCommand::Resume(args) => topic::resume(args),
         ClientCommand::Peek(args) => topic::peek(args),
+        ClientCommand::Topic(command) => policy::run(command),
         ClientCommand::List(args) => list::list(&args),
         ClientCommand::Count(args) => list::count(&args),
         ClientCommand::Topics(args) => stats::topics(&args),

@@ -53,6 +53,8 @@ enum Buried {
     Consumer,
     /// Their attempts are used up
     Attempts,
+    /// They were later than their topic allows
+    Late,
 }
 
 impl FilterArgs {
@@ -75,6 +77,7 @@ impl FilterArgs {
             buried: self.buried.map(|why| match why {
                 Buried::Consumer => BuryReason::Consumer,
                 Buried::Attempts => BuryReason::AttemptsUsedUp,
+                Buried::Late => BuryReason::TooLate,
             }),
             reason: self.reason.clone(),
         }

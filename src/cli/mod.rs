@@ -23,6 +23,7 @@ mod logging;
 mod members;
 mod memory;
 mod output;
+mod policy;
 mod push;
 mod recover;
 mod reserve;

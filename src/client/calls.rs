@@ -12,12 +12,12 @@ use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId,
-    Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, Welcome,
+    Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSettings, Welcome,
 };
 use crate::types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
 use crate::types::limits::REASON_BYTES_MAX;
-use crate::types::{JobId, JobState, Lease, Millis, TopicName, When};
+use crate::types::{JobId, JobState, Lease, Millis, PolicyChange, TopicName, When};
 
 /// A client of one queue: a session, and the connection that carries it at the time.
 ///
@@ -271,6 +271,22 @@ impl Client {
     /// Starts the reserving of a topic's jobs again.
     pub async fn resume(&self, topic: &TopicName) -> Result<(), ClientError> {
         self.done(Request::Resume { topic: topic.clone() }).await
+    }
+
+    /// Changes what a topic decides for its jobs: defaults, limits, rates, and where failed jobs go. The topic is made if it is
+    /// new.
+    pub async fn set_topic(&self, topic: &TopicName, change: PolicyChange) -> Result<(), ClientError> {
+        self.done(Request::TopicSet { topic: topic.clone(), change: Box::new(change) }).await
+    }
+
+    /// Reads what a topic decides for its jobs. Fails with the code [`NotFound`](crate::protocol::ErrorCode::NotFound) if there
+    /// is no such topic.
+    pub async fn topic_settings(&self, topic: &TopicName) -> Result<TopicSettings, ClientError> {
+        let answer = self.submit(Request::TopicShow { topic: topic.clone() }, |response| match response {
+            Response::TopicSettings(settings) => Ok(*settings),
+            other => Err(other),
+        });
+        answer?.await
     }
 
     /// Reads the job of a topic that would be next, without reserving it: the first ready one, else the first delayed

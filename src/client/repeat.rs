@@ -70,6 +70,8 @@ impl Open {
             | Request::Count(_)
             | Request::Leases { .. }
             | Request::Topics
+            | Request::TopicSet { .. }
+            | Request::TopicShow { .. }
             | Request::Stats
             | Request::Connections { .. }
             | Request::Ping

@@ -222,6 +222,16 @@ pub enum Command<'a> {
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
+    /// Changes what a topic decides for its jobs; the topic is made if it is new. It needs the feature level
+    /// [`FEATURE_TOPIC_POLICY`](crate::types::FEATURE_TOPIC_POLICY).
+    TopicPolicy {
+        /// Whose policy changes.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// As [`PolicyChange::encode`](crate::types::PolicyChange::encode) writes it.
+        #[serde(with = "serde_bytes", borrow)]
+        change: &'a [u8],
+    },
 }
 
 /// What a bulk change does to each job, as the command for one job does.
@@ -302,9 +312,9 @@ pub enum JobSelect<'a> {
 pub struct NewJob<'a> {
     /// When it is due.
     pub due: When,
-    /// A lower number is reserved first.
+    /// A lower number is reserved first. [`PRIORITY_UNSAID`](crate::types::limits::PRIORITY_UNSAID) leaves it to the topic.
     pub priority: u32,
-    /// How long a lease on it lasts, in milliseconds; never 0.
+    /// How long a lease on it lasts, in milliseconds; 0 leaves it to the topic.
     pub ttr_ms: u32,
     /// What to do when the key lives.
     pub if_exists: IfExists,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::Clock;
 use super::finished::{SavedAttempts, SavedFinished};
 use super::members::Members;
+use super::policy::SavedRule;
 use super::saved::{SavedJob, options};
 use super::sessions::SavedSession;
 use super::store::Place;
@@ -29,6 +30,9 @@ pub struct Image {
     /// Stands behind these, and is left out in the same way.
     #[serde(skip)]
     attempts: SavedAttempts,
+    /// And behind these.
+    #[serde(skip)]
+    rules: Vec<SavedRule>,
 }
 
 /// The fields before the sessions.
@@ -179,7 +183,8 @@ impl Engine {
         };
         let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
         let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
-        Image { head, sessions: Vec::new(), tail, topic_numbers, attempts }
+        let rules = self.topics.save_rules();
+        Image { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules }
     }
 }
 
@@ -210,6 +215,9 @@ impl Image {
             image.attempts = next(&mut rest)?;
         }
         if !rest.is_empty() {
+            image.rules = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
             return Err(ImageError::Malformed);
         }
         let nameless = image.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
@@ -227,6 +235,7 @@ impl Image {
             && self.head.last_session <= COUNT_MAX
             && self.topic_numbers.fit(self.head.topics.len())
             && self.tail.finished.fits(&self.attempts)
+            && self.rules.iter().all(SavedRule::is_valid)
             && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
             && self.tail.finished.is_within(COUNT_MAX, self.head.last_job, self.head.last_fence)
     }
@@ -264,7 +273,7 @@ impl Image {
         engine.clock = Clock { stamp: self.head.stamp, offset_ms: self.head.clock_offset_ms };
         engine.key_secret = self.head.key_secret;
         (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
-        engine.topics.restore(&self.head.topics, &self.topic_numbers);
+        engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
         engine.sessions.restore(self.head.last_session, &self.sessions);
         engine.finished.restore(&self.tail.finished, &self.attempts);
         engine.members.clone_from(&self.tail.members);
@@ -275,15 +284,19 @@ impl Image {
 
 impl PartialImage {
     fn new(image: &Image, missing: usize) -> Self {
-        let Image { head, tail, topic_numbers, attempts, .. } = image;
+        let Image { head, tail, topic_numbers, attempts, rules, .. } = image;
         let mut bytes = encoded(head);
         bytes.extend(encoded(&(missing as u64)));
         let mut tail = encoded(tail);
-        if *topic_numbers != SavedNumbers::default() || !attempts.is_empty() {
+        let (has_attempts, has_rules) = (!attempts.is_empty(), !rules.is_empty());
+        if *topic_numbers != SavedNumbers::default() || has_attempts || has_rules {
             tail.extend(encoded(topic_numbers));
         }
-        if !attempts.is_empty() {
+        if has_attempts || has_rules {
             tail.extend(encoded(attempts));
+        }
+        if has_rules {
+            tail.extend(encoded(rules));
         }
         Self { bytes, tail, missing }
     }
@@ -394,7 +407,8 @@ impl Restoring {
             return Err(ImageError::Jobs { expected: image.head.jobs, found });
         }
         // The far jobs are counted, and in the sum, without having been looked at.
-        engine.topics.restore_delayed(&image.head.topics).map_err(|topic| ImageError::TopicJobs(topic.0))?;
+        let counted = engine.topics.restore_delayed(&image.head.topics, &image.rules);
+        counted.map_err(|topic| ImageError::TopicJobs(topic.0))?;
         engine.sum = image.tail.sum;
         Ok(engine)
     }

@@ -61,6 +61,7 @@ mod jobs;
 mod list;
 mod members;
 mod paged;
+mod policy;
 mod push;
 mod read;
 mod ready;
@@ -189,6 +190,7 @@ impl Engine {
     /// When a far job cannot be read. The entry is then half applied: the state is not to be used any more.
     pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         self.clock.stamp = self.clock.stamp.max(entry.stamp);
+        self.topics.advance(self.clock.stamp);
         let mut applied =
             Applied { outcomes: Vec::with_capacity(entry.commands.len()), ..Applied::default() };
         self.move_due(store, &mut applied.ended)?;
@@ -256,6 +258,7 @@ impl Engine {
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
             Command::TopicPause { topic, paused } => self.pause_topic(*topic, *paused)?,
+            Command::TopicPolicy { topic, change } => return self.change_policy(*topic, change),
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
                 let (peer_address, client_address) =

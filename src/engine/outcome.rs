@@ -106,6 +106,10 @@ pub enum Reject {
     MemberRemoved = 11,
     /// The node is known with another copy of the data.
     MemberChanged = 12,
+    /// The topic's policy allows no more jobs, or no more bytes.
+    TopicFull = 13,
+    /// The topic's policy allows no body of this size.
+    BodyTooLarge = 14,
 }
 
 impl Reject {
@@ -125,6 +129,8 @@ impl Reject {
             10 => Self::SessionQuota,
             11 => Self::MemberRemoved,
             12 => Self::MemberChanged,
+            13 => Self::TopicFull,
+            14 => Self::BodyTooLarge,
             _ => return None,
         })
     }

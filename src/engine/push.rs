@@ -7,7 +7,6 @@ use super::Engine;
 use super::command::{NewJob, TopicSelect};
 use super::jobs::{Identity, Job, Rare, Slot};
 use super::outcome::{PushOutcome, Reject};
-use super::retry::Retry;
 use super::store::{JobStore, Record};
 use super::window::Recall;
 use crate::types::{BuryReason, IfExists, JobId, JobState, SessionId, TopicId};
@@ -59,19 +58,26 @@ impl Engine {
 
     fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, store: &mut impl JobStore) -> PushOutcome {
         let due = self.clock.resolve(new.due);
-        let retry = Retry::read(new.attributes, self.clock);
+        let retry = self.retry(topic, new.attributes, due);
         let expires = retry.as_ref().and_then(|retry| retry.expires);
         if expires.is_some_and(|expires| self.clock.expires_before(expires, due)) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
         }
         let identity = new.key.map(|key| self.identity(topic, key));
-        let mut replaces = false;
-        if let Some(slot) = identity.and_then(|identity| self.jobs.find_identity(identity)?.near()) {
-            if let Err(outcome) = self.make_way(slot, new.if_exists, store) {
-                return outcome;
-            }
-            replaces = true;
+        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.near());
+        if let Some(slot) = living
+            && let Some(outcome) = self.not_by_key(slot, new.if_exists)
+        {
+            return outcome;
         }
+        if let Some(outcome) = self.not_by_policy(topic, new.body.len(), living) {
+            return outcome;
+        }
+        if let Some(slot) = living {
+            let job = self.end(slot, store);
+            self.topics.totals(job.topic).deleted += 1;
+        }
+        let (ttr_ms, priority) = self.ttr_and_priority(topic, new);
         self.last_job += 1;
         let id = JobId::new(self.group, self.last_job);
         let body = store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
@@ -80,8 +86,8 @@ impl Engine {
             due_at: due.at,
             since: 0,
             topic,
-            priority: new.priority,
-            ttr_ms: new.ttr_ms,
+            priority,
+            ttr_ms,
             attempts: 0,
             body,
             due_line: due.line,
@@ -96,28 +102,19 @@ impl Engine {
         let slot = self.jobs.insert(job);
         self.enter(slot);
         self.topics.totals(topic).pushed += 1;
-        if replaces { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }
 
-    /// The key of a new job lives: ends the job that has it, or says what the push answers.
-    fn make_way(
-        &mut self,
-        slot: Slot,
-        if_exists: IfExists,
-        store: &mut impl JobStore,
-    ) -> Result<(), PushOutcome> {
+    /// The key of a new job lives: what the push answers, unless the new job takes the place of the one that has it.
+    fn not_by_key(&self, slot: Slot, if_exists: IfExists) -> Option<PushOutcome> {
         let job = &self.jobs[slot];
         match if_exists {
-            IfExists::Reject => Err(PushOutcome::Refused(Reject::KeyExists, Some(job.id))),
-            IfExists::Keep => Err(PushOutcome::Kept(job.id)),
+            IfExists::Reject => Some(PushOutcome::Refused(Reject::KeyExists, Some(job.id))),
+            IfExists::Keep => Some(PushOutcome::Kept(job.id)),
             IfExists::Replace if job.state == JobState::Reserved => {
-                Err(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
+                Some(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
             }
-            IfExists::Replace => {
-                let job = self.end(slot, store);
-                self.topics.totals(job.topic).deleted += 1;
-                Ok(())
-            }
+            IfExists::Replace => None,
         }
     }
 }

@@ -59,12 +59,6 @@ impl Engine {
         self.topics.views()
     }
 
-    /// Jobs of a topic that a reserve could have now: 0 while it is paused.
-    pub fn ready(&self, topic: TopicId) -> u64 {
-        let found = self.topics.find(topic).filter(|found| !found.paused);
-        found.map_or(0, |found| found.ready.len() as u64)
-    }
-
     /// Topics from which a reserve could have a job now.
     pub fn serving(&self) -> &BTreeSet<TopicId> {
         self.topics.serving()
@@ -85,7 +79,11 @@ impl Engine {
             let expired = job.expires().is_some_and(|expires| clock.reached(expires));
             let ready = match job.state {
                 JobState::Delayed => true,
-                JobState::Reserved => matches!(self.after_failure(job, None), AfterFailure::Retry),
+                JobState::Reserved => {
+                    // Another job of its topic may have its place among the leases.
+                    let retries = matches!(self.after_failure(job, None), AfterFailure::Retry);
+                    retries || self.rule(job.topic).is_some()
+                }
                 JobState::Ready | JobState::Buried | JobState::Finished => false,
             };
             if ready && !expired {

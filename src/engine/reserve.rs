@@ -61,7 +61,7 @@ impl Engine {
         while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
             let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop() else { break };
             // It may have expired, if more came due at once than one entry moves.
-            if self.drop_expired(slot, store) {
+            if self.is_not_for_delivery(slot, store) {
                 dropped += 1;
             } else {
                 let grant = self.grant(slot, session, holder);
@@ -112,7 +112,7 @@ impl Engine {
         let (mut bytes, mut dropped) = (0, 0);
         while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
             let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
-            if self.drop_expired(slot, store) {
+            if self.is_not_for_delivery(slot, store) {
                 dropped += 1;
             } else {
                 take_turn(&candidates, &mut standings, nth);
@@ -139,9 +139,18 @@ impl Engine {
         self.front(topic).map(|Reverse(((.., slot), _))| slot)
     }
 
-    /// The first job in turn of a topic that is not paused.
+    /// Whether a ready job has expired, or is too late for its topic. Then it is dropped, or buried.
+    fn is_not_for_delivery(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
+        if self.drop_expired(slot, store) {
+            return true;
+        }
+        let verdict = self.when_granted(slot);
+        self.carry_out_verdict(slot, verdict, store)
+    }
+
+    /// The first job in turn of a topic that may give one.
     fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
-        let found = self.topics.find(topic).filter(|found| !found.paused)?;
+        let found = self.topics.find(topic).filter(|found| found.serves(self.clock.stamp))?;
         found.ready.first().map(|rank| Reverse((*rank, topic)))
     }
 
@@ -158,7 +167,9 @@ impl Engine {
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);
         });
-        self.granted(slot)
+        let grant = self.granted(slot);
+        self.topics.note_grant(grant.topic);
+        grant
     }
 
     /// The lease on a reserved job.

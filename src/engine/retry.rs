@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::clock::{Clock, Moment};
-use crate::types::{Attributes, Backoff, JobId};
+use crate::types::{Attributes, Backoff, JobId, TopicPolicy};
 
 /// The part of the attributes that the engine heeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,40 @@ impl Retry {
             backoff: policy.backoff,
             digest: xxh3_64(attributes),
         })
+    }
+
+    /// The same, with the topic's settings for a job that is due then where it says nothing itself.
+    pub(super) fn with_defaults(
+        own: Option<Self>,
+        attributes: &[u8],
+        policy: &TopicPolicy,
+        due: Moment,
+    ) -> Option<Self> {
+        let (attempts_max, backoff) = (policy.attempts_max, policy.backoff.clone());
+        let expires =
+            policy.expires_after_ms.map(|after_ms| Moment { at: due.at.saturating_add(after_ms), ..due });
+        let said = own.unwrap_or(Self {
+            expires: None,
+            attempts_max: None,
+            backoff: None,
+            digest: xxh3_64(attributes),
+        });
+        let mut filled = Self {
+            expires: said.expires.or(expires),
+            attempts_max: said.attempts_max.or(attempts_max),
+            backoff: said.backoff.clone().or(backoff),
+            digest: said.digest,
+        };
+        if (filled.attempts_max, &filled.backoff) != (said.attempts_max, &said.backoff) {
+            let Self { attempts_max, backoff, .. } = filled.clone();
+            let taken = TopicPolicy { attempts_max, backoff, ..TopicPolicy::default() };
+            let mut bytes = said.digest.to_le_bytes().to_vec();
+            bytes.extend(taken.encode());
+            filled.digest = xxh3_64(&bytes);
+        }
+        let says_nothing =
+            filled.expires.is_none() && filled.attempts_max.is_none() && filled.backoff.is_none();
+        (!says_nothing).then_some(filled)
     }
 
     /// Whether no attempt is left after so many.

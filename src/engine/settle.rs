@@ -89,7 +89,7 @@ impl Engine {
             let slot = self.held(lease)?;
             self.note_reason(slot, reason.as_ref());
             if !self.drop_expired(slot, store) {
-                self.change(slot, |job| job.set_buried(BuryReason::Consumer));
+                self.bury_job(slot, BuryReason::Consumer);
             }
             Ok(())
         })

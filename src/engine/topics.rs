@@ -1,7 +1,7 @@
 //! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
 //!
 //! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on a topic is idle while it has no
-//! job and is not paused. It is forgotten [`TOPIC_RETENTION_MS`] later, or earlier if another one needs its place. Its
+//! job, no policy, and is not paused. It is forgotten [`TOPIC_RETENTION_MS`] later, or earlier if another one needs its place. Its
 //! number is never used again, and the queue keeps what it counted.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +13,7 @@ use super::hash::{Element, Kind, Sum};
 use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
+use super::policy::{Rule, SavedRule, Throttled};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
 use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
@@ -31,6 +32,11 @@ pub(super) struct Topic {
     pub(super) reserved: u64,
     pub(super) buried: ReadyOrder,
     pub(super) totals: TopicTotals,
+    pub(super) rule: Option<Box<Rule>>,
+    /// Bytes of the bodies of its jobs, as far as they are counted.
+    pub(super) bytes: u64,
+    /// Its ready jobs wait for its rate until then.
+    throttled_until: Option<Millis>,
     /// What it adds to the state hash at the moment.
     hashed: u128,
     changed: bool,
@@ -99,8 +105,11 @@ pub(super) struct Topics {
     gone: Vec<(TopicId, TopicName)>,
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
-    /// Those that have ready jobs and are not paused.
+    /// Those that have ready jobs and may give one at the stamp.
     serving: BTreeSet<TopicId>,
+    throttled: Throttled,
+    /// That of the last entry.
+    stamp: Millis,
     /// Jobs that are ready or buried.
     in_order: usize,
 }
@@ -169,6 +178,36 @@ impl Topics {
         Ok(id)
     }
 
+    /// Time goes on.
+    pub(super) fn advance(&mut self, stamp: Millis) {
+        self.stamp = stamp;
+        while let Some((at, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
+            debug_assert!(at <= stamp, "the first comes first");
+            self.note_serving(id);
+        }
+    }
+
+    /// Those whose rate holds ready jobs back.
+    pub(super) fn throttled(&self) -> &Throttled {
+        &self.throttled
+    }
+
+    /// What a topic decides for its jobs, to be changed.
+    pub(super) fn rule_mut(&mut self, id: TopicId) -> &mut Option<Box<Rule>> {
+        &mut self.touch(id).rule
+    }
+
+    /// A job of this topic is granted.
+    pub(super) fn note_grant(&mut self, id: TopicId) {
+        let stamp = self.stamp;
+        if self.existing(id).rule.as_ref().is_some_and(|rule| rule.counts_grants()) {
+            if let Some(rule) = self.rule_mut(id) {
+                rule.note_grant(stamp);
+            }
+            self.note_serving(id);
+        }
+    }
+
     /// Removes those that have been idle for long: a bounded number of them.
     pub(super) fn forget_idle(&mut self, stamp: Millis, sum: &mut Sum) {
         for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
@@ -231,6 +270,7 @@ impl Topics {
     pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
         self.in_order += usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
+        topic.bytes += job.counted_bytes();
         match job.state {
             JobState::Delayed => topic.delayed += 1,
             JobState::Ready => {
@@ -239,7 +279,12 @@ impl Topics {
                     self.note_serving(job.topic);
                 }
             }
-            JobState::Reserved => topic.reserved += 1,
+            JobState::Reserved => {
+                topic.reserved += 1;
+                if topic.rule.is_some() {
+                    self.note_serving(job.topic);
+                }
+            }
             JobState::Finished => unreachable!("a finished job is gone"),
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
@@ -249,6 +294,7 @@ impl Topics {
     pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
         self.in_order -= usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
+        topic.bytes = topic.bytes.saturating_sub(job.counted_bytes());
         match job.state {
             JobState::Delayed => topic.delayed -= 1,
             JobState::Ready => {
@@ -257,7 +303,12 @@ impl Topics {
                     self.note_serving(job.topic);
                 }
             }
-            JobState::Reserved => topic.reserved -= 1,
+            JobState::Reserved => {
+                topic.reserved -= 1;
+                if topic.rule.is_some() {
+                    self.note_serving(job.topic);
+                }
+            }
             JobState::Finished => unreachable!("a finished job is gone"),
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
@@ -330,12 +381,30 @@ impl Topics {
         SavedNumbers { topics, next: self.next, forgotten: self.forgotten }
     }
 
+    /// Policies and bytes; empty while there are none.
+    pub(super) fn save_rules(&self) -> Vec<SavedRule> {
+        let save = |(id, topic): (&TopicId, &Topic)| match &topic.rule {
+            Some(rule) => Some(rule.save(*id, topic.bytes)),
+            None => (topic.bytes > 0).then(|| SavedRule::of_bytes(*id, topic.bytes)),
+        };
+        self.known.iter().filter_map(save).collect()
+    }
+
     /// Takes back what was saved, without jobs. What it adds to the state hash is in the sum that comes with it.
-    pub(super) fn restore(&mut self, saved: &[SavedTopic], numbers: &SavedNumbers) {
+    pub(super) fn restore(
+        &mut self,
+        saved: &[SavedTopic],
+        numbers: &SavedNumbers,
+        rules: &[SavedRule],
+        stamp: Millis,
+    ) {
+        self.stamp = stamp;
+        let mut rules: BTreeMap<TopicId, &SavedRule> = rules.iter().map(|rule| (rule.topic, rule)).collect();
         for ((id, idle_since), saved) in numbers.of(saved).zip(saved) {
             let Some(name) = saved.name() else { continue };
             let mut topic = Topic::new(name);
             (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, idle_since);
+            topic.rule = rules.remove(&id).and_then(SavedRule::rule);
             topic.hashed = topic.hash(id);
             self.idle.extend(idle_since.map(|since| (since, id)));
             self.names.insert(saved.name.as_str().into(), id);
@@ -347,12 +416,19 @@ impl Topics {
 
     /// Counts the far jobs with the others, when all near ones are back. Fails with the topic whose near jobs are not
     /// those that were saved.
-    pub(super) fn restore_delayed(&mut self, saved: &[SavedTopic]) -> Result<(), TopicId> {
+    pub(super) fn restore_delayed(
+        &mut self,
+        saved: &[SavedTopic],
+        rules: &[SavedRule],
+    ) -> Result<(), TopicId> {
+        let bytes: BTreeMap<TopicId, u64> = rules.iter().map(|rule| (rule.topic, rule.bytes)).collect();
         for ((id, topic), saved) in self.known.iter_mut().zip(saved) {
-            if topic.delayed > saved.delayed {
+            // A state from before the bytes were counted has none: those of near jobs count from now on.
+            let bytes = bytes.get(id).copied().unwrap_or(if rules.is_empty() { topic.bytes } else { 0 });
+            if topic.delayed > saved.delayed || topic.bytes > bytes {
                 return Err(*id);
             }
-            topic.delayed = saved.delayed;
+            (topic.delayed, topic.bytes) = (saved.delayed, bytes);
             if topic.save() != *saved {
                 return Err(*id);
             }
@@ -375,8 +451,16 @@ impl Topics {
         self.known.len() * size_of::<SavedTopic>()
     }
 
-    fn note_serving(&mut self, id: TopicId) {
-        if self.existing(id).serves() {
+    /// Something changed of what decides whether a topic gives jobs.
+    pub(super) fn note_serving(&mut self, id: TopicId) {
+        let stamp = self.stamp;
+        let topic = self.existing(id);
+        let (serves, until) = (topic.serves(stamp), topic.waits_until(stamp));
+        if let Some(before) = std::mem::replace(&mut topic.throttled_until, until) {
+            self.throttled.remove(&(before, id));
+        }
+        self.throttled.extend(until.map(|until| (until, id)));
+        if serves {
             self.serving.insert(id);
         } else {
             self.serving.remove(&id);
@@ -407,6 +491,9 @@ impl Topic {
             reserved: 0,
             buried: ReadyOrder::default(),
             totals: TopicTotals::default(),
+            rule: None,
+            bytes: 0,
+            throttled_until: None,
             hashed: 0,
             changed: false,
         }
@@ -426,13 +513,28 @@ impl Topic {
 
     /// Whether it has neither a job nor a setting.
     pub(super) fn is_idle(&self) -> bool {
-        let in_order = self.ready.len() + self.buried.len();
-        !self.paused && self.delayed == 0 && self.reserved == 0 && in_order == 0
+        !self.paused && self.rule.is_none() && self.jobs() == 0
     }
 
-    /// Whether it has a job to reserve.
-    pub(super) fn serves(&self) -> bool {
-        !self.paused && !self.ready.is_empty()
+    /// How many jobs it has.
+    pub(super) fn jobs(&self) -> u64 {
+        self.delayed + self.reserved + (self.ready.len() + self.buried.len()) as u64
+    }
+
+    /// Whether it has a job to reserve at this stamp.
+    pub(super) fn serves(&self, stamp: Millis) -> bool {
+        !self.paused && !self.ready.is_empty() && self.room(stamp) > 0
+    }
+
+    /// How many jobs a reserve at this stamp could have, if that many were ready.
+    pub(super) fn room(&self, stamp: Millis) -> u64 {
+        self.rule.as_ref().map_or(u64::MAX, |rule| rule.room(self.reserved, stamp))
+    }
+
+    /// Its rate alone holds its ready jobs back at this stamp: until when.
+    fn waits_until(&self, stamp: Millis) -> Option<Millis> {
+        let rule = self.rule.as_ref().filter(|_| !self.paused && !self.ready.is_empty())?;
+        Some(rule.free_at()).filter(|at| *at > stamp)
     }
 
     pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {
@@ -460,6 +562,9 @@ impl Topic {
         element.wide(xxh3_128(self.name.as_str().as_bytes()));
         if let Some(since) = self.idle_since {
             element.word(since.0);
+        }
+        if let Some(rule) = &self.rule {
+            rule.hash(&mut element);
         }
         element.hash()
     }

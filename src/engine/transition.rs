@@ -90,7 +90,10 @@ impl Engine {
             ended.push(Lease { job: job.id, fence: job.fence() });
             self.fail_attempt(slot, None, store);
         } else if !self.drop_expired(slot, store) {
-            self.make_ready(slot);
+            let verdict = self.when_due(slot);
+            if !self.carry_out_verdict(slot, verdict, store) {
+                self.make_ready(slot);
+            }
         }
     }
 
@@ -101,7 +104,7 @@ impl Engine {
             return;
         }
         match self.after_failure(&self.jobs[slot], delay_ms) {
-            AfterFailure::Bury => self.change(slot, |job| job.set_buried(BuryReason::AttemptsUsedUp)),
+            AfterFailure::Bury => self.bury_job(slot, BuryReason::AttemptsUsedUp),
             AfterFailure::Retry => self.make_ready(slot),
             AfterFailure::Wait(due) => self.change(slot, |job| job.set_delayed(due)),
         }

@@ -71,6 +71,7 @@ impl Engine {
     #[doc(hidden)]
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
         let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 4])> = BTreeMap::new();
+        let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
         let mut held = BTreeSet::new();
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
@@ -92,6 +93,7 @@ impl Engine {
             if job.holder() != SessionId(0) {
                 held.insert((job.holder(), job.id, slot));
             }
+            *bytes.entry(job.topic).or_default() += job.counted_bytes();
             sum.add(hash::of_job(job));
         }
         for (id, identity, place) in self.jobs.far().iter() {
@@ -105,6 +107,7 @@ impl Engine {
             );
             let (_, [delayed, ..]) = by_topic.entry(saved.topic()).or_default();
             *delayed += 1;
+            *bytes.entry(saved.topic()).or_default() += saved.clone().into_job(place).counted_bytes();
             sum.add(saved.hash());
         }
         assert_eq!(self.jobs.iter().count() + self.jobs.far().len(), self.jobs.len(), "the number of jobs");
@@ -117,8 +120,10 @@ impl Engine {
             let topic = self.topics.find(view.id);
             assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
             assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");
-            let serves = !view.paused && view.ready > 0;
+            let serves = topic.is_some_and(|topic| topic.serves(self.clock.stamp));
             assert_eq!(self.topics.serving().contains(&view.id), serves, "the topics that serve: {view:?}");
+            let bytes = bytes.remove(&view.id).unwrap_or_default();
+            assert_eq!(self.topic_bytes(view.id), bytes, "the bytes of {view:?}");
         }
         self.add_all_but_jobs(&mut sum);
         assert_eq!(sum, self.sum, "the sum of the state hash");

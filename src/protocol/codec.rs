@@ -12,7 +12,9 @@ use super::opcode::{RequestOpcode, ResponseOpcode};
 use super::request::Request;
 use super::response::Response;
 use super::wire::{Reader, put_topic8};
-use super::{RequestId, backup, browse, cluster, connections, counts, job, push, reserve, session, settle};
+use super::{
+    RequestId, backup, browse, cluster, connections, counts, job, policy, push, reserve, session, settle,
+};
 use crate::types::GroupId;
 
 impl Request {
@@ -42,6 +44,8 @@ impl Request {
             Self::Peek { .. } => RequestOpcode::Peek,
             Self::Pause { .. } => RequestOpcode::Pause,
             Self::Resume { .. } => RequestOpcode::Resume,
+            Self::TopicSet { .. } => RequestOpcode::TopicSet,
+            Self::TopicShow { .. } => RequestOpcode::TopicShow,
             Self::List(_) => RequestOpcode::List,
             Self::Count(_) => RequestOpcode::Count,
             Self::Bulk(_) => RequestOpcode::Bulk,
@@ -84,7 +88,11 @@ impl Request {
             }
             Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
             Self::KickMany { topic, jobs_max } => job::encode_kick_many(topic, *jobs_max, out),
-            Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
+            Self::Peek { topic }
+            | Self::Pause { topic }
+            | Self::Resume { topic }
+            | Self::TopicShow { topic } => put_topic8(out, topic),
+            Self::TopicSet { topic, change } => policy::encode_set(topic, change, out),
             Self::List(list) => browse::encode_list(list, out),
             Self::Count(filter) => browse::encode_filter(filter, out),
             Self::Bulk(bulk) => browse::encode_bulk(bulk, out),
@@ -144,6 +152,8 @@ impl Request {
             RequestOpcode::Peek => Self::Peek { topic: reader.topic8()? },
             RequestOpcode::Pause => Self::Pause { topic: reader.topic8()? },
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
+            RequestOpcode::TopicSet => policy::decode_set(reader)?,
+            RequestOpcode::TopicShow => Self::TopicShow { topic: reader.topic8()? },
             RequestOpcode::List => Self::List(browse::decode_list(reader)?),
             RequestOpcode::Count => Self::Count(browse::decode_filter(reader)?),
             RequestOpcode::Bulk => Self::Bulk(browse::decode_bulk(reader)?),
@@ -184,6 +194,7 @@ impl Response {
             Self::Topics(_) => ResponseOpcode::TopicCounts,
             Self::Stats(_) => ResponseOpcode::QueueStats,
             Self::Connections(_) => ResponseOpcode::ConnectionList,
+            Self::TopicSettings(_) => ResponseOpcode::TopicSettings,
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
             Self::BackupData(_) => ResponseOpcode::BackupData,
             Self::Cluster(_) => ResponseOpcode::ClusterReport,
@@ -211,6 +222,7 @@ impl Response {
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
             Self::Connections(list) => connections::encode_list(list, out),
+            Self::TopicSettings(settings) => policy::encode_settings(settings, out),
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
             Self::Cluster(report) => cluster::encode_report(report, out),
@@ -244,6 +256,7 @@ impl Response {
             ResponseOpcode::Bulked => browse::decode_bulked(reader)?,
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),
+            ResponseOpcode::TopicSettings => policy::decode_settings(reader)?,
             ResponseOpcode::ConnectionList => Self::Connections(connections::decode_list(reader)?),
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
             ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),

@@ -4,7 +4,7 @@
 //! reads on. A frame whose end cannot be found is a [`FrameError`](super::FrameError) instead.
 
 use super::error::{ErrorCode, ErrorReply};
-use crate::types::{AttributeError, NameError};
+use crate::types::{AttributeError, NameError, PolicyError};
 
 /// Why a payload is no request, or no response. Fields are named as in `protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +108,9 @@ pub enum DecodeError {
     /// The attributes of a job are not valid.
     #[error(transparent)]
     Attributes(#[from] AttributeError),
+    /// The settings of a topic are not valid.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
 }
 
 impl DecodeError {
@@ -118,6 +121,7 @@ impl DecodeError {
             | Self::Group(_)
             | Self::Choice { .. }
             | Self::Condition(_)
+            | Self::Policy(PolicyError::Unsupported(_))
             | Self::Attributes(AttributeError::Unsupported(_) | AttributeError::UnknownKind(..)) => {
                 ErrorCode::Unsupported
             }
@@ -129,13 +133,17 @@ impl DecodeError {
             | Self::ItemTooShort { .. }
             | Self::ConditionOrder(_)
             | Self::ConditionLength { .. }
+            | Self::Policy(PolicyError::Malformed(_))
             | Self::Attributes(AttributeError::Malformed(_)) => ErrorCode::Malformed,
             Self::TooMany { .. }
             | Self::TooLong { .. }
             | Self::Attributes(AttributeError::TooLarge | AttributeError::HeadersTooLarge) => {
                 ErrorCode::TooLarge
             }
-            Self::OutOfRange { .. } | Self::Weights { .. } | Self::Name(_) => ErrorCode::Invalid,
+            Self::OutOfRange { .. }
+            | Self::Weights { .. }
+            | Self::Name(_)
+            | Self::Policy(PolicyError::OutOfRange { .. }) => ErrorCode::Invalid,
         }
     }
 }

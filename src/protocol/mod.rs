@@ -14,6 +14,7 @@ pub mod error;
 pub mod frame;
 mod job;
 pub mod opcode;
+mod policy;
 mod push;
 pub mod request;
 mod reserve;
@@ -32,7 +33,7 @@ pub use request::{
 };
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
-    Response, Role, SettleResult, StatsReport, TopicReport, Totals, Welcome,
+    Response, Role, SettleResult, StatsReport, TopicReport, TopicSettings, Totals, Welcome,
 };
 pub use session::{MAGIC, heartbeat_ms, negotiate};
 

@@ -97,6 +97,10 @@ opcodes! {
         Connections = 0x54, "CONNECTIONS";
         /// Closes a client's connection.
         Disconnect = 0x55, "DISCONNECT";
+        /// Changes a topic's policy.
+        TopicSet = 0x56, "TOPIC_SET";
+        /// Reads a topic's policy.
+        TopicShow = 0x58, "TOPIC_SHOW";
         /// Asks for a backup.
         BackupBegin = 0x60, "BACKUP_BEGIN";
         /// Reads a part of it.
@@ -155,6 +159,8 @@ opcodes! {
         QueueStats = 0xD1, "QUEUE_STATS";
         /// Clients' connections.
         ConnectionList = 0xD2, "CONNECTION_LIST";
+        /// A topic's policy.
+        TopicSettings = 0xD3, "TOPIC_SETTINGS";
         /// A backup can be read.
         BackupReady = 0xE0, "BACKUP_READY";
         /// A part of a backup.

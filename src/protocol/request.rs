@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use crate::types::{
-    Attributes, Filter, IfExists, JobId, Key, Lease, ListOrder, Millis, SessionId, SessionSecret, TopicName,
-    When,
+    Attributes, Filter, IfExists, JobId, Key, Lease, ListOrder, Millis, PolicyChange, SessionId,
+    SessionSecret, TopicName, When,
 };
 
 /// One request. Each is answered once, under its request id, in any order.
@@ -108,6 +108,18 @@ pub enum Request {
     /// Starts it again.
     Resume {
         /// Which.
+        topic: TopicName,
+    },
+    /// Changes what a topic decides for its jobs. The topic is made if it is new.
+    TopicSet {
+        /// The topic whose policy changes.
+        topic: TopicName,
+        /// What changes.
+        change: Box<PolicyChange>,
+    },
+    /// Reads what a topic decides for its jobs.
+    TopicShow {
+        /// The topic that is asked for.
         topic: TopicName,
     },
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
@@ -347,7 +359,7 @@ impl NewJob {
     pub fn new(body: impl Into<Bytes>) -> Self {
         Self {
             due: When::After(0),
-            priority: crate::types::limits::PRIORITY_DEFAULT,
+            priority: crate::types::limits::PRIORITY_UNSAID,
             ttr_ms: 0,
             if_exists: IfExists::Reject,
             key: None,

@@ -7,7 +7,7 @@ use super::error::{ErrorCode, ErrorReply};
 use crate::types::limits::TTR_LEFT_MS_MIN;
 use crate::types::{
     Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret,
-    TopicName,
+    TopicName, TopicPolicy,
 };
 
 /// One answer.
@@ -79,6 +79,8 @@ pub enum Response {
     Stats(Box<StatsReport>),
     /// To CONNECTIONS.
     Connections(ConnectionList),
+    /// To `TOPIC_SHOW`.
+    TopicSettings(Box<TopicSettings>),
     /// To `BACKUP_BEGIN`.
     BackupReady(BackupReady),
     /// To `BACKUP_READ`: what stands there; fewer bytes than were asked for only at the end.
@@ -183,6 +185,7 @@ impl Response {
                 Self::Error(error) => error.message.len(),
                 Self::BackupData(data) => data.len(),
                 Self::Bulked { cursor, .. } => cursor.len(),
+                Self::TopicSettings(settings) => PART_BYTES + settings.policy.encode().len(),
                 Self::Pong { .. }
                 | Self::Done
                 | Self::Subscribed
@@ -458,6 +461,19 @@ pub struct TopicReport {
     pub paused: bool,
     /// Its counts.
     pub totals: Totals,
+}
+
+/// A topic's policy, and what its limits count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TopicSettings {
+    /// What it decides for its jobs.
+    pub policy: TopicPolicy,
+    /// Whether reserving is stopped.
+    pub paused: bool,
+    /// Jobs in any state.
+    pub jobs: u64,
+    /// Bytes of their bodies, without those of jobs that were pushed before this was counted.
+    pub bytes: u64,
 }
 
 /// The whole queue.

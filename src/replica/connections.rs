@@ -277,6 +277,7 @@ impl Connections {
                 Request::Get(JobRef::Key { topic: topic.detached(), key: key.detached() })
             }
             Request::Peek { topic } => Request::Peek { topic: topic.detached() },
+            Request::TopicShow { topic } => Request::TopicShow { topic: topic.detached() },
             Request::List(list) => Request::List(list.detached()),
             Request::Count(filter) => Request::Count(filter.detached()),
             Request::Bulk(bulk) => Request::Bulk(bulk.detached()),

@@ -364,6 +364,9 @@ impl Replica {
         let stamp = self.clock.stamp();
         let housekeeping_us = if self.may_keep_house() { self.next_housekeeping_us } else { u64::MAX };
         let mut timer_us = if self.engine.is_overdue(stamp) { housekeeping_us } else { u64::MAX };
+        if let Some(free) = self.engine.next_free(|topic| self.waiters.in_line(topic)) {
+            timer_us = timer_us.min(self.clock.elapsed_at(free));
+        }
         if let Some(deadline) = self.engine.next_deadline_after(stamp) {
             let fires_us = self.clock.elapsed_at(deadline);
             let waited_for = self.waiters.any_in_line();
@@ -479,11 +482,8 @@ impl Replica {
             let engine = &self.engine;
             let mut topics = self.waiters.waited_for(engine.serving());
             topics.extend(coming.keys().filter(|topic| !engine.serving().contains(topic)));
-            let paused = |topic| engine.topic(topic).is_none_or(|view| view.paused);
-            let available = |topic| {
-                let coming = coming.get(&topic).copied().unwrap_or(0);
-                if coming > 0 && paused(topic) { 0 } else { engine.ready(topic) + coming }
-            };
+            topics.extend(engine.free_by(stamp).filter(|topic| self.waiters.in_line(*topic)));
+            let available = |topic| engine.available(topic, coming.get(&topic).copied().unwrap_or(0), stamp);
             let connections = &self.connections;
             let turns = self.waiters.take_turns(topics, available, |id| connections.room_bytes(id) as u64);
             for turn in turns {

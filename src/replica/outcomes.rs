@@ -303,7 +303,8 @@ fn code(reject: Reject) -> ErrorCode {
         Reject::SessionUnknown => ErrorCode::SessionUnknown,
         Reject::OutcomeUnknown => ErrorCode::OutcomeUnknown,
         Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
-        Reject::TopicQuota | Reject::SessionQuota => ErrorCode::Quota,
+        Reject::TopicQuota | Reject::SessionQuota | Reject::TopicFull => ErrorCode::Quota,
+        Reject::BodyTooLarge => ErrorCode::TooLarge,
     }
 }
 
@@ -324,6 +325,10 @@ fn why(reject: Reject) -> &'static str {
         Reject::OutcomeUnknown => "the outcome of this push is forgotten: look for the job by its key",
         Reject::ExpiresBeforeDue => "the job would expire before it is due: let it expire later",
         Reject::TopicQuota => "the queue has as many topics as it can: use fewer names",
+        Reject::TopicFull => {
+            "the topic has as many jobs, or bytes, as its policy allows: finish or delete some"
+        }
+        Reject::BodyTooLarge => "the topic's policy allows no body of this size: send a smaller one",
         Reject::SessionQuota => "the queue has as many sessions as it can: close some, or wait",
     }
 }

@@ -7,7 +7,8 @@ use super::io::{ConnectionId, Notice};
 use super::requests::select_job;
 use crate::engine::{JobView, TopicTotals, TopicView};
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobRef, JobReport, Request, RequestId, Response, StatsReport, TopicReport, Totals,
+    ErrorCode, ErrorReply, JobRef, JobReport, Request, RequestId, Response, StatsReport, TopicReport,
+    TopicSettings, Totals,
 };
 use crate::storage::StorageError;
 use crate::types::{Attributes, JobHistory, JobState, Key, Millis, TopicId, TopicName};
@@ -55,6 +56,7 @@ impl Replica {
                 Response::Connections(self.connection_list(ConnectionId(*after), *connections_max))
             }
             Request::Topics => Response::Topics(self.topic_reports()),
+            Request::TopicShow { topic } => self.topic_settings(topic),
             _ => Response::Stats(Box::new(self.stats())),
         };
         self.connections.send(connection, id, response);
@@ -161,6 +163,18 @@ impl Replica {
             oldest_ready_ms: topic.ready_since.map_or(0, |since| stamp.since(since)),
         };
         TopicReport { topic: topic.name.clone(), paused: topic.paused, totals }
+    }
+
+    fn topic_settings(&self, name: &TopicName) -> Response {
+        let found = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
+        let Some(view) = found else {
+            let none = "there is no such topic: it has neither a job nor a policy";
+            return Response::Error(ErrorReply::new(ErrorCode::NotFound, none));
+        };
+        let policy = self.engine.topic_policy(view.id).cloned().unwrap_or_default();
+        let jobs = view.delayed + view.ready + view.reserved + view.buried;
+        let bytes = self.engine.topic_bytes(view.id);
+        Response::TopicSettings(Box::new(TopicSettings { policy, paused: view.paused, jobs, bytes }))
     }
 
     fn stats(&mut self) -> StatsReport {

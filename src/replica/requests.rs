@@ -10,11 +10,12 @@ use crate::protocol::{
     ErrorCode, ErrorReply, JobRef, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
 };
 use crate::types::limits::{
-    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, PRIORITY_DEFAULT, PRIORITY_UNSAID, RESERVE_BYTES_MAX,
+    SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
 };
 use crate::types::{
-    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, Lease,
-    SessionId, TopicId, TopicName, When,
+    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+    FEATURE_TOPIC_POLICY, Lease, SessionId, TopicId, TopicName, When,
 };
 
 impl Replica {
@@ -82,6 +83,7 @@ impl Replica {
             | Request::Bulk(_)
             | Request::Leases { .. }
             | Request::Topics
+            | Request::TopicShow { .. }
             | Request::Stats
             | Request::Connections { .. } => {
                 self.reads.add(self.clock.stamp(), connection, id, request);
@@ -96,7 +98,8 @@ impl Replica {
             | Request::Kick(_)
             | Request::KickMany { .. }
             | Request::Pause { .. }
-            | Request::Resume { .. } => self.command(connection, id, &request),
+            | Request::Resume { .. }
+            | Request::TopicSet { .. } => self.command(connection, id, &request),
         }
     }
 
@@ -133,10 +136,14 @@ impl Replica {
         if let Some(topic) = topic.filter(|topic| at_once > 0 && self.waiters.in_line(*topic)) {
             self.proposals.add_fresh(topic, at_once as u64);
         }
+        let (ttr_unsaid_ms, priority_unsaid) = match self.engine.feature_level() {
+            FEATURE_TOPIC_POLICY.. => (0, PRIORITY_UNSAID),
+            _ => (TTR_MS_DEFAULT, PRIORITY_DEFAULT),
+        };
         let jobs = push.jobs.iter().map(|job| NewJob {
             due: at_least(job.due),
-            priority: job.priority,
-            ttr_ms: if job.ttr_ms == 0 { TTR_MS_DEFAULT } else { job.ttr_ms },
+            priority: if job.priority == PRIORITY_UNSAID { priority_unsaid } else { job.priority },
+            ttr_ms: if job.ttr_ms == 0 { ttr_unsaid_ms } else { job.ttr_ms },
             if_exists: job.if_exists,
             key: job.key.as_ref().map(crate::types::Key::as_bytes),
             attributes: job.attributes.as_bytes(),
@@ -329,6 +336,10 @@ impl Replica {
         if self.engine.feature_level() < level_of(request) {
             return self.connections.refuse(connection, id, not_every_member());
         }
+        if let Request::TopicSet { topic, change } = request {
+            let (topic, change) = (select_topic(topic), &*change.encode());
+            return self.add_command(&Command::TopicPolicy { topic, change }, Reply::Request(connection, id));
+        }
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
             Request::Release { leases, kind, reason } => {
@@ -370,6 +381,7 @@ impl Replica {
 fn level_of(request: &Request) -> u32 {
     match request {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
+        Request::TopicSet { .. } => FEATURE_TOPIC_POLICY,
         Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
             FEATURE_JOB_HISTORY
         }

@@ -264,15 +264,7 @@ impl AttributesBuilder {
     /// Says how long to wait between attempts.
     #[must_use]
     pub fn backoff(self, backoff: &Backoff) -> Self {
-        let (kind, waits) = match &backoff.curve {
-            BackoffCurve::Fixed(wait_ms) => (0, vec![*wait_ms]),
-            BackoffCurve::Linear { step_ms, max_ms } => (1, vec![*step_ms, *max_ms]),
-            BackoffCurve::Exponential { first_ms, max_ms } => (2, vec![*first_ms, *max_ms]),
-            BackoffCurve::List(waits) => (3, waits.clone()),
-        };
-        let mut bytes = vec![kind, backoff.jitter_percent];
-        bytes.extend(waits.iter().flat_map(|wait_ms| wait_ms.to_le_bytes()));
-        self.raw(tag::BACKOFF, bytes)
+        self.raw(tag::BACKOFF, backoff_value(backoff))
     }
 
     /// Adds any attribute as it is.
@@ -297,7 +289,7 @@ impl AttributesBuilder {
 }
 
 /// Walks over encoded attributes; stops at the first that is cut short.
-struct Elements<'a>(&'a [u8]);
+pub(super) struct Elements<'a>(pub(super) &'a [u8]);
 
 impl<'a> Iterator for Elements<'a> {
     type Item = Result<(u16, &'a [u8]), AttributeError>;
@@ -329,7 +321,7 @@ fn split_header(value: &[u8]) -> Option<(&str, &str)> {
     Some((std::str::from_utf8(name).ok()?, std::str::from_utf8(value).ok()?))
 }
 
-fn read_u32(value: &[u8]) -> Option<u32> {
+pub(super) fn read_u32(value: &[u8]) -> Option<u32> {
     value.try_into().ok().map(u32::from_le_bytes)
 }
 
@@ -343,7 +335,19 @@ fn read_when(value: &[u8]) -> Option<When> {
     }
 }
 
-fn read_backoff(value: &[u8]) -> Option<Backoff> {
+pub(super) fn backoff_value(backoff: &Backoff) -> Vec<u8> {
+    let (kind, waits) = match &backoff.curve {
+        BackoffCurve::Fixed(wait_ms) => (0, vec![*wait_ms]),
+        BackoffCurve::Linear { step_ms, max_ms } => (1, vec![*step_ms, *max_ms]),
+        BackoffCurve::Exponential { first_ms, max_ms } => (2, vec![*first_ms, *max_ms]),
+        BackoffCurve::List(waits) => (3, waits.clone()),
+    };
+    let mut bytes = vec![kind, backoff.jitter_percent];
+    bytes.extend(waits.iter().flat_map(|wait_ms| wait_ms.to_le_bytes()));
+    bytes
+}
+
+pub(super) fn read_backoff(value: &[u8]) -> Option<Backoff> {
     let ([kind, jitter_percent], rest) = value.split_first_chunk()?;
     let waits = rest.chunks(4).map(read_u32).collect::<Option<Vec<u32>>>()?;
     let curve = match (kind, waits.as_slice()) {

@@ -114,6 +114,8 @@ pub enum BuryReason {
     Consumer = 0,
     /// It was attempted as often as its attributes allow.
     AttemptsUsedUp = 1,
+    /// It came due, or would have been delivered first, later than its topic allows.
+    TooLate = 2,
 }
 
 impl BuryReason {
@@ -122,6 +124,7 @@ impl BuryReason {
         Some(match number {
             0 => Self::Consumer,
             1 => Self::AttemptsUsedUp,
+            2 => Self::TooLate,
             _ => return None,
         })
     }
@@ -132,6 +135,7 @@ impl fmt::Display for BuryReason {
         f.write_str(match self {
             Self::Consumer => "buried by a consumer",
             Self::AttemptsUsedUp => "attempts used up",
+            Self::TooLate => "too late",
         })
     }
 }

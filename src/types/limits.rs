@@ -78,6 +78,12 @@ pub const TTR_MS_MAX: u32 = 7 * 86_400_000;
 pub const TTR_LEFT_MS_MIN: u32 = 20;
 /// Default priority. A lower number is reserved first.
 pub const PRIORITY_DEFAULT: u32 = 1024;
+/// The priority of a job that does not say one: its topic's default, or [`PRIORITY_DEFAULT`].
+pub const PRIORITY_UNSAID: u32 = u32::MAX;
+/// The highest rate that a topic's policy can set, in jobs per second.
+pub const RATE_PER_SECOND_MAX: u32 = 1_000_000;
+/// Longest encoded change of a topic's policy, in bytes.
+pub const POLICY_BYTES_MAX: usize = 2048;
 /// Most topics in one queue.
 pub const TOPICS_MAX: usize = 65_536;
 /// How long the queue shows a topic that has no job and is not paused, in milliseconds. It goes earlier when another one

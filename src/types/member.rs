@@ -25,6 +25,10 @@ pub const FEATURE_RESERVE_WEIGHTED: u32 = 3;
 /// The feature level from which on [`Command::Bulk`](crate::engine::Command::Bulk) is proposed.
 pub const FEATURE_BULK: u32 = 3;
 
+/// The feature level from which on [`Command::TopicPolicy`](crate::engine::Command::TopicPolicy) is proposed, and jobs may leave
+/// their time to run and their priority to their topic.
+pub const FEATURE_TOPIC_POLICY: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

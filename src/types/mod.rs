@@ -11,6 +11,7 @@ pub mod limits;
 mod member;
 mod names;
 mod time;
+mod topic_policy;
 
 pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
 pub use filter::{Filter, ListOrder, Position, States};
@@ -18,7 +19,8 @@ pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionS
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
 pub use member::{
     FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_LEVEL,
-    FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, Member,
+    FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_POLICY, Member,
 };
 pub use names::{Key, NameError, TopicName};
 pub use time::{Millis, When, whole_ms};
+pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, TopicPolicy};

@@ -83,6 +83,7 @@ impl Model {
                 }
             }
             Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
+            Command::TopicPolicy { topic, change } => self.change_policy(*topic, change)?,
             Command::Bulk { change, jobs, conditions } => return Ok(self.bulk(*change, jobs, conditions)),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
         }
@@ -178,7 +179,7 @@ impl Model {
     fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
         let policy = Attributes::policy_of(new.attributes);
         let due = self.time(new.due);
-        let expires = policy.expires.map(|when| self.time(when));
+        let (ttr_ms, priority, expires, policy) = self.resolved(topic, new, policy);
         let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
         if expires.is_some_and(too_late) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
@@ -193,11 +194,15 @@ impl Model {
                 IfExists::Replace if matches!(living.state, State::Reserved { .. }) => {
                     return PushOutcome::Refused(Reject::Reserved, Some(id));
                 }
-                IfExists::Replace => {
-                    self.remove(living.id);
-                    self.topics[topic].deleted += 1;
-                }
+                IfExists::Replace => {}
             }
+        }
+        if let Some(refused) = self.refused(topic, new.body.len(), living.as_ref()) {
+            return refused;
+        }
+        if let Some(living) = &living {
+            self.remove(living.id);
+            self.topics[topic].deleted += 1;
         }
         self.last_job += 1;
         self.kept += 1;
@@ -212,8 +217,8 @@ impl Model {
             attributes: new.attributes.to_vec(),
             body: new.body.to_vec(),
             place: self.kept,
-            priority: new.priority,
-            ttr_ms: new.ttr_ms,
+            priority,
+            ttr_ms,
             attempts: 0,
             due,
             expires,
@@ -281,9 +286,7 @@ impl Model {
     /// The first in turn of the ready jobs of these topics.
     fn next_in_turn(&self, topics: &[TopicId]) -> Option<u64> {
         let turn = |job: &Job| match job.state {
-            State::Ready { order }
-                if topics.contains(&topic_id(job.topic)) && !self.topics[job.topic].paused =>
-            {
+            State::Ready { order } if topics.contains(&topic_id(job.topic)) && self.has_room(job.topic) => {
                 Some((job.priority, order, job.id))
             }
             _ => None,
@@ -297,6 +300,10 @@ impl Model {
             self.expire(id);
             return None;
         }
+        if self.treat_as_late(id, false) {
+            return None;
+        }
+        self.note_grant(self.find(id).topic);
         self.last_fence += 1;
         let (fence, stamp, keeps_history) = (self.last_fence, self.stamp, self.keeps_history());
         let job = self.find_mut(id);

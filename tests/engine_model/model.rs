@@ -16,6 +16,7 @@ use adjourn::types::{
     Millis, Policy, SessionId, SessionSecret, TopicId, TopicName, When,
 };
 
+use super::policies::Rule;
 use crate::kept_bodies::reference;
 
 /// A time: of the wall clock or of the stamp.
@@ -48,13 +49,13 @@ pub(crate) struct Job {
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
     pub(crate) state: State,
-    pub(super) past: Past,
+    pub(crate) past: Past,
 }
 
 /// What is known of what happened to a job. Times are stamps.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Past {
-    pub(super) pushed: Option<u64>,
+pub(crate) struct Past {
+    pub(crate) pushed: Option<u64>,
     pub(super) reserved: Option<(Option<u64>, u64, u64)>,
     pub(super) reason: Option<String>,
 }
@@ -79,6 +80,7 @@ pub(crate) struct Topic {
     pub(super) idle_since: Option<u64>,
     /// It was forgotten; its number is not used again.
     pub(crate) gone: bool,
+    pub(crate) rule: Rule,
 }
 
 #[derive(Clone, Debug)]
@@ -158,7 +160,7 @@ impl Model {
         for topic in 0..self.topics.len() {
             let has_jobs = self.jobs.iter().any(|job| job.topic == topic);
             let topic = &mut self.topics[topic];
-            if has_jobs || topic.paused {
+            if has_jobs || topic.paused || topic.rule.is_there() {
                 topic.idle_since = None;
             } else if self.feature_level >= FEATURE_BOUNDED_STATE {
                 topic.idle_since = topic.idle_since.or(Some(self.stamp));
@@ -265,7 +267,7 @@ impl Model {
                 State::Delayed => true,
                 State::Reserved { .. } => {
                     let used_up = job.policy.attempts_max.is_some_and(|max| job.attempts >= max);
-                    !used_up && self.backoff(job) == 0
+                    (!used_up && self.backoff(job) == 0) || self.topics[job.topic].rule.is_there()
                 }
                 State::Ready { .. } | State::Buried(_) => false,
             };
@@ -294,7 +296,11 @@ impl Model {
                 self.fail(id, None);
             }
             _ if self.expired(job, self.stamp) => self.expire(id),
-            _ => self.ready(id),
+            _ => {
+                if !self.treat_as_late(id, true) {
+                    self.ready(id);
+                }
+            }
         }
     }
 

@@ -8,12 +8,15 @@
 use std::sync::LazyLock;
 
 use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
+use adjourn::types::limits::PRIORITY_UNSAID;
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use super::policies::CHANGES;
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
 pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"b", b"order 17"];
@@ -112,6 +115,8 @@ pub(crate) enum Action {
     /// Of which topic, named or by its number, and how many at most.
     KickMany(usize, bool, u32),
     Pause(usize, bool),
+    /// Of which topic, and which of some changes.
+    Policy(usize, usize),
     SkipIds,
     /// A member, and which of two copies of the data it has.
     Member(u64, bool),
@@ -227,6 +232,9 @@ impl Known {
             }
             Action::Pause(topic, paused) => {
                 Command::TopicPause { topic: TopicSelect::Name(TOPICS[*topic]), paused: *paused }
+            }
+            Action::Policy(topic, change) => {
+                Command::TopicPolicy { topic: TopicSelect::Name(TOPICS[*topic]), change: &CHANGES[*change] }
             }
             Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
         }
@@ -407,6 +415,7 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(topic, by_id, max)| Action::KickMany(topic, by_id, max)),
         8 => bulk(),
         2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
+        5 => (0..3_usize, 0..CHANGES.len()).prop_map(|(topic, change)| Action::Policy(topic, change)),
     ]
 }
 
@@ -457,8 +466,8 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     );
     let job = (
         due(),
-        0..3_u32,
-        select(vec![100, 1_000, 60_000]),
+        prop_oneof![9 => 0..3_u32, 1 => Just(PRIORITY_UNSAID)],
+        select(vec![0, 100, 1_000, 60_000]),
         select(vec![IfExists::Reject, IfExists::Keep, IfExists::Replace]),
         proptest::option::weighted(0.5, 0..3_usize),
         rare,

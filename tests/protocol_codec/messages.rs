@@ -4,16 +4,17 @@ use adjourn::protocol::{
     Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
     ErrorCode, ErrorReply, GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob,
     Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe,
-    TopicReport, Totals, Welcome,
+    TopicReport, TopicSettings, Totals, Welcome,
 };
 use adjourn::types::limits::{
-    BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX,
-    CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX,
-    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    BACKOFF_LIST_MAX, BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX,
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX,
+    RATE_PER_SECOND_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
-    Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
-    Lease, ListOrder, Millis, SessionId, SessionSecret, States, TopicName, When,
+    Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, Filter, IfExists, JobHistory,
+    JobId, JobState, Key, Late, LateAction, Lease, ListOrder, Millis, PolicyChange, SessionId, SessionSecret,
+    Setting, States, TopicName, TopicPolicy, When,
 };
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -211,6 +212,12 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         ),
         topic().prop_map(|topic| Request::Pause { topic }),
         topic().prop_map(|topic| Request::Resume { topic }),
+        (topic(), settings(), vec(0..Setting::ALL.len(), 0..4)).prop_map(|(topic, set, unset)| {
+            let unset = unset.into_iter().filter_map(|nth| Setting::ALL.get(nth).copied());
+            let unset = unset.filter(|setting| !has(&set, *setting)).collect();
+            Request::TopicSet { topic, change: Box::new(PolicyChange { set, unset }) }
+        }),
+        topic().prop_map(|topic| Request::TopicShow { topic }),
         Just(Request::Topics),
         Just(Request::Stats),
         (any::<u64>(), 1..=CONNECTIONS_LISTED_MAX)
@@ -445,6 +452,52 @@ pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
     )
 }
 
+fn settings() -> impl Strategy<Value = TopicPolicy> {
+    use proptest::option::of;
+    let curve = prop_oneof![
+        any::<u32>().prop_map(BackoffCurve::Fixed),
+        vec(any::<u32>(), 1..=BACKOFF_LIST_MAX).prop_map(BackoffCurve::List),
+    ];
+    let backoff = (curve, 0..=100_u8).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
+    let then = prop_oneof![
+        (1..=RATE_PER_SECOND_MAX).prop_map(LateAction::PerSecond),
+        (1..=DELAY_MS_MAX).prop_map(|over_ms| LateAction::Spread { over_ms }),
+        Just(LateAction::Bury),
+        Just(LateAction::Drop),
+    ];
+    let late = (0..=DELAY_MS_MAX, then).prop_map(|(after_ms, then)| Late { after_ms, then });
+    let defaults =
+        (of(TTR_MS_MIN..=TTR_MS_MAX), of(0..u32::MAX), of(1..u32::MAX), of(backoff), of(1..=DELAY_MS_MAX));
+    let limits =
+        (of(1..u64::MAX), of(1..u64::MAX), of(1..u32::MAX), of(1..u32::MAX), of(1..=RATE_PER_SECOND_MAX));
+    // A topic is not its own dead-letter topic.
+    let dead_letters = of("dead[a-z]{1,20}".prop_map(|name| name.parse().expect("a name")));
+    (defaults, limits, of(late), dead_letters).prop_map(|(defaults, limits, late, dead_letters)| {
+        let (ttr_ms, priority, attempts_max, backoff, expires_after_ms) = defaults;
+        let (jobs_max, bytes_max, body_bytes_max, leases_max, per_second_max) = limits;
+        TopicPolicy {
+            ttr_ms,
+            priority,
+            attempts_max,
+            backoff,
+            expires_after_ms,
+            jobs_max,
+            bytes_max,
+            body_bytes_max,
+            leases_max,
+            per_second_max,
+            late,
+            dead_letters,
+        }
+    })
+}
+
+/// Whether a setting has a value.
+fn has(policy: &TopicPolicy, setting: Setting) -> bool {
+    let unset = PolicyChange { set: TopicPolicy::default(), unset: [setting].into() };
+    policy.changed(&unset) != *policy
+}
+
 pub(super) fn response() -> impl Strategy<Value = Response> {
     prop_oneof![
         welcome().prop_map(|welcome| Response::Welcome(Box::new(welcome))),
@@ -480,6 +533,9 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         stats().prop_map(|stats| Response::Stats(Box::new(stats))),
         (any::<bool>(), vec(connection_report(), 0..4)).prop_map(|(has_more, connections)| {
             Response::Connections(ConnectionList { has_more, connections })
+        }),
+        (settings(), any::<(bool, u64, u64)>()).prop_map(|(policy, (paused, jobs, bytes))| {
+            Response::TopicSettings(Box::new(TopicSettings { policy, paused, jobs, bytes }))
         }),
         any::<(u64, u64, u128, u64)>().prop_map(|(index, jobs, state_hash, bytes)| {
             Response::BackupReady(BackupReady { index, jobs, state_hash, bytes })

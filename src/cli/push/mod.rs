@@ -13,7 +13,7 @@ use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
 use super::output::print;
 use crate::protocol::NewJob;
-use crate::types::limits::{BODY_BYTES_CEILING, PRIORITY_DEFAULT};
+use crate::types::limits::{BODY_BYTES_CEILING, PRIORITY_UNSAID};
 use crate::types::{AttributeError, AttributesBuilder, Backoff, IfExists, Key, Millis, TopicName, When};
 
 const PUSH_EXAMPLE: &str = "\
@@ -41,12 +41,12 @@ pub(super) struct PushArgs {
     /// Due at this time (RFC 3339), for example 2030-12-24T18:00:00Z
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<Millis>,
-    /// How long a consumer may hold the job, for example 60s, which is the default
+    /// How long a consumer may hold the job, for example 30s; the topic's default, or 60s, if not given
     #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
     ttr: Option<u32>,
-    /// A lower number is reserved first
-    #[arg(long, value_name = "N", default_value_t = PRIORITY_DEFAULT, value_parser = value_parser!(u32))]
-    priority: u32,
+    /// A lower number is reserved first; the topic's default, or 1024, if not given
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..i64::from(PRIORITY_UNSAID)))]
+    priority: Option<u32>,
     /// Your own id of the job, unique in its topic while the job lives
     #[arg(long, value_name = "KEY")]
     key: Option<Key>,
@@ -127,7 +127,7 @@ impl PushArgs {
         }
         Ok(NewJob {
             due: self.at.map_or(When::After(self.delay.unwrap_or(0)), When::At),
-            priority: self.priority,
+            priority: self.priority.unwrap_or(PRIORITY_UNSAID),
             ttr_ms: self.ttr.unwrap_or(0),
             if_exists: self.if_exists.into(),
             key: self.key.clone(),

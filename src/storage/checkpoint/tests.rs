@@ -466,7 +466,7 @@ fn a_session_with_many_leases_ends_in_steps() {
     let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE, LEASES);
     let left = |done: usize| Outcome::Lapsing { leases: (LEASES - done) as u64 };
     assert_eq!(queue.apply(Command::SessionLapse { session }), left(LAPSE_LEASES_MAX));
-    assert_eq!(queue.engine.ready(TopicId(0)), LAPSE_LEASES_MAX as u64);
+    assert_eq!(queue.engine.available(TopicId(0), 0, queue.engine.stamp()), LAPSE_LEASES_MAX as u64);
     assert_eq!(queue.engine.lapsing_sessions().collect::<Vec<_>>(), [session]);
     let resume = || Command::SessionResume { session, secret: SessionSecret([1; 16]) };
     assert!(matches!(queue.apply(resume()), Outcome::Rejected(_)), "it holds leases");
@@ -480,7 +480,7 @@ fn a_session_with_many_leases_ends_in_steps() {
         let same = apply(&mut other.engine, &mut other.records, Command::SessionLapse { session });
         assert_eq!((same, other.engine.state_hash()), (outcome, queue.engine.state_hash()));
     }
-    assert_eq!(queue.engine.ready(TopicId(0)), LEASES as u64);
+    assert_eq!(queue.engine.available(TopicId(0), 0, queue.engine.stamp()), LEASES as u64);
     assert_eq!(queue.engine.lapsing_sessions().count(), 0);
     assert_eq!(queue.apply(resume()), Outcome::Session { session });
     queue.engine.verify(&mut queue.records);
@@ -500,7 +500,7 @@ fn a_session_that_closes_is_forgotten_with_its_last_lease() {
 fn a_member_of_before_ends_a_session_at_once() {
     let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE - 1, LAPSE_LEASES_MAX + 1);
     assert_eq!(queue.apply(Command::SessionLapse { session }), Outcome::Done);
-    assert_eq!(queue.engine.ready(TopicId(0)), LAPSE_LEASES_MAX as u64 + 1);
+    assert_eq!(queue.engine.available(TopicId(0), 0, queue.engine.stamp()), LAPSE_LEASES_MAX as u64 + 1);
 }
 
 /// Whatever fails while something is shown, the far jobs come in order afterwards.

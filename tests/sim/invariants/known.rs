@@ -6,6 +6,7 @@ use adjourn::engine::{Command, Entry};
 use adjourn::storage::LogEntry;
 use adjourn::types::{
     FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+    FEATURE_TOPIC_POLICY,
 };
 
 use super::super::seen::{NodeId, Seen, When};
@@ -48,6 +49,7 @@ fn needs(entry: &LogEntry) -> Result<u32, String> {
     let needs = decoded.commands.iter().map(|command| match command {
         Command::KickMany { .. } => FEATURE_KICK_MANY,
         Command::Bulk { .. } => FEATURE_BULK,
+        Command::TopicPolicy { .. } => FEATURE_TOPIC_POLICY,
         Command::ReserveNamed { .. } => FEATURE_RESERVE_NAMED,
         Command::ReleaseBecause { .. } | Command::BuryBecause { .. } => FEATURE_JOB_HISTORY,
         Command::ReserveWeighted { .. } => FEATURE_RESERVE_WEIGHTED,

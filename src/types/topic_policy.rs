@@ -1,0 +1,429 @@
+//! What a topic decides for its jobs: defaults for jobs that do not say, limits, rates, and where failed jobs go.
+//!
+//! Encoded as [attributes](super::Attributes) are: a list of (number u16, length u16, value), by ascending number, little-endian.
+//! In a change an empty value takes a setting away; a setting that is not listed stays as it is.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::attributes::{Elements, backoff_value, read_backoff, read_u32};
+use super::limits::{DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
+use super::{AttributeError, Backoff, TopicName};
+
+/// The settings of one topic. `None` leaves the matter to the job, or sets no limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TopicPolicy {
+    /// Default time to run.
+    pub ttr_ms: Option<u32>,
+    /// Default priority.
+    pub priority: Option<u32>,
+    /// Default number of attempts.
+    pub attempts_max: Option<u32>,
+    /// Default wait between attempts.
+    pub backoff: Option<Backoff>,
+    /// Jobs without an expiry of their own expire so long after they were due.
+    pub expires_after_ms: Option<u64>,
+    /// Pushes that would add a job beyond this number are refused.
+    pub jobs_max: Option<u64>,
+    /// Pushes that would take the bodies of all jobs beyond this are refused.
+    pub bytes_max: Option<u64>,
+    /// Larger bodies are refused.
+    pub body_bytes_max: Option<u32>,
+    /// No more jobs are reserved at the same time.
+    pub leases_max: Option<u32>,
+    /// No more jobs are delivered in a second, evenly spread: at most a tenth of them at once.
+    pub per_second_max: Option<u32>,
+    /// What happens to jobs that are late.
+    pub late: Option<Late>,
+    /// The topic that takes the jobs that would be buried here.
+    pub dead_letters: Option<TopicName>,
+}
+
+/// What happens to a job that comes due late, because the queue was down, or that waited long for its first consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// It is late when it was due longer ago than this.
+    pub after_ms: u64,
+    /// What happens then.
+    pub then: LateAction,
+}
+
+/// What happens to a late job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateAction {
+    /// It becomes due anew, so that no more than this number of late jobs come due in a second.
+    PerSecond(u32),
+    /// It becomes due anew, at a point within this time that is drawn from its id.
+    Spread {
+        /// The time over which late jobs are spread.
+        over_ms: u64,
+    },
+    /// It is buried, or goes where buried jobs of the topic go.
+    Bury,
+    /// It is dropped, as an expired job is.
+    Drop,
+}
+
+/// Names a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u16)]
+pub enum Setting {
+    /// [`TopicPolicy::ttr_ms`], u32.
+    Ttr = 1,
+    /// [`TopicPolicy::priority`], u32.
+    Priority = 2,
+    /// [`TopicPolicy::attempts_max`], u32.
+    Attempts = 3,
+    /// [`TopicPolicy::backoff`], as in a job's attributes.
+    Backoff = 4,
+    /// [`TopicPolicy::expires_after_ms`], u64.
+    ExpiresAfter = 5,
+    /// [`TopicPolicy::jobs_max`], u64.
+    JobsMax = 6,
+    /// [`TopicPolicy::bytes_max`], u64.
+    BytesMax = 7,
+    /// [`TopicPolicy::body_bytes_max`], u32.
+    BodyMax = 8,
+    /// [`TopicPolicy::leases_max`], u32.
+    LeasesMax = 9,
+    /// [`TopicPolicy::per_second_max`], u32.
+    Rate = 10,
+    /// [`TopicPolicy::late`]: after u64, action u8, value u64.
+    Late = 11,
+    /// [`TopicPolicy::dead_letters`], text.
+    DeadLetters = 12,
+}
+
+/// A change of a topic's settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicyChange {
+    /// The new values.
+    pub set: TopicPolicy,
+    /// What is taken away.
+    pub unset: BTreeSet<Setting>,
+}
+
+/// Why bytes are no settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// The list is cut short or out of order.
+    #[error("the topic's settings are cut short, or not in ascending order, at {0}")]
+    Malformed(u16),
+    /// A setting, or a kind of one, that this version does not know.
+    #[error("the topic's setting {0} is not known to this server: use a newer server")]
+    Unsupported(u16),
+    /// A value that cannot be.
+    #[error("{setting} of a topic must be {}", .setting.bounds())]
+    OutOfRange {
+        /// Which setting has it.
+        setting: Setting,
+    },
+}
+
+const LATE_PER_SECOND: u8 = 0;
+const LATE_SPREAD: u8 = 1;
+const LATE_BURY: u8 = 2;
+const LATE_DROP: u8 = 3;
+
+impl Setting {
+    /// All of them, by number.
+    pub const ALL: [Self; 12] = [
+        Self::Ttr,
+        Self::Priority,
+        Self::Attempts,
+        Self::Backoff,
+        Self::ExpiresAfter,
+        Self::JobsMax,
+        Self::BytesMax,
+        Self::BodyMax,
+        Self::LeasesMax,
+        Self::Rate,
+        Self::Late,
+        Self::DeadLetters,
+    ];
+
+    /// The setting with this number.
+    pub fn from_u16(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|setting| *setting as u16 == number)
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ttr => "ttr",
+            Self::Priority => "priority",
+            Self::Attempts => "attempts",
+            Self::Backoff => "backoff",
+            Self::ExpiresAfter => "expires-after",
+            Self::JobsMax => "jobs-max",
+            Self::BytesMax => "bytes-max",
+            Self::BodyMax => "body-max",
+            Self::LeasesMax => "leases-max",
+            Self::Rate => "rate",
+            Self::Late => "late",
+            Self::DeadLetters => "dead-letters",
+        }
+    }
+
+    fn bounds(self) -> &'static str {
+        match self {
+            Self::Ttr => "100 ms to 7 days",
+            Self::Priority => "0 to 4294967294",
+            Self::Attempts | Self::JobsMax | Self::BytesMax | Self::BodyMax | Self::LeasesMax => "at least 1",
+            Self::Backoff => "1 to 32 waits, and a jitter of at most 100 percent",
+            Self::ExpiresAfter => "1 ms to 10 years",
+            Self::Rate => "1 to 1000000",
+            Self::Late => "a time of at most 10 years, and an action with a value from 1 on",
+            Self::DeadLetters => "the name of another topic",
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TopicPolicy {
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The settings as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        PolicyChange { set: self.clone(), unset: BTreeSet::new() }.encode()
+    }
+
+    /// The settings after a change.
+    #[must_use]
+    pub fn changed(&self, change: &PolicyChange) -> Self {
+        let mut changed = self.clone();
+        for setting in Setting::ALL {
+            if let Some(value) = change.set.value(setting) {
+                // A value of a setting is always one.
+                debug_assert_eq!(changed.put(setting, &value), Ok(()));
+            } else if change.unset.contains(&setting) {
+                changed.take(setting);
+            }
+        }
+        changed
+    }
+
+    fn value(&self, setting: Setting) -> Option<Vec<u8>> {
+        let narrow = |value: Option<u32>| value.map(|value| value.to_le_bytes().to_vec());
+        let wide = |value: Option<u64>| value.map(|value| value.to_le_bytes().to_vec());
+        match setting {
+            Setting::Ttr => narrow(self.ttr_ms),
+            Setting::Priority => narrow(self.priority),
+            Setting::Attempts => narrow(self.attempts_max),
+            Setting::Backoff => self.backoff.as_ref().map(backoff_value),
+            Setting::ExpiresAfter => wide(self.expires_after_ms),
+            Setting::JobsMax => wide(self.jobs_max),
+            Setting::BytesMax => wide(self.bytes_max),
+            Setting::BodyMax => narrow(self.body_bytes_max),
+            Setting::LeasesMax => narrow(self.leases_max),
+            Setting::Rate => narrow(self.per_second_max),
+            Setting::Late => self.late.map(Late::value),
+            Setting::DeadLetters => self.dead_letters.as_ref().map(|name| name.as_str().as_bytes().to_vec()),
+        }
+    }
+
+    fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
+        let wrong = PolicyError::OutOfRange { setting };
+        let narrow = |least: u32, most: u32| {
+            read_u32(value).filter(|value| (least..=most).contains(value)).ok_or(wrong)
+        };
+        let wide = |most: u64| read_u64(value).filter(|value| (1..=most).contains(value)).ok_or(wrong);
+        match setting {
+            Setting::Ttr => self.ttr_ms = Some(narrow(TTR_MS_MIN, TTR_MS_MAX)?),
+            Setting::Priority => self.priority = Some(narrow(0, u32::MAX - 1)?),
+            Setting::Attempts => self.attempts_max = Some(narrow(1, u32::MAX)?),
+            Setting::Backoff => self.backoff = Some(read_backoff(value).ok_or(wrong)?),
+            Setting::ExpiresAfter => self.expires_after_ms = Some(wide(DELAY_MS_MAX)?),
+            Setting::JobsMax => self.jobs_max = Some(wide(u64::MAX)?),
+            Setting::BytesMax => self.bytes_max = Some(wide(u64::MAX)?),
+            Setting::BodyMax => self.body_bytes_max = Some(narrow(1, u32::MAX)?),
+            Setting::LeasesMax => self.leases_max = Some(narrow(1, u32::MAX)?),
+            Setting::Rate => self.per_second_max = Some(narrow(1, RATE_PER_SECOND_MAX)?),
+            Setting::Late => self.late = Some(Late::read(value)?),
+            Setting::DeadLetters => {
+                let name = std::str::from_utf8(value).ok().and_then(|name| name.parse().ok());
+                self.dead_letters = Some(name.ok_or(wrong)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, setting: Setting) {
+        match setting {
+            Setting::Ttr => self.ttr_ms = None,
+            Setting::Priority => self.priority = None,
+            Setting::Attempts => self.attempts_max = None,
+            Setting::Backoff => self.backoff = None,
+            Setting::ExpiresAfter => self.expires_after_ms = None,
+            Setting::JobsMax => self.jobs_max = None,
+            Setting::BytesMax => self.bytes_max = None,
+            Setting::BodyMax => self.body_bytes_max = None,
+            Setting::LeasesMax => self.leases_max = None,
+            Setting::Rate => self.per_second_max = None,
+            Setting::Late => self.late = None,
+            Setting::DeadLetters => self.dead_letters = None,
+        }
+    }
+}
+
+impl PolicyChange {
+    /// The change as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for setting in Setting::ALL {
+            let value = match self.set.value(setting) {
+                Some(value) => value,
+                None if self.unset.contains(&setting) => Vec::new(),
+                None => continue,
+            };
+            bytes.extend((setting as u16).to_le_bytes());
+            bytes.extend(u16::try_from(value.len()).unwrap_or(u16::MAX).to_le_bytes());
+            bytes.extend(value);
+        }
+        bytes
+    }
+
+    /// Reads one.
+    pub fn decode(bytes: &[u8]) -> Result<Self, PolicyError> {
+        let (mut change, mut last) = (Self::default(), 0);
+        for element in Elements(bytes) {
+            let (number, value) = element.map_err(|error| match error {
+                AttributeError::Malformed(number) => PolicyError::Malformed(number),
+                _ => PolicyError::Malformed(last),
+            })?;
+            if number <= last {
+                return Err(PolicyError::Malformed(number));
+            }
+            last = number;
+            let setting = Setting::from_u16(number).ok_or(PolicyError::Unsupported(number))?;
+            if value.is_empty() {
+                change.unset.insert(setting);
+            } else {
+                change.set.put(setting, value)?;
+            }
+        }
+        Ok(change)
+    }
+}
+
+impl Late {
+    fn value(self) -> Vec<u8> {
+        let (action, value) = match self.then {
+            LateAction::PerSecond(jobs) => (LATE_PER_SECOND, u64::from(jobs)),
+            LateAction::Spread { over_ms } => (LATE_SPREAD, over_ms),
+            LateAction::Bury => (LATE_BURY, 0),
+            LateAction::Drop => (LATE_DROP, 0),
+        };
+        let mut bytes = self.after_ms.to_le_bytes().to_vec();
+        bytes.push(action);
+        bytes.extend(value.to_le_bytes());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, PolicyError> {
+        let wrong = PolicyError::OutOfRange { setting: Setting::Late };
+        let (after, rest) = bytes.split_first_chunk::<8>().ok_or(wrong)?;
+        let (action, value) = rest.split_first().ok_or(wrong)?;
+        let (after_ms, value) = (u64::from_le_bytes(*after), read_u64(value).ok_or(wrong)?);
+        let then = match *action {
+            LATE_PER_SECOND => {
+                let jobs = u32::try_from(value).ok().filter(|jobs| (1..=RATE_PER_SECOND_MAX).contains(jobs));
+                LateAction::PerSecond(jobs.ok_or(wrong)?)
+            }
+            LATE_SPREAD if (1..=DELAY_MS_MAX).contains(&value) => LateAction::Spread { over_ms: value },
+            LATE_BURY => LateAction::Bury,
+            LATE_DROP => LateAction::Drop,
+            LATE_SPREAD => return Err(wrong),
+            _ => return Err(PolicyError::Unsupported(Setting::Late as u16)),
+        };
+        if after_ms <= DELAY_MS_MAX { Ok(Self { after_ms, then }) } else { Err(wrong) }
+    }
+}
+
+fn read_u64(value: &[u8]) -> Option<u64> {
+    value.try_into().ok().map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BackoffCurve;
+    use super::*;
+
+    fn all() -> TopicPolicy {
+        let backoff = Backoff { curve: BackoffCurve::List(vec![10_000, 30_000]), jitter_percent: 10 };
+        TopicPolicy {
+            ttr_ms: Some(30_000),
+            priority: Some(0),
+            attempts_max: Some(5),
+            backoff: Some(backoff),
+            expires_after_ms: Some(86_400_000),
+            jobs_max: Some(1_000_000),
+            bytes_max: Some(1 << 30),
+            body_bytes_max: Some(4096),
+            leases_max: Some(16),
+            per_second_max: Some(100),
+            late: Some(Late { after_ms: 60_000, then: LateAction::Spread { over_ms: 3_600_000 } }),
+            dead_letters: Some("failed".parse().expect("a name")),
+        }
+    }
+
+    #[test]
+    fn what_is_set_reads_back_and_can_be_taken_away() {
+        let change = PolicyChange::decode(&all().encode()).expect("it is valid");
+        assert_eq!((&change.set, change.unset.len()), (&all(), 0));
+        for late in [LateAction::PerSecond(7), LateAction::Bury, LateAction::Drop] {
+            let policy = TopicPolicy { late: Some(Late { after_ms: 0, then: late }), ..all() };
+            assert_eq!(PolicyChange::decode(&policy.encode()).map(|change| change.set), Ok(policy));
+        }
+        for setting in Setting::ALL {
+            let unset = BTreeSet::from([setting]);
+            let change = PolicyChange { set: TopicPolicy::default(), unset };
+            assert_eq!(PolicyChange::decode(&change.encode()).as_ref(), Ok(&change));
+            let left = all().changed(&change);
+            assert_eq!((left.value(setting), left == all()), (None, false), "{setting}");
+            let one = TopicPolicy::default().changed(&PolicyChange { set: all(), unset: BTreeSet::new() });
+            assert_eq!(one.value(setting), all().value(setting), "{setting}");
+            assert_eq!(Setting::from_u16(setting as u16), Some(setting));
+        }
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        let decode = |number: u16, value: &[u8]| {
+            let mut bytes = number.to_le_bytes().to_vec();
+            bytes.extend(u16::try_from(value.len()).expect("it is short").to_le_bytes());
+            bytes.extend(value);
+            PolicyChange::decode(&bytes).map(drop)
+        };
+        for setting in Setting::ALL {
+            let wrong = Err(PolicyError::OutOfRange { setting });
+            assert_eq!(decode(setting as u16, b"?"), wrong, "{setting}");
+            if !matches!(setting, Setting::Priority) {
+                assert_eq!(decode(setting as u16, &[0; 4]), wrong, "{setting}");
+                assert_eq!(decode(setting as u16, &[0; 8]), wrong, "{setting}");
+                assert_eq!(decode(setting as u16, &[0; 17]), wrong, "{setting}");
+            }
+        }
+        assert_eq!(decode(13, b"?"), Err(PolicyError::Unsupported(13)));
+        let kind = [[0; 8].as_slice(), &[4], &[1, 0, 0, 0, 0, 0, 0, 0]].concat();
+        assert_eq!(decode(Setting::Late as u16, &kind), Err(PolicyError::Unsupported(11)));
+        let twice = [all().encode(), all().encode()].concat();
+        assert_eq!(PolicyChange::decode(&twice), Err(PolicyError::Malformed(1)));
+        let whole = all().encode();
+        for cut in 1..whole.len() {
+            let cut = whole.get(..cut).expect("shorter");
+            let read = PolicyChange::decode(cut);
+            assert!(read.is_err() || read.is_ok_and(|change| change.encode() == cut), "{cut:?}");
+        }
+        let text = PolicyError::OutOfRange { setting: Setting::Ttr }.to_string();
+        assert_eq!(text, "ttr of a topic must be 100 ms to 7 days");
+    }
+}

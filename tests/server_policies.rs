@@ -1,0 +1,193 @@
+//! What a topic decides for its jobs, seen by clients of a real server.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use adjourn::protocol::{
+    Delivered, ErrorCode, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
+    TopicSettings,
+};
+use adjourn::types::limits::PRIORITY_DEFAULT;
+use adjourn::types::{
+    Backoff, BackoffCurve, BuryReason, JobState, Late, LateAction, Millis, PolicyChange, Setting,
+    TopicPolicy, When,
+};
+
+use crate::server_rig::{Node, Raw, push, topic};
+
+fn set(client: &mut Raw, name: &str, change: impl FnOnce(&mut TopicPolicy)) {
+    let mut settings = PolicyChange::default();
+    change(&mut settings.set);
+    let answer = client.ask(Request::TopicSet { topic: topic(name), change: Box::new(settings) });
+    assert_eq!(answer, Response::Done);
+}
+
+fn settings(client: &mut Raw, name: &str) -> TopicSettings {
+    match client.ask(Request::TopicShow { topic: topic(name) }) {
+        Response::TopicSettings(settings) => *settings,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reserve(client: &mut Raw, name: &str, jobs_max: u32, wait_ms: u64) -> Vec<Delivered> {
+    let topics = vec![topic(name)];
+    match client.ask(Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights: Vec::new() })) {
+        Response::Reserved(jobs) => jobs,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn push_due(client: &mut Raw, name: &str, due: When) -> PushResult {
+    let job = NewJob { due, ..NewJob::new("body") };
+    match client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs: vec![job] })) {
+        Response::Pushed(results) => *results.first().expect("a result"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn release(client: &mut Raw, job: &Delivered) {
+    let release = Request::Release { leases: vec![job.lease], kind: ReleaseKind::Backoff, reason: None };
+    assert_eq!(client.ask(release), Response::Settled(vec![Ok(())]));
+}
+
+fn start() -> (tempfile::TempDir, Node, Raw) {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let client = Raw::greeted(node.address);
+    (data, node, client)
+}
+
+#[test]
+fn a_policy_is_kept_and_changes_setting_by_setting() {
+    let (data, node, mut client) = start();
+    let none = client.ask(Request::TopicShow { topic: topic("t") });
+    assert!(matches!(none, Response::Error(error) if error.code == ErrorCode::NotFound));
+    set(&mut client, "t", |policy| (policy.ttr_ms, policy.leases_max) = (Some(500), Some(3)));
+    set(&mut client, "t", |policy| policy.leases_max = Some(4));
+    let expected = TopicPolicy { ttr_ms: Some(500), leases_max: Some(4), ..TopicPolicy::default() };
+    assert_eq!(settings(&mut client, "t").policy, expected);
+    client.ask(push("t", "12345", 60_000));
+    let shown = settings(&mut client, "t");
+    assert_eq!((shown.jobs, shown.bytes, shown.paused), (1, 5, false));
+
+    drop(client);
+    node.stop();
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    assert_eq!(settings(&mut client, "t"), shown, "also after a restart");
+    let unset = PolicyChange { set: TopicPolicy::default(), unset: BTreeSet::from(Setting::ALL) };
+    client.ask(Request::TopicSet { topic: topic("t"), change: Box::new(unset) });
+    assert!(settings(&mut client, "t").policy.is_empty());
+}
+
+#[test]
+fn jobs_that_do_not_say_take_what_their_topic_says() {
+    let (_data, _node, mut client) = start();
+    let backoff = Backoff { curve: BackoffCurve::Fixed(0), jitter_percent: 0 };
+    client.ask(push("plain", "body", 0));
+    let plain = reserve(&mut client, "plain", 1, 0);
+    assert_eq!(plain.first().map(|job| job.priority), Some(PRIORITY_DEFAULT));
+    set(&mut client, "t", |policy| {
+        (policy.ttr_ms, policy.priority) = (Some(7_000), Some(5));
+        (policy.attempts_max, policy.backoff) = (Some(2), Some(backoff));
+    });
+    client.ask(push("t", "body", 0));
+    let job = reserve(&mut client, "t", 1, 0).pop().expect("a job");
+    assert!(job.priority == 5 && job.ttr_left_ms <= 7_000, "{job:?}");
+    release(&mut client, &job);
+    let job = reserve(&mut client, "t", 1, 0).pop().expect("the second attempt");
+    release(&mut client, &job);
+    let Response::Job(report) = client.ask(Request::Get(JobRef::Id(job.lease.job))) else {
+        panic!("it lives")
+    };
+    assert_eq!((report.state, report.buried), (JobState::Buried, Some(BuryReason::AttemptsUsedUp)));
+}
+
+#[test]
+fn a_topic_that_is_full_takes_no_more() {
+    let (_data, _node, mut client) = start();
+    set(&mut client, "t", |policy| (policy.jobs_max, policy.body_bytes_max) = (Some(2), Some(4)));
+    let now = When::After(0);
+    let first = push_due(&mut client, "t", now);
+    assert!(matches!(first, PushResult::Pushed(_)));
+    assert!(matches!(push_due(&mut client, "t", now), PushResult::Pushed(_)));
+    assert_eq!(push_due(&mut client, "t", now), PushResult::Refused(ErrorCode::Quota, None));
+    let job = reserve(&mut client, "t", 1, 0).pop().expect("a job");
+    client.ask(Request::Finish { leases: vec![job.lease] });
+    assert!(matches!(push_due(&mut client, "t", now), PushResult::Pushed(_)));
+    let large = client.ask(push("t", "12345", 0));
+    assert_eq!(large, Response::Pushed(vec![PushResult::Refused(ErrorCode::TooLarge, None)]));
+    set(&mut client, "t", |policy| (policy.jobs_max, policy.bytes_max) = (Some(100), Some(11)));
+    assert_eq!(push_due(&mut client, "t", now), PushResult::Refused(ErrorCode::Quota, None));
+}
+
+#[test]
+fn no_more_jobs_are_reserved_than_may_be() {
+    let (_data, _node, mut client) = start();
+    set(&mut client, "t", |policy| policy.leases_max = Some(2));
+    for _ in 0..3 {
+        push_due(&mut client, "t", When::After(0));
+    }
+    let jobs = reserve(&mut client, "t", 10, 0);
+    assert_eq!(jobs.len(), 2);
+    assert_eq!(reserve(&mut client, "t", 10, 0), []);
+    // One that waits gets the third as soon as one of the two is done.
+    let topics = vec![topic("t")];
+    let waits = Request::Reserve(Reserve { topics, jobs_max: 10, wait_ms: 60_000, weights: Vec::new() });
+    let lease = jobs.first().map(|job| job.lease).expect("two jobs");
+    client.send(&[waits, Request::Finish { leases: vec![lease] }]).expect("a server");
+    let answers = [client.receive().expect("an answer").1, client.receive().expect("an answer").1];
+    let third = |answer: &Response| matches!(answer, Response::Reserved(jobs) if jobs.len() == 1);
+    assert!(answers.iter().any(third), "{answers:?}");
+}
+
+#[test]
+fn deliveries_are_spread_by_the_rate_and_go_on_by_themselves() {
+    let (_data, _node, mut client) = start();
+    set(&mut client, "t", |policy| policy.per_second_max = Some(20));
+    let jobs = vec![NewJob::new("body"); 8];
+    client.ask(Request::Push(Push { topic: topic("t"), sequence: 0, jobs }));
+    let begun = Instant::now();
+    let mut taken = 0;
+    while taken < 8 {
+        let jobs = reserve(&mut client, "t", 10, 60_000);
+        assert!((1..=2).contains(&jobs.len()), "a tenth of a second's worth at once: {}", jobs.len());
+        taken += jobs.len();
+    }
+    // Eight at 50 ms each, of which the first two may come at once.
+    assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_is_late_is_dropped_buried_or_comes_bit_by_bit() {
+    let (_data, _node, mut client) = start();
+    let long_ago = When::At(Millis(1_000_000));
+    for (name, then) in [
+        ("drop", LateAction::Drop),
+        ("bury", LateAction::Bury),
+        ("rate", LateAction::PerSecond(1)),
+        ("spread", LateAction::Spread { over_ms: 1 }),
+    ] {
+        set(&mut client, name, |policy| policy.late = Some(Late { after_ms: 60_000, then }));
+        push_due(&mut client, name, When::After(0));
+        push_due(&mut client, name, long_ago);
+    }
+    for (name, delivered) in [("drop", 1), ("bury", 1), ("rate", 2), ("spread", 2)] {
+        assert_eq!(reserve(&mut client, name, 10, 0).len(), delivered, "{name}");
+    }
+    let Response::Topics(topics) = client.ask(Request::Topics) else { panic!("counts") };
+    let count = |name: &str, count: fn(&adjourn::protocol::Totals) -> u64| {
+        topics.iter().find(|report| report.topic.as_str() == name).map(|report| count(&report.totals))
+    };
+    assert_eq!(count("drop", |totals| totals.expired), Some(1));
+    assert_eq!(count("bury", |totals| totals.buried), Some(1));
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    let (_data, _node, mut client) = start();
+    let mut change = PolicyChange::default();
+    change.set.dead_letters = Some(topic("t"));
+    let answer = client.ask(Request::TopicSet { topic: topic("t"), change: Box::new(change) });
+    assert!(matches!(answer, Response::Error(error) if error.code == ErrorCode::Invalid));
+}
