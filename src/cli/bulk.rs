@@ -30,7 +30,7 @@ pub(super) struct BulkArgs {
     /// Count the jobs that would be changed, and change none
     #[arg(long, help_heading = "Which jobs")]
     dry_run: bool,
-    /// Go on where an earlier call was cut short
+    /// Continue an interrupted call from its cursor
     #[arg(long, value_name = "CURSOR", value_parser = cursor, help_heading = "Which jobs")]
     cursor: Option<Bytes>,
 }

@@ -19,7 +19,7 @@ const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Which server, and how to be let in.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address; of a cluster any member's, or several with commas between them
+    /// The server's address. For a cluster, give the address of any member, or several separated by commas
     #[arg(
         long = "server",
         value_name = "ADDR",
@@ -28,7 +28,7 @@ pub(super) struct ServerArgs {
         help_heading = "Server"
     )]
     pub(super) address: String,
-    /// The token that the server asks for
+    /// The authentication token that the server requires
     #[arg(
         long,
         value_name = "TOKEN",

@@ -50,16 +50,16 @@ struct Root {
 enum Command {
     /// Run a node until it gets SIGTERM or SIGINT
     Serve(Box<serve::ServeArgs>),
-    /// Start a node, push three jobs, watch them arrive, and go on serving
+    /// Start a node, push three jobs, watch them arrive, and keep serving
     Demo(demo::DemoArgs),
-    /// Accept a log that ends too early, knowing that what is missing is lost
+    /// Start again from a log that ends too early, and accept the loss
     Recover(recover::RecoverArgs),
-    /// Look at the data directory of a node that does not run, and change nothing
+    /// Show and verify the data directory of a stopped node, read-only
     Inspect(inspect::InspectArgs),
-    /// Take a backup of a queue that serves, check one, or look at one
+    /// Take, verify or inspect a backup; the queue keeps serving
     #[command(subcommand)]
     Backup(backup::BackupCommand),
-    /// Make a data directory of a backup
+    /// Create a data directory from a backup
     Restore(restore::RestoreArgs),
     #[command(flatten)]
     Client(commands::ClientCommand),

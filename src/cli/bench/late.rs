@@ -27,7 +27,7 @@ use crate::types::{Millis, TopicName};
 const TICK_MS: u64 = 10;
 
 const LATE_EXAMPLE: &str = "\
-Run it on the server's machine: due times are compared with the wall clock here.
+Run it on the server's machine: due times are compared with this machine's wall clock.
 
 Example:
   adjourn bench late
