@@ -1,7 +1,7 @@
-//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with conditions in place of a job.
+//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with a filter in place of a job.
 //!
-//! The jobs are counted first, then changed a step at a time, with the progress on standard error. What was cut short goes on with
-//! `--cursor`; to begin again does no harm, either.
+//! The jobs are counted first, then changed step by step, with the progress on standard error. An interrupted
+//! command continues with `--cursor`; starting over is harmless, too.
 
 use std::io::{IsTerminal as _, stderr};
 

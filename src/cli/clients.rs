@@ -1,4 +1,5 @@
-//! `adjourn connections` and `adjourn disconnect`: who is connected to the node that leads, and ending a connection.
+//! `adjourn connections` and `adjourn disconnect`: lists the clients connected to the leader, and closes a
+//! connection.
 
 use clap::Args;
 use serde::Serialize;

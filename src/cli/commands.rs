@@ -1,5 +1,5 @@
-//! The commands that talk to a server. Each is one variant here; its arguments and what it does stand in
-//! the file of its group beside this one.
+//! The commands that talk to a server. Each is one variant here; its arguments and its code are in the file of its
+//! group beside this one.
 
 use super::bench::{self, BenchArgs};
 use super::clients::{self, ConnectionsArgs, DisconnectArgs};

@@ -1,7 +1,7 @@
-//! How a command reaches its server, and how it tells of what went wrong there.
+//! How a command reaches its server, and how it reports errors.
 //!
-//! A command connects once, asks, prints and says goodbye. Every refusal becomes an exit code that scripts
-//! can use and a sentence that says what to do.
+//! A command connects once, sends its requests, prints and says goodbye. Every refusal becomes an exit code for
+//! scripts and a sentence that says what to do.
 
 use std::time::Duration;
 

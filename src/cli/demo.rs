@@ -1,4 +1,4 @@
-//! `adjourn demo`: the whole way of three jobs through a node, before one's eyes.
+//! `adjourn demo`: the whole life of three jobs, printed as it happens.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

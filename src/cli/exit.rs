@@ -1,4 +1,4 @@
-//! The exit codes, and how a command that failed says so.
+//! The exit codes, and the error messages of failed commands.
 //!
 //! Scripts rely on the numbers: they never change their meaning. `adjourn --help` lists them.
 

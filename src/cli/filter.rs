@@ -1,4 +1,4 @@
-//! Which jobs a command is about, when it is about many.
+//! The options that select many jobs.
 
 use bytes::Bytes;
 use clap::{Args, ValueEnum};

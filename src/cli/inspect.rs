@@ -1,4 +1,4 @@
-//! `adjourn inspect`: what a data directory holds, without a server and without changing anything.
+//! `adjourn inspect`: shows and verifies a data directory, without a server and without changing anything.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

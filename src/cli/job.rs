@@ -1,8 +1,8 @@
-//! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key. `kick` takes many of a
-//! topic, too.
+//! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key. `kick` takes many
+//! of a topic, too.
 //!
-//! Each prints one JSON object: the job, or what became of it. `delete`, `reschedule`, `run-now` and `kick` take conditions
-//! in place of a job, and then change every job that meets them, a step at a time.
+//! Each prints one JSON object: the job, or the result of the change. `delete`, `reschedule`, `run-now` and `kick`
+//! accept a filter in place of a job, and then change every matching job, step by step.
 
 use clap::{ArgGroup, Args, value_parser};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `adjourn list` and `adjourn count`: many jobs, chosen by conditions.
+//! `adjourn list` and `adjourn count`: many jobs, selected by a filter.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

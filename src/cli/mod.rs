@@ -1,7 +1,8 @@
-//! The command line: the root of `adjourn`, and where each subcommand is dispatched.
+//! The command line: the root of `adjourn`, and the dispatch of its subcommands.
 //!
-//! `serve`, `demo`, `recover`, `inspect` and `restore` run a node or work on its directory, `backup` on a file; every
-//! other command is a client's and stands in [`commands`]. Nothing here decides anything about jobs: it reads arguments and prints answers.
+//! `serve`, `demo`, `recover`, `inspect` and `restore` run a node or work on its directory, `backup` on a file; all
+//! other commands are clients and are in [`commands`]. Nothing here makes decisions about jobs: it reads arguments
+//! and prints answers.
 
 mod arguments;
 mod backup;

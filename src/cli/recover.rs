@@ -1,4 +1,4 @@
-//! `adjourn recover`: goes on with what is left of a log, or of a cluster, on purpose.
+//! `adjourn recover`: continues with the rest of a log, or of a cluster, when the operator accepts the loss.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `adjourn restore`: makes a data directory of a backup.
+//! `adjourn restore`: creates a data directory from a backup.
 
 use std::path::PathBuf;
 

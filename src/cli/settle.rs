@@ -1,7 +1,7 @@
-//! `adjourn finish`, `release`, `touch` and `bury`: what becomes of reserved jobs.
+//! `adjourn finish`, `release`, `touch` and `bury`: settles leased jobs, or extends their leases.
 //!
-//! Each takes leases as `adjourn reserve` prints them, prints nothing when all went well, and tells for
-//! each lease that was refused why. A lease is good from any process until its time to run is over.
+//! Each takes leases as `adjourn reserve` prints them, prints nothing on success, and prints the reason for each
+//! lease that was refused. A lease is valid in any process until its deadline.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `adjourn backup`: takes a backup of a queue that serves, checks one, and looks at one.
+//! `adjourn backup`: takes a backup of a serving queue, verifies one, or shows its contents.
 
 mod create;
 

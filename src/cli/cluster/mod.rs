@@ -1,6 +1,7 @@
-//! `adjourn cluster`: who the members are, how far each is, and changes of who they are.
+//! `adjourn cluster`: the members and their progress, and changes of the membership.
 //!
-//! `status` asks nodes one by one, whether or not they lead. The changes go to the leader, which says why it refuses one.
+//! `status` asks nodes one by one, whether or not they lead. The changes go to the leader, which gives the reason if
+//! it refuses one.
 
 mod status;
 

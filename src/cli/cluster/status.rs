@@ -1,4 +1,4 @@
-//! `adjourn cluster status`: the cluster as its leader sees it, or as the node does that answers.
+//! `adjourn cluster status`: the cluster as its leader sees it, or as the node that answers sees it.
 
 use std::collections::VecDeque;
 

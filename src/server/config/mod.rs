@@ -1,8 +1,8 @@
-//! What a node is told: the configuration file, the environment and the command line, in one shape.
+//! The configuration of a node: the file, the environment and the command line, in one structure.
 //!
-//! [`Settings`] is one source: every key optional, every value checked as it is read, so that a mistake in the
-//! file is refused with its line. [`Config`] is the result: flags over environment over file over defaults.
-//! `adjourn.example.toml` documents each key; a test holds it to this file.
+//! [`Settings`] is one source: every key is optional, and every value is checked as it is read, so that an error in
+//! the file is reported with its line. [`Config`] is the result: flags override the environment, the environment the
+//! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
 
 mod value;
 
