@@ -1,4 +1,4 @@
-//! The [`Folder`](super::Folder) on real files.
+//! The [`Folder`] on real files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
