@@ -1,7 +1,7 @@
 //! `adjourn bench late`: how long after their due time jobs are delivered.
 //!
-//! Jobs are pushed some time ahead, each with a due time on the wall clock, so many per second; subscribed
-//! consumers compare the wall clock with the due time that stands in the body. A job is early when it came
+//! Jobs are pushed some time ahead, at a fixed rate, each with a due time on the wall clock; subscribed
+//! consumers compare the wall clock with the due time in the body. A job is early if it arrived
 //! before that time, by however little. Run it on the server's machine: it compares clocks.
 
 use std::sync::Arc;
