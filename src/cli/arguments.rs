@@ -1,7 +1,7 @@
-//! How values on the command line are read: durations, times, backoffs, headers.
+//! Parsers for command-line values: durations, times, backoffs, headers.
 //!
-//! A value that cannot be used is answered with what was expected and an example. Durations are rounded
-//! up to whole milliseconds, so that nothing is ever early. Nothing here reads a clock.
+//! An invalid value is answered with the expected form and an example. Durations are rounded up to whole
+//! milliseconds, so that nothing is ever early. Nothing here reads a clock.
 
 use std::ops::RangeInclusive;
 

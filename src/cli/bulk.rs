@@ -1,7 +1,7 @@
-//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with conditions in place of a job.
+//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with a filter in place of a job.
 //!
-//! The jobs are counted first, then changed a step at a time, with the progress on standard error. What was cut short goes on with
-//! `--cursor`; to begin again does no harm, either.
+//! The jobs are counted first, then changed step by step, with the progress on standard error. An interrupted
+//! command continues with `--cursor`; starting over is harmless, too.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -30,7 +30,7 @@ pub(super) struct BulkArgs {
     /// Count the jobs that would be changed, and change none
     #[arg(long, help_heading = "Which jobs")]
     dry_run: bool,
-    /// Go on where an earlier call was cut short
+    /// Continue an interrupted call from its cursor
     #[arg(long, value_name = "CURSOR", value_parser = cursor, help_heading = "Which jobs")]
     cursor: Option<Bytes>,
 }

@@ -1,4 +1,5 @@
-//! `adjourn connections` and `adjourn disconnect`: who is connected to the node that leads, and ending a connection.
+//! `adjourn connections` and `adjourn disconnect`: lists the clients connected to the leader, and closes a
+//! connection.
 
 use clap::Args;
 use serde::Serialize;
@@ -10,8 +11,8 @@ use crate::protocol::ConnectionReport;
 use crate::types::{SessionId, TopicName};
 
 const CONNECTIONS_EXAMPLE: &str = "\
-Shows the clients of the node that leads; this command is one of them. A JSON object has: connection, session (null \
-before a client was welcomed), since, leases, subscriptions, reserves (that wait), credit_jobs and credit_bytes (of \
+Shows the clients of the leader; this command is one of them. A JSON object has: connection, session (null \
+before a client was welcomed), since, leases, subscriptions, reserves (waiting ones), credit_jobs and credit_bytes (of \
 all its subscriptions), unsent_bytes, address, client_name, topics (that it waits for: at most 16), has_more_topics.
 
 Example:
@@ -30,9 +31,9 @@ pub(super) struct ConnectionsArgs {
 }
 
 const DISCONNECT_EXAMPLE: &str = "\
-The client is told that an operator closed its connection. It may connect again and go on with its session: then it \
-keeps its leases. With --end-session they are given back at once, each as an attempt that failed; if the client is \
-still at work on them, it does not know yet.
+The client is told that an operator closed its connection. It may connect again and resume its session: then it \
+keeps its leases. With --end-session they are given back at once, each as a failed attempt; the client may \
+still work on those jobs until it learns of it.
 
 Example:
   adjourn disconnect 4503599644147717

@@ -1,5 +1,5 @@
-//! The commands that talk to a server. Each is one variant here; its arguments and what it does stand in
-//! the file of its group beside this one.
+//! The commands that talk to a server. Each is one variant here; its arguments and its code are in the file of its
+//! group beside this one.
 
 use super::bench::{self, BenchArgs};
 use super::clients::{self, ConnectionsArgs, DisconnectArgs};
@@ -19,29 +19,29 @@ use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs};
 pub(super) enum ClientCommand {
     /// Push a job, or a job per line of standard input; prints the id
     Push(Box<PushArgs>),
-    /// Reserve jobs; prints a JSON object per job
+    /// Lease due jobs; prints a JSON object per job
     Reserve(ReserveArgs),
-    /// Say that reserved jobs are done: they are removed
+    /// Finish leased jobs: the work is done, and they are removed
     Finish(FinishArgs),
-    /// Give reserved jobs back, to be attempted again
+    /// Give leased jobs back, to be attempted again
     Release(ReleaseArgs),
-    /// Start the time to run of reserved jobs anew
+    /// Extend leases: restart their time to run
     Touch(TouchArgs),
-    /// Set reserved jobs aside until somebody kicks them
+    /// Set leased jobs aside until they are kicked or deleted
     Bury(BuryArgs),
     /// Show one job as a JSON object
     Get(GetArgs),
-    /// Remove one job, whatever its state
+    /// Remove a job in any state, or all jobs that match a filter
     Delete(Box<DeleteArgs>),
-    /// Give one job a new due time
+    /// Change the due time of a job, or of all jobs that match a filter
     Reschedule(Box<RescheduleArgs>),
-    /// Make one delayed job ready at once
+    /// Make a delayed job ready at once, or all that match a filter
     RunNow(Box<RunNowArgs>),
-    /// Make one buried job ready
+    /// Make a buried job ready, or all that match a filter
     Kick(Box<KickArgs>),
-    /// Stop the reserving of a topic's jobs
+    /// Stop delivery of a topic's jobs
     Pause(PauseArgs),
-    /// Start the reserving of a topic's jobs again
+    /// Restart delivery of a topic's jobs
     Resume(ResumeArgs),
     /// Show the next job of a topic without reserving it
     Peek(PeekArgs),
@@ -50,20 +50,20 @@ pub(super) enum ClientCommand {
     Topic(TopicCommand),
     /// List jobs by topic, state, due time, key or attempts
     List(Box<ListArgs>),
-    /// Count jobs by the same conditions
+    /// Count jobs by the same filter
     Count(Box<CountArgs>),
     /// List the topics with their counts
     Topics(TopicsArgs),
     /// Show the counts of the whole queue, and by topic
     Stats(StatsArgs),
-    /// List the clients that are connected to the node that leads
+    /// List the clients that are connected to the leader
     Connections(ConnectionsArgs),
     /// Close the connection of a client
     Disconnect(DisconnectArgs),
-    /// Look at the members of a cluster, and change who they are
+    /// Show, add and remove the members of a cluster; transfer leadership
     #[command(subcommand)]
     Cluster(ClusterCommand),
-    /// Measure a server: pushes, whole cycles, or how late jobs come
+    /// Measure a server: pushes, whole cycles, lateness
     Bench(BenchArgs),
 }
 

@@ -1,7 +1,7 @@
-//! How a command reaches its server, and how it tells of what went wrong there.
+//! How a command reaches its server, and how it reports errors.
 //!
-//! A command connects once, asks, prints and says goodbye. Every refusal becomes an exit code that scripts
-//! can use and a sentence that says what to do.
+//! A command connects once, sends its requests, prints and says goodbye. Every refusal becomes an exit code for
+//! scripts and a sentence that says what to do.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Which server, and how to be let in.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address; of a cluster any member's, or several with commas between them
+    /// The server's address. For a cluster, give the address of any member, or several separated by commas
     #[arg(
         long = "server",
         value_name = "ADDR",
@@ -28,7 +28,7 @@ pub(super) struct ServerArgs {
         help_heading = "Server"
     )]
     pub(super) address: String,
-    /// The token that the server asks for
+    /// The authentication token that the server requires
     #[arg(
         long,
         value_name = "TOKEN",

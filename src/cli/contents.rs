@@ -1,4 +1,4 @@
-//! What a checkpoint holds, as `adjourn inspect` and `adjourn backup inspect` show it.
+//! The contents of a checkpoint, as `adjourn inspect` and `adjourn backup inspect` show them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `adjourn demo`: the whole way of three jobs through a node, before one's eyes.
+//! `adjourn demo`: the whole life of three jobs, printed as it happens.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:7440";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DemoArgs {
-    /// Directory that holds the data; it is made when missing
+    /// Data directory; created if it does not exist
     #[arg(long, value_name = "DIR", default_value = "./adjourn-data")]
     data: PathBuf,
     /// Address that clients connect to; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = DEFAULT_LISTEN)]
     listen: HostPort,
-    /// End after the third job instead of serving on
+    /// Exit after the third job
     #[arg(long)]
     exit: bool,
 }

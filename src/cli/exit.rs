@@ -1,4 +1,4 @@
-//! The exit codes, and how a command that failed says so.
+//! The exit codes, and the error messages of failed commands.
 //!
 //! Scripts rely on the numbers: they never change their meaning. `adjourn --help` lists them.
 
@@ -11,12 +11,12 @@ Exit codes:
   0  done
   1  refused by the server, or failed
   2  the command line or the configuration is wrong
-  3  nothing there: no such job or topic, nothing to reserve in time, or every topic is paused
+  3  not found: no such job or topic, nothing to reserve in time, or every topic is paused
   4  cannot connect to the server, or cannot listen on the address
-  5  the connection was lost and the outcome is unknown: it may or may not have been done
-  6  the data directory or the backup cannot be used: it is in use, not empty, missing, or another node's or version's
+  5  the connection was lost and the outcome is unknown: the request may have been applied
+  6  the data directory or the backup cannot be used: it is in use, not empty, missing, or of another node or version
   7  the data directory or the backup is damaged, or members of a cluster have different states
-  8  the disk failed: a write or a sync was refused by the system
+  8  the disk failed: the system reported an error for a write or a sync
 130  ended by a second signal, without waiting";
 
 /// How a command ends.

@@ -1,4 +1,4 @@
-//! Which jobs a command is about, when it is about many.
+//! The options that select many jobs.
 
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
@@ -22,7 +22,7 @@ pub(super) struct FilterArgs {
     /// Jobs that are due before this time (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = time)]
     due_before: Option<Millis>,
-    /// Jobs whose key begins with this
+    /// Jobs whose key starts with this text
     #[arg(long, value_name = "TEXT")]
     key_prefix: Option<String>,
     /// Jobs that were reserved at least this often
@@ -34,7 +34,7 @@ pub(super) struct FilterArgs {
     /// Jobs that are buried for this reason
     #[arg(long, value_name = "WHY", value_enum)]
     buried: Option<Buried>,
-    /// Jobs whose last reason contains this
+    /// Jobs whose last reason contains this text
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }

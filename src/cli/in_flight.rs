@@ -1,4 +1,4 @@
-//! Requests that were sent and not answered yet, in the order in which they were sent.
+//! Unanswered requests, in the order in which they were sent.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! `adjourn inspect`: what a data directory holds, without a server and without changing anything.
+//! `adjourn inspect`: shows and verifies a data directory, without a server and without changing anything.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ Examples:
   adjourn inspect /var/lib/adjourn
   adjourn inspect /var/lib/adjourn --json | jq '.damage'
 
-No server may run on the directory. Every file is read and checked; with --quick only as much as a start checks.
-Ends with 7 if anything is damaged. The log is copied into the folder for temporary files and read there.";
+No server may run on the directory. Every file is read and verified; with --quick only as much as a start verifies.
+Ends with 7 if anything is damaged. The log is copied into the directory for temporary files and read there.";
 
 /// What `adjourn inspect` is told.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub(super) struct InspectArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Check only what a start checks
+    /// Verify only as much as a start does
     #[arg(long)]
     quick: bool,
 }

@@ -1,8 +1,8 @@
-//! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key. `kick` takes many of a
-//! topic, too.
+//! `adjourn get`, `delete`, `reschedule`, `run-now` and `kick`: one job, by its id or by its key. `kick` takes many
+//! of a topic, too.
 //!
-//! Each prints one JSON object: the job, or what became of it. `delete`, `reschedule`, `run-now` and `kick` take conditions
-//! in place of a job, and then change every job that meets them, a step at a time.
+//! Each prints one JSON object: the job, or the result of the change. `delete`, `reschedule`, `run-now` and `kick`
+//! accept a filter in place of a job, and then change every matching job, step by step.
 
 use clap::{ArgGroup, Args, value_parser};
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(super) struct GetArgs {
 }
 
 const DELETE_EXAMPLE: &str = "\
-Prints the job's id and the state that it was in.
+Prints the job's id and its state before.
 
 Example:
   adjourn delete 42
@@ -48,7 +48,7 @@ pub(super) struct DeleteArgs {
 }
 
 const RESCHEDULE_EXAMPLE: &str = "\
-The job may be delayed or ready. A reserved job is its consumer's; a buried one is kicked first.
+The job must be delayed or ready. A reserved job belongs to its consumer; kick a buried job first.
 
 Example:
   adjourn reschedule orders order-17 --delay 30m
@@ -64,7 +64,7 @@ pub(super) struct RescheduleArgs {
     job: NamedArgs,
     #[command(flatten)]
     bulk: BulkArgs,
-    /// Due so long after the server accepts this, for example 30m
+    /// Delay after the server accepts this, for example 30m
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
     /// Due at this time (RFC 3339), for example 2030-12-24T18:00:00Z
@@ -88,7 +88,7 @@ pub(super) struct RunNowArgs {
 }
 
 const KICK_EXAMPLE: &str = "\
-With --max the buried jobs of a topic are kicked: by priority, then by when they were due. Their number is printed.
+With --max, kicks the buried jobs of a topic by priority, then by due time, and prints their number.
 
 Example:
   adjourn kick 42
@@ -104,7 +104,7 @@ pub(super) struct KickArgs {
     job: NamedArgs,
     #[command(flatten)]
     bulk: BulkArgs,
-    /// As many buried jobs of the topic as there are, but no more than this
+    /// Kick up to this many buried jobs of the topic
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), conflicts_with = "key")]
     max: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! `adjourn list` and `adjourn count`: many jobs, chosen by conditions.
+//! `adjourn list` and `adjourn count`: many jobs, selected by a filter.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,7 +16,7 @@ use crate::types::ListOrder;
 use crate::types::limits::LIST_JOBS_MAX;
 
 const LIST_EXAMPLE: &str = "\
-When there are more jobs than --limit, the cursor to go on with is printed to standard error.
+If there are more jobs than --limit, the command prints the cursor for the next call to standard error.
 
 Example:
   adjourn list --topic orders --state delayed,buried
@@ -29,16 +29,16 @@ Example:
 pub(super) struct ListArgs {
     #[command(flatten)]
     filter: FilterArgs,
-    /// In which order: by due time, by id (the order in which they were pushed) or by key
+    /// Sort by due time, by id (the order in which they were pushed) or by key
     #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
     order: Order,
-    /// At most this many jobs
+    /// Most jobs to list
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u64,
-    /// All jobs, however many there are
+    /// List all jobs
     #[arg(long, conflicts_with = "limit")]
     all: bool,
-    /// Go on where an earlier list ended
+    /// Continue an earlier list from its cursor
     #[arg(long, value_name = "CURSOR", value_parser = cursor)]
     cursor: Option<Bytes>,
     /// Print a JSON object per job
@@ -52,7 +52,7 @@ pub(super) struct ListArgs {
 }
 
 const COUNT_EXAMPLE: &str = "\
-By topic and state the count is exact. With other conditions jobs that change meanwhile may be missed or counted twice.
+A count by topic and state is exact. With other conditions, jobs that change meanwhile may be missed or counted twice.
 
 Example:
   adjourn count --topic orders --state delayed --due-before 2030-12-24T18:00:00Z";

@@ -1,4 +1,4 @@
-//! Where the log goes: standard error, for people or for machines. Standard output belongs to answers.
+//! The log: to standard error, as text or JSON. Standard output is only for answers.
 
 use std::io::{self, IsTerminal as _};
 

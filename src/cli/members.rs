@@ -1,4 +1,4 @@
-//! Who is in the group, as a data directory that nobody runs on has it.
+//! The members of the group, read from the data directory of a stopped node.
 
 use crate::raft::{Membership, MembershipChange};
 use crate::storage::{EntryKind, LogEntry};

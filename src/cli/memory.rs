@@ -1,8 +1,8 @@
-//! Lets the allocator give memory back while the node is idle.
+//! Makes the allocator return memory to the system while the node is idle.
 //!
-//! mimalloc keeps freed pages for a second and purges them when it next frees a page. A node that has just
-//! emptied a queue frees no more, so what it freed last, all of a large slab, would stay resident for as long as
-//! nobody uses the node.
+//! mimalloc keeps freed pages for a second and purges them when it next frees a page. A node that has just emptied a
+//! queue frees no more, so the memory that it freed last, all of a large slab, would stay resident while the node is
+//! unused.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,7 +1,8 @@
-//! The command line: the root of `adjourn`, and where each subcommand is dispatched.
+//! The command line: the root of `adjourn`, and the dispatch of its subcommands.
 //!
-//! `serve`, `demo`, `recover`, `inspect` and `restore` run a node or work on its directory, `backup` on a file; every
-//! other command is a client's and stands in [`commands`]. Nothing here decides anything about jobs: it reads arguments and prints answers.
+//! `serve`, `demo`, `recover`, `inspect` and `restore` run a node or work on its directory, `backup` on a file; all
+//! other commands are clients and are in [`commands`]. Nothing here makes decisions about jobs: it reads arguments
+//! and prints answers.
 
 mod arguments;
 mod backup;
@@ -51,16 +52,16 @@ struct Root {
 enum Command {
     /// Run a node until it gets SIGTERM or SIGINT
     Serve(Box<serve::ServeArgs>),
-    /// Start a node, push three jobs, watch them arrive, and go on serving
+    /// Start a node, push three jobs, watch them arrive, and keep serving
     Demo(demo::DemoArgs),
-    /// Accept a log that ends too early, knowing that what is missing is lost
+    /// Start again from a log that ends too early, and accept the loss
     Recover(recover::RecoverArgs),
-    /// Look at the data directory of a node that does not run, and change nothing
+    /// Show and verify the data directory of a stopped node, read-only
     Inspect(inspect::InspectArgs),
-    /// Take a backup of a queue that serves, check one, or look at one
+    /// Take, verify or inspect a backup; the queue keeps serving
     #[command(subcommand)]
     Backup(backup::BackupCommand),
-    /// Make a data directory of a backup
+    /// Create a data directory from a backup
     Restore(restore::RestoreArgs),
     #[command(flatten)]
     Client(commands::ClientCommand),

@@ -1,7 +1,7 @@
-//! What the commands print: JSON objects of one line, and tables for people.
+//! The output of commands: JSON objects of one line, and tables for people.
 //!
-//! Scripts rely on the JSON: fields may be added, but none changes its meaning. This module knows no
-//! connection and no clock; it turns what a server answered into text.
+//! Scripts rely on the JSON: fields may be added, but none changes its meaning. This module knows no connection and
+//! no clock; it turns a server's answers into text.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};

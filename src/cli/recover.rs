@@ -1,4 +1,4 @@
-//! `adjourn recover`: goes on with what is left of a log, or of a cluster, on purpose.
+//! `adjourn recover`: continues with the rest of a log, or of a cluster, when the operator accepts the loss.
 
 use std::path::PathBuf;
 
@@ -18,21 +18,21 @@ Examples:
   adjourn recover --data /var/lib/adjourn --drop-unreadable
   adjourn recover --data /var/lib/adjourn --alone
 
-The first says what would be kept and what would be lost, and ends with 7 if there is a loss to accept. The second
-keeps the entries up to the first that is missing or damaged, and gives up the rest. Restore a backup instead if
-there is one. The old log stays in the directory as log.lost-1: delete it when nobody will look at it again. A member
-of a cluster that has lost a part of its log is better removed, and added anew under another number.
+The first example reports what would be kept and lost, and ends with 7 if there is a loss to accept. The second
+keeps the entries up to the first missing or damaged one, and drops the rest. If you have a backup, restore it
+instead. The old log stays in the directory as log.lost-1: delete it when you no longer need it. If a member of a
+cluster has lost a part of its log, it is better to remove it and add it again under another number.
 
-The third is for a node that ends because a job in its checkpoint cannot be read. It lists the jobs that --yes would
-delete, by id, topic and time; what else is known of them is lost with them. A member of a cluster gets such a job from
+The third is for a node that ends because it cannot read a job in its checkpoint. It lists the jobs that --yes would
+delete, by id, topic and time; everything else about them is lost. A member of a cluster gets such jobs from
 the others by itself: it needs no recovery.
 
-The fourth is for a cluster of which a majority is lost for good, so that it cannot elect a leader any more. It says
-what --yes would do: this node goes on as the only member of a new cluster, with all of its log, committed or not.
+The fourth is for a cluster that has lost a majority for good and can no longer elect a leader. It reports
+what --yes would do: this node continues as the only member of a new cluster, with all of its log, committed or not.
 - Never do it while a majority of the members can still be started.
-- If several members are left, do it on one of them alone: the one with the highest term, and among those the longest
-  log, as this command says.
-- What the others had and this one has not is lost. Ids and fences that they may have given out do not come again.
+- If several members are left, do it on only one of them: the one with the highest term, and among those the longest
+  log, as this command reports.
+- Everything that only the other members had is lost. Ids and fences that they may have assigned are not reused.
 - The other members are refused from then on. Empty their data directories and add them under new numbers.
 
 No server may run on the directory. The disk needs room for a second log.";
@@ -44,13 +44,13 @@ pub(super) struct RecoverArgs {
     /// The data directory
     #[arg(long, env = "ADJOURN_DATA", value_name = "DIR")]
     data: PathBuf,
-    /// A majority of the cluster is lost for good: go on as its only member
+    /// A majority of the cluster is lost for good: continue as its only member
     #[arg(long)]
     alone: bool,
-    /// Jobs in the checkpoint cannot be read: delete them
+    /// Delete the jobs in the checkpoint that cannot be read
     #[arg(long)]
     drop_unreadable: bool,
-    /// Do it: what is missing is lost for good
+    /// Do it, and accept that the missing data is lost for good
     #[arg(long)]
     yes: bool,
 }

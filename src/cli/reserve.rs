@@ -14,8 +14,8 @@ use crate::types::limits::RESERVE_JOBS_MAX;
 
 const RESERVE_EXAMPLE: &str = "\
 Prints a JSON object per job: id, lease, topic, key, priority, attempts, due, ttr_left_ms, headers, body \
-(body_base64 instead of body when the body is not UTF-8). Show the lease to `adjourn finish`, `release`, \
-`touch` or `bury` before ttr_left_ms is over; else the job is ready again. Ends with 3 when there was no job.
+(body_base64 instead of body when the body is not UTF-8). Pass the lease to `adjourn finish`, `release`, \
+`touch` or `bury` before ttr_left_ms is over; else the job is ready again. Ends with 3 if there was no job.
 
 Example:
   adjourn reserve emails --wait 5s
@@ -26,18 +26,17 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = RESERVE_EXAMPLE)]
 pub(super) struct ReserveArgs {
-    /// From which topics
+    /// The topics to reserve from
     #[arg(value_name = "TOPIC", required = true)]
     topics: Vec<TopicName>,
-    /// At most so many jobs
+    /// Most jobs to reserve
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = value_parser!(u32).range(1..=i64::from(RESERVE_JOBS_MAX)))]
     max: u32,
-    /// How many jobs of each topic for how many of the others, in the order of the topics, for example 5,3,2. Without them
-    /// the order is by priority, due time and id over all topics
+    /// Relative shares of the topics, in their order, for example 5,3,2. Without weights the order is by priority, due time and id across all topics
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value_parser!(u16).range(1..))]
     weights: Vec<u16>,
-    /// Wait so long for the first job, for example 5s; at once if not given
+    /// How long to wait for the first job, for example 5s; does not wait if not given
     #[arg(long, value_name = "DURATION", value_parser = wait_ms)]
     wait: Option<u64>,
     #[command(flatten)]

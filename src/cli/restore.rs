@@ -1,4 +1,4 @@
-//! `adjourn restore`: makes a data directory of a backup.
+//! `adjourn restore`: creates a data directory from a backup.
 
 use std::path::PathBuf;
 
@@ -17,9 +17,9 @@ Example:
   adjourn restore queue.backup --data /var/lib/adjourn-restored
   adjourn serve --data /var/lib/adjourn-restored
 
-All of the backup is verified first. The directory must be empty, or not exist yet; the queue in it is a new cluster
-with all jobs of the backup. No id and no fence that the old one gave out comes again. Leases go on as they were,
-and sessions that nobody resumes lapse. Stop the old queue first: both would deliver the same jobs.";
+The whole backup is verified first. The directory must be empty, or not exist yet; the queue in it is a new cluster
+with all jobs of the backup. No id and no fence of the old cluster is reused. Leases run on, and sessions that are
+not resumed lapse. Stop the old queue first: both would deliver the same jobs.";
 
 /// What `adjourn restore` is told.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub(super) struct RestoreArgs {
     /// The backup
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The data directory to make
+    /// The data directory to create
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
     /// The number of the node that will run on it

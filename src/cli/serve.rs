@@ -19,9 +19,9 @@ Examples:
   adjourn serve --data /var/lib/adjourn --listen 10.0.0.5:7440
   adjourn serve --config /etc/adjourn.toml --log-format json
 
-A flag wins over the environment, the environment over the file, the file over the default.
-adjourn.example.toml documents every key. SIGTERM and SIGINT stop the server after everything that it
-accepted is durable and answered; a second signal ends it at once.";
+A flag overrides the environment, the environment the file, the file the default. adjourn.example.toml documents
+every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
+second signal ends it at once.";
 
 /// What `adjourn serve` is told.
 #[derive(Debug, clap::Args)]

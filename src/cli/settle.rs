@@ -1,7 +1,7 @@
-//! `adjourn finish`, `release`, `touch` and `bury`: what becomes of reserved jobs.
+//! `adjourn finish`, `release`, `touch` and `bury`: settles leased jobs, or extends their leases.
 //!
-//! Each takes leases as `adjourn reserve` prints them, prints nothing when all went well, and tells for
-//! each lease that was refused why. A lease is good from any process until its time to run is over.
+//! Each takes leases as `adjourn reserve` prints them, prints nothing on success, and prints the reason for each
+//! lease that was refused. A lease is valid in any process until its deadline.
 
 use clap::Args;
 
@@ -38,13 +38,13 @@ Example:
 pub(super) struct ReleaseArgs {
     #[command(flatten)]
     leases: LeaseArgs,
-    /// When the job is ready again, for example 30s; as its backoff says if not given
+    /// Delay before the next attempt, for example 30s; the job's backoff if not given
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
-    /// The work was not begun: it counts as no attempt, and the job is ready at once
+    /// The work was not started: no attempt is counted, and the job is ready at once
     #[arg(long, conflicts_with = "delay")]
     not_started: bool,
-    /// Why: `adjourn get` shows it until another reason comes
+    /// Why; `adjourn get` shows it until another reason is given
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     reason: Option<String>,
 }
@@ -60,7 +60,7 @@ Example:
 pub(super) struct TouchArgs {
     #[command(flatten)]
     leases: LeaseArgs,
-    /// The time to run from now on, for example 5m; the job's own if not given
+    /// The new time to run, counted from now, for example 5m; the job's own if not given
     #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
     ttr: Option<u32>,
 }
@@ -77,7 +77,7 @@ Example:
 pub(super) struct BuryArgs {
     #[command(flatten)]
     leases: LeaseArgs,
-    /// Why: `adjourn get` shows it until another reason comes
+    /// Why; `adjourn get` shows it until another reason is given
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     reason: Option<String>,
 }

@@ -24,8 +24,8 @@ pub(super) struct TopicsArgs {
 
 const STATS_EXAMPLE: &str = "\
 The JSON object has the totals at the top level: delayed, ready, reserved, buried (jobs now); pushed, \
-finished, deleted, expired (jobs ever); oldest_ready_ms (for how long the oldest ready job has been due). \
-The same stand for each topic under `topics`.
+finished, deleted, expired (jobs so far); oldest_ready_ms (time since the oldest ready job was due). \
+`topics` has the same totals for each topic.
 
 Example:
   adjourn stats

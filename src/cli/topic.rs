@@ -8,8 +8,8 @@ use super::output::{print_json, report_json};
 use crate::types::TopicName;
 
 const PAUSE_EXAMPLE: &str = "\
-Jobs can still be pushed and become ready; nobody can reserve them until `adjourn resume`.
-A topic comes with its first job: before that there is nothing to pause, and it ends with 3.
+Jobs can still be pushed and become ready; they are not delivered until `adjourn resume`.
+A topic is created with its first job: before that there is nothing to pause, and the command ends with 3.
 
 Example:
   adjourn pause emails";
@@ -35,7 +35,7 @@ pub(super) struct ResumeArgs {
 }
 
 const PEEK_EXAMPLE: &str = "\
-The next job is the first ready one, else the first delayed one. Ends with 3 when there is none.
+The next job is the first ready one, else the first delayed one. Ends with 3 if there is none.
 
 Example:
   adjourn peek emails";
@@ -50,7 +50,7 @@ pub(super) struct PeekArgs {
 
 #[derive(Debug, Args)]
 struct TopicArgs {
-    /// Which topic
+    /// The topic
     topic: TopicName,
     #[command(flatten)]
     server: ServerArgs,

@@ -1,4 +1,4 @@
-//! What an answer does to the client's state.
+//! The effect of an answer on the client's state.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
-//! How long to wait between attempts to reconnect.
+//! The wait between two attempts to reconnect.
 //!
-//! Exponential, with full jitter: each wait is drawn evenly between nothing and a bound that doubles. Clients that
-//! lost the same server so come back spread over time, not all at once. (M. Brooker, "Exponential Backoff And Jitter", 2015.)
+//! Exponential, with full jitter: each wait is drawn evenly between zero and a bound that doubles. So clients that
+//! lost the same server return spread over time, not all at once. (M. Brooker, "Exponential Backoff And Jitter",
+//! 2015.)
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How a handler is told that it is to end before it is done, and why.
+//! How a handler is cancelled, and why.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The members of the cluster: looking at them, and changing who they are.
+//! The members of the cluster: showing, adding and removing them, and transferring leadership.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a client is told before it connects.
+//! The configuration of a client.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! The connection task: finds the server that leads, carries bytes, and does so again when the connection is lost.
+//! The connection task: finds the leader, carries bytes, and reconnects when the connection is lost.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,4 +1,4 @@
-//! One attempt to reach a server: connect, say HELLO, hear the answer.
+//! One attempt to reach a server: connect, send HELLO, read the answer.
 
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Jobs of one subscription that came and were not taken yet.
+//! Jobs of one subscription that have arrived and were not taken yet.
 //!
-//! The connection puts jobs in, the [`Subscription`](super::Subscription) takes them out. A job whose lease has run out meanwhile is
-//! never handed out: somebody else may have it.
+//! The connection adds jobs, the [`Subscription`](super::Subscription) takes them. A job whose lease has ended
+//! meanwhile is never handed out: another consumer may have it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

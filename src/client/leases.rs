@@ -1,11 +1,14 @@
-//! Until when this client may take its leases for its own.
+//! How long this client may treat its leases as its own.
 //!
-//! Two things end a lease without a word to its holder: its time, and the grace of a session whose connection the server
-//! counts as lost. The server counts both by its own clock. The client counts from moments that cannot be later than the
-//! server's, so it gives a lease up before anybody else gets the job, whatever the network holds back:
+//! Two things end a lease without notice to its holder: its deadline, and the grace of a session whose connection
+//! the server counts as lost. The server measures both on its own clock. The client counts from moments that cannot
+//! be later than the server's, so it gives a lease up before another consumer gets the job, however long the network
+//! delays frames:
 //!
-//! - a lease ends at a point of the server's monotonic clock, and that clock showed what PONG says no earlier than PING was sent;
-//! - the grace begins no earlier than a request was sent that was answered by a leader to whom the session was connected.
+//! - a lease ends at a point of the server's monotonic clock, and that clock showed the value in PONG no earlier
+//!   than PING was sent;
+//! - the grace begins no earlier than the last request was sent that was answered by a leader to which the session
+//!   was connected.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Many jobs: lists, a page at a time, counts, and bulk changes, a step at a time.
+//! Many jobs: lists, page by page; counts; and bulk changes, step by step.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! The async client: one connection, many requests under way at once, and a session that outlives the connection.
+//! The async client: one connection, many requests in flight, and a session that outlives the connection.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,23 +24,22 @@
 //!
 //! # What happens when the connection is lost
 //!
-//! The client connects again, with growing and randomised waits, and resumes its session. Calls notice only the
-//! time it takes:
+//! The client reconnects, with growing random waits, and resumes its session. Calls only take longer:
 //!
-//! - **Pushes** carry sequence numbers. Those without an answer are sent again under the same numbers, in the old order: the
-//!   queue takes each once. If the session could not be resumed, they end with [`ClientError::OutcomeUnknown`]: they are never
+//! - **Pushes** carry sequence numbers. Unanswered ones are resent under the same numbers, in the old order: the
+//!   queue accepts each once. If the session could not be resumed, they end with [`ClientError::OutcomeUnknown`]: they are never
 //!   pushed a second time under new numbers.
-//! - **Reads**, `finish`, `release`, `touch`, `bury`, `delete` by id, `pause` and `resume` are sent again: doing them twice does what
-//!   once does, unless another client resumes a topic between two pauses. But the second answer may tell of the first: `STALE_LEASE` or
-//!   `NOT_FOUND` after a reconnect can mean that it was done.
+//! - **Reads**, `finish`, `release`, `touch`, `bury`, `delete` by id, `pause` and `resume` are resent: a repeat has no further
+//!   effect, unless another client resumes a topic between two pauses. But the second answer may be the result of the first request:
+//!   `STALE_LEASE` or `NOT_FOUND` after a reconnect can mean that it was applied.
 //! - **`delete` by key, `reschedule`, `run_now` and `kick`**, and changes of the cluster, that were sent end with [`ClientError::OutcomeUnknown`]:
-//!   look with `get` and `cluster_status`.
-//! - **`reserve`** is sent again for the rest of its wait.
-//! - **Jobs that never came**, as the connection broke before, are found when the session is resumed, and given back at once without
-//!   an attempt. If it is not resumed, or the server does not know LEASES, they come again when their leases end.
-//! - **Subscriptions** are made anew. Jobs that wait in a subscription's memory are dropped from it when the session's leases
-//!   were not kept: the queue delivers them again.
-//! - **Leases** are presumed lost when no answer has proved for as long as the server's grace that it keeps them: somebody else may
+//!   check with `get` and `cluster_status`.
+//! - **`reserve`** is resent with the rest of its wait.
+//! - **Jobs that never arrived**, because the connection broke before, are found when the session is resumed, and given back at once without
+//!   an attempt. If it is not resumed, or the server does not know LEASES, they are delivered again when their leases end.
+//! - **Subscriptions** are made anew. If the session's leases were not kept, jobs in a subscription's memory are dropped:
+//!   the queue delivers them again.
+//! - **Leases** are presumed lost when no answer has proved for the length of the server's grace that it keeps them: another consumer may
 //!   get the jobs. A [`Worker`] then cancels its handlers; a [`Subscription`] hands out none of the jobs that it has. Leases that
 //!   [outlive](ClientConfig::leases_outlive) their session run to their deadline.
 //!
@@ -49,16 +48,15 @@
 //!
 //! # Which server it talks to
 //!
-//! Requests go to the node that leads. One address of any member is enough while that one hears of the leader: a node that does not
-//! lead says who does, and the leader names all members, for the day on which it is gone. [`ClientConfig::server`] takes several addresses, for a client that
-//! starts while some nodes are down. When leadership moves, the client goes after it with its session, and all that was said
-//! above holds: what the old leader had not begun is asked again, and so is what may be done twice. While nobody leads, calls wait.
+//! Requests go to the leader. The address of any member is enough while that member knows the leader: a node that does not
+//! lead names the leader, and the leader names all members, so that the client can find its successor. [`ClientConfig::server`] takes several
+//! addresses, for a client that starts while some nodes are down. When leadership moves, the client follows with its session, and the rules
+//! above hold: requests that the old leader had not begun are resent, and so are those that are safe to repeat. While there is no leader, calls wait.
 //!
 //! # Dropping a call
 //!
-//! A call's future may be dropped at any time. The request, once sent, is carried out all the same, but for a `reserve` that
-//! waits: the server is told that nobody does any more. Jobs that come for a dropped `reserve` or [`Subscription`] are released
-//! at once.
+//! A call's future may be dropped at any time. A request that was sent is carried out all the same, except a waiting `reserve`:
+//! the client cancels it. Jobs that arrive for a dropped `reserve` or [`Subscription`] are released at once.
 //!
 //! # What it must not know
 //!

@@ -1,4 +1,4 @@
-//! Who is connected to the node that leads, and ending a connection.
+//! Lists the clients connected to the leader, and closes a connection.
 
 use super::calls::Client;
 use super::error::ClientError;

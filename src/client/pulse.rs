@@ -1,4 +1,4 @@
-//! When to send a heartbeat, when to believe that the other side is gone or stuck, and when to ask who else is there.
+//! When to send a heartbeat, when to treat the server as gone or stuck, and when to ask for the members.
 
 use std::collections::VecDeque;
 use std::time::Duration;

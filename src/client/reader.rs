@@ -1,4 +1,5 @@
-//! Bytes of the server to answers: everything that one read brought is decoded first and then handled under one lock.
+//! From the server's bytes to answers: everything that one read returned is decoded first and then handled under one
+//! lock.
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _};

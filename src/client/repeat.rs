@@ -1,4 +1,4 @@
-//! What may be sent again after the connection was lost, request by request.
+//! Which requests may be sent again after the connection was lost.
 
 use std::time::Duration;
 

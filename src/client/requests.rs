@@ -1,8 +1,8 @@
-//! What was asked and what is known of it: the client's state, without a socket and without a clock.
+//! The client's state: its requests and their progress, without a socket and without a clock.
 //!
 //! Requests are accepted in order and encoded in that order into one output buffer, which the connection writes. An
-//! answer frees its slot. When the connection is lost, what has no answer goes back in line in its old order, and
-//! [`Requests::up`] decides what may be sent again.
+//! answer frees its slot. When the connection is lost, unanswered requests go back in line in their old order, and
+//! [`Requests::up`] decides which may be sent again.
 //!
 //! ```text
 //!   accept --> in line --> on the wire --> answered
@@ -10,7 +10,7 @@
 //!                 +--- down -----+--> outcome unknown (not safe to repeat, session lost)
 //! ```
 //!
-//! Promised: a push is encoded under new numbers only if no copy of it can have been carried out.
+//! Promised: a push is encoded under new numbers only if no copy of it can have been applied.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Where to look for the leader: which address comes next, and how long to wait for its answer.
+//! The search for the leader: which address to try next, and how long to wait for its answer.
 //!
-//! Whoever looks goes round by round. In a round each address is tried once: where the last server pointed to, what was
-//! configured, what the cluster said of its members. A server that does not lead and knows who does puts that address in front;
-//! one that did not answer is tried behind all others the next time.
+//! The search proceeds in rounds. A round tries each address once: the address that the last server named, the
+//! configured ones, the members. If a server that does not lead names the leader, that address is tried next; an
+//! address that did not answer is tried last in the next round.
 //!
 //! Pure: it knows no socket and no clock.
 

@@ -1,7 +1,8 @@
-//! What the client's handles and its connection task share: the state behind a lock, and who is to be woken.
+//! The state that the client's handles and its connection task share, behind a lock, and the notifications between
+//! them.
 //!
-//! A caller puts its request in the state, encoded, and wakes the task only if the task waits for something to write.
-//! So requests of many callers meet in one buffer, and in one write.
+//! A caller adds its encoded request to the state, and wakes the task only if the task waits for output. So requests
+//! of many callers share one buffer and one write.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
-//! The requests that wait for an answer, each in a slot whose place is its request id.
+//! The unanswered requests, each in a slot whose index is its request id.
 //!
-//! A slab: ids are found by index, freed places are used again, and nothing is hashed. A place is freed only when
-//! no answer for it can come on the present connection any more.
+//! A slab: ids are found by index, freed slots are reused, and nothing is hashed. A slot is freed only when no
+//! answer for it can arrive on the present connection.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A standing order for jobs.
+//! A subscription: a stream of delivered jobs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The answer to a request that is under way.
+//! The future of an answer.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,9 +1,11 @@
-//! Leases that the server holds for this client, and of which it never heard: the connection broke before their jobs came.
+//! Leases that the server holds for this client although their jobs never arrived, because the connection broke
+//! before.
 //!
-//! After a session is resumed, LEASES shows what it holds, and the leases that this client never saw are given back at once,
-//! without an attempt. They are told from those that it holds by their fences: fences only grow, and a connection brings its
-//! jobs in the order in which they were granted. So of the connections before, all leases came up to the last fence that
-//! came; and what the new one has granted came before the LEASED that shows it.
+//! After a session is resumed, LEASES shows the leases that it holds, and the client gives back at once, without an
+//! attempt, those whose jobs it never received. Their fences tell them apart: fences only grow, and a connection
+//! delivers its jobs in the order in which they were granted. So of the previous connections, all leases arrived up
+//! to the highest fence received; and everything that the new one has granted arrives before the LEASED that shows
+//! it.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! The same change to many jobs, a bounded number with each command.
+//! One change to many jobs, a bounded number per command.
 //!
-//! Whoever proposes it has looked for jobs that meet the conditions. By the time the command is applied some may have gone on:
-//! so each is looked at again, and left alone if it does not meet them any more.
+//! The proposer has found jobs that match a filter. Some may have changed by the time the command is applied: so
+//! each is checked again, and skipped if it no longer matches.
 
 use super::Engine;
 use super::command::{BulkChange, Conditions, JobSelect};

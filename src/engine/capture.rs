@@ -1,13 +1,13 @@
-//! A capture: near jobs and sessions as they were at one moment, taken in small steps while the engine goes on. This is about
-//! the jobs.
+//! A capture: resident jobs and sessions as of one moment, taken in small steps while the engine continues. This is
+//! the part for jobs.
 //!
-//! The slab has pages: small ones at its beginning, where slots are used again and again, larger ones behind. One on which
-//! nothing has changed since it was captured, and kept, is not captured again.
+//! The slab has pages: small ones at its beginning, where slots are reused often, larger ones after that. A page
+//! without changes since its last capture is not captured again.
 //!
-//! Copy on write. A walk goes over the slots of the other pages; a job that is about to change before the walk has come to
-//! its slot is saved first, as it was. So every slot is seen once, in the state of the moment at which the capture
-//! began, whatever has happened to it since. What a step costs is bounded by its budget, and a change costs one copy
-//! of the job at most.
+//! Copy on write. A walk goes over the slots of the other pages; if a job is about to change before the walk has
+//! reached its slot, it is saved first, as it was. So every slot is captured once, in its state at the beginning of
+//! the capture, whatever has happened to it since. A budget bounds the cost of a step, and a change costs at most
+//! one copy of the job.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Delete, reschedule, run now and kick: what is done to jobs from outside, to one by its id or its key, or to many of a
+//! Delete, reschedule, run now and kick: changes from outside, to one job by its id or its key, or to many of a
 //! topic.
 
 use super::Engine;

@@ -1,7 +1,7 @@
 //! The two timelines of the state: the stamp, and the wall clock beside it.
 //!
 //! The stamp is elapsed time and never goes back. The wall clock is the stamp and an offset, which changes when
-//! somebody sets the clock. What runs on which is said by [`When`].
+//! somebody sets the clock. [`When`] selects the timeline.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! What the log tells the engine to do.
+//! Commands: the instructions in the log.
 //!
-//! A command is not a request: requests change with the protocol, commands are replayed for years. A field
-//! is only ever added in a new version of the [entry](super::entry) encoding.
+//! A command is not a request: requests change with the protocol, commands are replayed for years. A field is only
+//! ever added in a new version of the [entry](super::entry) encoding.
 
 #![expect(clippy::ref_option_ref, reason = "the derived code borrows the key as it is")]
 

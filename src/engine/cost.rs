@@ -1,5 +1,5 @@
-//! What commands cost, for whoever shares out the time of a node. It is no state, and nothing here depends on a clock: work is
-//! counted in jobs that change, each about a microsecond.
+//! The cost of commands, for sharing out the time of a node. It is not state, and nothing here depends on a clock:
+//! work is counted in jobs that change, each about a microsecond.
 
 use super::Engine;
 use super::command::Command;

@@ -1,7 +1,7 @@
-//! What the engine keeps of a job that is far: its id, its place, and the hash of its key if it has one.
+//! The memory of a spilled (*far*) job: its id, its place, and the hash of its key if it has one.
 //!
-//! A near job takes some 120 bytes in memory, without its record. A far one takes 16, and 32 with a key; to each come
-//! 5 to 12 in each index. Where the slot of a job that left is used again is not part of the state.
+//! A resident job takes about 120 bytes in memory, without its record. A spilled one takes 16, and 32 with a key,
+//! plus 5 to 12 in each index. Which freed slot is reused next is not part of the state.
 
 use super::jobs::Identity;
 use super::slab::Slab;

@@ -1,5 +1,5 @@
-//! The leases that were finished lately, so that a repeated finish answers as the first did, and a reader sees what became of
-//! the job.
+//! Recently finished leases, so that a repeated finish gets the same answer, and GET can show that the job was
+//! finished.
 
 use std::collections::VecDeque;
 use std::iter;

@@ -1,4 +1,4 @@
-//! Which numbers of a list are free, the lowest first: so the end of the list empties, and can go.
+//! The free numbers of a list, the lowest first: so the end of the list empties, and can be given back.
 //!
 //! A bit for each number, and a bit for each word of these that has one.
 

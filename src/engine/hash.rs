@@ -1,9 +1,9 @@
 //! The state hash: a sum over the hashes of everything in the state.
 //!
 //! An additive multiset hash: adding or removing an element costs its own hash and one addition, and the sum does
-//! not depend on the order of what happened. Each element is laid out in 64-bit words, little-endian, of which the first says
-//! what it is, and is hashed with XXH3-128. It finds replicas that have come apart, by fault of a machine or of
-//! ours; it does not protect against somebody who writes the state by hand.
+//! not depend on the order of changes. Each element is laid out in 64-bit words, little-endian, the first of them
+//! its kind, and is hashed with XXH3-128. It detects replicas that have diverged because of a faulty machine or a
+//! bug; it does not protect against a state that was forged on purpose.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;

@@ -1,4 +1,4 @@
-//! What a job has that is, or was, reserved: its lease, and what is known of those before.
+//! The part of a job that exists only once it was reserved: its lease, and the history of its leases.
 
 use std::sync::Arc;
 

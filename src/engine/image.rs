@@ -1,4 +1,5 @@
-//! The state without its jobs, as it is written to a checkpoint, and the way back to an engine.
+//! The metadata of the state: everything but the jobs, as a checkpoint stores it, and its conversion back to an
+//! engine.
 
 use bincode::Options as _;
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
-//! The jobs: a slab of small records for those that are near, and an index over these and the far ones, by id and by
+//! The jobs: a slab of small records for resident jobs, and an index over these and the spilled ones, by id and by
 //! key.
 //!
-//! A slot's number means nothing outside; it is used again when its job is gone, and is not part of the state.
+//! A slot's number means nothing outside; it is reused when its job is gone, and is not part of the state.
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 

@@ -1,12 +1,13 @@
-//! Which jobs a list shows, or a count counts; and the delayed job of a topic that is next, for a peek.
+//! The jobs of a list or a count; and the next delayed job of a topic, for a peek.
 //!
-//! No index has all jobs of a topic in order: one would cost each job more memory than all else that is kept of a far one. So
-//! a pass looks at every near job, and walks over the far ones in the order of their timers. It keeps the first jobs behind
-//! the cursor that match, as many as a page takes. By due time the walk begins at the cursor and ends with the page. By id or
-//! by key it goes to the end.
+//! No index has all jobs of a topic in order: one would cost each job more memory than everything else about a
+//! spilled one. So a pass scans every resident job, and walks over the spilled ones in the order of their timers. It
+//! keeps the first matching jobs after the cursor, up to one page. By due time the walk begins at the cursor and
+//! ends with the page. By id or by key it goes to the end.
 //!
-//! A pass looks at a bounded number of jobs at once, with other work between. It finds every job that matches from its
-//! beginning to its end. What changes meanwhile is shown as it is when the page is made, once, if it still matches.
+//! A pass scans a bounded number of jobs at once, with other work in between. It finds every job that matches from
+//! its beginning to its end. A job that changes meanwhile is shown once, as it is when the page is completed, if it
+//! still matches.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Whom the cluster consists of: where each member is, and which copy of the data it has. Who votes is not known here.
+//! The members of the cluster: the addresses of each, and the id of its copy of the data. Who votes is not known
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

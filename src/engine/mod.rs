@@ -4,8 +4,8 @@
 //! clock, no random source, no file, no configuration, and no iteration over a hash map. The same log gives
 //! the same [state hash](Engine::state_hash) on every machine.
 //!
-//! The engine holds a job's metadata and a reference to its body, never the body: see [`JobStore`]. Of a job that is far it
-//! holds even less. It does not know who leads, who waits for a job, or where a body lies.
+//! The engine holds a job's metadata and a reference to its body, never the body: see [`JobStore`]. It holds even less of a spilled
+//! job. It does not know who leads, which consumers wait, or where a body is stored.
 //!
 //! # What an entry does
 //!
@@ -16,8 +16,8 @@
 //! 3. A bounded number of old sessions, old finished leases and idle topics is forgotten.
 //! 4. Each command is carried out, and has one outcome.
 //! 5. A bounded number of timers that come due soon is put in order, so that no single entry has to do that for a
-//!    million of them. This is derived work: it shows in no outcome and in no hash. Whoever has time between entries does
-//!    more of it with [`Engine::prepare`].
+//!    million of them. This is derived work: it shows in no outcome and in no hash. [`Engine::prepare`] does
+//!    more of it between entries.
 //!
 //! # The life of a job
 //!

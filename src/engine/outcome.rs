@@ -1,4 +1,4 @@
-//! What the engine answers, and what it shows to readers.
+//! The outcomes of commands, and the views for readers.
 
 use super::store::BodyRef;
 use crate::types::{

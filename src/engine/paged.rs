@@ -1,4 +1,4 @@
-//! A list in pages that never move: growing it copies nothing, and costs no more memory than what is in it.
+//! A list in pages that never move: growing it copies nothing, and costs no more memory than its content.
 
 #![expect(clippy::indexing_slicing, reason = "a place that is held elsewhere is there")]
 

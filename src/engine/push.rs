@@ -1,4 +1,4 @@
-//! Push: new jobs, keys that live, and repeats.
+//! Push: new jobs, keys that exist, and repeats.
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::hash::Hasher;

@@ -1,4 +1,4 @@
-//! What readers may ask. Nothing here changes anything that is hashed.
+//! Queries. Nothing here changes anything that is hashed.
 //!
 //! Some calls take `&mut self`: the timers may collect ahead of an answer, which no outcome ever shows.
 

@@ -1,8 +1,9 @@
 //! The order in which a topic's ready jobs are reserved, and its buried ones kicked, for millions of them.
 //!
-//! A sorted list in runs: each a sorted piece of it, found by its first element in a tree. Most jobs become ready behind
-//! all others and leave from the front, so runs are filled to the end, and a job costs little more than its turn; in a tree
-//! of single turns it costs three times as much. A turn in the middle moves at most the half of one run.
+//! A sorted list in runs: each is a sorted piece of it, found by its first element in a tree. Most jobs become ready
+//! after all others and leave from the front, so runs are filled to the end, and a job costs little more than its
+//! sort key; in a tree of single keys it costs three times as much. An insert in the middle moves at most half of
+//! one run.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,9 +1,9 @@
 //! Reserve: ready jobs become leases, in one order over several topics or by the topics' shares.
 //!
-//! Shares are given out by smooth weighted round-robin, as nginx does it for its upstream servers
-//! (`ngx_http_upstream_get_peer`): at each turn every topic that has a job moves ahead by its weight, the one that is furthest
-//! ahead gives a job and falls back by the weights of all of them. So topics of the weights 5, 1, 1 come as `a a b a c a a`. How far
-//! each is ahead comes with the command and goes out with its outcome: it is not part of the state.
+//! Shares follow smooth weighted round-robin, as in nginx's upstream balancer (`ngx_http_upstream_get_peer`): at
+//! each turn every topic that has a job adds its weight to its standing; the topic with the highest standing gives a
+//! job and subtracts the sum of these weights. So topics of the weights 5, 1, 1 come as `a a b a c a a`. The
+//! standings come with the command and return with its outcome: they are not part of the state.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,8 @@
-//! Where a job is: near, in memory, or far, in a store. That is never state.
+//! The location of a job: resident (*near*), in memory, or spilled (*far*), in a store. It is never state.
 //!
-//! Whatever is done to a job is done to a near one. So before a command is carried out, the far jobs that it names come
-//! near ([`Engine::bring_near`]), and before what is due moves, so do the far jobs that are due
-//! ([`Engine::first_due`]). The rest of the engine knows no far jobs.
+//! Only resident jobs are changed. So before a command is carried out, the spilled jobs that it names are loaded
+//! ([`Engine::bring_near`]), and so are the spilled jobs that are due before due jobs are moved
+//! ([`Engine::first_due`]). The rest of the engine does not know spilled jobs.
 
 use super::Engine;
 use super::clock::{Clock, Line, Moment};

@@ -1,4 +1,4 @@
-//! What a job's attributes say of its end: when it expires, how often it may fail, and how long it waits between.
+//! The attributes that end a job: its expiry, its number of attempts, and the wait between them.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,8 +1,9 @@
-//! A job as it is written to a chunk or a page: all that is hashed, and nothing of where it lies.
+//! A job as a chunk or a page stores it: everything that is hashed, and nothing about its location.
 //!
-//! There are two versions. Version 1 has no number in front of it. Version 2 begins with a byte 255, with which no job of
-//! version 1 can begin, and the number 2; behind the fields of version 1 it has the job's [history](SavedHistory). A job of
-//! which no history is known is written in version 1, so older versions read a state of their feature level.
+//! There are two versions. Version 1 has no number in front of it. Version 2 begins with a byte 255, which no job of
+//! version 1 can begin with, and the number 2; after the fields of version 1 it has the job's
+//! [history](SavedHistory). A job without a known history is written in version 1, so older versions can read a
+//! state of their feature level.
 
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,12 @@
-//! The sessions: who may hold leases, and what each producer pushed.
+//! The sessions: the holders of leases, and the pushes of each producer.
 //!
-//! A session that lapsed and pushed nothing under a number has little to be remembered for: it makes room first. One that did
-//! is remembered for [`SESSION_RETENTION_MS`], and counts against a limit of its own, beyond which no session is opened. All
-//! outcomes together are bounded, too: beyond that the sessions with the most of them forget their older half.
+//! A lapsed session that never pushed under a number has little worth remembering: it makes room first. One that did
+//! is remembered for [`SESSION_RETENTION_MS`], and counts against a limit of its own, beyond which no session is
+//! opened. All outcomes together are bounded, too: beyond that the sessions with the most of them forget their older
+//! half.
 //!
-//! Below the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) the session that lapsed first
-//! makes room, whatever it pushed.
+//! Below the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) the session that lapsed
+//! first makes room, whatever it pushed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

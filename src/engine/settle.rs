@@ -1,4 +1,4 @@
-//! Finish, release, touch and bury: what a consumer does with its leases. Job id and fence suffice, from any session.
+//! Finish, release, touch and bury: a consumer's actions on its leases. Job id and fence suffice, from any session.
 
 use std::sync::Arc;
 

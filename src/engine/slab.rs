@@ -1,5 +1,5 @@
-//! Things by number: a number is used again when its thing has gone, the lowest first, so that the end empties and can be
-//! given back. What a number stands for is the business of whoever has it.
+//! Values by number: a number is reused when its value is gone, the lowest first, so that the end empties and can be
+//! given back. The owner decides what a number means.
 
 #![expect(clippy::indexing_slicing, reason = "a number that is held elsewhere is there")]
 

@@ -1,4 +1,4 @@
-//! What the engine does not keep itself: records (key, attributes, body), and the jobs that are far.
+//! The data that the engine does not keep itself: records (key, attributes, body), and the spilled jobs.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
 //!
-//! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on a topic is idle while it has no
-//! job, no policy, and is not paused. It is forgotten [`TOPIC_RETENTION_MS`] later, or earlier if another one needs its place. Its
-//! number is never used again, and the queue keeps what it counted.
+//! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on, a topic is idle while
+//! it has no job, no policy, and is not paused. It is removed [`TOPIC_RETENTION_MS`] later, or earlier if another one
+//! needs its place. Its number is never reused, and the queue keeps its totals.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! How a job changes: the one place that moves it between states, orders, timers and sums.
+//! The only place that moves a job between states, orders, timers and sums.
 
 use super::Engine;
 use super::clock::Moment;

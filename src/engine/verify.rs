@@ -1,4 +1,4 @@
-//! A check of the engine against itself: everything that is kept up step by step, computed from scratch.
+//! A check of the engine against itself: recomputes from scratch everything that is maintained incrementally.
 
 use std::collections::{BTreeMap, BTreeSet};
 

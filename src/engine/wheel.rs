@@ -4,15 +4,15 @@
 //! The tick is 1 ms; there are 4 levels of 1024 slots, so that a slot of level *n* spans 1024^*n* ms. A timer lies on the
 //! level of the highest 10-bit digit in which its time differs from the wheel's position, in the slot of that
 //! digit. When the position enters a slot of a higher level, its timers move down (a cascade). Timers that differ above
-//! 40 bits, of which a real queue has next to none, wait in an ordered set.
+//! 40 bits, which are rare in a real queue, wait in an ordered set.
 //!
 //! Promises:
 //! - Setting and cancelling cost O(1) while the timer lies ahead of the position; finding the next occupied slot is a
 //!   scan over at most 4 x 16 words.
 //! - Timers fire in the order (time, id), whatever the order in which they were set. Slots are unordered, so those
 //!   before the position are kept in an ordered set, the *front*, which costs O(log n) of what is due soon.
-//! - Every step of [`Wheel::step`] moves at most one timer. Whoever calls it ahead of time decides how much is done at
-//!   once; what is left is done when a timer is asked for.
+//! - Every step of [`Wheel::step`] moves at most one timer. A caller that calls it ahead of time decides how much is done
+//!   at once; the rest is done when a timer is requested.
 //!
 //! Where the position stands, and what was already collected, never shows in what fires when.
 //!

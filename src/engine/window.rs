@@ -1,7 +1,7 @@
-//! What a producer pushed lately: the outcome of each sequence number, so that a repeat answers as the first did.
+//! A producer's recent pushes: the outcome of each sequence number, so that a repeat gets the same answer.
 //!
-//! It covers [`PRODUCER_WINDOW_MAX`] sequence numbers, 8 bytes for each that was used. Numbers that were skipped are
-//! holes, which cost nothing: a push that comes late fills them. What lies before the window is not known any more.
+//! It covers [`PRODUCER_WINDOW_MAX`] sequence numbers, 8 bytes for each used one. Skipped numbers are holes, which
+//! cost nothing: a push that comes late fills them. The outcomes before the window are forgotten.
 
 use std::collections::BTreeMap;
 

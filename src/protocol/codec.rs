@@ -1,8 +1,8 @@
-//! Which message a frame holds, and back.
+//! Converts frames to messages and back.
 //!
-//! Decoding never panics and checks every limit that does not depend on the queue's state. What stands in a payload behind
-//! the fields of this version is skipped: it comes from a newer peer. Encoding writes straight
-//! into the output buffer.
+//! Decoding never panics and checks every limit that does not depend on the queue's state. Bytes after the last
+//! known field of a payload are skipped: they come from a newer peer. Encoding writes directly into the output
+//! buffer.
 
 use bytes::{BufMut as _, BytesMut};
 

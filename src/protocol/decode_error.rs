@@ -1,7 +1,7 @@
 //! Why the payload of a well-delimited frame is refused.
 //!
-//! Such a frame costs nobody the connection: the server answers it with an ERROR under its request id and
-//! reads on. A frame whose end cannot be found is a [`FrameError`](super::FrameError) instead.
+//! Such a frame does not end the connection: the server answers it with an ERROR under its request id and continues
+//! to read. A frame whose end cannot be found is a [`FrameError`](super::FrameError) instead.
 
 use super::error::{ErrorCode, ErrorReply};
 use crate::types::{AttributeError, NameError, PolicyError};

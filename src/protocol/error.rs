@@ -1,4 +1,4 @@
-//! What a refused request is told.
+//! The answer to a refused request: codes, and whether a repeat is safe.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! The wire: bytes to requests and responses, and back.
+//! The wire protocol: bytes to requests and responses, and back.
 //!
-//! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test
-//! parses every frame that stands there and checks it against this code.
+//! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test parses every
+//! frame in it and checks it against this code.
 
 mod backup;
 mod browse;

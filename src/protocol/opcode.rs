@@ -1,6 +1,6 @@
 //! The number of each message. Requests are below 0x80, responses at or above it.
 //!
-//! The high digit is the group of messages, the low one counts in it. A number is never given to another
+//! The high digit is the group of messages, the low digit counts within it. A number is never reused for another
 //! message.
 
 macro_rules! opcodes {

@@ -1,4 +1,4 @@
-//! What a client asks.
+//! Requests: the messages of a client.
 
 use bytes::Bytes;
 

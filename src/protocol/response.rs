@@ -1,4 +1,4 @@
-//! What a server answers, and what it sends unasked.
+//! Responses: answers to requests, and the messages that a server sends on its own.
 
 use bytes::Bytes;
 

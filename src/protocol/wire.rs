@@ -1,9 +1,9 @@
-//! The fields of a payload: reading them with every check, writing them without a detour.
+//! The fields of a payload: checked reading, direct writing.
 //!
-//! Numbers have a fixed width and are little-endian. Texts and bytes stand behind their length. A **list** is
-//! the length of its items' fixed part (`u16`), their number (`u32`), then the items: the fixed part, then the
-//! pieces whose lengths stand in it. A reader takes the fields that it knows from the fixed part and
-//! skips the rest, so items can grow; nothing is spent on a length per item.
+//! Numbers have a fixed width and are little-endian. Texts and bytes follow their length. A **list** is the length
+//! of its items' fixed part (`u16`), their number (`u32`), then the items: the fixed part, then the pieces whose
+//! lengths it has. A reader takes the fields that it knows from the fixed part and skips the rest, so items can grow
+//! without a length per item.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 

@@ -1,8 +1,8 @@
-//! Who is in the group, and how that changes: one member at a time.
+//! The members of the group, and how they change: one member at a time.
 //!
-//! A change is an entry of the log. Its bytes are our own: raft-rs carries them, and never reads them.
-//! With one change at a time any two majorities, before and after, have a member in common, so there is no joint
-//! configuration (Ongaro, Consensus: Bridging Theory and Practice, 2014, section 4.1).
+//! A change is an entry of the log. Its bytes have our own format: raft-rs carries them and never reads them. With
+//! one change at a time, any two majorities, before and after, share a member, so there is no joint configuration
+//! (Ongaro, Consensus: Bridging Theory and Practice, 2014, section 4.1).
 
 use ::raft::eraftpb::{ConfChange, ConfChangeType, ConfState};
 use bincode::Options as _;

@@ -1,9 +1,9 @@
-//! Messages between members, and their bytes.
+//! Messages between members, and their encoding.
 //!
-//! raft-rs speaks protobuf, whose parser has an open advisory, so peers never exchange it: each field of a message goes
-//! through a form of our own, encoded with bincode. A message is as long as its bytes say: nothing is allocated by what a
-//! length field claims. What one member may send to another is listed in [`KINDS`]; anything else is refused, above all
-//! proposals, whose outcome nobody would learn.
+//! raft-rs uses protobuf, whose parser has an open advisory, so peers never exchange it: each field of a message is
+//! converted to a type of our own, encoded with bincode. Nothing is allocated for the value of a length field, only
+//! for bytes that have arrived. [`KINDS`] lists the messages that members may send; all others are refused, above
+//! all proposals, whose outcome would never be reported.
 
 use bincode::Options as _;
 use bytes::Bytes;

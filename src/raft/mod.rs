@@ -1,16 +1,17 @@
-//! tikv raft-rs as one group on one node: proposals and messages in; messages, batches to persist and committed entries
-//! out.
+//! tikv raft-rs as one group on one node. In: proposals and messages. Out: messages, batches to persist and
+//! committed entries.
 //!
-//! No socket, no clock, no thread: the caller ticks it and carries out what [`Group::drain`] hands over. A single
-//! node is a group of one voter and takes the same path as three.
+//! No socket, no clock, no thread: the caller ticks it and carries out what [`Group::drain`] returns. A single node
+//! is a group of one voter and takes the same path as three.
 //!
-//! Appends are asynchronous: [`Drained::persist`] names a batch that somebody else makes durable while the
-//! group goes on; [`Group::persisted`] reports it. Until then raft-rs reads the entries from the [`Tail`]. A leader's
-//! messages go out at once, so that the others write while it does (Ongaro, Consensus: Bridging Theory and Practice, 2014,
-//! section 10.2.1). Everybody else's wait for the batch that they speak of.
+//! Appends are asynchronous: [`Drained::persist`] is a batch that the caller makes durable while the group
+//! continues; [`Group::persisted`] reports that it is durable. Until then raft-rs reads the entries from the
+//! [`Tail`]. A leader's messages are sent at once, so that the others write in parallel (Ongaro, Consensus: Bridging
+//! Theory and Practice, 2014, section 10.2.1). Messages of other members wait until the batch that they acknowledge
+//! is durable.
 //!
-//! raft-rs draws its election timeouts from the thread's random source. They are replaced after every call by
-//! a function of (seed, node, term, role), so that a seed decides the whole run.
+//! raft-rs draws its election timeouts from the thread's random source. After every call they are replaced by a
+//! function of (seed, node, term, role), so that a seed determines the whole run.
 
 mod membership;
 mod message;

@@ -1,9 +1,10 @@
-//! What raft-rs reads of the log: the newest entries, from memory; the terms of all of them; and what else there is.
+//! The view of the log that raft-rs reads: the newest entries, from memory; the terms of all entries; and the
+//! configuration state.
 //!
-//! It shows entries from the moment they were handed over to be persisted; raft-rs itself keeps track of which
-//! of them are durable. Entries that are applied stay for a while, for members who lag a little. Who lags further is
-//! sent entries from the disk: raft-rs asks for them, [`Tail::wanted`] says which, and they come with [`Tail::fetched`].
-//! Who lags behind the beginning of the log is offered the newest checkpoint.
+//! It shows entries as soon as they are handed over to be persisted; raft-rs itself tracks which of them are
+//! durable. Applied entries stay for a while, for members that lag a little. A member that lags further gets entries
+//! from the disk: raft-rs asks for them, [`Tail::wanted`] returns their range, and [`Tail::fetched`] takes them. A
+//! member that lags behind the beginning of the log is offered the newest checkpoint.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

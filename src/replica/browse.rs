@@ -1,7 +1,7 @@
-//! What looks at many jobs: LIST, COUNT, BULK, and PEEK of a topic in which no job is ready.
+//! Requests that scan many jobs: LIST, COUNT, BULK, and PEEK of a topic without a ready job.
 //!
-//! Each is a [pass](Listing) over the jobs that lasts many turns. A few passes are under way at once and take turns, so that a
-//! long one does not hold up a short one; the others wait.
+//! Each is a [pass](Listing) over the jobs that lasts many turns. A few passes run at once and take turns, so that a
+//! long one does not delay a short one; the others wait.
 
 use std::collections::{BTreeMap, VecDeque};
 

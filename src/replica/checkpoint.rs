@@ -1,14 +1,14 @@
-//! Checkpoints as the replica sees them: when to take one, what goes into it, and what follows from it.
+//! Checkpoints as the replica sees them: when to take one, what it contains, and what follows.
 //!
-//! 1. When the log has grown enough, sessions and jobs are captured as they are at that moment, a few at a time, and handed to
-//!    the driver, which writes them. The engine goes on meanwhile.
-//! 2. When the checkpoint is durable, the log before it is not needed any more.
-//! 3. What was written is taken out of memory, a few jobs at a time: records, and all of those jobs that wait for long.
+//! 1. When the log has grown enough, sessions and jobs are captured as of that moment, a few at a time, and handed
+//!    to the driver, which writes them. The engine continues meanwhile.
+//! 2. When the checkpoint is durable, the log before it is truncated.
+//! 3. The written records are evicted from memory, a few jobs at a time, and jobs that wait for long are spilled.
 //!
-//! A backup is a checkpoint whose files are held open for whoever asked: it begins after it was asked for, so that it
-//! contains everything that was answered before.
+//! A backup is a checkpoint whose files are held open for the client that asked. It begins after the request, so
+//! that it contains everything that was answered before.
 //!
-//! None of this is in the log, and none of it is state: each node does it when it sees fit.
+//! None of this is in the log or in the state: each node takes checkpoints on its own schedule.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

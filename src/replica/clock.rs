@@ -1,9 +1,9 @@
 //! The leader's clock: it stamps entries, and never steps.
 //!
-//! The stamp is the last one plus the monotonic time that has passed since. Small differences to the wall clock
-//! are slewed away, by at most 500 parts per million, so that the stamp neither stops nor goes back. A larger
-//! difference means that somebody set the clock: it goes into the *offset* between stamp and wall. Delays and
-//! leases run on the stamp and take no notice; absolute times follow the wall.
+//! The stamp is the last one plus the monotonic time that has passed since. Small differences to the wall clock are
+//! slewed away, by at most 500 parts per million, so that the stamp neither stops nor goes back. A larger difference
+//! means that somebody set the clock: it becomes the *offset* between stamp and wall. Delays and leases run on the
+//! stamp and are not affected; absolute times follow the wall.
 
 use super::io::Now;
 use crate::types::Millis;

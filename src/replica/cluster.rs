@@ -1,7 +1,7 @@
-//! What a leader does for its cluster: it knows where the members are, makes voters of learners that have caught up,
-//! raises the feature level, and carries out what an operator asks for.
+//! The leader's work for its cluster: it tracks the members' addresses, promotes learners that have caught up,
+//! raises the feature level, and carries out an operator's changes.
 //!
-//! One thing that an operator asks for is under way at a time. Raft takes one change of membership at a time, too.
+//! One operator's change is in progress at a time. Raft, too, takes one change of membership at a time.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Clients that are connected, and which session each speaks for.
+//! Connected clients, and the session of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;

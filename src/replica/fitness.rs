@@ -1,6 +1,7 @@
-//! Whether this node is fit to lead: its clock is one of a majority's, its disk writes, and its state can be relied on.
+//! Leader health: whether this node may lead. Its clock must agree with a majority, its disk must write, and its
+//! state must be trusted.
 //!
-//! Who is not begins no election by itself, and lays leadership down if somebody else can take it.
+//! An unhealthy node starts no election by itself, and transfers leadership if another member can take it.
 
 use super::Replica;
 use super::io::Notice;

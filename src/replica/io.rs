@@ -1,4 +1,4 @@
-//! What goes into a replica and what comes out of it.
+//! The inputs and outputs of a replica.
 
 use std::sync::Arc;
 

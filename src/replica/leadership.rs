@@ -1,4 +1,4 @@
-//! Taking leadership up, and laying it down: who is served, and who is sent elsewhere.
+//! Gaining and losing leadership: when clients are served, and when they are redirected.
 
 use super::Replica;
 use super::io::{ConnectionId, Notice};

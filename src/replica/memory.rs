@@ -1,7 +1,7 @@
-//! How much memory a node may take: beyond it pushes are refused, and what takes jobs out of memory goes on.
+//! The memory limit of a node: at the limit pushes are refused, and operations that free memory continue.
 //!
-//! What the process really takes is measured by the driver, now and then. What has been added since is estimated, so
-//! that a burst of pushes does not run past the limit between two measurements.
+//! The driver measures the memory of the process now and then. Growth since the measurement is estimated, so that a
+//! burst of pushes does not exceed the limit between two measurements.
 
 /// The limit, and what is known of where the node stands; in bytes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,18 +1,18 @@
 //! One node of one group: the engine joined to Raft, without sockets, files, clocks or threads.
 //!
-//! The driver (the server's core thread, or the simulator) hands in what happened with
-//! [`Replica::handle`], then asks with [`Replica::poll`] what is to be done about it: answers to send, a batch to
-//! make durable. Time is an argument. [`Replica::next_wake_us`] says when to call again if nothing happens.
+//! The driver (the server's core thread, or the simulator) passes events to [`Replica::handle`], then calls
+//! [`Replica::poll`] for the actions to take: answers to send, a batch to make durable. Time is an argument.
+//! [`Replica::next_wake_us`] returns when to call again if nothing happens.
 //!
-//! The way of a request: it waits for its connection's turn (`turns`); `requests` turns it into a command and puts it into
-//! `proposals`; `poll` stamps what has
-//! gathered and proposes it; when Raft says that the entry is durable and committed, `outcomes` applies it to the
-//! engine and answers everybody who waited. Nothing is answered before it is durable. Reads are answered from the state that is
-//! applied: at once if this node is alone, else when `reads` knows that it still led.
+//! The path of a request: it waits for its connection's turn (`turns`). `requests` turns it into a command and adds
+//! it to `proposals`. `poll` stamps the gathered commands and proposes them. When Raft reports the entry as durable
+//! and committed, `outcomes` applies it to the engine and answers the waiting requests. Nothing is answered before
+//! it is durable. Reads are answered from the applied state: at once on a single node, else when `reads` has
+//! confirmed that this node still led.
 //!
-//! Consumers that wait are not state. `waiters` keeps them, and `poll` proposes a reserve for them in the same
-//! entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing
-//! is proposed but bounded housekeeping, so an idle queue writes nothing.
+//! Waiting consumers are not state. `waiters` has them, and `poll` proposes a reserve for them in the same entry
+//! that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed except
+//! bounded housekeeping, so an idle queue writes nothing.
 
 mod browse;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! What an operator sees of the clients' connections, and how he ends one.
+//! The operator's view of client connections, and how to close one.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The other nodes: who is connected, what their clocks show, how far they are, and what is to be said to them.
+//! The other nodes: which are connected, their clocks and progress, and the messages to send to them.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,8 +1,7 @@
-//! What is on its way through the log: commands that gather, entries that are proposed, and who waits for which.
+//! Work in flight through the log: gathered commands, proposed entries, and the requests that wait for each.
 //!
-//! Group commit: while a batch is being made durable, commands gather; they go as one entry as soon as the disk is
-//! free, or when they have filled one. So an entry is small while the disk is fast and large when it is
-//! behind.
+//! Group commit: while a batch is made durable, commands gather; they become one entry as soon as the disk is free,
+//! or when they fill one. So an entry is small while the disk is fast and large when it falls behind.
 
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,5 @@
-//! Answers from the state that is applied: get, peek, leases, connections, topics and stats; and PING, which asks whether that state is the newest.
+//! Answers from the applied state: get, peek, leases, connections, topics and stats; and PING, which asks whether
+//! that state is the newest.
 
 use bytes::Bytes;
 

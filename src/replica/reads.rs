@@ -1,10 +1,12 @@
-//! Reads of a cluster: each is answered from a state that is as new as anything that was acknowledged before it came.
+//! Reads in a cluster: each is answered from a state that contains everything that was acknowledged before the read
+//! arrived.
 //!
-//! All reads that gathered ask together, with one round of messages, whether this node still leads, and wait until the
-//! state has come as far as the log was then (`ReadIndex`; Ongaro, Consensus: Bridging Theory and Practice, 2014, section 6.4).
+//! All gathered reads share one round of messages that confirms that this node still leads, and wait until the state
+//! has applied everything that was committed then (`ReadIndex`; Ongaro, Consensus: Bridging Theory and Practice,
+//! 2014, section 6.4).
 //!
-//! A read shows timers that have fired when it comes, though nobody waits for their jobs: it waits for the entry that moves
-//! them.
+//! A read also shows timers that have fired when it arrives, even if no consumer waits for their jobs: it waits for
+//! the entry that moves them.
 
 use std::collections::VecDeque;
 

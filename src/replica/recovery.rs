@@ -1,4 +1,4 @@
-//! From what the disk remembers to a replica that runs.
+//! From the data on disk to a running replica.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

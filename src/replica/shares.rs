@@ -1,8 +1,8 @@
-//! How far each topic of a consumer with weights is ahead of its turn.
+//! The standings of weighted topics, per consumer.
 //!
-//! Not state: the leader keeps it and sends it along with each reserve, so a new leader begins anew. It belongs to a
-//! connection and a list of topics and weights, and outlives a long poll: one that asks for a single job again and again gets
-//! jobs by the weights as well as a subscription does.
+//! Not state: the leader has them and sends them along with each reserve, so a new leader starts at zero. A standing
+//! belongs to a connection and a list of topics and weights, and outlives a long poll: a consumer that asks for one
+//! job at a time gets the same shares as a subscription.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! Checkpoints that come from another node, for one that is too far behind for entries.
+//! Checkpoints from another node, for a node that is too far behind for entries.
 //!
-//! 1. The leader offers one. The offer is kept, and the driver pulls the checkpoint beside what this node has.
-//! 2. When all of it is here and verified, Raft is shown the offer. It takes it, or knows better by now.
-//! 3. If it does, the driver puts the checkpoint in the place of log and chunks, in one durable step.
-//! 4. From then on the state is the one that came with it.
+//! 1. The leader offers one. The offer is kept, and the driver pulls the checkpoint beside this node's data.
+//! 2. When it is complete and verified, the offer is passed to Raft, which accepts it or has a newer one by now.
+//! 3. If Raft accepts, the driver replaces log and chunks by the checkpoint, in one durable step.
+//! 4. From then on the state is that of the checkpoint.
 //!
-//! Up to 3 nothing of what this node has is touched; a crash at any time leaves the old or the new.
+//! Until step 3 nothing of this node's data is touched; a crash at any time leaves the old data or the new.
 
 use super::Replica;
 use super::checkpoint::Checkpoints;

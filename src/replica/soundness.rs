@@ -1,18 +1,18 @@
-//! Whether this node's state can be relied on: all of it can be read, and most members have the same.
+//! Whether this node's state can be trusted: all of it can be read, and most members have the same.
 //!
-//! A node whose state cannot be relied on is a member all the same: its log and its vote are whole. It serves nobody, offers
-//! no checkpoint, begins no election by itself, and lays leadership down. If it has the newest log it may have to lead for a
-//! moment, to pass that on.
+//! A node with an untrusted state is still a member: its log and its vote are intact. It serves no client, offers no
+//! checkpoint, starts no election by itself, and gives up leadership. If it has the newest log it may have to lead
+//! for a moment, to pass that log on.
 //!
-//! - **Outvoted**: a majority of the voters had another state after the same entry. That never passes: the machine or the
-//!   program is wrong, and somebody has to look. The node is to be replaced.
-//! - **Lost**: a part of the state cannot be read from the disk. From here on nothing is applied, and a checkpoint of the leader
-//!   takes the place of log and state, as for a member that lags. Raft asks for it
-//!   ([`Group::request_snapshot`](crate::raft::Group::request_snapshot)) when all of the log is committed: a checkpoint
-//!   contains what is, so nothing that this node has acknowledged goes with its log. To get there, what the leader adds is held
-//!   back for a second at a time.
+//! - **Outvoted**: a majority of the voters had another state after the same entry. This never resolves by itself:
+//!   the machine or the program is faulty, and an operator has to look. Replace the node.
+//! - **Lost**: a part of the state cannot be read from the disk. From then on nothing is applied, and a checkpoint
+//!   of the leader replaces log and state, as for a member that lags. Raft asks for it
+//!   ([`Group::request_snapshot`](crate::raft::Group::request_snapshot)) when all of the log is committed: a
+//!   checkpoint contains everything committed, so nothing that this node has acknowledged is dropped with its log.
+//!   To get there, the leader's new entries are held back for a second at a time.
 //!
-//! The only voter has nobody to ask: what it cannot read ends it.
+//! A single voter has no other source: a state that it cannot read ends it.
 
 use super::Replica;
 use super::checkpoint::Stage;

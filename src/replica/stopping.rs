@@ -1,4 +1,4 @@
-//! A stop in good order: what was accepted is done, and another member leads before this one is gone.
+//! A graceful stop: everything accepted is finished, and another member leads before this node ends.
 
 use super::Replica;
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response};

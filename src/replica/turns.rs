@@ -1,16 +1,17 @@
-//! How much a replica does before its driver looks around again: a turn, bounded in work.
+//! A turn: the bounded work that a replica does before its driver checks for other inputs.
 //!
-//! Whatever clients ask for, a member must hear the others and be heard by them in time, or it loses its lead. So each poll
-//! does a bounded amount of each kind of work and leaves the rest, in order, to the next, which the driver makes at once
-//! ([`Replica::next_wake_us`]); before that it hands in what came meanwhile, and ticks are made first.
+//! Whatever clients ask for, a member must exchange messages with the others in time, or it loses leadership. So
+//! each poll does a bounded amount of each kind of work and leaves the rest, in order, to the next, which the driver
+//! makes at once ([`Replica::next_wake_us`]); before that the driver passes in new inputs, and ticks come first.
 //!
-//! Work is counted, not timed: a unit takes about a microsecond. There are a job that changes, a KiB of a request, and a
-//! block that is read from the disk, which counts many times.
+//! Work is counted, not timed: a unit takes about a microsecond. A unit is a job that changes or a KiB of a request;
+//! a block that is read from the disk counts many.
 //!
-//! - **Requests** wait by connection, and connections take turns. None is taken while the entries that are not applied yet
-//!   are much work: so nobody waits for long behind what another one has asked for.
-//! - **Entries** are closed when their commands are much work, and applied until there was enough for one turn.
-//! - **Reads** are answered until there was enough. A pass over many jobs lasts many turns ([`Passes`](super::browse::Passes)).
+//! - **Requests** wait by connection, and connections take turns. None is taken while the entries that are not yet
+//!   applied are much work: so no client waits for long behind another's requests.
+//! - **Entries** are closed when their commands are much work, and applied up to the bound of one turn.
+//! - **Reads** are answered up to the bound. A pass over many jobs lasts many turns
+//!   ([`Passes`](super::browse::Passes)).
 
 use super::io::ConnectionId;
 use super::proposals::Reply;

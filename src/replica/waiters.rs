@@ -1,10 +1,10 @@
-//! Consumers that wait: long polls and subscriptions.
+//! Waiting consumers: long polls and subscriptions.
 //!
-//! Not state: only the leader keeps them, and a new leader's clients ask again. A waiter stands in the line of each
-//! of its topics while it can take a job; it leaves all of them when a reserve is proposed for it, and comes
-//! back at their end when the outcome is known and it can take more. So there is one reserve in flight per
-//! waiter, and a topic's waiters take turns. One whose connection has no room for jobs leaves the lines, too, until
-//! some of what was sent is written.
+//! Not state: only the leader has them, and clients send their requests again to a new leader. A waiter is in the
+//! line of each of its topics while it can take a job; it leaves all lines when a reserve is proposed for it, and
+//! rejoins them at the end when the outcome is known and it can take more. So there is one reserve in flight per
+//! waiter, and a topic's waiters take turns. A waiter whose connection has no room for jobs leaves the lines, too,
+//! until some output was written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

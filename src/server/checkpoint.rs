@@ -1,7 +1,8 @@
-//! The checkpoint thread: it writes what the core captured, beside the log, and tells the core when it is durable.
+//! The checkpoint thread: it writes the captured state, in parallel with the log, and tells the core when it is
+//! durable.
 //!
-//! It owns no state between two checkpoints. One that is cut short leaves files that nothing lists; a start removes
-//! them.
+//! It has no state between two checkpoints. An interrupted checkpoint leaves files that no manifest lists; a start
+//! removes them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -1,4 +1,4 @@
-//! The one place of the server that reads the machine's clocks.
+//! The only place of the server that reads the machine's clocks.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

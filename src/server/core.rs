@@ -1,9 +1,9 @@
-//! The core thread: it owns the replica, hands in what happened, and sends out what is to be done about it.
+//! The core thread: it owns the replica, passes events to it, and carries out its outputs.
 //!
-//! It hands in all inputs that wait before it asks for outputs, so the busier it is the larger its batches are. How much of
-//! what clients ask for is done in one turn is the replica's affair; what members say comes in between. It never waits
-//! for a connection, nor for a write or a sync. A job that is on the disk alone it reads itself, mostly from what the system
-//! keeps in memory. With nothing to do it sleeps until an input or the next deadline comes.
+//! It passes all waiting inputs before it asks for outputs, so its batches grow with the load. The replica bounds
+//! the work of clients in one turn; messages of members come in between. The thread never waits for a connection,
+//! nor for a write or a sync. It reads a job that is only on disk itself, mostly from the system's cache. With
+//! nothing to do it sleeps until an input or the next deadline.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

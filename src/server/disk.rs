@@ -1,8 +1,8 @@
-//! The disk thread: the only one that writes the log. It takes every order that waits, makes them durable together, and
-//! tells the core. The first write or sync that fails is its last act.
+//! The disk thread: the only one that writes the log. It takes all waiting orders, makes them durable together, and
+//! tells the core. The first write or sync that fails is its last action.
 //!
-//! Between orders it does what can wait, a bounded step at a time: it cuts off the log's beginning, of which commits take
-//! some along, and gives back the space that the log does not need any more.
+//! Between orders it does work that can wait, in bounded steps: it truncates the log's beginning, with the help of
+//! commits, and frees the space that the log no longer needs.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;

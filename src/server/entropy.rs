@@ -1,4 +1,4 @@
-//! The one place of the server that draws random bytes.
+//! The only place of the server that draws random bytes.
 
 /// The system has no random bytes to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

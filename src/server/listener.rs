@@ -1,4 +1,4 @@
-//! Takes connections in, as many as there is room for, and turns the others away with a word.
+//! Accepts connections up to the limit, and refuses further ones with an error.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! One node, in a process of its own or inside a test: its threads, its sockets, its clock and its dice.
+//! One node, in a process of its own or inside a test: its threads, sockets, clocks and random source.
 //!
 //! ```text
 //!   clients <--> connection tasks (tokio) --requests--> core thread --orders--> disk thread
@@ -7,10 +7,10 @@
 //!   other nodes <--> peers' tasks (tokio) <--- bundles ------+  +----- durable -----+
 //! ```
 //!
-//! The core never waits for a connection, nor for a write or a sync, and no connection waits for another. For a job that
-//! is on the disk alone it reads the disk itself. Every answer comes from
-//! the replica, which gives it when what it depends on is durable: nothing here answers on its own but PING
-//! and frames that make no sense. What the core does not know (time, chance, sockets, files) enters here.
+//! The core never waits for a connection, nor for a write or a sync, and no connection waits for another. The core
+//! itself reads jobs that are only on disk. Every answer comes from the replica, when everything it depends on is
+//! durable: the server itself answers only PING and invalid frames. Everything that the core does not know (time,
+//! randomness, sockets, files) enters here.
 
 pub mod config;
 

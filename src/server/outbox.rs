@@ -1,6 +1,6 @@
-//! The way from the core to one connection: unbounded for the sender, so that the core never waits, and counted at
-//! both ends. What is in it stays bounded all the same: the replica grants and shows no more than there is room for,
-//! and the reader takes no request while too much waits to be written.
+//! The queue from the core to one connection: unbounded for the sender, so that the core never waits, and counted at
+//! both ends. Its content is bounded all the same: the replica grants and answers only as much as there is room for,
+//! and the reader takes no request while too much is unsent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

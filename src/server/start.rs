@@ -1,4 +1,4 @@
-//! From a data directory to a replica that can run: what the disk remembers, replayed.
+//! From a data directory to a running replica: recovery of the stored state.
 
 use tracing::info;
 

@@ -1,7 +1,8 @@
-//! The threads of a node, and how the end of one becomes known: the disk thread's, and any other's if it is a panic.
+//! The threads of a node, and how the end of one is noticed: that of the disk thread, and that of any other if it
+//! panics.
 //!
-//! A thread that panics drops what it has, its ends of the channels included. No thread holds a sender to itself, so the
-//! others come to their ends one after the other, whichever is first.
+//! A thread that panics drops everything it owns, its ends of the channels included. No thread holds a sender to
+//! itself, so the others end one after the other, whichever is first.
 
 use std::thread::{self, JoinHandle};
 

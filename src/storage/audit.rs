@@ -1,9 +1,9 @@
-//! All of a checkpoint, looked at: each file, each row, each job, and whether together they are the state that the
-//! manifest says.
+//! A full check of a checkpoint: each file, each row, each job, and whether together they form the state that the
+//! manifest describes.
 //!
-//! Nothing is changed, and nothing is believed: a job that decodes is held against its index, its checksum and
-//! whoever points to it, and the counts and the hash of the state are computed from scratch. Takes 16 bytes of
-//! memory a row, and as much as a start does.
+//! It changes nothing and trusts nothing: a decoded job is compared with its index, its checksum and every reference
+//! to it, and the counts and the hash of the state are recomputed from scratch. It needs 16 bytes of memory per row,
+//! plus as much as a start.
 
 use std::collections::BTreeMap;
 

@@ -1,22 +1,22 @@
 //! Writes a checkpoint, and reads the newest one back.
 //!
-//! The writer gets what the core captured, in batches, and does everything that takes long: it sorts, encodes, writes
-//! and syncs. It shares nothing with the core but chunks, which never change, and bitmaps as they were.
+//! The writer receives the captured state from the core in batches and does all slow work: it sorts, encodes, writes
+//! and syncs. It shares with the core only chunks, which never change, and snapshots of bitmaps.
 //!
-//! What a checkpoint writes:
+//! A checkpoint writes:
 //!
-//! - a row for each job whose record is in memory alone, and for each that waits so long that it may go far: then the row
-//!   is all of the job;
-//! - the live rows of chunks of which little is live, so that the rest of them can go;
-//! - an entry for each near job, with the place of its row, in page files: one for each page of the engine's slab. The file
-//!   of a page on which nothing changed stays;
+//! - a row for each job whose record is only in memory, and for each that waits long enough to be spilled: then the
+//!   row is all of the job;
+//! - the live rows of mostly dead chunks, so that these chunks can be removed;
+//! - an entry for each resident job, with the place of its row, in page files: one for each page of the engine's
+//!   slab. The file of an unchanged page is kept;
 //! - the manifest. From its rename on it is the newest checkpoint.
 //!
-//! Rows are gathered until they are as many as one chunk takes, sorted, and make one. [`memory_bytes_max`] says how much
-//! memory that is.
+//! Rows are gathered until they fill one chunk, sorted, and written. [`memory_bytes_max`] is the memory that this
+//! takes.
 //!
-//! Until the manifest has its name, the checkpoint can be given up at any time: nothing lists its files. From there on
-//! nothing may fail ([`CheckpointWriter::seal`], [`SealedCheckpoint::publish`]).
+//! Until the manifest has its name, the checkpoint can be given up at any time: nothing lists its files. From then
+//! on nothing may fail ([`CheckpointWriter::seal`], [`SealedCheckpoint::publish`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,15 +1,15 @@
-//! The data directory: what lies in it, how it is founded, and when it is refused.
+//! The data directory: its contents, how it is founded, and when it is refused.
 //!
 //! ```text
 //! DIR/identity      whose data it is; its name appears when the founding is complete
 //! DIR/founding      the same file before that
 //! DIR/restoring     the same file while a backup is put here
 //! DIR/log/          the sled database
-//! DIR/log.move/     the log that it moves into, when it keeps too much space
-//! DIR/log.old/      the log before it moved; it goes a piece at a time
+//! DIR/log.move/     the new log during a compaction
+//! DIR/log.old/      the log before the compaction; it is removed a piece at a time
 //! DIR/vote          term and vote, two slots
 //! DIR/chunks/       checkpoints
-//! DIR/incoming.pull what was pulled so far of a checkpoint of another member
+//! DIR/incoming.pull a partial snapshot from another member
 //! DIR/incoming/     a checkpoint that is fetched from another member; a start empties it
 //! DIR/chunks.old/   the checkpoint before one that is being installed
 //! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots
@@ -24,7 +24,7 @@
 //! founds again. A crash after it leaves a directory that is complete.
 //!
 //! **Restoring** does the same from a backup, under the name `restoring`. A crash leaves a directory that a node refuses:
-//! whoever restores wants the jobs, not an empty queue. Restoring again begins anew.
+//! the operator wants the jobs, not an empty queue. A second restore starts over.
 //!
 //! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
 

@@ -2,37 +2,36 @@
 //!
 //! # What is promised
 //!
-//! What [`persist`](Storage::persist) was given is on the disk when it returns; [`durable`] has the
-//! rules.
+//! When [`persist`](Storage::persist) returns, its data is on the disk; [`durable`] has the rules.
 //!
 //! # What a start accepts, and what it refuses
 //!
-//! sled can lose the tail of its log, or values in the middle, without a word. Three things tell.
+//! sled can silently lose the tail of its log, or values in the middle. Four things detect that.
 //!
-//! - The **chain** of checksums: every entry from the first to the last is there, as it was written. A hole or a
-//!   bad value is damage, wherever it is: batches are synced one after the other, and what was not synced
-//!   disappears from the end, so a power cut cannot cause it.
-//! - The **watermark**: the entry up to which the log was durable. It is written after the log's sync, at most
-//!   100 ms late, and once more at the very first entry; so a log is never found empty that had something in it. A
-//!   log that ends before its watermark has lost what was acknowledged. It holds the checksum of the last value, too: a part of the
-//!   log that was replaced forms a chain of its own, which sled brings back when its file is damaged.
-//! - The **base**: the entry that the newest checkpoint stands for. The log continues it, with or without the entries
-//!   before it; a log that ends before it is replaced by the checkpoint.
+//! - The **chain** of checksums: every entry from the first to the last is there, as it was written. A hole or a bad
+//!   value is damage, wherever it is: batches are synced one after the other, and unsynced data disappears from the
+//!   end, so a power cut cannot cause it.
+//! - The **watermark**: the entry up to which the log was durable. It is written after the log's sync, at most 100
+//!   ms late, and once more at the very first entry; so a log that had entries is never accepted as empty. A log
+//!   that ends before its watermark has lost acknowledged entries. The watermark has the checksum of the last value,
+//!   too: a replaced part of the log forms a chain of its own, which sled brings back when its file is damaged.
+//! - The **base**: the entry that the newest checkpoint represents. The log continues it, with or without the
+//!   entries before it; a log that ends before it is replaced by the checkpoint.
 //! - The **identity**: a directory that was once founded is never founded again.
 //!
-//! What the newest checkpoint does not list is removed when the log was accepted, not before: a manifest that is
-//! missing, or an older one that somebody put back, must not cost the chunks of the newest.
+//! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
+//! manifest, or an older one that an operator put back, must not cost the chunks of the newest.
 //!
-//! A start completes what was cut short, an [install] or a [move](moving) of the log, before it opens anything. What
-//! such a move left beside the log goes when the log was accepted.
+//! A start first completes an interrupted [install] or [compaction](moving) of the log, before it opens anything.
+//! Leftovers of such a compaction are removed when the log was accepted.
 //!
-//! What it reads may lie in the system's memory alone: what a process wrote that was killed before its sync, and, after a
-//! sync that failed, what no later sync writes. So it first [settles](Directory::settle) names, vote, watermark and log:
-//! what it reads of them then is on the disk.
+//! A file may be readable only because it is in the system's memory: written by a process that was killed before its
+//! sync, or never written after a failed sync. So the start first [settles](Directory::settle) names, vote,
+//! watermark and log: what it reads of them then is on the disk.
 //!
-//! A log that ends at its watermark or after it, and verifies, is accepted. What lies behind the watermark was
-//! acknowledged or not: nobody can tell, and Raft takes both. What is left undetected is a disk that loses exactly
-//! what was acknowledged in the last 100 ms before a crash, cleanly, from the end.
+//! A log that ends at or after its watermark, and verifies, is accepted. Entries after the watermark may or may not
+//! have been acknowledged; Raft handles both. Undetected remains a disk that loses exactly what was acknowledged in
+//! the last 100 ms before a crash, cleanly, from the end.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

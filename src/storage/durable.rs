@@ -1,23 +1,23 @@
-//! The rules of a node's durable state, whatever it lies on: what is written before what, and what a start refuses.
+//! The rules of a node's durable state, on any log backend: the order of writes, and what a start refuses.
 //!
-//! [`Media`] is a log and two small files. It has two implementations, as [`Storage`](super::Storage) has: sled and
-//! files, and the twin in memory. The rules stand here once, so that what the twin survives in a simulation is what
-//! the disk goes by.
+//! [`Media`], the log backend, is a log and two small files. It has two implementations, like
+//! [`Storage`](super::Storage): sled and files, and the simulated disk. The rules are here once, so that the
+//! simulation tests the code that the real disk uses.
 //!
 //! - A **vote** is durable before the entries that came with it.
 //! - The **watermark** follows the log: it is written after the log's sync, lazily, and at once with the very first
-//!   entry. Cutting a suffix lowers it first. So it never claims more than there is.
-//! - A log begins after its **base**, where a checkpoint stands. Cutting a prefix lowers nothing: what the watermark
-//!   says of entries up to the base is the checkpoint's business, and is not compared with the log any more.
-//! - If the **checkpoint is ahead of the log**, the log goes, unless the watermark says that it once reached beyond
-//!   the checkpoint.
-//! - A checkpoint of another member is **installed** ahead of the log: first everything from its entry on goes, which
-//!   was never committed, or it would be that entry. What is before stays until the checkpoint has its place: this node
-//!   may be known to have it. So a crash leaves the old checkpoint with a log that is not shorter than what anybody
-//!   counts on, or the new one, ahead of the log.
-//! - A log that keeps too much space [moves](super::moving), until which the old one is the log. Whatever else is done to
-//!   it than adding and cutting off its beginning gives the move up.
-//! - **The first failure is the last call that does anything**: nobody knows what the system dropped with a failed
+//!   entry. Truncating a suffix lowers it first. So it never claims more than there is.
+//! - A log begins after its **base**, the entry of a checkpoint. Truncating a prefix lowers nothing: for entries up
+//!   to the base the checkpoint is authoritative, and the watermark is not compared with the log any more.
+//! - If the **checkpoint is ahead of the log**, the log is dropped, unless the watermark shows that it once reached
+//!   beyond the checkpoint.
+//! - A checkpoint of another member is **installed** ahead of the log: first the entries from its entry on are
+//!   truncated; they conflict with it and were never committed. The entries before stay until the checkpoint is in
+//!   place: others may rely on this node having them. So a crash leaves the old checkpoint with a log as long as any
+//!   member relies on, or the new one, ahead of the log.
+//! - A log that keeps too much space is [compacted](super::moving); until the swap the old one is the log. Any
+//!   operation on it except append and truncating its beginning aborts the compaction.
+//! - **The first failure is the last call that does anything**: it is unknown what the system dropped with a failed
 //!   sync.
 
 use std::ops::ControlFlow;

@@ -1,7 +1,7 @@
-//! What can go wrong with the data directory, told apart by what the operator has to do.
+//! Errors of the data directory, distinguished by what the operator has to do.
 //!
-//! The text of an error is all that somebody sees at three in the morning: it says what is wrong, where, and what
-//! to do. [`StorageError::kind`] sorts the errors for those who only need to know which kind of help to call.
+//! The text of an error is all that an operator sees at three in the morning: it says what is wrong, where, and what
+//! to do. [`StorageError::kind`] sorts the errors for callers that only need to know which kind of help is needed.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};

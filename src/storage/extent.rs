@@ -1,17 +1,15 @@
-//! Where a log begins and where it ends: what the values that are there say, beside a checkpoint.
+//! The beginning and the end of a log, derived from the values that exist and a checkpoint.
 //!
-//! A log is cut at its beginning in the order of its keys, and only up to where a durable checkpoint stands: its
-//! **base**. So what lies at or below the base may be there, may be gone, and may be there in part; it is not needed
-//! and counts for nothing, but that it must not contradict. What lies above must be there, and continue the base:
+//! The beginning of a log is truncated in the order of its keys, and only up to a durable checkpoint: its **base**.
+//! So values at or below the base may be there completely, partly, or not at all; they are not needed and are
+//! ignored, but they must not contradict the base. Values above it must be there, and continue it:
 //!
-//! - The first value above the base is the first part of the entry that comes next, and continues the base's
-//!   checksum.
-//! - The entry at the base, if its last part is still there, is the one that the checkpoint stands for.
-//! - If all that is there ends before the base, the **checkpoint is ahead of the log**: the log is the base alone,
-//!   and what is there has to go before anything is appended.
+//! - The first value above the base is the first part of the next entry, and continues the base's checksum.
+//! - The entry at the base, if its last part is still there, is the one that the checkpoint represents.
+//! - If all values end before the base, the **checkpoint is ahead of the log**: the log is only the base, and those
+//!   values are removed before anything is appended.
 //!
-//! A few values are read for that. That each of the others is there is for a [scan](super::durable::Media::scan) to
-//! say.
+//! This reads only a few values. A [scan](super::durable::Media::scan) checks that all the others are there.
 
 use super::value::{Key, Value, ValueError};
 use super::{Damage, LogBase, StorageError};

@@ -1,26 +1,27 @@
-//! The disk's twin in memory: it forgets what was not synced, tears, flips bits, fails and fills up.
+//! A simulated disk in memory: it loses unsynced data, tears writes, flips bits, fails and fills up.
 //!
-//! It goes by the same [rules](super::durable) as the disk, and keeps the same bytes, in the same encodings; only
-//! the device is made up. What the device does is decided by a seed and by the faults that are armed, so a run can
-//! be repeated to the byte.
+//! It follows the same [rules](super::durable) as the real disk, and stores the same bytes, in the same encodings;
+//! only the device is simulated. A seed and the armed faults determine what the device does, so a run can be
+//! repeated to the byte.
 //!
 //! # The device
 //!
-//! Every write and every sync is a **step**. What is written is read at once, and durable after a sync. A power cut
-//! ([`FaultyStorage::crash`]) keeps of what was written since what the dice say:
+//! Every write and every sync is a **step**. Written data is readable at once, and durable after a sync. A power cut
+//! ([`FaultyStorage::crash`]) keeps a random part of the data written since the last sync:
 //!
 //! - of the log, a prefix of the values written and removed since its last sync, in their order, which is what sled
-//!   leaves of a round; and so of the one that it [moves](super::moving) into, and of their names;
-//! - of a small file's slot, all of the write, none of it, or its first bytes only.
+//!   leaves of a round; likewise of the log that a [compaction](super::moving) writes, and of their names;
+//! - of a small file's slot, all of the write, none of it, or only its first bytes.
 //!
-//! A sync that fails makes as little durable, and the rest is **lost**: it is read as before, and no later sync makes it
-//! durable. A start drops it, as a node does ([settles](super::sync::settle) its files), and syncs the rest.
+//! A failed sync makes a random part durable in the same way, and the rest is **lost**: it is still readable, and no
+//! later sync makes it durable. A start drops it, like a node that [settles](super::sync::settle) its files, and
+//! syncs the rest.
 //!
-//! A process that dies and leaves the power on ([`FaultyStorage::kill`]) takes nothing from what is read, and adds nothing
-//! to what is durable: a power cut after the next start can still take it.
+//! If a process dies while the power stays on ([`FaultyStorage::kill`]), nothing readable is lost, and nothing more
+//! becomes durable: a power cut after the next start can still lose it.
 //!
-//! What it knows of checkpoints lies in a [`FaultyFolder`]: a device of its own, with steps and faults of its own. Whoever
-//! cuts the power cuts that of both.
+//! Its checkpoints are in a [`FaultyFolder`]: a separate device, with steps and faults of its own. A test that cuts
+//! the power cuts that of both.
 
 #![expect(clippy::indexing_slicing, reason = "there are two files of two slots, and a slot has its length")]
 

@@ -1,16 +1,16 @@
-//! A folder of files that are written once: the only way in which code about checkpoints touches files.
+//! A folder of files that are written once: the only interface through which checkpoint code touches files.
 //!
-//! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`FaultyFolder`], its twin in memory, which
-//! forgets what was not synced, tears, flips bits, fails and fills up. Neither knows what is in the files. [`SpareFolder`]
-//! stands in front of one of them, and leaves some of its space alone.
+//! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`FaultyFolder`], a simulation in memory,
+//! which loses unsynced data, tears writes, flips bits, fails and fills up. Neither knows what is in the files.
+//! [`SpareFolder`] wraps one of them and reserves some of its space.
 //!
 //! # What is promised
 //!
-//! - A file is appended to by the one who created it, and by nobody else; what is synced of it is durable.
+//! - Only the creator of a file appends to it; its synced data is durable.
 //! - A name (of a file that was created, renamed or removed) is durable after [`Folder::sync`], not before.
 //! - An open file stays readable after its name was removed or given to another file.
 //!
-//! After an error of the system nothing more may be asked of a folder, with one exception: when the disk is full,
+//! After an error of the system nothing more may be done with a folder, with one exception: when the disk is full,
 //! removing files is still allowed.
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! What a data directory holds, and whether it is whole: read by somebody who must not change anything.
+//! Reads a data directory and checks it, without changing anything.
 //!
-//! No process may have the directory open meanwhile; the lock is held, and its file left as it is. sled writes when
-//! it opens a database, so a copy of `log/` is read, in a folder of its own that goes afterwards.
+//! No process may have the directory open meanwhile; the lock is held, and its file is not changed. sled writes when
+//! it opens a database, so a copy of `log/` is read, in a temporary folder that is removed afterwards.
 //!
-//! Damage is gathered, not returned: whoever looks wants to see all of it.
+//! Damage is collected, not returned: an operator wants to see all of it.
 
 use std::fs::{self, DirBuilder};
 use std::ops::ControlFlow;

@@ -1,17 +1,17 @@
-//! How a checkpoint that came from another member takes the place of this node's: the steps, whatever they are taken on.
+//! How a checkpoint from another member replaces this node's: the steps, on any kind of folder.
 //!
-//! A node fetches the checkpoint into the folder `incoming`, beside `chunks`, which it goes on using. When all of it is
-//! verified and durable, it is installed:
+//! A node fetches the checkpoint into the folder `incoming`, beside `chunks`, which it continues to use. When it is
+//! complete, verified and durable, it is installed:
 //!
 //! 1. `chunks` becomes `chunks.old`.
 //! 2. `incoming` becomes `chunks`.
-//! 3. There is an empty `incoming` again, and `chunks.old` goes.
+//! 3. An empty `incoming` is created, and `chunks.old` is removed.
 //!
 //! Each name is durable before the next step begins. The first step decides: until it is done, a start finds the old
-//! checkpoint, and `incoming` counts for nothing. From then on there is `chunks.old`, and a start [completes](complete)
-//! what is left. So there is one way, on every file system, and no moment without a whole checkpoint.
+//! checkpoint, and ignores `incoming`. From then on `chunks.old` exists, and a start [completes](complete) the
+//! remaining steps. So there is one way, on every file system, and at every moment a whole checkpoint.
 //!
-//! What becomes of the log is the business of [`durable`](super::durable).
+//! [`durable`](super::durable) decides what becomes of the log.
 
 use super::StorageError;
 

@@ -1,8 +1,8 @@
-//! One process at a time has a data directory.
+//! Only one process at a time uses a data directory.
 //!
-//! The system's lock on an open file (`flock`): it ends with the process, however that ends, so a lock file that is
-//! left behind means nothing. It counts within one process as well. The file's content, the process id, is only for
-//! the message that the next one shows.
+//! The system's lock on an open file (`flock`): it ends with the process, however that ends, so a leftover lock file
+//! means nothing. It works within one process as well. The file's content, the process id, is only for the error
+//! message of the next process.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

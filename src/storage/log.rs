@@ -1,35 +1,35 @@
 //! The log of one group: entries in sled, durable when a call returns.
 //!
-//! One tree, [values](super::value) of 16 KiB at most under index and part. sled is used for what it does well,
-//! and not trusted where it does not do it:
+//! One tree, [values](super::value) of at most 16 KiB under index and part. sled is used for what it does well, and
+//! its weak points are covered here:
 //!
 //! - Its `flush` does not reach the disk on Linux (it calls `sync_file_range`). A commit is `flush` and then
-//!   `sync_data` on a descriptor of our own, which was opened before the first write, so that no write error
-//!   between the two goes unnoticed.
-//! - What was written without a sync in between may come back in any part after a power cut. sled copes with that
-//!   while it all lies within two of its segments, and comes up with a prefix of the batches; with more, it may come
-//!   up without things that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each
-//!   batch is synced before the next begins. An entry larger than that takes several rounds; one of which only the
-//!   first parts are there was never acknowledged, and counts as not written.
-//! - Its file never gets shorter. A log that keeps too much [moves](super::moving) into another one.
-//! - It drops nothing from its cache while it is read from one end to the other, however small the cache is said to
-//!   be. A scan closes and opens it now and then, which reads what was written since it was opened last.
-//! - It panics at some kinds of damage: every call is made where a panic ends.
-//! - It gives no sign at others: values are gone, and nothing says so. Hence the checksums, the chain, and the
-//!   watermark, which is somebody else's business.
+//!   `sync_data` on a descriptor of our own, which was opened before the first write, so that no write error between
+//!   the two goes unnoticed.
+//! - After a power cut, any part of the data written since the last sync may be there. sled handles that while all
+//!   of it lies within two of its segments, and comes up with a prefix of the batches; with more, it may come up
+//!   without values that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each batch
+//!   is synced before the next begins. An entry larger than that takes several rounds; an entry with only its first
+//!   parts was never acknowledged, and counts as not written.
+//! - Its file never shrinks. A log that keeps too much is [compacted](super::moving) into a new file.
+//! - It evicts nothing from its cache during a scan, however small the cache is configured. A scan closes and opens
+//!   it now and then, which reads what was written since it was opened last.
+//! - It panics at some kinds of damage: every call is made where a panic is caught.
+//! - It gives no sign at other kinds: values are silently gone. Hence the checksums, the chain, and the watermark,
+//!   which another module owns.
 //!
 //! # Its beginning
 //!
-//! A log begins after its **base**: the entry that a checkpoint stands for, or the root of the chain. [`Log::cut`]
-//! removes what lies before, the first value first, a round at a time; and each commit takes some of it along, which
-//! spares a sync. A crash in between leaves values before the base of which nothing is expected, not even that they
-//! follow each other.
+//! A log begins after its **base**: the entry of a checkpoint, or the root of the chain. [`Log::cut`] removes the
+//! values before it, the first value first, a round at a time; and each commit removes some of them, which saves a
+//! sync. A crash in between leaves values before the base. Nothing is expected of those, not even that they follow
+//! each other.
 //!
 //! # What is checked when
 //!
-//! [`Log::open`] reads the values at the end and at the [base](super::extent). [`Log::scan`] reads all behind the
-//! base, once, and checks each: a start scans before it writes. Reading everything twice would double the time of a
-//! start and find nothing more.
+//! [`Log::open`] reads the values at the end and at the [base](super::extent). [`Log::scan`] reads all values after
+//! the base, once, and checks each: a start scans before it writes. Reading everything twice would double the time
+//! of a start and find nothing more.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;

@@ -1,7 +1,7 @@
-//! Durable storage: the log on sled, the small files beside it, and where bodies live.
+//! Durable storage: the log on sled, the small files beside it, and the place of bodies.
 //!
-//! [`Storage`] is what the disk thread drives. It has two implementations: [`disk`] on sled and real files,
-//! and [`faulty`], its twin in memory, which forgets what was not synced, tears, flips bits, fails and fills up.
+//! The disk thread drives a [`Storage`]. It has two implementations: [`disk`] on sled and real files, and
+//! [`faulty`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

@@ -1,32 +1,32 @@
-//! Giving space back: the log moves into a new, small database, and the old one goes.
+//! Log compaction: the log is copied into a new, small database, and the old one is removed.
 //!
-//! sled writes over what it does not need any more, and never makes its file shorter. So a log that once was long, and
-//! was cut, keeps all its space. When it is large and little of it is needed, it **moves**, a step at a time between
-//! commits, each of which writes one synced round of at most 1 MiB:
+//! sled reuses the space of removed values, and never shrinks its file. So a log that once was long, and was
+//! truncated, keeps all its space. When it is large and little of it is needed, it **moves**, a step at a time
+//! between commits, each of which writes one synced round of at most 1 MiB:
 //!
-//! 1. An empty log is made beside it, `log.move`, which begins after the same base.
-//! 2. The values behind the base are copied, in their order. Commits and cuts go on in the old log meanwhile: until the
-//!    last step it is the one that counts.
-//! 3. What was copied is closed, opened and read back: only then the old log may go.
+//! 1. An empty log is created beside it, `log.move`, which begins after the same base.
+//! 2. The values after the base are copied, in their order. Commits and truncation continue in the old log
+//!    meanwhile: until the last step it is authoritative.
+//! 3. The copy is closed, opened and read back: only then may the old log be removed.
 //! 4. When the copy has caught up, the [swap]: `log` becomes `log.old`, then `log.move` becomes `log`. Each name is
 //!    durable before the next step begins.
-//! 5. `log.old` goes, a piece at a time, because removing gigabytes at once holds a file system up.
+//! 5. `log.old` is removed a piece at a time, because removing gigabytes at once blocks a file system.
 //!
-//! The first renaming decides, as with an [install](super::install). Before it, a start finds the old log, and
-//! `log.move` counts for nothing; from then on there is `log.old`, and a start [completes](complete) what is left. The
-//! values are the same to the byte, and so is the chain: watermark and checkpoint take no notice.
+//! The first rename decides, as with an [install](super::install). Before it, a start finds the old log, and ignores
+//! `log.move`; from then on `log.old` exists, and a start [completes](complete) the remaining steps. The values are
+//! the same to the byte, and so is the chain: watermark and checkpoint are not affected.
 //!
-//! # When it is given up
+//! # When it is aborted
 //!
-//! Anything that does more to the log than adding to it and cutting off what is copied gives a move up: entries that are
-//! replaced, a checkpoint that is installed, a cut beyond the copy. So does a want of space, which only the new log may
-//! have, and a copy that does not read back as it was: whatever fails in the log that counts is the end, as ever. The next
-//! move begins anew.
+//! Any operation on the log except appending and truncating copied values aborts it: replaced entries, an installed
+//! checkpoint, a truncation beyond the copy. So does lack of space, which may affect only the new log, and a copy
+//! that does not read back unchanged. A failure in the authoritative log ends the process, as ever. The next
+//! compaction starts from the beginning.
 //!
 //! # What it costs
 //!
-//! A log moves when less than a quarter of its file is needed, and again when as much as a quarter of the new one was added
-//! to it. So what is copied is never more than what was written since.
+//! A log is compacted when less than a quarter of its file is needed, and again when as much as a quarter of the new
+//! one was added to it. So it never copies more than what was written since.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;

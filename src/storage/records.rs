@@ -1,14 +1,14 @@
-//! The records of live jobs, and all of the jobs that are far.
+//! The records of live jobs, and all of the spilled jobs.
 //!
-//! A record is in memory until a checkpoint has written it to a chunk, and in the chunk from then on: what is pushed
-//! and finished between two checkpoints never leaves memory, and what stays for long takes none. Of a far job the row in its
-//! chunk is all there is.
+//! A record is in memory until a checkpoint has written it to a chunk, and in the chunk from then on: a job that is
+//! pushed and finished between two checkpoints is never written to a chunk, and a job that stays for long takes no
+//! memory for its record. Of a spilled (*far*) job only the row in its chunk exists.
 //!
-//! Each chunk has two bitmaps over its rows: `live`, the row is somebody's record; `far`, it is also the job itself.
-//! They are copied when they change while a checkpoint still reads them.
+//! Each chunk has two bitmaps over its rows: `live`, the row is the record of a job; `far`, it is also the job
+//! itself. They are copied on write while a checkpoint still reads them.
 //!
-//! A row is the job as it was written ([`SavedJob`]) and its record behind it. Rows are sorted by what their jobs wait
-//! for. So the far jobs come out in order by merging the chunks, a cursor in each.
+//! A row is the saved job ([`SavedJob`]) followed by its record. Rows are sorted by the time their jobs wait for. So
+//! merging the chunks, with a cursor in each, gives the spilled jobs in order.
 
 #![expect(clippy::indexing_slicing, reason = "there are two timelines")]
 

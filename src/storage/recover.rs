@@ -1,32 +1,33 @@
-//! Going on with what is there, after a loss that somebody accepts.
+//! Continuing with the remaining data, after a loss that the operator accepts.
 //!
-//! [`Salvage::examine`] says what would be kept and what is lost, and changes no entry. [`Salvage::accept`] does it:
+//! [`Salvage::examine`] reports what would be kept and what is lost, and changes no entry. [`Salvage::accept`] does
+//! it:
 //!
-//! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside the old one. At its end comes
-//!    an entry that says that there was a loss: ids, fences and sessions that the lost entries may have given out
-//!    must not come again ([`Command::SkipIds`]).
-//! 2. `recovering` marks the directory: from here on a node refuses it. It holds the new identity, with another storage
-//!    id: in a cluster, this is not the copy that acknowledged what was lost.
-//! 3. The logs change places. The old one is kept under another name, until somebody deletes it.
-//! 4. The watermark says where the new log ends; a vote that cannot be read is replaced by a term that is at least the
+//! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside
+//!    the old one. Its last entry records that there was a loss: ids, fences and sessions that the lost entries may
+//!    have assigned must not be reused ([`Command::SkipIds`]).
+//! 2. `recovering` marks the directory: from here on a node refuses it. It holds the new identity, with another
+//!    storage id: in a cluster, this is not the copy that acknowledged the lost entries.
+//! 3. The logs are swapped. The old one is kept under another name, until an operator deletes it.
+//! 4. The watermark gets the end of the new log; an unreadable vote is replaced by a term that is at least the
 //!    log's.
 //! 5. `recovering` becomes `identity`.
 //!
-//! What cannot be read of the checkpoint can be [given up](Salvage::drop_unreadable), too: see [`unreadable`]. The checkpoint
-//! that does without is written before 2, takes the place of the other one after 3, and the new log ends with commands that
-//! delete those jobs.
+//! Unreadable parts of the checkpoint can be [given up](Salvage::drop_unreadable), too: see [`unreadable`]. The
+//! checkpoint without them is written before step 2 and replaces the other one after step 3, and the new log ends
+//! with commands that delete those jobs.
 //!
-//! A crash before 2 leaves everything as it was. After it, accepting again does the steps that are left; each may be done
-//! twice.
+//! A crash before step 2 leaves everything as it was. After it, accepting again does the remaining steps; each may
+//! be done twice.
 //!
 //! # Going on alone
 //!
-//! When the majority of a cluster is lost for good, no entry is ever committed again. [`Salvage::go_on_alone`] makes one
-//! survivor a cluster of its own, by the same steps:
+//! When the majority of a cluster is lost for good, no entry is ever committed again. [`Salvage::go_on_alone`] makes
+//! one survivor a cluster of its own, by the same steps:
 //!
-//! - All of its log counts as committed: a member that is lost may have acknowledged it.
-//! - The last entry of the new log makes this node the only member. Raft's own rules would never allow that; nobody is
-//!   left to object, if the others do not come back.
+//! - All of its log counts as committed: a lost member may have acknowledged it.
+//! - The last entry of the new log makes this node the only member. Raft's own rules would never allow that; no
+//!   member is left to object, if the others do not come back.
 //! - They must not: the cluster has another id, so that they are refused, and begins in a term that none of them can
 //!   have reached.
 

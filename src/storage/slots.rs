@@ -10,8 +10,8 @@
 //!  |       | u32     | u64      | u64   | u64    | u64   | u32 |
 //! ```
 //!
-//! All numbers are little-endian; `crc` is the CRC32C of the 40 bytes before it. What the three numbers mean is the
-//! business of whoever owns the file, who also gives the magic.
+//! All numbers are little-endian; `crc` is the CRC32C of the 40 bytes before it. The owner of the file defines
+//! the three numbers and the magic.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;

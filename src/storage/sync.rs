@@ -1,12 +1,12 @@
-//! Where things become durable: every sync of the storage layer is made here, and nowhere else.
+//! Every sync of the storage layer is made here, and nowhere else.
 //!
-//! So the tests can see each of them, and let one fail. What a power cut leaves behind is what was synced, and any part
-//! of what was written after that: whoever is told of every sync can make all those disks from the real files.
+//! So tests can observe each of them, and let one fail. A power cut leaves the synced data, and any part of the data
+//! written after that: a test that observes every sync can build all those disks from the real files.
 //!
-//! After a sync that failed, the system takes what it could not write for clean: it is read as it was written, and no
-//! later sync writes it. So a process that starts does not believe what it reads of a file that another process may have
-//! written to without a sync that went well, until it is [settled](settle). To write it again is not enough: ext4 then
-//! writes into an extent that it still takes for unwritten, and reads zeros of it when the cache is gone.
+//! After a failed sync, the system treats the data that it could not write as clean: it is still readable, and no
+//! later sync writes it. So a process that starts does not trust what it reads from a file that another process may
+//! have written without a successful sync, until the file is [settled](settle). Writing it again is not enough: ext4
+//! then writes into an extent that it still treats as unwritten, and reads zeros from it when the cache is gone.
 
 use std::cell::RefCell;
 use std::fs::File;

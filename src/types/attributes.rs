@@ -2,7 +2,7 @@
 //!
 //! Encoding, little-endian, one element after the other: tag `u16`, value length `u16`, value. Tags
 //! stand in strictly rising order of their low 15 bits, except that [`tag::HEADER`] may repeat. The
-//! highest bit of a tag says *critical*: whoever does not know the tag must refuse the job. Unknown
+//! highest bit of a tag means *critical*: a reader that does not know the tag must refuse the job. Unknown
 //! attributes without that bit are kept and passed on untouched.
 //!
 //! | tag | name | value |

@@ -1,4 +1,4 @@
-//! Which jobs are meant: the conditions of a list, a count or a bulk change, and the order of a list.
+//! The conditions that select jobs for a list, a count or a bulk change, and the order of a list.
 
 use std::fmt;
 

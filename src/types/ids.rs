@@ -1,4 +1,4 @@
-//! Numbers that name things. None of them is ever used for another thing again.
+//! Numeric ids. None of them is ever reused.
 
 use std::fmt;
 use std::str::FromStr;

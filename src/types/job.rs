@@ -1,4 +1,4 @@
-//! What can be said of a job from outside.
+//! The parts of a job that clients see.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A member of the cluster, as all of them know it.
+//! A member of the cluster, as replicated to all members.
 
 /// How much this version can do together with others. A cluster does what all its members can: see
 /// [`Command::FeatureLevel`](crate::engine::Command::FeatureLevel).

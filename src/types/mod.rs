@@ -1,7 +1,7 @@
-//! The words of the queue: ids, names, time, attributes and every limit.
+//! The vocabulary of the queue: ids, names, time, attributes and every limit.
 //!
-//! This is the lowest layer. It knows no frame, no log record, no clock and no socket; it only
-//! says what a valid value is. Every other module speaks in these types.
+//! This is the lowest layer. It knows no frame, no log record, no clock and no socket; it only defines which values
+//! are valid. Every other module uses these types.
 
 mod attributes;
 mod filter;

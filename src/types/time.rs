@@ -1,4 +1,4 @@
-//! Time as the queue speaks of it. Nothing here reads a clock.
+//! Points in time and durations. Nothing here reads a clock.
 
 use std::fmt;
 use std::time::Duration;

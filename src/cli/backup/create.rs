@@ -1,4 +1,4 @@
-//! `adjourn backup create`: reads a backup from a server and makes a file of it.
+//! `adjourn backup create`: reads a backup from a server and writes it to a file.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-//! `adjourn backup`: takes a backup of a queue that serves, checks one, and looks at one.
+//! `adjourn backup`: takes a backup of a serving queue, verifies one, or shows its contents.
 
 mod create;
 
@@ -28,11 +28,11 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(super) enum BackupCommand {
-    /// Take a backup while the queue serves; it comes over the connection
+    /// Take a backup over the connection, while the queue keeps serving
     Create(CreateArgs),
-    /// Read all of a backup and check that it is whole
+    /// Read a whole backup and verify it
     Verify(VerifyArgs),
-    /// Show what is in a backup, without reading all of it
+    /// Show the contents of a backup, without reading all of it
     Inspect(InspectArgs),
 }
 
@@ -41,8 +41,8 @@ Example:
   adjourn backup create queue.backup
   adjourn backup create /backups/queue-$(date +%F).backup --server 10.0.0.5:7440
 
-The backup is the state after one entry of the log; it contains all that was answered before the command began.
-Until it is whole it is called FILE.part: what has that name is of no use and can be deleted.";
+The backup is the state after one log entry; it contains everything that was acknowledged before the command began.
+Until it is complete it is called FILE.part: such a file is incomplete and can be deleted.";
 
 /// What `adjourn backup create` is told.
 #[derive(Debug, Args)]
@@ -51,10 +51,10 @@ pub(super) struct CreateArgs {
     /// The file to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Replace the file if there is one
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// Bytes a second at most, so that deliveries hardly notice; 0 is no limit
+    /// Most bytes per second, so that deliveries are hardly delayed; 0 for no limit
     #[arg(long, value_name = "BYTES", default_value_t = BYTES_PER_SECOND)]
     bytes_per_second: u64,
     #[command(flatten)]
@@ -68,8 +68,8 @@ const VERIFY_EXAMPLE: &str = "\
 Example:
   adjourn backup verify queue.backup
 
-Needs no server. Every checksum is checked, every job is decoded and counted, and the hash of the state is computed
-anew. Ends with 7, and says at which byte, if anything is not as it was written.";
+Needs no server. It checks every checksum, decodes and counts every job, and recomputes the hash of the state. Ends
+with 7, and names the byte, if anything was changed.";
 
 /// What `adjourn backup verify` is told.
 #[derive(Debug, Args)]

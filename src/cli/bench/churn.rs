@@ -42,8 +42,8 @@ const EVERY_MS_MIN: u64 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
 
 const CHURN_EXAMPLE: &str = "\
-Prints a line of JSON each --every, and a last one: bench, seconds since the start; operations (pushed, delivered, finished, \
-cancelled and rescheduled together); per_second since the line before; alive (jobs); resident_bytes and \
+Prints a line of JSON after each --every, and a last one: bench, seconds since the start; operations (pushed, delivered, finished, \
+cancelled and rescheduled together); per_second since the previous line; alive (jobs); resident_bytes and \
 data_bytes of a server on this machine whose --data is given; in the last line errors by name. Ends with 1 when there are \
 errors. Up to --alive jobs stay behind.
 

@@ -16,8 +16,8 @@ use crate::protocol::Delivered;
 use crate::types::TopicName;
 
 const DRAIN_EXAMPLE: &str = "\
-Takes jobs out of a topic for good: at least as many as --jobs says, and what else the consumers hold by then. \
-What does not come within 15 seconds is missing.
+Removes jobs from a topic for good: at least --jobs, and all other jobs that the consumers hold by then. \
+Jobs that do not arrive within 15 seconds count as missing.
 
 Example:
   adjourn bench push --jobs 1000000 --delay 0s --topic bench/backlog

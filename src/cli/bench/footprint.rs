@@ -1,7 +1,6 @@
-//! What a server takes of the machine that it shares with a bench: resident memory, and bytes of its directory.
+//! The resources of a server on the machine of the bench: resident memory, and bytes of its directory.
 //!
-//! Nothing here is asked of the server: memory is read from `/proc`, so only on Linux. What cannot be read is left
-//! out.
+//! The server is not asked: memory is read from `/proc`, so only on Linux. Unreadable values are left out.
 
 use std::fs;
 use std::io;

@@ -22,7 +22,7 @@ use crate::protocol::{ErrorCode, JobRef};
 use crate::types::TopicName;
 
 const KEYS_EXAMPLE: &str = "\
-The cancelled jobs are gone afterwards: push anew before the next run. A job that is not there counts as NOT_FOUND.
+The deleted jobs are gone afterwards: push new ones before the next run. A job that does not exist counts as NOT_FOUND.
 
 Example:
   adjourn bench push --jobs 1000000 --delay 1d..30d --keys --topic bench/orders

@@ -1,7 +1,7 @@
 //! `adjourn bench late`: how long after their due time jobs are delivered.
 //!
-//! Jobs are pushed some time ahead, each with a due time on the wall clock, so many per second; subscribed
-//! consumers compare the wall clock with the due time that stands in the body. A job is early when it came
+//! Jobs are pushed some time ahead, at a fixed rate, each with a due time on the wall clock; subscribed
+//! consumers compare the wall clock with the due time in the body. A job is early if it arrived
 //! before that time, by however little. Run it on the server's machine: it compares clocks.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::types::{Millis, TopicName};
 const TICK_MS: u64 = 10;
 
 const LATE_EXAMPLE: &str = "\
-Run it on the server's machine: due times are compared with the wall clock here.
+Run it on the server's machine: due times are compared with this machine's wall clock.
 
 Example:
   adjourn bench late

@@ -55,15 +55,15 @@ pub(super) struct BenchArgs {
 enum Bench {
     /// How many jobs per second the server makes durable
     Push(push::PushBenchArgs),
-    /// How many jobs per second are delivered and finished, of those that are there
+    /// How many existing jobs per second are delivered and finished
     Drain(drain::DrainBenchArgs),
     /// How many jobs per second go from push through delivery to finish
     Cycle(cycle::CycleBenchArgs),
     /// How long after their due time jobs are delivered
     Late(late::LateBenchArgs),
-    /// How long it takes to get, and to cancel, a job by its key
+    /// How long it takes to get and to delete a job by its key
     Keys(keys::KeysBenchArgs),
-    /// Whether memory and disk stay bounded while jobs come and go for long
+    /// Whether memory and disk stay bounded through long churn
     Churn(churn::ChurnBenchArgs),
 }
 

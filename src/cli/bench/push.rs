@@ -15,7 +15,7 @@ use crate::protocol::NewJob;
 use crate::types::TopicName;
 
 const PUSH_EXAMPLE: &str = "\
-Each job is answered once it is durable. The jobs stay in their topic until they are due and somebody takes \
+The server answers each push when it is durable. The jobs stay in their topic until they are due and a consumer takes \
 them.
 
 Example:

@@ -21,7 +21,7 @@ pub(super) const JSON_HELP: &str = "\
 per_second (jobs); latency_ms with p50, p90, p99, p99_9 and max (milliseconds, from request to answer; for \
 `late` from due time to delivery); phases by name with the same keys where a bench has several; errors by name \
 (jobs that failed); rate_per_second (`late`); early, twice and missing (deliveries that went wrong). Ends with 1 \
-when errors, early, twice or missing are there.";
+if there are errors, early, twice or missing jobs.";
 
 /// What was measured, and under which load.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,7 @@
-//! `adjourn cluster`: who the members are, how far each is, and changes of who they are.
+//! `adjourn cluster`: the members and their progress, and changes of the membership.
 //!
-//! `status` asks nodes one by one, whether or not they lead. The changes go to the leader, which says why it refuses one.
+//! `status` asks nodes one by one, whether or not they lead. The changes go to the leader, which gives the reason if
+//! it refuses one.
 
 mod status;
 
@@ -25,27 +26,27 @@ Examples:
   adjourn cluster transfer 2
   adjourn cluster step-down
 
-Give --server (or ADJOURN_SERVER) any member, or several with commas between them.";
+Set --server (or ADJOURN_SERVER) to the address of any member, or to several separated by commas.";
 
 /// What `adjourn cluster` can do.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(super) enum ClusterCommand {
-    /// Show the members and how far each is; works on any node, also while nobody leads
+    /// Show the members and their progress; works on any node, even without a leader
     Status(status::StatusArgs),
-    /// Make a member of a node that was started to join
+    /// Add a node that was started to join
     Add(AddArgs),
     /// Remove a member for good
     Remove(RemoveArgs),
-    /// Hand leadership to a member
+    /// Transfer leadership to a member
     Transfer(TransferArgs),
-    /// Hand leadership to the member that has come furthest
+    /// Transfer leadership to the member that is furthest in the log
     StepDown(StepDownArgs),
 }
 
 const ADD_EXAMPLE: &str = "\
-The node was started with an empty data directory, a number of its own, and `join`. It learns the queue from the
-leader and votes as soon as it has caught up; until then it counts for nothing.
+Start the node first, with an empty data directory, a number of its own, and `join`. It receives the queue from the
+leader and votes as soon as it has caught up; until then it does not count towards a majority.
 
 Example:
   adjourn cluster add 10.0.0.2:7441
@@ -55,7 +56,7 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = ADD_EXAMPLE)]
 pub(super) struct AddArgs {
-    /// Where other members reach the node
+    /// The node's peer address
     #[arg(value_name = "HOST:PORT")]
     peer_address: HostPort,
     /// Wait until it votes
@@ -66,8 +67,8 @@ pub(super) struct AddArgs {
 }
 
 const REMOVE_EXAMPLE: &str = "\
-Its number cannot come back. To use the machine again, empty the data directory and add it under a number that was
-never used. The leader is not removed: let it step down first.
+Its number cannot be used again. To reuse the machine, empty the data directory and add it under a number that was
+never used. The leader cannot be removed: let it step down first.
 
 Example:
   adjourn cluster remove 3";
@@ -84,7 +85,7 @@ pub(super) struct RemoveArgs {
 }
 
 const TRANSFER_EXAMPLE: &str = "\
-Clients follow by themselves. If the member does not take over within a moment, the leader leads on.
+Clients follow by themselves. If the member does not take over within a moment, the leader continues to lead.
 
 Example:
   adjourn cluster transfer 2";
@@ -93,7 +94,7 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = TRANSFER_EXAMPLE)]
 pub(super) struct TransferArgs {
-    /// Who is to lead
+    /// The new leader
     #[arg(value_name = "NODE", value_parser = value_parser!(u64).range(1..))]
     node: u64,
     #[command(flatten)]

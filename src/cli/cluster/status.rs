@@ -1,4 +1,4 @@
-//! `adjourn cluster status`: the cluster as its leader sees it, or as the node does that answers.
+//! `adjourn cluster status`: the cluster as its leader sees it, or as the node that answers sees it.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::client::{Client, ClientConfig, ClientError};
 use crate::protocol::{ClusterReport, MemberReport, Role};
 
 const STATUS_EXAMPLE: &str = "\
-The first node that answers says who leads, and the leader is asked, which knows the most. --local stays with the
-first. LAG is in entries of the log; CLOCK says how far the member's wall clock is ahead of that of the node that
-reports; STATE compares hashes of the state after the same entry. What is not known is `-`, and null in JSON.
+The first node that answers names the leader, and the command asks the leader, which knows the most. --local shows the
+first node's view. LAG is in log entries; CLOCK is how far the member's wall clock is ahead of the reporting node's;
+STATE compares hashes of the state after the same entry. Unknown values are `-`, and null in JSON.
 
-The JSON object has node (which reports), cluster_id, leader, term, last, commit (entries of its log),
+The JSON object has node (the one that reports), cluster_id, leader, term, last, commit (entries of its log),
 feature_level, and members: node, role (leader, voter, learner), client_address, peer_address, connected, matched,
 applied, lag, clock_offset_ms, state (same, differs), state_index. Ends with 7 if a state differs.
 
@@ -33,7 +33,7 @@ pub(in crate::cli) struct StatusArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Print what the first node that answers knows by itself, whoever leads
+    /// Print the view of the first node that answers, even if it does not lead
     #[arg(long)]
     local: bool,
     #[command(flatten)]

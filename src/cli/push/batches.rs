@@ -1,7 +1,7 @@
-//! Cuts an input into batches of lines, each small enough for one PUSH.
+//! Splits input into batches of lines, each small enough for one PUSH.
 //!
-//! Memory is bounded whatever the input: a line that is larger than the server accepts is read to its end,
-//! but not kept. Knows no connection.
+//! Memory is bounded for any input: a line larger than the server accepts is read to its end, but not kept. It knows
+//! no connection.
 
 use std::io::{self, BufRead, BufReader, Read};
 

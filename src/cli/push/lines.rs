@@ -1,8 +1,8 @@
 //! A job per line of standard input, in batches, several of them in flight.
 //!
-//! Lines are pushed in their order and ids printed in the same order. Memory is bounded: a batch has a
-//! limit in jobs and in bytes, and so has the number of batches between the input and the answers. A
-//! batch is sent as soon as no further line is at hand, so that a slow input is not held back.
+//! Lines are pushed in their order and ids printed in the same order. Memory is bounded: a batch has a limit in jobs
+//! and in bytes, and so has the number of batches between the input and the answers. A batch is sent as soon as no
+//! further line is available, so that a slow input is not delayed.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};

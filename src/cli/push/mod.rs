@@ -17,8 +17,8 @@ use crate::types::limits::{BODY_BYTES_CEILING, PRIORITY_UNSAID};
 use crate::types::{AttributeError, AttributesBuilder, Backoff, IfExists, Key, Millis, TopicName, When};
 
 const PUSH_EXAMPLE: &str = "\
-A backoff is the wait between attempts: 1s always; 1s..10m doubling up to ten minutes; +5s..1m five seconds \
-more each time up to a minute; 1s,5s,1m one after the other. A job that has used up its attempts is buried.
+A backoff is the wait between attempts: 1s is fixed; 1s..10m doubles up to ten minutes; +5s..1m adds five seconds \
+each time up to a minute; 1s,5s,1m is a list, and its last wait repeats. A job whose attempts are used up is buried.
 
 Example:
   adjourn push emails 'to: ann' --delay 10m
@@ -35,7 +35,7 @@ pub(super) struct PushArgs {
     /// The body, or - to read it from standard input; empty if not given
     #[arg(value_name = "BODY")]
     body: Option<String>,
-    /// Due so long after the server accepts it, for example 1500ms, 10m or 3d; at once if not given
+    /// Delay after the server accepts the job, for example 1500ms, 10m or 3d; due at once if not given
     #[arg(long, value_name = "DURATION", value_parser = delay_ms, conflicts_with = "at")]
     delay: Option<u64>,
     /// Due at this time (RFC 3339), for example 2030-12-24T18:00:00Z
@@ -44,22 +44,22 @@ pub(super) struct PushArgs {
     /// How long a consumer may hold the job, for example 30s; the topic's default, or 60s, if not given
     #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
     ttr: Option<u32>,
-    /// A lower number is reserved first; the topic's default, or 1024, if not given
+    /// Priority; lower numbers are reserved first; if not given, the topic's default, or 1024
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..i64::from(PRIORITY_UNSAID)))]
     priority: Option<u32>,
     /// Your own id of the job, unique in its topic while the job lives
     #[arg(long, value_name = "KEY")]
     key: Option<Key>,
-    /// What to do when a job with this key lives
+    /// What to do if a job with this key exists
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
     /// A header of the job; may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// Drop the job if nobody finished it so long after it was pushed, for example 10m
+    /// Drop the job if it is not finished this long after the push, for example 10m
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     expires: Option<u64>,
-    /// Bury the job after so many attempts
+    /// Bury the job after this many failed attempts
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     attempts: Option<u32>,
     /// The wait between attempts, for example 1s..10m; none if not given
@@ -76,9 +76,9 @@ pub(super) struct PushArgs {
 enum IfExistsArg {
     /// Refuse this push
     Reject,
-    /// Leave the job that lives as it is, and print its id
+    /// Keep the existing job, and print its id
     Keep,
-    /// Put this job in its place, under a new id
+    /// Replace the existing job; this one gets a new id
     Replace,
 }
 

@@ -1,8 +1,8 @@
-//! What a node is told: the configuration file, the environment and the command line, in one shape.
+//! The configuration of a node: the file, the environment and the command line, in one structure.
 //!
-//! [`Settings`] is one source: every key optional, every value checked as it is read, so that a mistake in the
-//! file is refused with its line. [`Config`] is the result: flags over environment over file over defaults.
-//! `adjourn.example.toml` documents each key; a test holds it to this file.
+//! [`Settings`] is one source: every key is optional, and every value is checked as it is read, so that an error in
+//! the file is reported with its line. [`Config`] is the result: flags override the environment, the environment the
+//! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
 
 mod value;
 
@@ -19,57 +19,57 @@ pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, Token,
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
 const HEARTBEATS_PER_GRACE: u64 = 3;
 
-/// Everything a node is told, complete.
+/// The complete configuration of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where the data lives.
+    /// The data directory.
     pub data: PathBuf,
-    /// Where clients connect: `HOST:PORT`; port 0 lets the system choose.
+    /// Address that clients connect to, `HOST:PORT`; port 0 lets the system choose.
     pub listen: String,
-    /// Where clients are told to connect; `None` says the address that is listened on.
+    /// Address that clients are told to connect to; `None` for the one listened on.
     pub client_address: Option<String>,
     /// This node's number, from 1.
     pub node: u64,
-    /// Where other nodes connect: `HOST:PORT`; port 0 lets the system choose. `None` for a node that stays alone.
+    /// Address that other nodes connect to, `HOST:PORT`; port 0 lets the system choose. `None` for a single node.
     pub peer_listen: Option<String>,
-    /// Where other nodes are told to connect; `None` says the address that is listened on.
+    /// Address that other nodes are told to connect to; `None` for the one listened on.
     pub peer_address: Option<String>,
-    /// Members of the cluster that a node without data is to join; empty founds one.
+    /// Peer addresses of the cluster that a node without data joins; empty to found one.
     pub join: Vec<String>,
-    /// The highest feature level that this node takes part in.
+    /// The highest feature level that this node supports.
     pub feature_level_max: u32,
-    /// What the server calls itself towards clients.
+    /// Name that the server reports to clients.
     pub server_name: String,
     /// Largest body, in bytes.
     pub body_bytes_max: usize,
-    /// How long a lost connection's leases are kept, in milliseconds.
+    /// How long the leases of a lost connection are kept, in milliseconds.
     pub session_grace_ms: u64,
-    /// A client sends something at least so often, in milliseconds.
+    /// Longest time between two frames of a client, in milliseconds.
     pub heartbeat_ms: u32,
-    /// Whoever shows one of these may connect; empty lets everybody.
+    /// A client must send one of these; empty accepts every client.
     pub auth_tokens: Vec<Token>,
-    /// Most connections at a time.
+    /// Most concurrent connections.
     pub connections_max: usize,
-    /// Most requests that wait for their answer, per connection.
+    /// Most unanswered requests per connection.
     pub in_flight_max: u32,
-    /// While so many bytes wait to be sent on one connection, it is granted and shown nothing more.
+    /// Unsent bytes per connection before deliveries and answers to reads pause.
     pub output_bytes_max: usize,
-    /// A frame that was begun is complete within this time, in milliseconds.
+    /// Longest time in which a started frame must arrive, in milliseconds.
     pub frame_deadline_ms: u64,
-    /// Most bytes that are accepted and not yet durable; beyond it pushes get `BUSY`.
+    /// Most accepted bytes that are not yet durable; beyond it pushes get `BUSY`.
     pub uncommitted_bytes_max: usize,
-    /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 is no limit.
+    /// Memory limit of the process in bytes; at the limit pushes get `BUSY`. 0 for no limit.
     pub memory_max_bytes: u64,
-    /// A checkpoint is taken, and the log cut, when that has grown by so many bytes; an eighth is enough when the last
+    /// Log growth in bytes after which a checkpoint is taken and the log truncated; an eighth is enough when the last
     /// one began more than a minute ago.
     pub checkpoint_log_bytes: u64,
-    /// Below so many free bytes on the disk pushes get `DISK_FULL`; 0 never looks.
+    /// Free bytes on the disk below which pushes get `DISK_FULL`; 0 for no check.
     pub disk_free_min_bytes: u64,
     /// Threads that serve connections.
     pub worker_threads: usize,
-    /// How much is logged.
+    /// Lowest level that is logged.
     pub log_level: LogLevel,
-    /// In which form.
+    /// Format of the log lines.
     pub log_format: LogFormat,
 }
 
@@ -78,82 +78,82 @@ pub struct Config {
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Directory that holds the data; it is made when missing
+    /// Data directory; created if it does not exist
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DATA", value_name = "DIR"))]
     pub data: Option<PathBuf>,
     /// Address that clients connect to
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_LISTEN", value_name = "HOST:PORT"))]
     pub listen: Option<HostPort>,
-    /// Address that clients are told to connect to, when it is not the one listened on
+    /// Address that clients are told to connect to, if it differs from --listen
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CLIENT_ADDRESS", value_name = "HOST:PORT"))]
     pub client_address: Option<MaybeHostPort>,
     /// Number of this node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
     pub node: Option<Within<1, 65_535>>,
-    /// Address that other nodes connect to; without it the node stays alone
+    /// Address that other nodes connect to; without it this stays a single node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_LISTEN", value_name = "HOST:PORT"))]
     pub peer_listen: Option<MaybeHostPort>,
-    /// Address that other nodes are told to connect to, when it is not the one listened on
+    /// Address that other nodes are told to connect to, if it differs from --peer-listen
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_ADDRESS", value_name = "HOST:PORT"))]
     pub peer_address: Option<MaybeHostPort>,
-    /// Peer addresses of the cluster to join, while there is no data; several with commas between them
+    /// Peer addresses of the cluster to join, for a node without data; separate several with commas
     #[cfg_attr(
         feature = "cli",
         arg(long, env = "ADJOURN_JOIN", value_name = "HOST:PORT", value_delimiter = ',')
     )]
     pub join: Option<Vec<HostPort>>,
-    /// Highest feature level that this node takes part in
+    /// Highest feature level that this node supports
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_FEATURE_LEVEL_MAX", value_name = "N"))]
     pub feature_level_max: Option<Within<1, { FEATURE_LEVEL as u64 }>>,
-    /// What the server calls itself towards clients
+    /// Name that the server reports to clients
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SERVER_NAME", value_name = "NAME"))]
     pub server_name: Option<ServerName>,
     /// Largest body, in bytes
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_BODY_BYTES_MAX", value_name = "BYTES"))]
     pub body_bytes_max: Option<Within<1024, { BODY_BYTES_CEILING as u64 }>>,
-    /// How long a lost connection's leases are kept, in milliseconds
+    /// How long the leases of a lost connection are kept, in milliseconds
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SESSION_GRACE_MS", value_name = "MS"))]
     pub session_grace_ms: Option<Within<0, 600_000>>,
-    /// A client sends something at least so often, in milliseconds
+    /// Longest time between two frames of a client, in milliseconds
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS"))]
     pub heartbeat_ms: Option<Within<100, 600_000>>,
-    /// Whoever shows one of these tokens may connect. Not a flag: everybody on the machine can read flags.
+    /// A client must send one of these tokens. Not a flag: every user of the machine can read flags.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub auth_tokens: Option<Vec<Token>>,
-    /// File with a token a line; whoever shows one of them may connect
+    /// File with one token per line; a client must send one of them
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_AUTH_TOKENS_FILE", value_name = "FILE"))]
     pub auth_tokens_file: Option<PathBuf>,
-    /// Most connections at a time
+    /// Most concurrent connections
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CONNECTIONS_MAX", value_name = "N"))]
     pub connections_max: Option<Within<1, 1_000_000>>,
-    /// Most requests that wait for their answer, per connection
+    /// Most unanswered requests per connection
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_IN_FLIGHT_MAX", value_name = "N"))]
     pub in_flight_max: Option<Within<1, 65_536>>,
-    /// Bytes that wait to be sent, per connection, until it is granted and shown nothing more
+    /// Unsent bytes per connection before deliveries pause
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_OUTPUT_BYTES_MAX", value_name = "BYTES"))]
     pub output_bytes_max: Option<Within<65_536, { 4 << 30 }>>,
-    /// A frame that was begun is complete within this time, in milliseconds
+    /// Longest time in which a started frame must arrive, in milliseconds
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_FRAME_DEADLINE_MS", value_name = "MS"))]
     pub frame_deadline_ms: Option<Within<100, 600_000>>,
-    /// Most bytes that are accepted and not yet durable
+    /// Most accepted bytes that are not yet durable
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_UNCOMMITTED_BYTES_MAX", value_name = "BYTES"))]
     pub uncommitted_bytes_max: Option<Within<{ 16 << 20 }, { 4 << 30 }>>,
-    /// Bytes of memory that the process may take; beyond it pushes are refused; 0 is no limit
+    /// Memory limit of the process in bytes; at the limit pushes are refused; 0 for no limit
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_MEMORY_MAX_BYTES", value_name = "BYTES"))]
     pub memory_max_bytes: Option<Within<0, { 1 << 50 }>>,
-    /// A checkpoint is taken, and the log cut, when that has grown by so many bytes
+    /// Log growth in bytes after which a checkpoint is taken and the log truncated
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CHECKPOINT_LOG_BYTES", value_name = "BYTES"))]
     pub checkpoint_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
-    /// Below so many free bytes on the disk pushes are refused; 0 never looks
+    /// Free bytes on the disk below which pushes are refused; 0 for no check
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DISK_FREE_MIN_BYTES", value_name = "BYTES"))]
     pub disk_free_min_bytes: Option<Within<0, { 1 << 50 }>>,
     /// Threads that serve connections
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_WORKER_THREADS", value_name = "N"))]
     pub worker_threads: Option<Within<1, 256>>,
-    /// How much is logged: error, warn, info, debug or trace
+    /// Log level: error, warn, info, debug or trace
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_LOG_LEVEL", value_name = "LEVEL"))]
     pub log_level: Option<LogLevel>,
-    /// In which form: text or json
+    /// Log format: text or json
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_LOG_FORMAT", value_name = "FORMAT"))]
     pub log_format: Option<LogFormat>,
 }
@@ -164,15 +164,15 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the configuration {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A key is unknown, or a value is impossible. The text shows the line.
     #[error("{}: {source}", path.display())]
     Wrong {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Line, column and reason.
         source: Box<toml::de::Error>,
@@ -180,7 +180,7 @@ pub enum ConfigError {
     /// A line of the tokens' file is no token.
     #[error("{}: line {line}: {source}", path.display())]
     Tokens {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Which line, from 1.
         line: usize,

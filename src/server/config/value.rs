@@ -1,5 +1,5 @@
-//! The kinds of value that a configuration holds. Each checks itself, whether it comes from the file, from the
-//! environment or from a flag, and says what it expected.
+//! The types of configuration values. Each validates itself, whether it comes from the file, from the environment or
+//! from a flag, and its error says what was expected.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! The backup that a client reads over its connection: parts of files that are held open.
 //!
-//! One read at a time, beside the threads that serve connections, and none while much waits to be written: a
-//! client that reads slowly is read for slowly. Dropping the pin is all there is to do at the end, which comes by itself when
-//! nothing is read for long: what is pinned takes space.
+//! One read at a time, outside the threads that serve connections, and none while much output is unsent: a slow
+//! client is read for slowly. The end only drops the pin, and comes by itself when nothing is read for long, because
+//! pinned files take space.
 
 use std::sync::Arc;
 use std::time::Duration;

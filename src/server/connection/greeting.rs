@@ -1,4 +1,4 @@
-//! The first frame: whether a client may come in at all. Nothing of it reaches the core before that.
+//! The first frame: it decides whether a client may connect. Nothing reaches the core before that.
 
 use super::super::config::Token;
 use super::Terms;

@@ -1,12 +1,12 @@
-//! How much of what clients send is in memory before it is taken up: bounded for each connection, and for all together.
+//! Bounds the memory for input that is not processed yet, for each connection and for all together.
 //!
-//! There are two kinds of room. **Buffers**: each connection may have some bytes read that are not handed over, the fewer
-//! the more connections there are. **The pool**: whatever is handed over to the core takes its bytes from it until it is
-//! taken up, and so does a frame that is larger than a connection's buffer, before it is read. Who waits for the pool has
-//! nothing of it, so whoever has something comes to an end.
+//! There are two kinds of room. **Buffers**: each connection may buffer some unprocessed bytes, the fewer the more
+//! connections there are. **The pool**: input handed over to the core takes its bytes from it until it is processed,
+//! and so does a frame that is larger than a connection's buffer, before it is read. A connection that waits for the
+//! pool holds nothing of it, so every holder finishes.
 //!
-//! A connection of which nothing is under way hands over a little without asking: small requests do not wait for large
-//! ones of others.
+//! A connection with nothing in flight hands over a little without asking: small requests do not wait for large ones
+//! of other connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

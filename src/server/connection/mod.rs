@@ -1,9 +1,9 @@
-//! One client's connection: its bytes in, its answers out.
+//! One client's connection: bytes in, answers out.
 //!
-//! Reader and writer run in one task, so that a connection is woken once for both. What is read together goes to
-//! the core as one message; what waits to be sent is written together. Whatever a client does here, no other
-//! connection waits for it, and the core does not either: its buffers are bounded, its silence and its slowness
-//! have deadlines, and a frame that makes no sense costs at most this connection.
+//! Reader and writer run in one task, so that a connection is woken once for both. Requests that were read together
+//! go to the core as one message; waiting output is written together. Whatever a client does, no other connection
+//! waits for it, and neither does the core: its buffers are bounded, its silence and its slowness have deadlines,
+//! and an invalid frame costs at most this connection.
 
 mod backup;
 mod greeting;

@@ -1,5 +1,5 @@
-//! From answers to a client's socket: those that wait are encoded into one buffer and written together. What is left of a
-//! lease is told as of then, however long its delivery has waited.
+//! From answers to a client's socket: waiting answers are encoded into one buffer and written together. The
+//! remaining time of a lease is computed at that moment, however long its delivery has waited.
 
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt as _;

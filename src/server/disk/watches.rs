@@ -1,5 +1,5 @@
-//! What the disk thread keeps an eye on beside its orders: free space, memory, slow commits, and when to look whether the
-//! log should give space back. Knows no storage: it is told what was found.
+//! The disk thread's periodic checks: free space, memory, slow commits, and when to consider compacting the log. It
+//! knows no storage: the results are passed in.
 
 use std::time::Duration;
 

@@ -1,15 +1,16 @@
-//! How two nodes make each other's acquaintance.
+//! The handshake of two nodes.
 //!
 //! ```text
-//!  the one who dials            the one who listens
-//!   | HELLO -------------------->|  who I am, and of which cluster
-//!   |<------------------ WELCOME |  who I am; or REFUSED, and the end
+//!  the node that dials          the node that listens
+//!   | HELLO -------------------->|  my identity and my cluster
+//!   |<------------------ WELCOME |  my identity; or REFUSED, and the end
 //!   | PING --------------------->|  we are connected; or REFUSED, and the end
 //! ```
 //!
-//! Both sides check the same: see [`Roster::check`]. Both hear why if one refuses. All of it has one deadline.
+//! Both sides make the same checks: see [`Roster::check`]. If one refuses, both learn the reason. One deadline
+//! limits the whole handshake.
 //!
-//! A node that wants to be added has no cluster to speak of; it says JOIN instead, is told which cluster it is, and the
+//! A node that wants to be added has no cluster yet; it sends JOIN instead, learns the cluster's id, and the
 //! connection ends.
 
 use std::io;

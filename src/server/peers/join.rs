@@ -1,4 +1,4 @@
-//! How a node that has no data yet finds its cluster: it asks those whom it was told to ask, until one of them knows.
+//! How a node without data finds its cluster: it asks the configured addresses until one of them knows.
 
 use tracing::{info, warn};
 

@@ -1,7 +1,7 @@
-//! What is to be sent to one node, in the order of its haste: what holds the group together goes before entries, and
-//! those before the parts of a checkpoint.
+//! The send queue to one node, by priority: messages that hold the group together go before entries, and those
+//! before the parts of a checkpoint.
 //!
-//! Bounded: what does not fit is dropped, and Raft says it again. Whoever puts something in never waits.
+//! Bounded: what does not fit is dropped, and Raft sends it again. The sender never waits.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

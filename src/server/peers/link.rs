@@ -1,7 +1,7 @@
-//! One connection to another node, while it lasts: what waits in the lanes goes out, what comes in goes where it belongs.
+//! One connection to another node, while it lasts: sends what is in the send queue, and dispatches what arrives.
 //!
-//! Both sides say something at least once a second. One that is silent for longer than [`Timing::silence`] is taken for
-//! gone, and so is one that takes nothing.
+//! Both sides send something at least once a second. A side that is silent for longer than [`Timing::silence`] is
+//! treated as gone, and so is one that takes nothing.
 //!
 //! [`Timing::silence`]: super::Timing::silence
 

@@ -1,4 +1,4 @@
-//! Takes other nodes in, and turns away who is none.
+//! Accepts connections of other nodes, and refuses all others.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

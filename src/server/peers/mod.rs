@@ -1,18 +1,19 @@
-//! The way to the other nodes of the cluster.
+//! Connections to the other nodes of the cluster.
 //!
 //! ```text
-//!   core thread --bundles--> lanes of a node --> its connection <--> the other node
+//!   core thread --bundles--> send queue (lanes) --> its connection <--> the other node
 //!        ^                                            |
-//!        +---- what other nodes say, who is there ----+
+//!        +---- messages of other nodes, who is up ----+
 //!        |                                            |
-//!        +---- a checkpoint that was pulled <-- pull, offers (parts of checkpoints)
+//!        +---- a pulled checkpoint <---- pull, offers (parts of checkpoints)
 //! ```
 //!
-//! Each node that is talked to has a task of its own, which [dials and holds](peer) the one connection to it. What the core
-//! has for it goes into its [lanes], where what is urgent overtakes the rest and too much is dropped: the core never waits.
-//! Checkpoints are [pulled](pull) by the node that needs them, and [handed out](offers) by the one that has them.
+//! Each other node has a task of its own, which [dials and holds](peer) the one connection to it. The core's
+//! messages for it go into its [send queue](lanes), where urgent ones overtake the rest and excess is dropped: the
+//! core never waits. Checkpoints are [pulled](pull) by the node that needs them, and [served](offers) by the one
+//! that has them.
 //!
-//! It promises nothing: whatever is sent may be lost. It knows nothing of what replicas say to each other.
+//! It promises nothing: any message may be lost. It knows nothing of the content of replicas' messages.
 
 pub mod frames;
 

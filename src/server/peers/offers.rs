@@ -1,8 +1,8 @@
-//! Checkpoints for other nodes: whoever asks gets a part at a time of the newest one, whose files are held open for as
-//! long as it goes on asking.
+//! The snapshot sender: serves the newest checkpoint to other nodes, a part per request, and holds its files open
+//! while a node keeps asking.
 //!
-//! The bytes are those of a backup without its footer. They are the same however often the checkpoint is opened, so that
-//! whoever was cut off can go on where it was.
+//! The bytes are those of a backup without its footer. They are the same however often the checkpoint is opened, so
+//! that an interrupted node can resume.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

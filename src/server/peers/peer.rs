@@ -1,9 +1,10 @@
-//! One other node: dialled if it is a member or there is something to say to it, taken when it dials, and held for as long
-//! as it lasts. Members are dialled before there is anything to say: an election must not wait for that, and a member that
-//! has come back elsewhere is only found if it dials itself.
+//! One other node: dialled if it is a member or there is a message for it, accepted when it dials, and held while
+//! the connection lasts. Members are dialled before there is anything to send: an election must not wait for that,
+//! and a member that has moved to another address is only found if it dials itself.
 //!
-//! There is one connection at a time. If both sides dial at once, both keep the one that was dialled by the node with the
-//! lower number. If a side dials though there is a connection, that is broken, and it has noticed first.
+//! There is one connection at a time. If both sides dial at once, both keep the one that the node with the lower
+//! number dialled. If a side dials although there is a connection, that connection is broken, and the other side has
+//! noticed first.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};

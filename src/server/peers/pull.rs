@@ -1,13 +1,13 @@
-//! Pulls a checkpoint from another node: part by part into a file, then verified as a whole, then unpacked beside what
-//! this node has.
+//! The snapshot receiver: pulls a checkpoint from another node part by part into a file, verifies it as a whole,
+//! then unpacks it beside this node's data.
 //!
-//! One at a time, and one part in hand: whoever sends is never flooded, and what is urgent overtakes it. A connection that
-//! breaks, or a pull that begins again, goes on where the file ends, if the checkpoint begins with the same bytes: these
-//! hold the hash of everything in it. A checkpoint that is damaged is thrown away and pulled again, a few times; so is one for
-//! which there is no space.
+//! One snapshot at a time, and one part in flight: the sender is never flooded, and urgent messages overtake. After
+//! a broken connection, or when a pull starts again, it resumes at the end of the file, if the checkpoint begins
+//! with the same bytes: these contain the hash of everything in it. A damaged checkpoint is discarded and pulled
+//! again, a few times; so is one for which there is no space.
 //!
 //! ```text
-//! DIR/incoming.pull    what was pulled so far
+//! DIR/incoming.pull    the partial snapshot
 //! DIR/incoming/        the files of the checkpoint, when all of it was verified
 //! ```
 

@@ -1,4 +1,4 @@
-//! What was pulled of a checkpoint so far, as a file that becomes a backup when it is whole. Everything here blocks.
+//! A partial snapshot, as a file that becomes a backup when it is complete. Everything here blocks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

@@ -1,7 +1,7 @@
-//! Who may talk to this node, and who may not: decided by what both sides say of themselves.
+//! The peer directory: decides which nodes may talk to this one, by the identities that both sides state.
 //!
-//! A node that is not known as a member is let in if it is of this cluster: this one may be behind and not know it yet,
-//! or have no members at all because it waits to be added.
+//! A node that is not known as a member is accepted if it belongs to this cluster: this node may be behind and not
+//! know it yet, or have no members at all because it waits to be added.
 
 use std::collections::{BTreeMap, BTreeSet};
 

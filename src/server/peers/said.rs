@@ -1,4 +1,4 @@
-//! What replicas say to each other, made up for tests.
+//! Generated replica messages for tests.
 
 use bincode::Options as _;
 

@@ -1,4 +1,4 @@
-//! A socket to another node, in frames: one at a time, for as long as the two make each other's acquaintance.
+//! A socket to another node, one frame at a time, for the duration of the handshake.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! A backup as the folder of a checkpoint: each file is a part of the one file, and nothing can be written.
+//! A backup as the read-only folder of a checkpoint: each file is a part of the one file.
 
 use std::io;
 use std::path::{Path, PathBuf};

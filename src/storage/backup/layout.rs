@@ -1,4 +1,4 @@
-//! How a backup begins and ends: header, table and footer. The bytes are drawn in `docs/format.md`.
+//! The beginning and the end of a backup: header, table and footer. `docs/format.md` draws the bytes.
 
 use crate::storage::chunks::fields::{Fields, seal, sealed};
 use crate::storage::{BackupDamage, BackupPart, StorageError};

@@ -4,15 +4,15 @@
 //!  header | table | manifest | page file | ... | page file | chunk | ... | chunk | footer
 //! ```
 //!
-//! Manifest, page files and chunks are the bytes of a checkpoint as they lie in a data directory; the table says where
-//! each is. The bytes are drawn in `docs/format.md`.
+//! Manifest, page files and chunks are the bytes of a checkpoint in a data directory; the table has the place of each.
+//! `docs/format.md` draws the bytes.
 //!
 //! - [`PinnedBackup`] is the running node's side: the files of one checkpoint, held open.
-//! - [`Backup`] is a file on somebody's disk. Opening it reads its header, its table and its manifest;
-//!   [`Backup::verify`] reads all of it and believes nothing; [`Backup::restore`] makes a data directory of it.
+//! - [`Backup`] is a backup file. Opening it reads its header, its table and its manifest;
+//!   [`Backup::verify`] reads all of it and trusts nothing; [`Backup::restore`] creates a data directory from it.
 //!
-//! Every byte is under a checksum or a hash of the part that it is in, so damage is told with its place. The hash of the
-//! whole, in the footer, is for tools that know nothing else of the format.
+//! Every byte is under a checksum or a hash of the part that it is in, so damage is reported with its place. The hash of the
+//! whole file, in the footer, is for tools that know nothing else of the format.
 
 mod folder;
 mod layout;

@@ -1,8 +1,8 @@
-//! A checkpoint whose files are held open, read as if it were a backup.
+//! A checkpoint whose files are held open, readable as a backup.
 //!
-//! An open file stays readable when its name is gone: so whatever the node does meanwhile, this is the checkpoint as
-//! it was. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied: header and table
-//! are made here, the rest is read where it lies. The footer is for whoever puts the bytes together.
+//! An open file stays readable after its name was removed. So whatever the node does meanwhile, this is the
+//! checkpoint as it was. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied:
+//! header and table are generated, the rest is read from the files. The reader writes the footer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,16 +2,16 @@
 //!
 //! 1. All of the backup is verified.
 //! 2. `restoring` marks the directory: a node refuses it from here on.
-//! 3. Chunks and page files are written as they are, then a manifest with the new node as the one that votes, in front
-//!    of the log of a new cluster.
-//! 4. The log begins behind the checkpoint. Its first entry says that there was a loss: ids, fences and sessions that
-//!    were given out after the backup must not come again ([`Command::SkipIds`](crate::engine::Command::SkipIds)), and
-//!    neither must those that come out of another restoring of the same backup.
-//!    Vote and watermark follow.
+//! 3. Chunks and page files are copied unchanged, then a manifest with the new node as the only voter, for the log
+//!    of a new cluster.
+//! 4. The log begins after the checkpoint. Its first entry records that there was a loss: ids, fences and sessions
+//!    that were assigned after the backup must not be reused
+//!    ([`Command::SkipIds`](crate::engine::Command::SkipIds)), and neither must those assigned after another restore
+//!    of the same backup. Vote and watermark follow.
 //! 5. `restoring` becomes `identity`.
 //!
-//! Each step is durable before the next. A crash before 5 leaves a directory that a node refuses; restoring again
-//! clears it and begins anew.
+//! Each step is durable before the next. A crash before step 5 leaves a directory that a node refuses; a second
+//! restore clears it and starts over.
 
 use std::path::PathBuf;
 

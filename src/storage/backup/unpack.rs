@@ -1,4 +1,4 @@
-//! From a backup to the files that it was made of.
+//! Extracts the files of a checkpoint from a backup.
 
 use super::Backup;
 use crate::storage::StorageError;

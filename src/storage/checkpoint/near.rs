@@ -1,8 +1,8 @@
-//! The page files of a checkpoint: the entries of near jobs, a file for each page of the engine's slab on which something
-//! changed.
+//! The page files of a checkpoint: the entries of resident jobs, one file for each changed page of the engine's
+//! slab.
 //!
-//! Jobs come page by page. The place of a job's row may not be known yet when the job comes: then its page waits in memory
-//! for the chunk with that row.
+//! Jobs arrive page by page. If the place of a job's row is not known yet, its page waits in memory for the chunk
+//! with that row.
 
 use std::collections::{BTreeMap, BTreeSet};
 

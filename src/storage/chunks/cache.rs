@@ -1,4 +1,4 @@
-//! Blocks that were read lately, of all chunks of one folder.
+//! Recently read blocks of all chunks of one folder.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! Reads a chunk. Holds its directory in memory (some 33 bytes for each 16 KiB of rows), and nothing else of it.
+//! Reads a chunk. It keeps only the chunk's directory in memory (about 33 bytes for each 16 KiB of rows).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

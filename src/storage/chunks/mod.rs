@@ -1,6 +1,6 @@
-//! Checkpoints on the disk: immutable files of job rows, files of near jobs, and a manifest.
+//! Checkpoints on disk: immutable files of job rows, files of resident jobs, and a manifest.
 //!
-//! # What lies in `DATA/chunks/`
+//! # Files in `DATA/chunks/`
 //!
 //! ```text
 //! chunk-%08x        a chunk: rows, sorted by (line, at, id)
@@ -9,18 +9,18 @@
 //! NAME.new          one of them while it is written
 //! ```
 //!
-//! Rows and entries are opaque here, but for what the index of a chunk says of each row ([`RowHead`]). The bytes
-//! are drawn in `docs/format.md`.
+//! Rows and entries are opaque here, except for the head of each row in the chunk's index ([`RowHead`]).
+//! `docs/format.md` draws the bytes.
 //!
 //! # Invariants
 //!
 //! - A file never changes once it has its name. It gets it after its last byte is durable.
 //! - The manifest is replaced in one step (write, sync, rename, sync of the folder). What it lists was durable,
-//!   names included, before that: so whoever finishes chunks and pages syncs the folder before [`Manifest::write`].
-//! - A file that the manifest does not list counts for nothing: [`remove_unlisted`] takes it away.
-//! - A number is given to one chunk only, as long as a manifest with a chunk of that number was ever written.
+//!   names included, before that: so sync the folder after the last chunk and page file, and before [`Manifest::write`].
+//! - A file that the manifest does not list is ignored: [`remove_unlisted`] removes it.
+//! - A chunk number is never reused once a manifest with that chunk was written.
 //! - Each byte is covered by a CRC32C that is checked when it is read, and by a hash of the file that
-//!   [`Chunk::verify`] checks. Nothing is allocated because a length says so: lengths are held against the file first.
+//!   [`Chunk::verify`] checks. Nothing is allocated for the value of a length field: lengths are checked against the file first.
 //! - Files are written in pieces of at most 256 KiB with a sync after each, so that the log on the same disk never
 //!   waits for a large one.
 

@@ -1,4 +1,4 @@
-//! What the twin's device holds, and what is only in the system's memory.
+//! The durable content of the simulated device, and the content that is only in the system's memory.
 
 use super::super::durable::SmallFile;
 use super::super::slots::{self, SLOT_BYTES, Slot};

@@ -1,4 +1,4 @@
-//! The twin's logs by name: the one that counts, and those that lie beside it while it moves.
+//! The simulated logs by name: the authoritative one, and those beside it during a compaction.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the twin keeps, loses and refuses.
+//! What the simulated disk keeps, loses and refuses.
 
 use super::*;
 use crate::storage::value::ValueError;

@@ -1,4 +1,4 @@
-//! A folder on the disk.
+//! The [`Folder`] on real files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

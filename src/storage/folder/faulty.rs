@@ -1,21 +1,21 @@
-//! The folder's twin in memory: it forgets what was not synced, tears, flips bits, fails and fills up.
+//! A simulated folder in memory: it loses unsynced data, tears writes, flips bits, fails and fills up.
 //!
-//! A device has a folder of checkpoints, and what lies beside it while one of another member is
-//! [installed](super::super::install). A folder is found by its name each time, as on a disk.
+//! A device has a folder of checkpoints, and the folders beside it while a checkpoint of another member is
+//! [installed](super::super::install). A folder is looked up by its name each time, as on a disk.
 //!
-//! Everything that changes the device (create, append, sync, rename, remove) is a **step**. What it does is decided
-//! by a seed and by the faults that are armed, so a run can be repeated to the byte. A power cut
-//! ([`FaultyFolder::crash`]) leaves:
+//! Everything that changes the device (create, append, sync, rename, remove) is a **step**. A seed and the armed
+//! faults determine what it does, so a run can be repeated to the byte. A power cut ([`FaultyFolder::crash`])
+//! leaves:
 //!
-//! - of the names that changed since the last sync of the folder, each change or not, one by one as the dice say. A
-//!   rename happens as a whole or not at all. The same goes for the names of folders;
-//! - of each file, what was synced, and of the rest a prefix, in which a sector may be all zeros.
+//! - of the names that changed since the last sync of the folder, each change or not, decided at random one by one.
+//!   A rename happens as a whole or not at all. The same holds for the names of folders;
+//! - of each file, its synced data, and of the rest a prefix, in which a sector may be all zeros.
 //!
-//! A sync of a file that fails makes as little durable, and the rest is **lost**: it is read as before, and no later sync
-//! makes it durable.
+//! A failed sync of a file makes a random part durable in the same way, and the rest is **lost**: it is still
+//! readable, and no later sync makes it durable.
 //!
-//! A process that dies and leaves the power on ([`FaultyFolder::kill`]) loses nothing; what it did not sync can be lost
-//! to a power cut after it.
+//! If a process dies while the power stays on ([`FaultyFolder::kill`]), nothing is lost; a later power cut can still
+//! lose what it did not sync.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

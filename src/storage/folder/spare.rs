@@ -1,7 +1,7 @@
-//! A folder that leaves some space of its device alone: what others need to get out of a full disk.
+//! A folder that leaves some space of its device free, which other work needs to get out of a full disk.
 //!
-//! It refuses to begin a file, or to go on with one, as if the disk were full. It looks before each file and every
-//! few MiB, so it may go beyond that by as much. Everything else goes through.
+//! Below that reserve it refuses to create or extend a file, as if the disk were full. It checks before each file
+//! and every few MiB, so it may exceed the limit by that much. All other calls pass through.
 
 use super::{Folder, FolderWriter, Path, StorageError};
 

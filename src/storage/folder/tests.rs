@@ -1,4 +1,4 @@
-//! The disk and its twin do the same; what faults and power cuts leave of the twin.
+//! The disk and the simulation behave the same; and the effect of faults and power cuts on the simulation.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! A log as it is [moved](super::super::moving): values out of one and into another, as they are.
+//! A log during its [compaction](super::super::moving): unchanged values are read from one and written to another.
 
 use bytes::Bytes;
 

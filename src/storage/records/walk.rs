@@ -1,11 +1,11 @@
-//! A walk over the far jobs of all chunks, in the order of their timers by the wall clock.
+//! A walk over the spilled jobs of all chunks, in the order of their timers on the wall clock.
 //!
-//! The rows of a chunk are sorted by (timeline, time, id). Each timeline of each chunk is a *run*, and a heap merges the runs.
-//! A run is opened when the merge reaches the earliest time that it can hold, and read a piece of the index at a time:
-//! chunks hold jobs of few hours each, so few runs are open at once.
+//! The rows of a chunk are sorted by (timeline, time, id). Each timeline of each chunk is a *run*, and a heap merges
+//! the runs. A run is opened when the merge reaches the earliest time that it can hold, and read a piece of the
+//! index at a time: a chunk holds jobs of few hours, so few runs are open at once.
 //!
-//! A walk lasts over many turns of the core. When chunks come or go meanwhile, rows have moved between them: the walk begins
-//! anew behind the last row that it came to.
+//! A walk lasts many turns of the core. If chunks are added or removed meanwhile, rows have moved between them: the
+//! walk restarts after the last row that it reached.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

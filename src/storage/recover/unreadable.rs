@@ -1,12 +1,13 @@
-//! Jobs of a checkpoint that cannot be read any more, and a checkpoint that does without what they were.
+//! Jobs of a checkpoint that cannot be read, and a checkpoint without their data.
 //!
-//! A row of a chunk is all there is of a far job, or the record of a near one. If it cannot be read, the index of the chunk still
-//! says whose it was. The job must not simply be left out: the entries behind the checkpoint were applied to a state that had it,
-//! and without it they would give out other ids, so that what is acknowledged would be done to the wrong jobs. So a **stand-in**
-//! with its id, topic, key and time takes its place, without a body, and the end of the log deletes it.
+//! A row of a chunk is all there is of a spilled job, or the record of a resident one. If it cannot be read, the
+//! index of the chunk still has the job's id. The job must not simply be left out: the entries after the checkpoint
+//! were applied to a state that had it, and without it they would assign other ids, so that acknowledged changes
+//! would hit the wrong jobs. So a **placeholder** with its id, topic, key and time, and without a body, replaces it,
+//! and the end of the log deletes it.
 //!
-//! Chunks, page files and manifest never change: those with such a job are written again, under the numbers of the next
-//! checkpoint, and what they say of the state stands at the same entry.
+//! Chunks, page files and manifest never change: those with such a job are written again, under the numbers of the
+//! next checkpoint, and describe the state after the same entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 

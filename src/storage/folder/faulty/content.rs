@@ -1,4 +1,4 @@
-//! What is in a file of the faulty folder, and how much of it is durable.
+//! The content of a file of the simulated folder, and how much of it is durable.
 
 use crate::storage::faulty::Dice;
 
