@@ -37,6 +37,7 @@ mod server_history;
 mod server_hostile;
 mod server_lives;
 mod server_order;
+mod server_push_modes;
 mod server_rig;
 mod storage_faults;
 mod tidy;

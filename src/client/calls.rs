@@ -83,7 +83,7 @@ impl Client {
     }
 
     /// Pushes one job and returns its id, or the id of the job that lives if the push said
-    /// [`IfExists::Keep`](crate::types::IfExists). A refusal is a [`ClientError::ItemRefused`].
+    /// [`IfExists::Keep`](crate::types::IfExists) or `Postpone`. A refusal is a [`ClientError::ItemRefused`].
     pub async fn push_one(&self, topic: &TopicName, job: NewJob) -> Result<JobId, ClientError> {
         let results = self.push_detached(topic, vec![job])?.await?;
         job_id(results.first())

@@ -78,6 +78,13 @@ impl Job {
         self.rare.as_ref()?.retry.as_deref()
     }
 
+    /// It has other attributes from now on, which say this.
+    pub(super) fn set_retry(&mut self, retry: Option<Retry>) {
+        let mut rare = self.rare.take().unwrap_or_default();
+        rare.retry = retry.map(Box::new);
+        self.rare = (*rare != Rare::default()).then_some(rare);
+    }
+
     /// When it expires.
     pub(super) fn expires(&self) -> Option<Moment> {
         self.retry()?.expires

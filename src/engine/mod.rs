@@ -61,6 +61,7 @@ mod jobs;
 mod list;
 mod members;
 mod paged;
+mod postpone;
 mod push;
 mod read;
 mod ready;
@@ -245,7 +246,7 @@ impl Engine {
             Command::SessionLapse { session } => return self.end_session(*session, store, ended),
             Command::SessionClose { session } => return self.close_session(*session, store, ended),
             Command::Push { session, sequence, topic, jobs } => {
-                return self.push(*session, *sequence, *topic, jobs, store).map(Outcome::Pushed);
+                return self.push(*session, *sequence, *topic, jobs, store, ended).map(Outcome::Pushed);
             }
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, store)?;

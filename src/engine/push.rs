@@ -10,7 +10,7 @@ use super::outcome::{PushOutcome, Reject};
 use super::retry::Retry;
 use super::store::{JobStore, Record};
 use super::window::Recall;
-use crate::types::{BuryReason, IfExists, JobId, JobState, SessionId, TopicId};
+use crate::types::{BuryReason, IfExists, JobId, JobState, Lease, SessionId, TopicId};
 
 impl Engine {
     /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before.
@@ -21,10 +21,11 @@ impl Engine {
         topic: TopicSelect<'_>,
         jobs: &[NewJob<'_>],
         store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
     ) -> Result<Vec<PushOutcome>, Reject> {
         if session == SessionId(0) || sequence == 0 {
             let topic = self.intern(topic)?;
-            return Ok(jobs.iter().map(|job| self.push_one(topic, job, store)).collect());
+            return Ok(jobs.iter().map(|job| self.push_one(topic, job, store, ended)).collect());
         }
         if !self.sessions.contains(session) {
             return Err(Reject::SessionUnknown);
@@ -39,7 +40,7 @@ impl Engine {
                 Recall::Known(outcome) => outcome,
                 Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
                 Recall::New => {
-                    let outcome = self.push_one(topic, job, store);
+                    let outcome = self.push_one(topic, job, store, ended);
                     window.remember(session, sequence, outcome);
                     outcome
                 }
@@ -57,21 +58,31 @@ impl Engine {
         hasher.finish128().as_u128()
     }
 
-    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, store: &mut impl JobStore) -> PushOutcome {
+    fn push_one(
+        &mut self,
+        topic: TopicId,
+        new: &NewJob<'_>,
+        store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
+    ) -> PushOutcome {
+        let identity = new.key.map(|key| self.identity(topic, key));
+        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.near());
+        let postponed = living.filter(|slot| new.if_exists == IfExists::Postpone && self.waits(*slot));
         let due = self.clock.resolve(new.due);
+        let due = postponed.map_or(due, |slot| self.no_later_than_the_cap(slot, due, new.attributes));
         let retry = Retry::read(new.attributes, self.clock);
         let expires = retry.as_ref().and_then(|retry| retry.expires);
         if expires.is_some_and(|expires| self.clock.expires_before(expires, due)) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
         }
-        let identity = new.key.map(|key| self.identity(topic, key));
-        let mut replaces = false;
-        if let Some(slot) = identity.and_then(|identity| self.jobs.find_identity(identity)?.near()) {
-            if let Err(outcome) = self.make_way(slot, new.if_exists, store) {
-                return outcome;
-            }
-            replaces = true;
+        if let Some(slot) = postponed {
+            return self.postpone(slot, new, due, retry, store);
         }
+        let replaces = match living.map(|slot| self.make_way(slot, new.if_exists, store, ended)) {
+            Some(Err(outcome)) => return outcome,
+            Some(Ok(())) => true,
+            None => false,
+        };
         self.last_job += 1;
         let id = JobId::new(self.group, self.last_job);
         let body = store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
@@ -105,16 +116,19 @@ impl Engine {
         slot: Slot,
         if_exists: IfExists,
         store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
     ) -> Result<(), PushOutcome> {
         let job = &self.jobs[slot];
+        let is_reserved = job.state == JobState::Reserved;
         match if_exists {
             IfExists::Reject => Err(PushOutcome::Refused(Reject::KeyExists, Some(job.id))),
             IfExists::Keep => Err(PushOutcome::Kept(job.id)),
-            IfExists::Replace if job.state == JobState::Reserved => {
+            IfExists::Replace | IfExists::Postpone if is_reserved => {
                 Err(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
             }
-            IfExists::Replace => {
+            IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {
                 let job = self.end(slot, store);
+                ended.extend(is_reserved.then(|| Lease { job: job.id, fence: job.fence() }));
                 self.topics.totals(job.topic).deleted += 1;
                 Ok(())
             }

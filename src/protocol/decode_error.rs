@@ -135,7 +135,10 @@ impl DecodeError {
             | Self::Attributes(AttributeError::TooLarge | AttributeError::HeadersTooLarge) => {
                 ErrorCode::TooLarge
             }
-            Self::OutOfRange { .. } | Self::Weights { .. } | Self::Name(_) => ErrorCode::Invalid,
+            Self::OutOfRange { .. }
+            | Self::Weights { .. }
+            | Self::Name(_)
+            | Self::Attributes(AttributeError::OutOfRange(..)) => ErrorCode::Invalid,
         }
     }
 }

@@ -287,6 +287,7 @@ fn push_result(outcome: PushOutcome) -> PushResult {
         PushOutcome::Pushed(job) => PushResult::Pushed(job),
         PushOutcome::Kept(job) => PushResult::Kept(job),
         PushOutcome::Replaced(job) => PushResult::Replaced(job),
+        PushOutcome::Postponed(job) => PushResult::Postponed(job),
         PushOutcome::Refused(reject, job) => PushResult::Refused(code(reject), job),
     }
 }

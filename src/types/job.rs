@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Millis, SessionId};
+use super::{FEATURE_PUSH_MODES, Millis, SessionId};
 
 /// Where a job stands.
 ///
@@ -91,15 +91,31 @@ pub enum IfExists {
     Keep = 1,
     /// The job that lives is replaced, under a new id. A reserved job is not: that push is refused.
     Replace = 2,
+    /// As [`Self::Replace`], and a reserved job is replaced as well: the lease on it ends.
+    ReplaceReserved = 3,
+    /// A delayed or ready job stays, and takes everything from the new one, also its due time: at the latest
+    /// [`POSTPONE_MAX`](super::tag::POSTPONE_MAX) after its first push. A buried job is replaced; while the job is reserved, the
+    /// push is refused.
+    Postpone = 4,
 }
 
 impl IfExists {
+    /// The feature level that a cluster needs for it.
+    pub fn level(self) -> u32 {
+        match self {
+            Self::Reject | Self::Keep | Self::Replace => 0,
+            Self::ReplaceReserved | Self::Postpone => FEATURE_PUSH_MODES,
+        }
+    }
+
     /// The mode with this number on the wire and on disk.
     pub fn from_u8(number: u8) -> Option<Self> {
         Some(match number {
             0 => Self::Reject,
             1 => Self::Keep,
             2 => Self::Replace,
+            3 => Self::ReplaceReserved,
+            4 => Self::Postpone,
             _ => return None,
         })
     }

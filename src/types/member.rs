@@ -25,6 +25,10 @@ pub const FEATURE_RESERVE_WEIGHTED: u32 = 3;
 /// The feature level from which on [`Command::Bulk`](crate::engine::Command::Bulk) is proposed.
 pub const FEATURE_BULK: u32 = 3;
 
+/// The feature level from which on pushes are proposed that replace a reserved job or postpone one: see
+/// [`IfExists`](super::IfExists).
+pub const FEATURE_PUSH_MODES: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

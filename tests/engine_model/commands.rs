@@ -12,8 +12,8 @@ use adjourn::types::limits::{
     FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX, REASON_BYTES_MAX,
 };
 use adjourn::types::{
-    Attributes, BuryReason, FEATURE_BOUNDED_STATE, Fence, GroupId, IfExists, JobId, Lease, Millis, SessionId,
-    SessionSecret, TopicId, When,
+    Attributes, BuryReason, FEATURE_BOUNDED_STATE, Fence, GroupId, IfExists, JobId, Lease, Millis, Policy,
+    SessionId, SessionSecret, TopicId, When,
 };
 
 use super::model::{Finished, Job, Model, Past, Session, State, Time, topic_id};
@@ -177,23 +177,37 @@ impl Model {
 
     fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
         let policy = Attributes::policy_of(new.attributes);
-        let due = self.time(new.due);
+        let same_key = |job: &&Job| job.topic == topic && job.key.is_some() && job.key.as_deref() == new.key;
+        let living = self.jobs.iter().find(same_key).cloned();
+        let postponed = living.as_ref().filter(|living| {
+            new.if_exists == IfExists::Postpone
+                && matches!(living.state, State::Delayed | State::Ready { .. })
+        });
+        let mut due = self.time(new.due);
+        if let (Some(living), Some(max_ms)) = (postponed, Attributes::postpone_max_of(new.attributes)) {
+            let cap = Time::Stamp(living.past.pushed.unwrap_or(self.stamp) + max_ms);
+            due = if self.as_stamp(due) <= self.as_stamp(cap) { due } else { cap };
+        }
         let expires = policy.expires.map(|when| self.time(when));
         let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
         if expires.is_some_and(too_late) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
         }
-        let same_key = |job: &&Job| job.topic == topic && job.key.is_some() && job.key.as_deref() == new.key;
-        let living = self.jobs.iter().find(same_key).cloned();
+        if let Some(living) = postponed {
+            return self.postpone(living.id, new, due, expires, policy);
+        }
         if let Some(living) = &living {
             let id = JobId(living.id);
             match new.if_exists {
                 IfExists::Reject => return PushOutcome::Refused(Reject::KeyExists, Some(id)),
                 IfExists::Keep => return PushOutcome::Kept(id),
-                IfExists::Replace if matches!(living.state, State::Reserved { .. }) => {
+                IfExists::Replace | IfExists::Postpone if matches!(living.state, State::Reserved { .. }) => {
                     return PushOutcome::Refused(Reject::Reserved, Some(id));
                 }
-                IfExists::Replace => {
+                IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {
+                    if let State::Reserved { fence, .. } = living.state {
+                        self.ended.push(Lease { job: id, fence: Fence(fence) });
+                    }
                     self.remove(living.id);
                     self.topics[topic].deleted += 1;
                 }
@@ -222,6 +236,24 @@ impl Model {
             past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
         });
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    fn postpone(
+        &mut self,
+        id: u64,
+        new: &NewJob<'_>,
+        due: Time,
+        expires: Option<Time>,
+        policy: Policy,
+    ) -> PushOutcome {
+        self.kept += 1;
+        let (place, order, ready) = (self.kept, self.order(due), self.has_come(due, self.stamp));
+        let job = self.find_mut(id);
+        (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
+        (job.priority, job.ttr_ms, job.policy) = (new.priority, new.ttr_ms, policy);
+        (job.due, job.expires) = (due, expires);
+        job.state = if ready { State::Ready { order } } else { State::Delayed };
+        PushOutcome::Postponed(JobId(id))
     }
 
     fn reserve(

@@ -8,6 +8,7 @@
 use std::sync::LazyLock;
 
 use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
+use adjourn::types::limits::DELAY_MS_MAX;
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
@@ -38,6 +39,7 @@ pub(crate) struct Job {
     ttr_ms: u32,
     if_exists: IfExists,
     key: Option<usize>,
+    postpone_max: Option<u64>,
     expires: Option<Due>,
     attempts_max: Option<u32>,
     backoff: Option<Backoff>,
@@ -281,6 +283,9 @@ impl Known {
             if let Some(backoff) = &job.backoff {
                 builder = builder.backoff(backoff);
             }
+            if let Some(max_ms) = job.postpone_max {
+                builder = builder.postpone_max(max_ms);
+            }
             builder.build().expect("valid").as_bytes().to_vec()
         };
         jobs.iter().map(of).collect()
@@ -451,6 +456,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     let backoff =
         (backoff, select(vec![0, 50])).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
     let rare = (
+        proptest::option::weighted(0.4, select(vec![0, 40, 3_000, DELAY_MS_MAX])),
         proptest::option::weighted(0.3, due()),
         proptest::option::weighted(0.3, 1..4_u32),
         proptest::option::weighted(0.3, backoff),
@@ -459,14 +465,32 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
         due(),
         0..3_u32,
         select(vec![100, 1_000, 60_000]),
-        select(vec![IfExists::Reject, IfExists::Keep, IfExists::Replace]),
+        select(vec![
+            IfExists::Reject,
+            IfExists::Keep,
+            IfExists::Replace,
+            IfExists::ReplaceReserved,
+            IfExists::Postpone,
+            IfExists::Postpone,
+        ]),
         proptest::option::weighted(0.5, 0..3_usize),
         rare,
         0..4_usize,
     );
     let job = job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
-        let (expires, attempts_max, backoff) = rare;
-        Job { due, priority, ttr_ms, if_exists, key, expires, attempts_max, backoff, body_bytes }
+        let (postpone_max, expires, attempts_max, backoff) = rare;
+        Job {
+            due,
+            priority,
+            ttr_ms,
+            if_exists,
+            key,
+            postpone_max,
+            expires,
+            attempts_max,
+            backoff,
+            body_bytes,
+        }
     });
     proptest::collection::vec(job, 1..5)
 }

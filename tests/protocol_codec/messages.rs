@@ -49,7 +49,7 @@ pub(super) fn ttr_ms() -> impl Strategy<Value = u32> {
 }
 
 pub(super) fn new_job() -> impl Strategy<Value = NewJob> {
-    let if_exists = prop_oneof![Just(IfExists::Reject), Just(IfExists::Keep), Just(IfExists::Replace)];
+    let if_exists = (0..5_u8).prop_map(|number| IfExists::from_u8(number).expect("a mode"));
     (when(), any::<u32>(), ttr_ms(), if_exists, proptest::option::of(key()), attributes(), body()).prop_map(
         |(due, priority, ttr_ms, if_exists, key, attributes, body)| NewJob {
             due,
@@ -281,6 +281,7 @@ pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
         id().prop_map(PushResult::Pushed),
         id().prop_map(PushResult::Kept),
         id().prop_map(PushResult::Replaced),
+        id().prop_map(PushResult::Postponed),
         (code(), living).prop_map(|(code, job)| PushResult::Refused(code, job)),
     ]
 }

@@ -49,6 +49,9 @@ pub(super) struct Tally {
     pub(super) leases_shown: u64,
     /// Jobs that were reserved by weights.
     pub(super) weighed: u64,
+    /// Jobs that were postponed, and those of them that were far.
+    pub(super) postponed: u64,
+    pub(super) far_postponed: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -128,6 +131,10 @@ impl Teller {
             (_, Response::Changed { job, .. }) => tally.far_moved += u64::from(far.remove(job)),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
+                    if let PushResult::Postponed(job) = result {
+                        tally.postponed += 1;
+                        tally.far_postponed += u64::from(far.remove(job));
+                    }
                     if let (Some(key), PushResult::Pushed(job) | PushResult::Replaced(job)) =
                         (&new.key, result)
                     {
@@ -183,6 +190,8 @@ impl Tally {
             self.cancelled,
             self.leases_shown,
             self.weighed,
+            self.postponed,
+            self.far_postponed,
         ];
         counts.iter().all(|count| *count >= times)
     }
@@ -212,5 +221,7 @@ impl AddAssign<&Self> for Tally {
         self.cancelled += other.cancelled;
         self.leases_shown += other.leases_shown;
         self.weighed += other.weighed;
+        self.postponed += other.postponed;
+        self.far_postponed += other.far_postponed;
     }
 }

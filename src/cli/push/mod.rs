@@ -23,6 +23,7 @@ more each time up to a minute; 1s,5s,1m one after the other. A job that has used
 Example:
   adjourn push emails 'to: ann' --delay 10m
   adjourn push orders close --at 2030-12-24T18:00:00Z --key order-17 --if-exists replace
+  adjourn push search reindex --delay 5s --key shop-3 --if-exists postpone --postpone-max 1m
   adjourn push emails - --attempts 5 --backoff 1s..10m < letter.txt
   adjourn push emails --lines --delay 1h < addresses.txt > ids.txt";
 
@@ -53,6 +54,9 @@ pub(super) struct PushArgs {
     /// What to do when a job with this key lives
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
+    /// With --if-exists postpone: due at the latest so long after the job was first pushed, however often it is postponed
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
+    postpone_max: Option<u64>,
     /// A header of the job; may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
@@ -78,8 +82,12 @@ enum IfExistsArg {
     Reject,
     /// Leave the job that lives as it is, and print its id
     Keep,
-    /// Put this job in its place, under a new id
+    /// Put this job in its place, under a new id, unless it is reserved
     Replace,
+    /// Put this job in its place, under a new id, also if it is reserved
+    ReplaceAny,
+    /// Give the job that lives this body and due time, and print its id
+    Postpone,
 }
 
 impl From<IfExistsArg> for IfExists {
@@ -88,6 +96,8 @@ impl From<IfExistsArg> for IfExists {
             IfExistsArg::Reject => Self::Reject,
             IfExistsArg::Keep => Self::Keep,
             IfExistsArg::Replace => Self::Replace,
+            IfExistsArg::ReplaceAny => Self::ReplaceReserved,
+            IfExistsArg::Postpone => Self::Postpone,
         }
     }
 }
@@ -124,6 +134,9 @@ impl PushArgs {
         }
         if let Some(backoff) = &self.backoff {
             attributes = attributes.backoff(backoff);
+        }
+        if let Some(max_ms) = self.postpone_max {
+            attributes = attributes.postpone_max(max_ms);
         }
         Ok(NewJob {
             due: self.at.map_or(When::After(self.delay.unwrap_or(0)), When::At),
