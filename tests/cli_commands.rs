@@ -252,6 +252,23 @@ fn a_key_is_postponed_and_its_reserved_job_replaced() {
 }
 
 #[test]
+fn a_finished_key_is_remembered() {
+    let rig = Rig::start();
+    let first = rig.push(&["orders", "--key", "k", "--remember", "1d"]);
+    let lease = rig.json(&["reserve", "orders"])["lease"].as_str().expect("a lease").to_owned();
+    rig.ok(&["finish", &lease]);
+    rig.fails(&["push", "orders", "--key", "k"], 1, &format!("(job {first})"));
+    let job = rig.json(&["get", "orders", "k"]);
+    assert_eq!((&job["id"], &job["state"], &job["key"]), (&json!(first), &json!("finished"), &json!("k")));
+    assert_eq!(rig.ok(&["list", "--json"]), "");
+    assert_eq!(rig.json(&["list", "--json", "--state", "finished"])["id"], json!(first));
+    assert_eq!(rig.ok(&["count", "--state", "finished"]).trim(), "1");
+    rig.ok(&["delete", "orders", "k"]);
+    assert!(rig.push(&["orders", "--key", "k"]) > first);
+    rig.fails(&["push", "orders", "--remember", "31d"], 1, "INVALID");
+}
+
+#[test]
 fn a_key_finds_its_job() {
     let rig = Rig::start();
     let push = ["orders", "--key", "k", "--delay", "1h"];

@@ -206,6 +206,8 @@ pub struct TopicView<'a> {
     pub reserved: u64,
     /// Jobs set aside.
     pub buried: u64,
+    /// Jobs that are finished and not forgotten yet.
+    pub remembered: u64,
     /// Jobs ever pushed.
     pub pushed: u64,
     /// Jobs ever finished.

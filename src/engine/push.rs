@@ -70,7 +70,7 @@ impl Engine {
         let postponed = living.filter(|slot| new.if_exists == IfExists::Postpone && self.waits(*slot));
         let due = self.clock.resolve(new.due);
         let due = postponed.map_or(due, |slot| self.no_later_than_the_cap(slot, due, new.attributes));
-        let retry = Retry::read(new.attributes, self.clock);
+        let retry = Retry::read(new.attributes, self.clock, self.remembers_jobs());
         let expires = retry.as_ref().and_then(|retry| retry.expires);
         if expires.is_some_and(|expires| self.clock.expires_before(expires, due)) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
@@ -127,9 +127,8 @@ impl Engine {
                 Err(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
             }
             IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {
-                let job = self.end(slot, store);
+                let job = self.remove(slot, store);
                 ended.extend(is_reserved.then(|| Lease { job: job.id, fence: job.fence() }));
-                self.topics.totals(job.topic).deleted += 1;
                 Ok(())
             }
         }

@@ -1,4 +1,5 @@
-//! What a job's attributes say of its end: when it expires, how often it may fail, and how long it waits between.
+//! What a job's attributes say of its end: when it expires, how often it may fail, how long it waits between, and how long it
+//! is remembered.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -7,23 +8,29 @@ use super::clock::{Clock, Moment};
 use crate::types::{Attributes, Backoff, JobId};
 
 /// The part of the attributes that the engine heeds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Retry {
     pub(super) expires: Option<Moment>,
     pub(super) attempts_max: Option<u32>,
     pub(super) backoff: Option<Backoff>,
     /// Of the encoded attributes, so that they count in the state hash.
     pub(super) digest: u64,
+    /// How long the job is remembered after it was finished, in milliseconds; 0 for not at all. A saved job has it behind its
+    /// history.
+    #[serde(skip)]
+    pub(super) retention_ms: u64,
 }
 
 impl Retry {
-    /// Reads it from encoded attributes; `None` when they say nothing of it.
-    pub(super) fn read(attributes: &[u8], clock: Clock) -> Option<Self> {
+    /// Reads it from encoded attributes; `None` when they say nothing of it. That the job is to be remembered counts only with
+    /// `remembers`.
+    pub(super) fn read(attributes: &[u8], clock: Clock, remembers: bool) -> Option<Self> {
         if attributes.is_empty() {
             return None;
         }
         let policy = Attributes::policy_of(attributes);
-        if policy == crate::types::Policy::default() {
+        let retention_ms = if remembers { Attributes::dedupe_retention_of(attributes) } else { 0 };
+        if policy == crate::types::Policy::default() && retention_ms == 0 {
             return None;
         }
         Some(Self {
@@ -31,6 +38,7 @@ impl Retry {
             attempts_max: policy.attempts_max,
             backoff: policy.backoff,
             digest: xxh3_64(attributes),
+            retention_ms,
         })
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Topic {
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub(super) buried: ReadyOrder,
+    /// Jobs that are finished and not forgotten yet.
+    pub(super) remembered: u64,
     pub(super) totals: TopicTotals,
     /// What it adds to the state hash at the moment.
     hashed: u128,
@@ -240,7 +242,7 @@ impl Topics {
                 }
             }
             JobState::Reserved => topic.reserved += 1,
-            JobState::Finished => unreachable!("a finished job is gone"),
+            JobState::Finished => topic.remembered += 1,
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
     }
@@ -258,7 +260,7 @@ impl Topics {
                 }
             }
             JobState::Reserved => topic.reserved -= 1,
-            JobState::Finished => unreachable!("a finished job is gone"),
+            JobState::Finished => self.touch(job.topic).remembered -= 1,
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
     }
@@ -406,6 +408,7 @@ impl Topic {
             delayed: 0,
             reserved: 0,
             buried: ReadyOrder::default(),
+            remembered: 0,
             totals: TopicTotals::default(),
             hashed: 0,
             changed: false,
@@ -427,7 +430,7 @@ impl Topic {
     /// Whether it has neither a job nor a setting.
     pub(super) fn is_idle(&self) -> bool {
         let in_order = self.ready.len() + self.buried.len();
-        !self.paused && self.delayed == 0 && self.reserved == 0 && in_order == 0
+        !self.paused && self.delayed + self.reserved + self.remembered == 0 && in_order == 0
     }
 
     /// Whether it has a job to reserve.
@@ -445,6 +448,7 @@ impl Topic {
             ready: self.ready.len() as u64,
             reserved: self.reserved,
             buried: self.buried.len() as u64,
+            remembered: self.remembered,
             pushed,
             finished,
             deleted,

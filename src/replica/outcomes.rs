@@ -314,7 +314,7 @@ fn why(reject: Reject) -> &'static str {
         Reject::MemberRemoved => "the node was removed: it cannot come back under its number",
         Reject::MemberChanged => "the node is known with other data: it cannot come back under its number",
         Reject::StaleLease => "the lease is no longer held: its time is over, or it was settled",
-        Reject::KeyExists => "the topic has a live job with this key",
+        Reject::KeyExists => "the topic has a job with this key, which lives or is remembered",
         Reject::NotFound => {
             "there is no such job, or no such topic: it was finished, deleted, expired, or never there; a topic goes some \
              time after its last job"

@@ -12,14 +12,16 @@
 //! | 3 (critical) | attempts max | `u32`, at least 1 |
 //! | 4 (critical) | backoff | kind `u8`, jitter `u8` (percent, 0 to 100), then: fixed `u32`; linear `u32` step, `u32` max; exponential `u32` first, `u32` max; list `u32` each |
 //! | 5 | fairness key | UTF-8, reserved for a later version |
-//! | 6 | dedupe retention | milliseconds `u64`, reserved for a later version |
+//! | 6 | dedupe retention | milliseconds `u64` |
 //! | 7 | created at | milliseconds `u64`, what the producer says |
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::limits::{ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX};
+use super::limits::{
+    ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
+};
 use super::time::{Millis, When};
 
 /// The tags that this version knows.
@@ -36,7 +38,7 @@ pub mod tag {
     pub const BACKOFF: u16 = 4 | CRITICAL;
     /// Reserved: whose turn it is.
     pub const FAIRNESS_KEY: u16 = 5;
-    /// Reserved: how long a key is remembered after its job is gone.
+    /// How long a job and its key are remembered after it was finished.
     pub const DEDUPE_RETENTION: u16 = 6;
     /// When the producer says it made the job.
     pub const CREATED_AT: u16 = 7;
@@ -201,11 +203,20 @@ impl Attributes {
         read_u64(value)
     }
 
+    /// How long a job with these is remembered after it was finished, in milliseconds; 0 for not at all. The bytes were checked
+    /// before.
+    pub fn dedupe_retention_of(checked: &[u8]) -> u64 {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let found = elements.find(|(found, _)| *found == tag::DEDUPE_RETENTION);
+        found.and_then(|(_, value)| read_u64(value)).unwrap_or(0).min(DEDUPE_RETENTION_MS_MAX)
+    }
+
     /// Checks what a new job may say, and an old one may exceed: earlier versions took it as it came.
     pub fn check_new(&self) -> Result<(), AttributeError> {
         for (found, value) in self.iter() {
             let max = match found {
                 tag::POSTPONE_MAX => DELAY_MS_MAX,
+                tag::DEDUPE_RETENTION => DEDUPE_RETENTION_MS_MAX,
                 _ => continue,
             };
             match read_u64(value) {
@@ -304,6 +315,12 @@ impl AttributesBuilder {
         let mut bytes = vec![kind, backoff.jitter_percent];
         bytes.extend(waits.iter().flat_map(|wait_ms| wait_ms.to_le_bytes()));
         self.raw(tag::BACKOFF, bytes)
+    }
+
+    /// Says how long the job and its key are remembered after it was finished.
+    #[must_use]
+    pub fn dedupe_retention(self, retention_ms: u64) -> Self {
+        self.raw(tag::DEDUPE_RETENTION, retention_ms.to_le_bytes().to_vec())
     }
 
     /// Says how long after its first push the job is due at the latest, however often it is postponed.
@@ -456,6 +473,12 @@ mod tests {
         assert_eq!(Attributes::postpone_max_of(capped.as_bytes()), Some(DELAY_MS_MAX));
         let longer = AttributesBuilder::default().postpone_max(DELAY_MS_MAX + 1).build().expect("read");
         assert_eq!(longer.check_new(), Err(AttributeError::OutOfRange(tag::POSTPONE_MAX, DELAY_MS_MAX)));
+        let remembered = |ms| AttributesBuilder::default().dedupe_retention(ms).build().expect("read");
+        assert_eq!(remembered(DEDUPE_RETENTION_MS_MAX).check_new(), Ok(()));
+        let longer = remembered(DEDUPE_RETENTION_MS_MAX + 1);
+        let too_long = AttributeError::OutOfRange(tag::DEDUPE_RETENTION, DEDUPE_RETENTION_MS_MAX);
+        assert_eq!(longer.check_new(), Err(too_long));
+        assert_eq!(Attributes::dedupe_retention_of(longer.as_bytes()), DEDUPE_RETENTION_MS_MAX);
         let shorter = AttributesBuilder::default().raw(tag::POSTPONE_MAX, vec![1; 7]).build().expect("read");
         assert_eq!(shorter.check_new(), Err(AttributeError::Malformed(tag::POSTPONE_MAX)));
         assert_eq!(Attributes::postpone_max_of(shorter.as_bytes()), None);

@@ -8,7 +8,7 @@ use super::{FEATURE_PUSH_MODES, Millis, SessionId};
 ///
 /// ```text
 ///            push                  due                 reserve             finish
-///   (none) --------> delayed ------------> ready ------------> reserved ---------> (gone)
+///   (none) --------> delayed ------------> ready ------------> reserved ---------> finished, or gone
 ///              |         ^                   ^ ^                  | | |
 ///              |         |   release, after a delay or a backoff  | | |
 ///              |         +----------------------------------------+ | |
@@ -31,7 +31,7 @@ pub enum JobState {
     Reserved = 2,
     /// Set aside until somebody kicks or deletes it.
     Buried = 3,
-    /// Done and removed: the queue remembers it for a short time. No job in the queue is in this state.
+    /// Done: the queue remembers it for a short time, or for as long as the job says.
     Finished = 4,
 }
 

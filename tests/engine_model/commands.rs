@@ -209,7 +209,7 @@ impl Model {
                         self.ended.push(Lease { job: id, fence: Fence(fence) });
                     }
                     self.remove(living.id);
-                    self.topics[topic].deleted += 1;
+                    self.topics[topic].deleted += u64::from(!is_finished(&living.state));
                 }
             }
         }
@@ -232,10 +232,15 @@ impl Model {
             due,
             expires,
             policy,
+            retention_ms: self.retention_ms(new),
             state: if ready { State::Ready { order } } else { State::Delayed },
             past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
         });
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    fn retention_ms(&self, new: &NewJob<'_>) -> u64 {
+        if self.remembers_jobs() { Attributes::dedupe_retention_of(new.attributes) } else { 0 }
     }
 
     fn postpone(
@@ -248,10 +253,11 @@ impl Model {
     ) -> PushOutcome {
         self.kept += 1;
         let (place, order, ready) = (self.kept, self.order(due), self.has_come(due, self.stamp));
+        let retention_ms = self.retention_ms(new);
         let job = self.find_mut(id);
         (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
         (job.priority, job.ttr_ms, job.policy) = (new.priority, new.ttr_ms, policy);
-        (job.due, job.expires) = (due, expires);
+        (job.due, job.expires, job.retention_ms) = (due, expires, retention_ms);
         job.state = if ready { State::Ready { order } } else { State::Delayed };
         PushOutcome::Postponed(JobId(id))
     }
@@ -378,7 +384,12 @@ impl Model {
             return Ok(());
         }
         self.held(lease)?;
-        let job = self.remove(lease.job.0);
+        let job = self.find(lease.job.0).clone();
+        if job.retention_ms > 0 {
+            self.find_mut(job.id).state = State::Finished { at: self.stamp };
+        } else {
+            self.remove(job.id);
+        }
         self.topics[job.topic].finished += 1;
         let of = self.keeps_history().then_some((job.topic, job.attempts));
         self.finished.push(Finished { at: self.stamp, lease, of });
@@ -448,7 +459,7 @@ impl Model {
         if let State::Reserved { fence, .. } = job.state {
             self.ended.push(Lease { job: JobId(id), fence: Fence(fence) });
         }
-        self.topics[job.topic].deleted += 1;
+        self.topics[job.topic].deleted += u64::from(!is_finished(&job.state));
         Ok(outcome)
     }
 
@@ -458,7 +469,7 @@ impl Model {
         let job = self.find(id);
         match job.state {
             State::Reserved { .. } => return Err(Reject::Reserved),
-            State::Buried(_) => return Err(Reject::WrongState),
+            State::Buried(_) | State::Finished { .. } => return Err(Reject::WrongState),
             State::Delayed | State::Ready { .. } => {}
         }
         let ready_at = self.as_stamp(due).max(i128::from(self.stamp));
@@ -477,7 +488,7 @@ impl Model {
         let id = self.select(job)?;
         match self.find(id).state {
             State::Reserved { .. } => return Err(Reject::Reserved),
-            State::Buried(_) => return Err(Reject::WrongState),
+            State::Buried(_) | State::Finished { .. } => return Err(Reject::WrongState),
             State::Ready { .. } => {}
             State::Delayed => {
                 self.find_mut(id).due = Time::Stamp(self.stamp);
@@ -558,6 +569,10 @@ impl Model {
         let view = self.view(id);
         Outcome::Changed { job: view.id, state: view.state, due: view.due }
     }
+}
+
+fn is_finished(state: &State) -> bool {
+    matches!(state, State::Finished { .. })
 }
 
 impl Session {

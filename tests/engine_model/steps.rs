@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
-use adjourn::types::limits::DELAY_MS_MAX;
+use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
@@ -40,6 +40,7 @@ pub(crate) struct Job {
     if_exists: IfExists,
     key: Option<usize>,
     postpone_max: Option<u64>,
+    retention_ms: Option<u64>,
     expires: Option<Due>,
     attempts_max: Option<u32>,
     backoff: Option<Backoff>,
@@ -283,6 +284,9 @@ impl Known {
             if let Some(backoff) = &job.backoff {
                 builder = builder.backoff(backoff);
             }
+            if let Some(retention_ms) = job.retention_ms {
+                builder = builder.dedupe_retention(retention_ms);
+            }
             if let Some(max_ms) = job.postpone_max {
                 builder = builder.postpone_max(max_ms);
             }
@@ -422,7 +426,7 @@ fn sequence() -> impl Strategy<Value = u64> {
 fn bulk() -> impl Strategy<Value = Action> {
     use proptest::option::of;
     let jobs = proptest::collection::vec(0..12_u64, 0..8);
-    (0..4_usize, jobs, 1..16_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
+    (0..4_usize, jobs, 1..32_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
         |(change, jobs, states, attempts, due)| Action::Bulk { change, jobs, states, attempts, due },
     )
 }
@@ -457,6 +461,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
         (backoff, select(vec![0, 50])).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
     let rare = (
         proptest::option::weighted(0.4, select(vec![0, 40, 3_000, DELAY_MS_MAX])),
+        proptest::option::weighted(0.4, select(vec![0, 50, 5_000, DEDUPE_RETENTION_MS_MAX + 1])),
         proptest::option::weighted(0.3, due()),
         proptest::option::weighted(0.3, 1..4_u32),
         proptest::option::weighted(0.3, backoff),
@@ -478,7 +483,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
         0..4_usize,
     );
     let job = job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
-        let (postpone_max, expires, attempts_max, backoff) = rare;
+        let (postpone_max, retention_ms, expires, attempts_max, backoff) = rare;
         Job {
             due,
             priority,
@@ -486,6 +491,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
             if_exists,
             key,
             postpone_max,
+            retention_ms,
             expires,
             attempts_max,
             backoff,

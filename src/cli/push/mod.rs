@@ -54,6 +54,9 @@ pub(super) struct PushArgs {
     /// What to do when a job with this key lives
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
+    /// Remember the job and its key so long after it was finished, for example 1d; up to 30d
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
+    remember: Option<u64>,
     /// With --if-exists postpone: due at the latest so long after the job was first pushed, however often it is postponed
     #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
     postpone_max: Option<u64>,
@@ -134,6 +137,9 @@ impl PushArgs {
         }
         if let Some(backoff) = &self.backoff {
             attributes = attributes.backoff(backoff);
+        }
+        if let Some(retention_ms) = self.remember {
+            attributes = attributes.dedupe_retention(retention_ms);
         }
         if let Some(max_ms) = self.postpone_max {
             attributes = attributes.postpone_max(max_ms);

@@ -194,6 +194,10 @@ fn attributes(random: &mut Random, wall: Millis, pace: Pace, if_exists: IfExists
         let max_ms = if pace.is_long() { random.below(20 * HOUR_MS) } else { random.below(20_000) };
         builder = builder.postpone_max(max_ms);
     }
+    if random.percent(20) {
+        builder =
+            builder.dedupe_retention(random.within((1, if pace.is_long() { 6 * HOUR_MS } else { 60_000 })));
+    }
     if random.percent(10) {
         builder = builder.header("content-type", "text/plain");
     }
