@@ -237,6 +237,38 @@ fn nothing_to_reserve_has_its_own_exit_code() {
 }
 
 #[test]
+fn a_key_is_postponed_and_its_reserved_job_replaced() {
+    let rig = Rig::start();
+    let push = |more: &[&str]| rig.push(&[&["orders", "--key", "k"], more].concat());
+    let first = push(&["--delay", "1h"]);
+    assert_eq!(push(&["--delay", "2h", "--if-exists", "postpone"]), first);
+    assert_eq!(push(&["--delay", "2h", "--if-exists", "postpone", "--postpone-max", "0s"]), first);
+    assert_eq!(rig.json(&["get", "orders", "k"])["state"], json!("ready"), "the cap is reached");
+    rig.json(&["reserve", "orders"]);
+    rig.fails(&["push", "orders", "--key", "k", "--if-exists", "postpone"], 1, "RESERVED");
+    rig.fails(&["push", "orders", "--key", "k", "--if-exists", "replace"], 1, "RESERVED");
+    assert!(push(&["--if-exists", "replace-any"]) > first);
+    rig.fails(&["push", "orders", "--key", "k", "--postpone-max", "1s"], 2, "--if-exists");
+}
+
+#[test]
+fn a_finished_key_is_remembered() {
+    let rig = Rig::start();
+    let first = rig.push(&["orders", "--key", "k", "--remember", "1d"]);
+    let lease = rig.json(&["reserve", "orders"])["lease"].as_str().expect("a lease").to_owned();
+    rig.ok(&["finish", &lease]);
+    rig.fails(&["push", "orders", "--key", "k"], 1, &format!("(job {first})"));
+    let job = rig.json(&["get", "orders", "k"]);
+    assert_eq!((&job["id"], &job["state"], &job["key"]), (&json!(first), &json!("finished"), &json!("k")));
+    assert_eq!(rig.ok(&["list", "--json"]), "");
+    assert_eq!(rig.json(&["list", "--json", "--state", "finished"])["id"], json!(first));
+    assert_eq!(rig.ok(&["count", "--state", "finished"]).trim(), "1");
+    rig.ok(&["delete", "orders", "k"]);
+    assert!(rig.push(&["orders", "--key", "k"]) > first);
+    rig.fails(&["push", "orders", "--remember", "31d"], 1, "INVALID");
+}
+
+#[test]
 fn a_key_finds_its_job() {
     let rig = Rig::start();
     let push = ["orders", "--key", "k", "--delay", "1h"];

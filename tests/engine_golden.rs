@@ -121,6 +121,8 @@ impl Written {
             if_exists: match self.named.get("if").map(String::as_str) {
                 Some("keep") => IfExists::Keep,
                 Some("replace") => IfExists::Replace,
+                Some("replace-any") => IfExists::ReplaceReserved,
+                Some("postpone") => IfExists::Postpone,
                 _ => IfExists::Reject,
             },
             key: self.named.get("key").map(String::as_bytes),
@@ -196,6 +198,9 @@ fn attributes(named: &BTreeMap<String, String>) -> Vec<u8> {
             other => panic!("no backoff {other:?}"),
         };
         builder = builder.backoff(&Backoff { curve, jitter_percent: 0 });
+    }
+    if let Some(max_ms) = named.get("cap") {
+        builder = builder.postpone_max(max_ms.parse().expect("milliseconds"));
     }
     builder.build().expect("valid").as_bytes().to_vec()
 }
@@ -362,6 +367,7 @@ fn tell_push(outcome: &PushOutcome) -> String {
         PushOutcome::Pushed(job) => format!("pushed {job}"),
         PushOutcome::Kept(job) => format!("kept {job}"),
         PushOutcome::Replaced(job) => format!("replaced by {job}"),
+        PushOutcome::Postponed(job) => format!("postponed {job}"),
         PushOutcome::Refused(reject, Some(job)) => format!("refused {reject:?} {job}"),
         PushOutcome::Refused(reject, None) => format!("refused {reject:?}"),
     }

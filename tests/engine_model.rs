@@ -137,6 +137,7 @@ impl Both {
                 ready: count(number, |state| matches!(state, State::Ready { .. })),
                 reserved: count(number, |state| matches!(state, State::Reserved { .. })),
                 buried: count(number, |state| matches!(state, State::Buried(_))),
+                remembered: count(number, |state| matches!(state, State::Finished { .. })),
                 pushed: topic.pushed,
                 finished: topic.finished,
                 deleted: topic.deleted,

@@ -66,7 +66,8 @@ fn an_entry_with_every_command() {
     let bulk = bulk_changes();
     let policy =
         vec![Command::TopicPolicy { topic: TopicSelect::Name("orders.unpaid"), change: &[1, 0, 0, 0] }];
-    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &policy];
+    let modes = vec![push_modes()];
+    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -80,12 +81,34 @@ fn an_entry_with_every_command() {
         ("entry-v1-weighted.bin", weighted),
         ("entry-v1-bulk.bin", bulk),
         ("entry-v1-policy.bin", policy),
+        ("entry-v1-push-modes.bin", modes),
     ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
         assert_eq!(Entry::decode(&frozen), Ok(Entry { stamp: STAMP, commands: commands.clone() }));
         assert_eq!(entry(&commands), frozen, "{name}: the encoder writes other bytes");
     }
+}
+
+/// A push that came with feature level 3, of every later mode.
+fn push_modes() -> Command<'static> {
+    let any = NewJob {
+        due: When::After(5000),
+        priority: 1024,
+        ttr_ms: 60_000,
+        if_exists: IfExists::ReplaceReserved,
+        key: Some(b"order 17"),
+        attributes: &[],
+        body: b"any",
+    };
+    let postponing = NewJob {
+        if_exists: IfExists::Postpone,
+        attributes: &[9, 0, 8, 0, 0x60, 0xea, 0, 0, 0, 0, 0, 0],
+        body: b"later",
+        ..any
+    };
+    let topic = TopicSelect::Name("orders.unpaid");
+    Command::Push { session: SessionId(300), sequence: 9, topic, jobs: vec![any, postponing] }
 }
 
 fn bulk_changes() -> Vec<Command<'static>> {

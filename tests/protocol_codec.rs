@@ -390,6 +390,9 @@ fn each_bad_field_has_its_code() {
     assert_eq!(code(b"a", &job_fixed(0, 0, 257, 0, 0), &[b'k'; 257]), Some(ErrorCode::TooLarge));
     assert_eq!(code(b"a", &job_fixed(0, 0, 0, 3, 0), &[1, 0, 9]), Some(ErrorCode::Malformed));
     assert_eq!(code(b"a", &job_fixed(0, 0, 0, 4, 0), &[0, 0x83, 0, 0]), Some(ErrorCode::Unsupported));
+    let longest = [&[9, 0, 8, 0], &(DELAY_MS_MAX + 1).to_le_bytes()[..]].concat();
+    assert_eq!(code(b"a", &job_fixed(0, 4, 0, 12, 0), &longest), Some(ErrorCode::Invalid));
+    assert_eq!(code(b"a", &job_fixed(0, 5, 0, 0, 0), b""), Some(ErrorCode::Unsupported));
     let attributes = vec![0; ATTRIBUTES_BYTES_MAX + 1];
     let attributes_bytes = u16::try_from(attributes.len()).expect("short");
     let fixed = job_fixed(0, 0, 0, attributes_bytes, 0);

@@ -7,6 +7,7 @@
 mod copied;
 mod disk;
 mod history;
+mod modes;
 mod rig;
 mod soundness;
 

@@ -118,7 +118,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     for (filter, expected) in [
         (&[99, 0, 0, 0][..], ErrorCode::Unsupported),
         (&[0, 0, 0, 0], ErrorCode::Malformed),
-        (&[2, 0, 1, 0, 0x10], ErrorCode::Unsupported),
+        (&[2, 0, 1, 0, 0x20], ErrorCode::Unsupported),
         (&[2, 0, 2, 0, 1, 1], ErrorCode::Malformed),
         (&[6, 0, 4, 0, 1, 0, 0, 0, 6, 0, 4, 0, 1, 0, 0, 0], ErrorCode::Malformed),
         (&[6, 0, 4, 0, 1, 0], ErrorCode::Malformed),

@@ -45,6 +45,8 @@ enum State {
     Ready,
     Reserved,
     Buried,
+    /// Finished, and remembered; only if asked for
+    Finished,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -65,6 +67,7 @@ impl FilterArgs {
             State::Ready => JobState::Ready,
             State::Reserved => JobState::Reserved,
             State::Buried => JobState::Buried,
+            State::Finished => JobState::Finished,
         });
         Filter {
             topic: self.topic.clone(),

@@ -51,6 +51,7 @@ fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
             id: job.id.0,
             state: job.state.to_string(),
             topic: job.topic.as_str(),
+            key: job.key.as_ref().map(Key::as_str),
             attempts: job.attempts,
             finished: history.finished.map(time_text),
         });
@@ -237,12 +238,14 @@ struct ReportJson<'a> {
     body: Option<BodyJson<'a>>,
 }
 
-/// All that is known of a job that was finished a short time ago.
+/// A job that was finished. All but its key is known of every one.
 #[derive(Serialize)]
 struct FinishedJson<'a> {
     id: u64,
     state: String,
     topic: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
     attempts: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     finished: Option<String>,

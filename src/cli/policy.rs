@@ -76,11 +76,14 @@ pub(super) struct SetArgs {
     #[arg(long, value_name = "N", value_parser = or_none(number::<u32>), help_heading = "Limits")]
     rate: Option<Change<u32>>,
     /// What happens to jobs that are later than a time: AFTER:drop, AFTER:bury, AFTER:spread=DURATION or AFTER:rate=N
-    #[arg(long, value_name = "AFTER:ACTION", value_parser = or_none(late), help_heading = "Late and failed jobs")]
+    #[arg(long, value_name = "AFTER:ACTION", value_parser = or_none(late), help_heading = "Late, failed and finished jobs")]
     late: Option<Change<Late>>,
     /// The topic that takes the jobs that would be buried here
-    #[arg(long, value_name = "TOPIC", value_parser = or_none(str::parse::<TopicName>), help_heading = "Late and failed jobs")]
+    #[arg(long, value_name = "TOPIC", value_parser = or_none(str::parse::<TopicName>), help_heading = "Late, failed and finished jobs")]
     dead_letters: Option<Change<TopicName>>,
+    /// Remember finished jobs and their keys for this time, if they do not say it
+    #[arg(long, value_name = "DURATION", value_parser = or_none(delay_ms), help_heading = "Late, failed and finished jobs")]
+    remember: Option<Change<u64>>,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -186,6 +189,7 @@ impl SetArgs {
         put(Setting::Rate, taken(self.rate.as_ref(), &mut set.per_second_max));
         put(Setting::Late, taken(self.late.as_ref(), &mut set.late));
         put(Setting::DeadLetters, taken(self.dead_letters.as_ref(), &mut set.dead_letters));
+        put(Setting::Remember, taken(self.remember.as_ref(), &mut set.retention_ms));
         change
     }
 }
@@ -253,6 +257,7 @@ fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
             format!("{}:{then}", duration(late.after_ms))
         }),
         Setting::DeadLetters => policy.dead_letters.as_ref().map(ToString::to_string),
+        Setting::Remember => policy.retention_ms.map(duration),
     }
 }
 

@@ -83,7 +83,7 @@ impl Client {
     }
 
     /// Pushes one job and returns its id, or the id of the job that lives if the push said
-    /// [`IfExists::Keep`](crate::types::IfExists). A refusal is a [`ClientError::ItemRefused`].
+    /// [`IfExists::Keep`](crate::types::IfExists) or `Postpone`. A refusal is a [`ClientError::ItemRefused`].
     pub async fn push_one(&self, topic: &TopicName, job: NewJob) -> Result<JobId, ClientError> {
         let results = self.push_detached(topic, vec![job])?.await?;
         job_id(results.first())
@@ -215,7 +215,8 @@ impl Client {
 
     /// Reads one job; `None` if there is no such job: finished, deleted, expired or never there. For a minute a finished job is
     /// shown by its id in the state [`Finished`](crate::types::JobState::Finished): when, and after how many attempts, but
-    /// without key, attributes and body.
+    /// without key, attributes and body. One that is [remembered](crate::types::AttributesBuilder::dedupe_retention) is shown
+    /// for as long as it is, also by its key, with everything.
     pub async fn get(&self, job: JobRef) -> Result<Option<JobReport>, ClientError> {
         self.job_or_none(Request::Get(job)).await
     }

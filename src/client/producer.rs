@@ -34,7 +34,7 @@ pub struct Producer {
 }
 
 /// What will have become of one job: a future of its id, or of the id of the job that lives if it was pushed with
-/// [`IfExists::Keep`](crate::types::IfExists). A refusal is a [`ClientError::ItemRefused`].
+/// [`IfExists::Keep`](crate::types::IfExists) or `Postpone`. A refusal is a [`ClientError::ItemRefused`].
 ///
 /// Dropping it does not take the job back.
 #[derive(Debug)]
@@ -220,7 +220,12 @@ fn tell(
 /// The id that a result names.
 pub(super) fn job_id(result: Option<&PushResult>) -> Result<JobId, ClientError> {
     match result {
-        Some(PushResult::Pushed(id) | PushResult::Kept(id) | PushResult::Replaced(id)) => Ok(*id),
+        Some(
+            PushResult::Pushed(id)
+            | PushResult::Kept(id)
+            | PushResult::Replaced(id)
+            | PushResult::Postponed(id),
+        ) => Ok(*id),
         Some(PushResult::Refused(code, job)) => Err(ClientError::ItemRefused { code: *code, job: *job }),
         None => Err(ClientError::Protocol(ProtocolFault::Items { asked: 1, found: 0 })),
     }

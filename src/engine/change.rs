@@ -9,7 +9,7 @@ use super::store::JobStore;
 use crate::types::{JobState, Lease, When};
 
 impl Engine {
-    /// Ends a job in any state. The outcome shows the state that it was in.
+    /// Ends a job in any state, or forgets one that is finished. The outcome shows the state that it was in.
     pub(super) fn delete(
         &mut self,
         job: &JobSelect<'_>,
@@ -18,11 +18,10 @@ impl Engine {
     ) -> Result<Outcome, Reject> {
         let slot = self.select(job).ok_or(Reject::NotFound)?;
         let outcome = self.changed(slot);
-        let job = self.end(slot, store);
+        let job = self.remove(slot, store);
         if job.state == JobState::Reserved {
             ended.push(Lease { job: job.id, fence: job.fence() });
         }
-        self.topics.totals(job.topic).deleted += 1;
         Ok(outcome)
     }
 

@@ -129,6 +129,9 @@ pub(super) fn of_job(job: &Job) -> u128 {
             if let Some(expires) = retry.expires {
                 element.moment(expires);
             }
+            if retry.retention_ms != 0 {
+                element.word(retry.retention_ms);
+            }
         }
     }
     element.hash()
@@ -158,7 +161,7 @@ mod tests {
     use crate::engine::jobs::Rare;
     use crate::engine::retry::Retry;
     use crate::engine::store::{BodyRef, Place};
-    use crate::types::{BuryReason, Fence, JobId, JobState, TopicId};
+    use crate::types::{BuryReason, Fence, JobId, JobState, Millis, TopicId};
 
     fn job() -> Job {
         Job {
@@ -180,13 +183,13 @@ mod tests {
 
     fn retry(expires: u64, digest: u64) -> Retry {
         let expires = Some(Moment { line: Line::Stamp, at: expires });
-        Retry { expires, attempts_max: None, backoff: None, digest }
+        Retry { expires, digest, ..Retry::default() }
     }
 
     #[test]
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
         let past = || Past { reserved_first: 1, reserved_last: 2, held_by: SessionId(3), reason: None };
-        let changes: [&dyn Fn(&mut Job); 25] = [
+        let changes: [&dyn Fn(&mut Job); 27] = [
             &|job: &mut Job| job.id = JobId(99),
             &|job: &mut Job| job.due_line = Line::Wall,
             &|job: &mut Job| job.due_at = 99,
@@ -205,6 +208,8 @@ mod tests {
             &|job: &mut Job| job.rare = Rare::new(Some(100), None),
             &|job: &mut Job| job.rare = Rare::new(None, Some(retry(1, 2))),
             &|job: &mut Job| job.rare = Rare::new(None, Some(retry(1, 3))),
+            &|job: &mut Job| job.set_retention(99),
+            &|job: &mut Job| job.set_finished(Millis(3), 99),
             &|job: &mut Job| job.pushed_at = 1,
             &|job: &mut Job| job.set_past(past()),
             &|job: &mut Job| job.set_past(Past { reserved_first: 99, ..past() }),

@@ -31,7 +31,8 @@ pub(super) struct Job {
     pub(super) id: JobId,
     /// When it is, or was, [due](Self::due).
     pub(super) due_at: u64,
-    /// Ready: its due time as a stamp when it became so, which orders it. Reserved: the deadline, as a stamp.
+    /// Ready: its due time as a stamp when it became so, which orders it. Reserved: the deadline, as a stamp. Finished:
+    /// when that was, as a stamp.
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
@@ -78,6 +79,26 @@ impl Job {
         self.rare.as_ref()?.retry.as_deref()
     }
 
+    /// How long it is remembered after it was finished, in milliseconds; 0 for not at all.
+    pub(super) fn retention_ms(&self) -> u64 {
+        self.retry().map_or(0, |retry| retry.retention_ms)
+    }
+
+    pub(super) fn set_retention(&mut self, retention_ms: u64) {
+        if self.retention_ms() != retention_ms {
+            let mut retry = self.retry().cloned().unwrap_or_default();
+            retry.retention_ms = retention_ms;
+            self.set_retry(Some(retry));
+        }
+    }
+
+    /// It has other attributes from now on, which say this.
+    pub(super) fn set_retry(&mut self, retry: Option<Retry>) {
+        let mut rare = self.rare.take().unwrap_or_default();
+        rare.retry = retry.map(Box::new);
+        self.rare = (*rare != Rare::default()).then_some(rare);
+    }
+
     /// When it expires.
     pub(super) fn expires(&self) -> Option<Moment> {
         self.retry()?.expires
@@ -87,7 +108,10 @@ impl Job {
     pub(super) fn timer(&self) -> Option<Moment> {
         match self.state {
             JobState::Reserved => Some(Moment { line: Line::Stamp, at: self.since }),
-            JobState::Ready | JobState::Buried | JobState::Finished => self.expires(),
+            JobState::Ready | JobState::Buried => self.expires(),
+            JobState::Finished => {
+                Some(Moment { line: Line::Stamp, at: self.since.saturating_add(self.retention_ms()) })
+            }
             // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
             // at when that comes.
             JobState::Delayed => match self.expires() {

@@ -229,7 +229,7 @@ impl Engine {
                 JobState::Ready => view.ready,
                 JobState::Reserved => view.reserved,
                 JobState::Buried => view.buried,
-                JobState::Finished => 0,
+                JobState::Finished => view.remembered,
             };
             states.iter().map(of_state).sum::<u64>()
         };

@@ -23,7 +23,7 @@
 //!
 //! ```text
 //!            push                  due                 reserve             finish
-//!   (none) --------> delayed ------------> ready ------------> reserved ---------> (gone)
+//!   (none) --------> delayed ------------> ready ------------> reserved ---------> finished, or gone
 //!              |         ^                   ^ ^                  | | |
 //!              |         |   after a delay   | |   an attempt     | | |
 //!              |         |   or a backoff    | |   failed         | | |
@@ -34,7 +34,8 @@
 //! ```
 //!
 //! An attempt fails when its lease's time is over, when it is released, and when its session lapses or closes. A
-//! job that expires is dropped when that time comes; under a lease, when the lease ends. Delete ends a job in any state.
+//! finished job that its attributes ask to remember stays as it is until that time is over, and its key with it. A job that
+//! expires is dropped when that time comes; under a lease, when the lease ends. Delete ends a job in any state.
 //!
 //! # Invariants
 //!
@@ -62,6 +63,7 @@ mod list;
 mod members;
 mod paged;
 mod policy;
+mod postpone;
 mod push;
 mod read;
 mod ready;
@@ -104,7 +106,8 @@ pub use topics::TopicTotals;
 
 use crate::types::limits::LAPSE_LEASES_MAX;
 use crate::types::{
-    FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, GroupId, Lease, Member, Millis, SessionId, TopicId,
+    FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, GroupId, Lease, Member, Millis,
+    SessionId, TopicId,
 };
 
 /// How far [`Command::SkipIds`] moves the counts that are beyond its floor: further than any log that was lost can have
@@ -247,7 +250,7 @@ impl Engine {
             Command::SessionLapse { session } => return self.end_session(*session, store, ended),
             Command::SessionClose { session } => return self.close_session(*session, store, ended),
             Command::Push { session, sequence, topic, jobs } => {
-                return self.push(*session, *sequence, *topic, jobs, store).map(Outcome::Pushed);
+                return self.push(*session, *sequence, *topic, jobs, store, ended).map(Outcome::Pushed);
             }
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, store)?;
@@ -324,6 +327,11 @@ impl Engine {
     /// Whether the state records what happens to jobs, which all members know.
     fn keeps_history(&self) -> bool {
         self.members.feature_level() >= FEATURE_JOB_HISTORY
+    }
+
+    /// Whether finished jobs are remembered for as long as they say, which all members know.
+    fn remembers_jobs(&self) -> bool {
+        self.members.feature_level() >= FEATURE_REMEMBERED_JOBS
     }
 
     /// The topic that a command names; made if it is named and new.

@@ -11,7 +11,7 @@ pub struct Applied {
     /// One outcome per command, in order.
     pub outcomes: Vec<Outcome>,
     /// Leases that ended otherwise than by a settling command that showed them: their time was over, their
-    /// session lapsed or closed, or their job was deleted.
+    /// session lapsed or closed, or their job was deleted or replaced.
     pub ended: Vec<Lease>,
     /// Topics that were forgotten because they had no jobs. Their numbers are not used again.
     pub topics_gone: Vec<(TopicId, TopicName)>,
@@ -72,6 +72,8 @@ pub enum PushOutcome {
     Kept(JobId),
     /// It replaced the job with its key; the new id.
     Replaced(JobId),
+    /// The job with its key took its body and its due time.
+    Postponed(JobId),
     /// Refused; with the job that lives under its key.
     Refused(Reject, Option<JobId>),
 }
@@ -210,6 +212,8 @@ pub struct TopicView<'a> {
     pub reserved: u64,
     /// Jobs set aside.
     pub buried: u64,
+    /// Jobs that are finished and not forgotten yet.
+    pub remembered: u64,
     /// Jobs ever pushed.
     pub pushed: u64,
     /// Jobs ever finished.

@@ -21,7 +21,7 @@ use super::retry::Retry;
 use super::store::JobStore;
 use crate::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use crate::types::{
-    BuryReason, FEATURE_TOPIC_POLICY, LateAction, Millis, PolicyChange, TopicId, TopicPolicy,
+    BuryReason, FEATURE_TOPIC_POLICY, JobState, LateAction, Millis, PolicyChange, TopicId, TopicPolicy,
 };
 
 /// Deliveries may come early by so much.
@@ -188,7 +188,7 @@ impl Engine {
 
     /// Retries and expiry of a new job that is due then: its own, or its topic's.
     pub(super) fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
-        let own = Retry::read(attributes, self.clock);
+        let own = Retry::read(attributes, self.clock, self.remembers_jobs());
         match self.topic_policy(topic) {
             Some(policy) => Retry::with_defaults(own, attributes, policy, due),
             None => own,
@@ -202,6 +202,7 @@ impl Engine {
         body_bytes: usize,
         replaces: Option<Slot>,
     ) -> Option<PushOutcome> {
+        let replaces = replaces.filter(|slot| self.jobs[*slot].state != JobState::Finished);
         let found = self.topics.find(topic)?;
         let policy = found.rule.as_ref()?.policy();
         let refused = |reject| Some(PushOutcome::Refused(reject, None));
@@ -299,9 +300,13 @@ impl Engine {
 }
 
 impl Job {
-    /// What it adds to the bytes of its topic: nothing if it was pushed before they were counted.
+    /// What it adds to the bytes of its topic: nothing if it was pushed before they were counted, or is finished.
     pub(super) fn counted_bytes(&self) -> u64 {
-        if self.pushed_at == 0 { 0 } else { u64::from(self.body.body_bytes) }
+        if self.pushed_at == 0 || self.state == JobState::Finished {
+            0
+        } else {
+            u64::from(self.body.body_bytes)
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::jobs::{Identity, Job, Rare, Slot};
 use super::outcome::{PushOutcome, Reject};
 use super::store::{JobStore, Record};
 use super::window::Recall;
-use crate::types::{BuryReason, IfExists, JobId, JobState, SessionId, TopicId};
+use crate::types::{BuryReason, IfExists, JobId, JobState, Lease, SessionId, TopicId};
 
 impl Engine {
     /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before.
@@ -20,10 +20,11 @@ impl Engine {
         topic: TopicSelect<'_>,
         jobs: &[NewJob<'_>],
         store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
     ) -> Result<Vec<PushOutcome>, Reject> {
         if session == SessionId(0) || sequence == 0 {
             let topic = self.intern(topic)?;
-            return Ok(jobs.iter().map(|job| self.push_one(topic, job, store)).collect());
+            return Ok(jobs.iter().map(|job| self.push_one(topic, job, store, ended)).collect());
         }
         if !self.sessions.contains(session) {
             return Err(Reject::SessionUnknown);
@@ -38,7 +39,7 @@ impl Engine {
                 Recall::Known(outcome) => outcome,
                 Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
                 Recall::New => {
-                    let outcome = self.push_one(topic, job, store);
+                    let outcome = self.push_one(topic, job, store, ended);
                     window.remember(session, sequence, outcome);
                     outcome
                 }
@@ -56,16 +57,24 @@ impl Engine {
         hasher.finish128().as_u128()
     }
 
-    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>, store: &mut impl JobStore) -> PushOutcome {
+    fn push_one(
+        &mut self,
+        topic: TopicId,
+        new: &NewJob<'_>,
+        store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
+    ) -> PushOutcome {
+        let identity = new.key.map(|key| self.identity(topic, key));
+        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.near());
+        let postponed = living.filter(|slot| new.if_exists == IfExists::Postpone && self.waits(*slot));
         let due = self.clock.resolve(new.due);
+        let due = postponed.map_or(due, |slot| self.no_later_than_the_cap(slot, due, new.attributes));
         let retry = self.retry(topic, new.attributes, due);
         let expires = retry.as_ref().and_then(|retry| retry.expires);
         if expires.is_some_and(|expires| self.clock.expires_before(expires, due)) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
         }
-        let identity = new.key.map(|key| self.identity(topic, key));
-        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.near());
-        if let Some(slot) = living
+        if let Some(slot) = living.filter(|_| postponed.is_none())
             && let Some(outcome) = self.not_by_key(slot, new.if_exists)
         {
             return outcome;
@@ -73,9 +82,13 @@ impl Engine {
         if let Some(outcome) = self.not_by_policy(topic, new.body.len(), living) {
             return outcome;
         }
+        if let Some(slot) = postponed {
+            return self.postpone(slot, new, due, retry, store);
+        }
         if let Some(slot) = living {
-            let job = self.end(slot, store);
-            self.topics.totals(job.topic).deleted += 1;
+            let job = self.remove(slot, store);
+            let was_reserved = job.state == JobState::Reserved;
+            ended.extend(was_reserved.then(|| Lease { job: job.id, fence: job.fence() }));
         }
         let (ttr_ms, priority) = self.ttr_and_priority(topic, new);
         self.last_job += 1;
@@ -108,13 +121,14 @@ impl Engine {
     /// The key of a new job lives: what the push answers, unless the new job takes the place of the one that has it.
     fn not_by_key(&self, slot: Slot, if_exists: IfExists) -> Option<PushOutcome> {
         let job = &self.jobs[slot];
+        let is_reserved = job.state == JobState::Reserved;
         match if_exists {
             IfExists::Reject => Some(PushOutcome::Refused(Reject::KeyExists, Some(job.id))),
             IfExists::Keep => Some(PushOutcome::Kept(job.id)),
-            IfExists::Replace if job.state == JobState::Reserved => {
+            IfExists::Replace | IfExists::Postpone if is_reserved => {
                 Some(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
             }
-            IfExists::Replace => None,
+            IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => None,
         }
     }
 }

@@ -179,7 +179,7 @@ impl Engine {
         self.members.feature_level()
     }
 
-    /// How many jobs live.
+    /// How many jobs there are, finished ones that are remembered included.
     pub fn jobs(&self) -> u64 {
         self.jobs.len() as u64
     }
@@ -219,7 +219,8 @@ impl Engine {
 
     fn history(&self, job: &Job) -> JobHistory {
         let wall = |stamp: u64| (stamp != 0).then(|| self.wall(Millis(stamp)));
-        let mut history = JobHistory { pushed: wall(job.pushed_at), ..JobHistory::default() };
+        let finished = (job.state == JobState::Finished).then(|| self.wall(Millis(job.since)));
+        let mut history = JobHistory { pushed: wall(job.pushed_at), finished, ..JobHistory::default() };
         if let Some(past) = job.past() {
             history.reserved_first = wall(past.reserved_first);
             history.reserved_last = wall(past.reserved_last);

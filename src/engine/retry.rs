@@ -1,4 +1,4 @@
-//! The attributes that end a job: its expiry, its number of attempts, and the wait between them.
+//! The attributes that end a job: its expiry, its number of attempts, the wait between them, and how long it is remembered.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -7,23 +7,29 @@ use super::clock::{Clock, Moment};
 use crate::types::{Attributes, Backoff, JobId, TopicPolicy};
 
 /// The part of the attributes that the engine heeds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Retry {
     pub(super) expires: Option<Moment>,
     pub(super) attempts_max: Option<u32>,
     pub(super) backoff: Option<Backoff>,
     /// Of the encoded attributes, so that they count in the state hash.
     pub(super) digest: u64,
+    /// How long the job is remembered after it was finished, in milliseconds; 0 for not at all. A saved job has it behind its
+    /// history.
+    #[serde(skip)]
+    pub(super) retention_ms: u64,
 }
 
 impl Retry {
-    /// Reads it from encoded attributes; `None` when they say nothing of it.
-    pub(super) fn read(attributes: &[u8], clock: Clock) -> Option<Self> {
+    /// Reads it from encoded attributes; `None` when they say nothing of it. That the job is to be remembered counts only with
+    /// `remembers`.
+    pub(super) fn read(attributes: &[u8], clock: Clock, remembers: bool) -> Option<Self> {
         if attributes.is_empty() {
             return None;
         }
         let policy = Attributes::policy_of(attributes);
-        if policy == crate::types::Policy::default() {
+        let retention_ms = if remembers { Attributes::dedupe_retention_of(attributes) } else { 0 };
+        if policy == crate::types::Policy::default() && retention_ms == 0 {
             return None;
         }
         Some(Self {
@@ -31,6 +37,7 @@ impl Retry {
             attempts_max: policy.attempts_max,
             backoff: policy.backoff,
             digest: xxh3_64(attributes),
+            retention_ms,
         })
     }
 
@@ -49,12 +56,14 @@ impl Retry {
             attempts_max: None,
             backoff: None,
             digest: xxh3_64(attributes),
+            retention_ms: 0,
         });
         let mut filled = Self {
             expires: said.expires.or(expires),
             attempts_max: said.attempts_max.or(attempts_max),
             backoff: said.backoff.clone().or(backoff),
             digest: said.digest,
+            retention_ms: said.retention_ms,
         };
         if (filled.attempts_max, &filled.backoff) != (said.attempts_max, &said.backoff) {
             let Self { attempts_max, backoff, .. } = filled.clone();
@@ -63,8 +72,8 @@ impl Retry {
             bytes.extend(taken.encode());
             filled.digest = xxh3_64(&bytes);
         }
-        let says_nothing =
-            filled.expires.is_none() && filled.attempts_max.is_none() && filled.backoff.is_none();
+        let ends_by_itself = filled.expires.is_some() || filled.attempts_max.is_some();
+        let says_nothing = !ends_by_itself && filled.backoff.is_none() && filled.retention_ms == 0;
         (!says_nothing).then_some(filled)
     }
 

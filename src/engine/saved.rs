@@ -1,9 +1,10 @@
 //! A job as a chunk or a page stores it: everything that is hashed, and nothing about its location.
 //!
-//! There are two versions. Version 1 has no number in front of it. Version 2 begins with a byte 255, which no job of
+//! There are three versions. Version 1 has no number in front of it. Version 2 begins with a byte 255, which no job of
 //! version 1 can begin with, and the number 2; after the fields of version 1 it has the job's
-//! [history](SavedHistory). A job without a known history is written in version 1, so older versions can read a
-//! state of their feature level.
+//! [history](SavedHistory). Version 3 adds how long the job is [remembered](SavedRetention) once it is finished; only
+//! version 3 can hold a finished job. A job is written in the lowest version that holds all that is known of it, so
+//! older versions can read a state of their feature level.
 
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use super::held::Past;
 use super::jobs::{Identity, Job, Rare};
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
-use crate::types::limits::{PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
+use crate::types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
 /// All that the state holds of one job.
@@ -40,6 +41,9 @@ pub struct SavedJob {
     /// Stands behind the rest in version 2.
     #[serde(skip)]
     history: SavedHistory,
+    /// Stands behind that in version 3.
+    #[serde(skip)]
+    retention: SavedRetention,
 }
 
 /// When it was pushed and reserved, and by whom; zeros where that is not known. Times are stamps.
@@ -53,9 +57,14 @@ struct SavedHistory {
     reason: Vec<u8>,
 }
 
-/// The first byte of version 2: bincode begins no number with it.
+/// How long it is remembered after it was finished, in milliseconds; 0 for not at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedRetention(u64);
+
+/// The first byte of every version but the first: bincode begins no number with it.
 const VERSIONED: u8 = 255;
-const VERSION: u8 = 2;
+const WITH_HISTORY: u8 = 2;
+const WITH_RETENTION: u8 = 3;
 
 /// Bytes are no saved job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,8 +88,9 @@ impl SavedJob {
             body_bytes: job.body.body_bytes,
             checksum: job.body.checksum,
             identity: job.identity(),
-            retry: job.retry().cloned(),
+            retry: job.retry().map(|retry| Retry { retention_ms: 0, ..retry.clone() }),
             history: SavedHistory::of(job),
+            retention: SavedRetention(job.retention_ms()),
         }
     }
 
@@ -103,6 +113,7 @@ impl SavedJob {
         };
         job.set_lease(self.fence, self.holder);
         job.set_past(self.history.past());
+        job.set_retention(self.retention.0);
         job
     }
 
@@ -171,12 +182,21 @@ impl SavedJob {
             identity,
             retry: None,
             history: SavedHistory::default(),
+            retention: SavedRetention::default(),
         }
     }
 
     /// The same job with an empty record, which has this checksum.
     pub fn lose_record(&mut self, checksum: u32) {
         (self.body_bytes, self.checksum) = (0, checksum);
+    }
+
+    /// A job that is finished is one that is remembered, for a time within the limit.
+    fn remembers_what_it_may(&self) -> bool {
+        let SavedRetention(retention_ms) = self.retention;
+        let is_remembered = self.retry.is_some() && retention_ms > 0;
+        retention_ms <= DEDUPE_RETENTION_MS_MAX
+            && (is_remembered || (retention_ms == 0 && self.state != JobState::Finished))
     }
 
     /// What it adds to the state hash.
@@ -186,32 +206,48 @@ impl SavedJob {
 
     /// Appends it to `bytes`.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        let has_history = self.history != SavedHistory::default();
-        if has_history {
-            bytes.extend([VERSIONED, VERSION]);
+        let version = match (self.history == SavedHistory::default(), self.retention.0) {
+            (true, 0) => 1,
+            (false, 0) => WITH_HISTORY,
+            _ => WITH_RETENTION,
+        };
+        if version >= WITH_HISTORY {
+            bytes.extend([VERSIONED, version]);
         }
-        let written = options().serialize_into(&mut *bytes, self);
-        let written = written
-            .and_then(|()| if has_history { options().serialize_into(bytes, &self.history) } else { Ok(()) });
-        written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
+        append(bytes, self);
+        if version >= WITH_HISTORY {
+            append(bytes, &self.history);
+        }
+        if version >= WITH_RETENTION {
+            append(bytes, &self.retention);
+        }
     }
 
     /// Reads one that stands at the beginning of `bytes`, and what follows it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), SavedJobError> {
-        let (has_history, mut rest) = match bytes {
-            [VERSIONED, VERSION, rest @ ..] => (true, rest),
-            _ => (false, bytes),
+        let (version, mut rest) = match bytes {
+            [VERSIONED, version @ (WITH_HISTORY | WITH_RETENTION), rest @ ..] => (*version, rest),
+            _ => (1, bytes),
         };
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
         let mut saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
-        if has_history {
+        if version >= WITH_HISTORY {
             saved.history = SavedHistory::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
         }
-        if saved.state == JobState::Finished || !saved.history.is_valid() {
+        if version >= WITH_RETENTION {
+            saved.retention = SavedRetention::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
+        }
+        if !saved.history.is_valid() || !saved.remembers_what_it_may() {
             return Err(SavedJobError);
         }
         Ok((saved, rest))
     }
+}
+
+/// Behind what is there already.
+fn append(bytes: &mut Vec<u8>, saved: &impl Serialize) {
+    let written = options().serialize_into(bytes, saved);
+    written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
 }
 
 impl SavedHistory {
@@ -273,18 +309,20 @@ mod tests {
             proptest::option::of(any::<u32>()),
             proptest::option::of(backoff),
             any::<u64>(),
+            prop_oneof![Just(0), 1..=DEDUPE_RETENTION_MS_MAX],
         )
-            .prop_map(|(expires, attempts_max, backoff, digest)| Retry {
+            .prop_map(|(expires, attempts_max, backoff, digest, retention_ms)| Retry {
                 expires,
                 attempts_max,
                 backoff,
                 digest,
+                retention_ms,
             })
     }
 
     fn jobs() -> impl Strategy<Value = Job> {
         let numbers = (any::<[u64; 4]>(), any::<[u32; 7]>());
-        let kinds = (0..4_u8, 0..2_u8);
+        let kinds = (0..5_u8, 0..2_u8);
         let rare = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
         let reason = proptest::option::of("[a-zü]{1,40}");
         let history = prop_oneof![Just(([0; 4], None)), (any::<[u64; 4]>(), reason)];
@@ -310,6 +348,9 @@ mod tests {
                 job.set_lease(Fence(fence), SessionId(holder));
                 let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
                 job.set_past(Past { reserved_first, reserved_last, held_by, reason });
+                if job.state == JobState::Finished && job.retention_ms() == 0 {
+                    job.set_retention(1);
+                }
                 job
             },
         )
@@ -331,7 +372,26 @@ mod tests {
         assert_eq!(job(|saved| saved.history.reason = vec![b'x'; REASON_BYTES_MAX + 1]), Err(SavedJobError));
         assert_eq!(job(|saved| saved.history.reason = vec![0xff]), Err(SavedJobError));
         assert_eq!(job(|saved| saved.state = JobState::Finished), Err(SavedJobError));
-        assert_eq!(SavedJob::decode(&[VERSIONED, VERSION + 1, 0, 0]), Err(SavedJobError), "a later version");
+        let remembered = |saved: &mut SavedJob| {
+            saved.retry = Some(Retry { retention_ms: 0, ..Retry::default() });
+            (saved.state, saved.retention) = (JobState::Finished, SavedRetention(1));
+        };
+        assert_eq!(job(remembered), Ok(()));
+        assert_eq!(
+            job(|saved| saved.retention = SavedRetention(1)),
+            Err(SavedJobError),
+            "it is nowhere kept"
+        );
+        let longer = |saved: &mut SavedJob| {
+            saved.retry = Some(Retry::default());
+            saved.retention = SavedRetention(DEDUPE_RETENTION_MS_MAX + 1);
+        };
+        assert_eq!(job(longer), Err(SavedJobError));
+        assert_eq!(
+            SavedJob::decode(&[VERSIONED, WITH_RETENTION + 1, 0, 0]),
+            Err(SavedJobError),
+            "a later version"
+        );
     }
 
     proptest! {

@@ -29,21 +29,34 @@ impl Engine {
         }
     }
 
-    /// Jobs are done. One that was finished under the same lease a short time ago is so still.
+    /// Jobs are done: they are gone, or remembered for a while. One that was finished under the same lease a short time ago is so still.
     fn finish(&mut self, leases: &[Lease], store: &mut impl JobStore) -> Outcome {
         let stamp = self.clock.stamp;
         each(leases, |lease| match self.held(lease) {
             Ok(slot) => {
-                let job = self.end(slot, store);
-                self.topics.totals(job.topic).finished += 1;
-                let attempts = if self.keeps_history() { job.attempts } else { 0 };
-                let finish = Finish { at: stamp, lease, topic: job.topic, attempts };
+                let (topic, attempts) = (self.jobs[slot].topic, self.jobs[slot].attempts);
+                match self.retention_ms(slot) {
+                    0 => _ = self.end(slot, store),
+                    retention_ms => self.change(slot, |job| job.set_finished(stamp, retention_ms)),
+                }
+                self.topics.totals(topic).finished += 1;
+                let attempts = if self.keeps_history() { attempts } else { 0 };
+                let finish = Finish { at: stamp, lease, topic, attempts };
                 self.finished.remember(finish, &mut self.sum);
                 Ok(())
             }
             Err(_) if self.finished.remembers(lease, stamp) => Ok(()),
             Err(reject) => Err(reject),
         })
+    }
+
+    /// How long a job is remembered that is finished now, in milliseconds; 0 for not at all.
+    fn retention_ms(&self, slot: Slot) -> u64 {
+        let job = &self.jobs[slot];
+        match job.retention_ms() {
+            0 => self.topic_policy(job.topic).and_then(|policy| policy.retention_ms).unwrap_or(0),
+            own_ms => own_ms,
+        }
     }
 
     /// Jobs are given back. Not attempted: the grant never arrived, so it does not count. A reason that is empty is none.

@@ -31,6 +31,8 @@ pub(super) struct Topic {
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub(super) buried: ReadyOrder,
+    /// Jobs that are finished and not forgotten yet.
+    pub(super) remembered: u64,
     pub(super) totals: TopicTotals,
     pub(super) rule: Option<Box<Rule>>,
     /// Bytes of the bodies of its jobs, as far as they are counted.
@@ -285,7 +287,7 @@ impl Topics {
                     self.note_serving(job.topic);
                 }
             }
-            JobState::Finished => unreachable!("a finished job is gone"),
+            JobState::Finished => topic.remembered += 1,
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
     }
@@ -309,7 +311,7 @@ impl Topics {
                     self.note_serving(job.topic);
                 }
             }
-            JobState::Finished => unreachable!("a finished job is gone"),
+            JobState::Finished => self.touch(job.topic).remembered -= 1,
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
     }
@@ -490,6 +492,7 @@ impl Topic {
             delayed: 0,
             reserved: 0,
             buried: ReadyOrder::default(),
+            remembered: 0,
             totals: TopicTotals::default(),
             rule: None,
             bytes: 0,
@@ -513,7 +516,7 @@ impl Topic {
 
     /// Whether it has neither a job nor a setting.
     pub(super) fn is_idle(&self) -> bool {
-        !self.paused && self.rule.is_none() && self.jobs() == 0
+        !self.paused && self.rule.is_none() && self.jobs() + self.remembered == 0
     }
 
     /// How many jobs it has.
@@ -547,6 +550,7 @@ impl Topic {
             ready: self.ready.len() as u64,
             reserved: self.reserved,
             buried: self.buried.len() as u64,
+            remembered: self.remembered,
             pushed,
             finished,
             deleted,

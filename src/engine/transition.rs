@@ -6,7 +6,7 @@ use super::hash;
 use super::jobs::{Job, Slot};
 use super::store::JobStore;
 use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
-use crate::types::{BuryReason, Fence, JobState, Lease, SessionId};
+use crate::types::{BuryReason, Fence, JobState, Lease, Millis, SessionId};
 
 /// What one entry has moved so far of what is due.
 #[derive(Debug, Default)]
@@ -69,6 +69,15 @@ impl Engine {
         job
     }
 
+    /// Ends a job that is deleted or replaced. One that is finished is counted already.
+    pub(super) fn remove(&mut self, slot: Slot, store: &mut impl JobStore) -> Job {
+        let job = self.end(slot, store);
+        if job.state != JobState::Finished {
+            self.topics.totals(job.topic).deleted += 1;
+        }
+        job
+    }
+
     /// Ends a job if it has expired. Whether it did.
     pub(super) fn drop_expired(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
         let expired = self.is_expired(&self.jobs[slot]);
@@ -89,6 +98,8 @@ impl Engine {
         if job.state == JobState::Reserved {
             ended.push(Lease { job: job.id, fence: job.fence() });
             self.fail_attempt(slot, None, store);
+        } else if job.state == JobState::Finished {
+            self.end(slot, store);
         } else if !self.drop_expired(slot, store) {
             let verdict = self.when_due(slot);
             if !self.carry_out_verdict(slot, verdict, store) {
@@ -166,6 +177,13 @@ impl Job {
     pub(super) fn set_buried(&mut self, reason: BuryReason) {
         self.end_lease();
         (self.state, self.buried) = (JobState::Buried, reason);
+    }
+
+    /// Done at this stamp, and remembered for so long.
+    pub(super) fn set_finished(&mut self, stamp: Millis, retention_ms: u64) {
+        self.end_lease();
+        (self.state, self.since) = (JobState::Finished, stamp.0);
+        self.set_retention(retention_ms);
     }
 
     /// What does not describe the new state is zero: equal states have equal records.

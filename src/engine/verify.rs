@@ -14,7 +14,7 @@ impl Engine {
     /// Counts all jobs and sums their hashes from scratch, far jobs as the store has them. The inner error says what is
     /// not as the state says that it is: for what comes from a file that nobody vouches for.
     pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), ImageError>, S::Error> {
-        let mut by_topic: BTreeMap<TopicId, [u64; 4]> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, [u64; 5]> = BTreeMap::new();
         let mut sum = Sum::default();
         let mut count = |topic, state| {
             if let Some(count) = by_topic.entry(topic).or_default().get_mut(state as usize) {
@@ -36,7 +36,7 @@ impl Engine {
         }
         for view in self.topics.views() {
             let counts = by_topic.remove(&view.id).unwrap_or_default();
-            if counts != [view.delayed, view.ready, view.reserved, view.buried] {
+            if counts != [view.delayed, view.ready, view.reserved, view.buried, view.remembered] {
                 return Ok(Err(ImageError::TopicJobs(view.id.0)));
             }
         }
@@ -70,7 +70,7 @@ impl Engine {
     /// hunting a fault: it looks at every job.
     #[doc(hidden)]
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
-        let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 4])> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 5])> = BTreeMap::new();
         let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
         let mut held = BTreeSet::new();
         let mut sum = Sum::default();
@@ -116,7 +116,8 @@ impl Engine {
         assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");
         for view in self.topics.views() {
             let ([ready, buried], counts) = by_topic.remove(&view.id).unwrap_or_default();
-            assert_eq!([view.delayed, view.ready, view.reserved, view.buried], counts, "{view:?}");
+            let shown = [view.delayed, view.ready, view.reserved, view.buried, view.remembered];
+            assert_eq!(shown, counts, "{view:?}");
             let topic = self.topics.find(view.id);
             assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
             assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");

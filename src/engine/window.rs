@@ -293,6 +293,7 @@ const KIND_SHIFT: u32 = 56;
 const PUSHED: u64 = 1;
 const KEPT: u64 = 2;
 const REPLACED: u64 = 3;
+const POSTPONED: u64 = 4;
 const REFUSED_FOR: u64 = 0x40;
 const REFUSED: u64 = 0x80;
 
@@ -302,6 +303,7 @@ fn pack(outcome: PushOutcome) -> u64 {
         PushOutcome::Pushed(job) => (PUSHED, Some(job)),
         PushOutcome::Kept(job) => (KEPT, Some(job)),
         PushOutcome::Replaced(job) => (REPLACED, Some(job)),
+        PushOutcome::Postponed(job) => (POSTPONED, Some(job)),
         PushOutcome::Refused(reject, None) => (REFUSED | reject as u64, None),
         PushOutcome::Refused(reject, Some(job)) => (REFUSED_FOR | reject as u64, Some(job)),
     };
@@ -316,6 +318,7 @@ fn unpack(packed: u64, group: GroupId) -> Option<PushOutcome> {
         PUSHED => PushOutcome::Pushed(job),
         KEPT => PushOutcome::Kept(job),
         REPLACED => PushOutcome::Replaced(job),
+        POSTPONED => PushOutcome::Postponed(job),
         kind if kind & REFUSED != 0 => PushOutcome::Refused(reject(kind)?, None),
         kind => PushOutcome::Refused(reject(kind)?, Some(job)),
     })
@@ -339,6 +342,7 @@ mod tests {
             PushOutcome::Pushed(job),
             PushOutcome::Kept(job),
             PushOutcome::Replaced(job),
+            PushOutcome::Postponed(job),
             PushOutcome::Refused(Reject::KeyExists, Some(job)),
             PushOutcome::Refused(Reject::GenesisTwice, None),
             PushOutcome::Refused(Reject::ExpiresBeforeDue, None),

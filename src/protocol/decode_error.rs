@@ -143,6 +143,7 @@ impl DecodeError {
             Self::OutOfRange { .. }
             | Self::Weights { .. }
             | Self::Name(_)
+            | Self::Attributes(AttributeError::OutOfRange(..))
             | Self::Policy(PolicyError::OutOfRange { .. }) => ErrorCode::Invalid,
         }
     }

@@ -16,6 +16,7 @@ const PUSHED: u8 = 0;
 const KEPT: u8 = 1;
 const REPLACED: u8 = 2;
 const REFUSED: u8 = 3;
+const POSTPONED: u8 = 4;
 
 pub(super) fn encode_push(push: &Push, out: &mut BytesMut) {
     out.put_u64_le(push.sequence);
@@ -60,13 +61,16 @@ pub(super) fn decode_push(reader: &mut Reader<'_>, body_bytes_max: usize) -> Res
         let key_bytes = fields.u16("key")?;
         let attributes_bytes = fields.u16("attributes")?;
         let body_bytes = fields.u32("body")?;
+        let key = reader.key(key_bytes)?;
+        let attributes = reader.attributes(attributes_bytes)?;
+        attributes.check_new()?;
         Ok(NewJob {
             due,
             priority,
             ttr_ms,
             if_exists,
-            key: reader.key(key_bytes)?,
-            attributes: reader.attributes(attributes_bytes)?,
+            key,
+            attributes,
             body: reader.bytes(body_bytes as usize, body_bytes_max, "body")?,
         })
     })?;
@@ -87,6 +91,7 @@ pub(super) fn encode_pushed(results: &[PushResult], out: &mut BytesMut) {
             PushResult::Pushed(job) => (PUSHED, 0, Some(job)),
             PushResult::Kept(job) => (KEPT, 0, Some(job)),
             PushResult::Replaced(job) => (REPLACED, 0, Some(job)),
+            PushResult::Postponed(job) => (POSTPONED, 0, Some(job)),
             PushResult::Refused(code, job) => (REFUSED, code as u16, job),
         };
         let job = job.map_or(0, |job| job.0);
@@ -104,6 +109,7 @@ pub(super) fn decode_pushed(reader: &mut Reader<'_>) -> Result<Vec<PushResult>, 
             PUSHED => PushResult::Pushed(job),
             KEPT => PushResult::Kept(job),
             REPLACED => PushResult::Replaced(job),
+            POSTPONED => PushResult::Postponed(job),
             REFUSED => {
                 let code = ErrorCode::from_u16(code).unwrap_or(ErrorCode::Unknown);
                 PushResult::Refused(code, (job != JobId(0)).then_some(job))

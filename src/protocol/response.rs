@@ -352,6 +352,8 @@ pub enum PushResult {
     Kept(JobId),
     /// It took the place of a job with its key; the new id.
     Replaced(JobId),
+    /// The job with its key was postponed: this one.
+    Postponed(JobId),
     /// Refused. For `KeyExists` and `Reserved` the job that lives.
     Refused(ErrorCode, Option<JobId>),
 }

@@ -287,6 +287,7 @@ fn push_result(outcome: PushOutcome) -> PushResult {
         PushOutcome::Pushed(job) => PushResult::Pushed(job),
         PushOutcome::Kept(job) => PushResult::Kept(job),
         PushOutcome::Replaced(job) => PushResult::Replaced(job),
+        PushOutcome::Postponed(job) => PushResult::Postponed(job),
         PushOutcome::Refused(reject, job) => PushResult::Refused(code(reject), job),
     }
 }
@@ -314,7 +315,7 @@ fn why(reject: Reject) -> &'static str {
         Reject::MemberRemoved => "the node was removed: it cannot come back under its number",
         Reject::MemberChanged => "the node is known with other data: it cannot come back under its number",
         Reject::StaleLease => "the lease is no longer held: its time is over, or it was settled",
-        Reject::KeyExists => "the topic has a live job with this key",
+        Reject::KeyExists => "the topic has a job with this key, which lives or is remembered",
         Reject::NotFound => {
             "there is no such job, or no such topic: it was finished, deleted, expired, or never there; a topic goes some \
              time after its last job"

@@ -131,6 +131,10 @@ impl Replica {
         if self.proposals.bytes() > self.config.uncommitted_bytes_max {
             return self.connections.refuse(connection, id, too_much_under_way());
         }
+        let level = push.jobs.iter().map(|job| job.if_exists.level()).max();
+        if level > Some(self.engine.feature_level()) {
+            return self.connections.refuse(connection, id, not_every_member());
+        }
         let topic = self.engine.topic_id(push.topic.as_str());
         let at_once = push.jobs.iter().filter(|job| job.due == When::After(0)).count();
         if let Some(topic) = topic.filter(|topic| at_once > 0 && self.waiters.in_line(*topic)) {

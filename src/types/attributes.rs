@@ -12,13 +12,16 @@
 //! | 3 (critical) | attempts max | `u32`, at least 1 |
 //! | 4 (critical) | backoff | kind `u8`, jitter `u8` (percent, 0 to 100), then: fixed `u32`; linear `u32` step, `u32` max; exponential `u32` first, `u32` max; list `u32` each |
 //! | 5 | fairness key | UTF-8, reserved for a later version |
-//! | 6 | dedupe retention | milliseconds `u64`, reserved for a later version |
+//! | 6 | dedupe retention | milliseconds `u64` |
 //! | 7 | created at | milliseconds `u64`, what the producer says |
 //! | 8 | schedule reference | opaque |
+//! | 9 | postpone max | milliseconds `u64` |
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::limits::{ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX};
+use super::limits::{
+    ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
+};
 use super::time::{Millis, When};
 
 /// The tags that this version knows.
@@ -35,12 +38,15 @@ pub mod tag {
     pub const BACKOFF: u16 = 4 | CRITICAL;
     /// Reserved: whose turn it is.
     pub const FAIRNESS_KEY: u16 = 5;
-    /// Reserved: how long a key is remembered after its job is gone.
+    /// How long a job and its key are remembered after it was finished.
     pub const DEDUPE_RETENTION: u16 = 6;
     /// When the producer says it made the job.
     pub const CREATED_AT: u16 = 7;
     /// Which schedule made the job.
     pub const SCHEDULE: u16 = 8;
+    /// How long after its first push a job that is postponed is due at the latest. Not critical: only a push that postpones
+    /// heeds it, and whoever does not know it does not know how to postpone.
+    pub const POSTPONE_MAX: u16 = 9;
 }
 
 /// The first kind of an expiry that this version does not know.
@@ -133,6 +139,9 @@ pub enum AttributeError {
     /// A critical attribute that this version does not know.
     #[error("attribute {0:#06x} is critical and not known to this server: use a newer server")]
     Unsupported(u16),
+    /// A number is greater than its limit.
+    #[error("attribute {0:#06x} is at most {1}")]
+    OutOfRange(u16, u64),
     /// An attribute whose kind is a choice that this version does not know.
     #[error("attribute {0:#06x} is of kind {1}, which is not known to this server: use a newer server")]
     UnknownKind(u16, u8),
@@ -184,6 +193,39 @@ impl Attributes {
             }
         }
         policy
+    }
+
+    /// How long after its first push a job that these postpone is due at the latest, in milliseconds. The bytes were checked
+    /// before.
+    pub fn postpone_max_of(checked: &[u8]) -> Option<u64> {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let (_, value) = elements.find(|(found, _)| *found == tag::POSTPONE_MAX)?;
+        read_u64(value)
+    }
+
+    /// How long a job with these is remembered after it was finished, in milliseconds; 0 for not at all. The bytes were checked
+    /// before.
+    pub fn dedupe_retention_of(checked: &[u8]) -> u64 {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let found = elements.find(|(found, _)| *found == tag::DEDUPE_RETENTION);
+        found.and_then(|(_, value)| read_u64(value)).unwrap_or(0).min(DEDUPE_RETENTION_MS_MAX)
+    }
+
+    /// Checks what a new job may say, and an old one may exceed: earlier versions took it as it came.
+    pub fn check_new(&self) -> Result<(), AttributeError> {
+        for (found, value) in self.iter() {
+            let max = match found {
+                tag::POSTPONE_MAX => DELAY_MS_MAX,
+                tag::DEDUPE_RETENTION => DEDUPE_RETENTION_MS_MAX,
+                _ => continue,
+            };
+            match read_u64(value) {
+                None => return Err(AttributeError::Malformed(found)),
+                Some(value) if value > max => return Err(AttributeError::OutOfRange(found, max)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
     }
 
     fn check(bytes: &[u8]) -> Result<(), AttributeError> {
@@ -267,6 +309,18 @@ impl AttributesBuilder {
         self.raw(tag::BACKOFF, backoff_value(backoff))
     }
 
+    /// Says how long the job and its key are remembered after it was finished.
+    #[must_use]
+    pub fn dedupe_retention(self, retention_ms: u64) -> Self {
+        self.raw(tag::DEDUPE_RETENTION, retention_ms.to_le_bytes().to_vec())
+    }
+
+    /// Says how long after its first push the job is due at the latest, however often it is postponed.
+    #[must_use]
+    pub fn postpone_max(self, max_ms: u64) -> Self {
+        self.raw(tag::POSTPONE_MAX, max_ms.to_le_bytes().to_vec())
+    }
+
     /// Adds any attribute as it is.
     #[must_use]
     pub fn raw(mut self, tag: u16, value: Vec<u8>) -> Self {
@@ -323,6 +377,10 @@ fn split_header(value: &[u8]) -> Option<(&str, &str)> {
 
 pub(super) fn read_u32(value: &[u8]) -> Option<u32> {
     value.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn read_u64(value: &[u8]) -> Option<u64> {
+    value.try_into().ok().map(u64::from_le_bytes)
 }
 
 fn read_when(value: &[u8]) -> Option<When> {
@@ -410,6 +468,24 @@ mod tests {
         let large = AttributesBuilder::default().header("a", &"b".repeat(1024)).build();
         assert_eq!(large, Err(AttributeError::HeadersTooLarge));
         assert_eq!(Attributes::new(Bytes::from_static(&[1])), Err(AttributeError::Malformed(0)));
+    }
+
+    #[test]
+    fn what_a_new_job_may_not_say_is_still_read_of_an_old_one() {
+        let capped = AttributesBuilder::default().postpone_max(DELAY_MS_MAX).build().expect("valid");
+        assert_eq!(capped.check_new(), Ok(()));
+        assert_eq!(Attributes::postpone_max_of(capped.as_bytes()), Some(DELAY_MS_MAX));
+        let longer = AttributesBuilder::default().postpone_max(DELAY_MS_MAX + 1).build().expect("read");
+        assert_eq!(longer.check_new(), Err(AttributeError::OutOfRange(tag::POSTPONE_MAX, DELAY_MS_MAX)));
+        let remembered = |ms| AttributesBuilder::default().dedupe_retention(ms).build().expect("read");
+        assert_eq!(remembered(DEDUPE_RETENTION_MS_MAX).check_new(), Ok(()));
+        let longer = remembered(DEDUPE_RETENTION_MS_MAX + 1);
+        let too_long = AttributeError::OutOfRange(tag::DEDUPE_RETENTION, DEDUPE_RETENTION_MS_MAX);
+        assert_eq!(longer.check_new(), Err(too_long));
+        assert_eq!(Attributes::dedupe_retention_of(longer.as_bytes()), DEDUPE_RETENTION_MS_MAX);
+        let shorter = AttributesBuilder::default().raw(tag::POSTPONE_MAX, vec![1; 7]).build().expect("read");
+        assert_eq!(shorter.check_new(), Err(AttributeError::Malformed(tag::POSTPONE_MAX)));
+        assert_eq!(Attributes::postpone_max_of(shorter.as_bytes()), None);
     }
 
     #[test]

@@ -70,8 +70,11 @@ impl Filter {
 }
 
 impl States {
-    /// Every state.
+    /// Every state of a job that is not finished.
     pub const ALL: Self = Self(0b1111);
+
+    /// Those, and that of the finished jobs that are remembered.
+    pub const WITH_FINISHED: Self = Self(0b1_1111);
 
     /// These states.
     pub fn of(states: impl IntoIterator<Item = JobState>) -> Self {
@@ -95,7 +98,7 @@ impl States {
 
     /// The set with these bits; `None` if one of them stands for no state, or if there is none.
     pub fn from_bits(bits: u8) -> Option<Self> {
-        (bits != 0 && bits & !Self::ALL.0 == 0).then_some(Self(bits))
+        (bits != 0 && bits & !Self::WITH_FINISHED.0 == 0).then_some(Self(bits))
     }
 }
 
@@ -181,7 +184,9 @@ mod tests {
         let states = States::of([JobState::Delayed, JobState::Buried]);
         assert_eq!(states.iter().collect::<Vec<_>>(), [JobState::Delayed, JobState::Buried]);
         assert_eq!((states.bits(), States::from_bits(0b1001)), (0b1001, Some(states)));
-        assert_eq!([0, 0b1_0000, 0xff].map(States::from_bits), [None; 3]);
+        assert_eq!([0, 0b10_0000, 0xff].map(States::from_bits), [None; 3]);
+        assert_eq!(States::from_bits(0b1_0000), Some(States::of([JobState::Finished])));
         assert_eq!(States::default().iter().count(), 4);
+        assert_eq!(States::WITH_FINISHED.iter().count(), 5);
     }
 }

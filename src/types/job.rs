@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::{Millis, SessionId};
+use super::{FEATURE_PUSH_MODES, Millis, SessionId};
 
 /// Where a job stands.
 ///
 /// ```text
 ///            push                  due                 reserve             finish
-///   (none) --------> delayed ------------> ready ------------> reserved ---------> (gone)
+///   (none) --------> delayed ------------> ready ------------> reserved ---------> finished, or gone
 ///              |         ^                   ^ ^                  | | |
 ///              |         |   release, after a delay or a backoff  | | |
 ///              |         +----------------------------------------+ | |
@@ -31,7 +31,7 @@ pub enum JobState {
     Reserved = 2,
     /// Set aside until somebody kicks or deletes it.
     Buried = 3,
-    /// Done and removed: the queue remembers it for a short time. No job in the queue is in this state.
+    /// Done: the queue remembers it for a short time, or for as long as the job says.
     Finished = 4,
 }
 
@@ -91,15 +91,31 @@ pub enum IfExists {
     Keep = 1,
     /// The job that lives is replaced, under a new id. A reserved job is not: that push is refused.
     Replace = 2,
+    /// As [`Self::Replace`], and a reserved job is replaced as well: the lease on it ends.
+    ReplaceReserved = 3,
+    /// A delayed or ready job stays, and takes everything from the new one, also its due time: at the latest
+    /// [`POSTPONE_MAX`](super::tag::POSTPONE_MAX) after its first push. A buried job is replaced; while the job is reserved, the
+    /// push is refused.
+    Postpone = 4,
 }
 
 impl IfExists {
+    /// The feature level that a cluster needs for it.
+    pub fn level(self) -> u32 {
+        match self {
+            Self::Reject | Self::Keep | Self::Replace => 0,
+            Self::ReplaceReserved | Self::Postpone => FEATURE_PUSH_MODES,
+        }
+    }
+
     /// The mode with this number on the wire and on disk.
     pub fn from_u8(number: u8) -> Option<Self> {
         Some(match number {
             0 => Self::Reject,
             1 => Self::Keep,
             2 => Self::Replace,
+            3 => Self::ReplaceReserved,
+            4 => Self::Postpone,
             _ => return None,
         })
     }

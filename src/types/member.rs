@@ -29,6 +29,13 @@ pub const FEATURE_BULK: u32 = 3;
 /// their time to run and their priority to their topic.
 pub const FEATURE_TOPIC_POLICY: u32 = 3;
 
+/// The feature level from which on pushes are proposed that replace a reserved job or postpone one: see
+/// [`IfExists`](super::IfExists).
+pub const FEATURE_PUSH_MODES: u32 = 3;
+
+/// The feature level from which on a finished job is remembered for as long as its attributes say.
+pub const FEATURE_REMEMBERED_JOBS: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::attributes::{Elements, backoff_value, read_backoff, read_u32};
-use super::limits::{DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
+use super::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use super::{AttributeError, Backoff, TopicName};
 
 /// The settings of one topic. `None` leaves the matter to the job, or sets no limit.
@@ -37,6 +37,8 @@ pub struct TopicPolicy {
     pub late: Option<Late>,
     /// The topic that takes the jobs that would be buried here.
     pub dead_letters: Option<TopicName>,
+    /// How long finished jobs and their keys are remembered, if they do not say it.
+    pub retention_ms: Option<u64>,
 }
 
 /// What happens to a job that comes due late, because the queue was down, or that waited long for its first consumer.
@@ -92,6 +94,8 @@ pub enum Setting {
     Late = 11,
     /// [`TopicPolicy::dead_letters`], text.
     DeadLetters = 12,
+    /// [`TopicPolicy::retention_ms`], u64.
+    Remember = 13,
 }
 
 /// A change of a topic's settings.
@@ -127,7 +131,7 @@ const LATE_DROP: u8 = 3;
 
 impl Setting {
     /// All of them, by number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Ttr,
         Self::Priority,
         Self::Attempts,
@@ -140,6 +144,7 @@ impl Setting {
         Self::Rate,
         Self::Late,
         Self::DeadLetters,
+        Self::Remember,
     ];
 
     /// The setting with this number.
@@ -162,6 +167,7 @@ impl Setting {
             Self::Rate => "rate",
             Self::Late => "late",
             Self::DeadLetters => "dead-letters",
+            Self::Remember => "remember",
         }
     }
 
@@ -175,6 +181,7 @@ impl Setting {
             Self::Rate => "1 to 1000000",
             Self::Late => "a time of at most 10 years, and an action with a value from 1 on",
             Self::DeadLetters => "the name of another topic",
+            Self::Remember => "1 ms to 30 days",
         }
     }
 }
@@ -227,6 +234,7 @@ impl TopicPolicy {
             Setting::Rate => narrow(self.per_second_max),
             Setting::Late => self.late.map(Late::value),
             Setting::DeadLetters => self.dead_letters.as_ref().map(|name| name.as_str().as_bytes().to_vec()),
+            Setting::Remember => wide(self.retention_ms),
         }
     }
 
@@ -252,6 +260,7 @@ impl TopicPolicy {
                 let name = std::str::from_utf8(value).ok().and_then(|name| name.parse().ok());
                 self.dead_letters = Some(name.ok_or(wrong)?);
             }
+            Setting::Remember => self.retention_ms = Some(wide(DEDUPE_RETENTION_MS_MAX)?),
         }
         Ok(())
     }
@@ -270,6 +279,7 @@ impl TopicPolicy {
             Setting::Rate => self.per_second_max = None,
             Setting::Late => self.late = None,
             Setting::DeadLetters => self.dead_letters = None,
+            Setting::Remember => self.retention_ms = None,
         }
     }
 }
@@ -372,6 +382,7 @@ mod tests {
             per_second_max: Some(100),
             late: Some(Late { after_ms: 60_000, then: LateAction::Spread { over_ms: 3_600_000 } }),
             dead_letters: Some("failed".parse().expect("a name")),
+            retention_ms: Some(1),
         }
     }
 
@@ -412,7 +423,7 @@ mod tests {
                 assert_eq!(decode(setting as u16, &[0; 17]), wrong, "{setting}");
             }
         }
-        assert_eq!(decode(13, b"?"), Err(PolicyError::Unsupported(13)));
+        assert_eq!(decode(14, b"?"), Err(PolicyError::Unsupported(14)));
         let kind = [[0; 8].as_slice(), &[4], &[1, 0, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(decode(Setting::Late as u16, &kind), Err(PolicyError::Unsupported(11)));
         let twice = [all().encode(), all().encode()].concat();

@@ -17,6 +17,7 @@ use adjourn::types::{
 };
 
 use super::model::{Finished, Job, Model, Past, Session, State, Time, topic_id};
+use super::policies::Resolved;
 
 impl Model {
     pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
@@ -178,31 +179,46 @@ impl Model {
 
     fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
         let policy = Attributes::policy_of(new.attributes);
-        let due = self.time(new.due);
-        let (ttr_ms, priority, expires, policy) = self.resolved(topic, new, policy);
+        let same_key = |job: &&Job| job.topic == topic && job.key.is_some() && job.key.as_deref() == new.key;
+        let living = self.jobs.iter().find(same_key).cloned();
+        let postponed = living.as_ref().filter(|living| {
+            new.if_exists == IfExists::Postpone
+                && matches!(living.state, State::Delayed | State::Ready { .. })
+        });
+        let mut due = self.time(new.due);
+        if let (Some(living), Some(max_ms)) = (postponed, Attributes::postpone_max_of(new.attributes)) {
+            let cap = Time::Stamp(living.past.pushed.unwrap_or(self.stamp) + max_ms);
+            due = if self.as_stamp(due) <= self.as_stamp(cap) { due } else { cap };
+        }
+        let resolved = self.resolved(topic, new, policy, due);
+        let Resolved { ttr_ms, priority, expires, ref policy } = resolved;
         let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
         if expires.is_some_and(too_late) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
         }
-        let same_key = |job: &&Job| job.topic == topic && job.key.is_some() && job.key.as_deref() == new.key;
-        let living = self.jobs.iter().find(same_key).cloned();
-        if let Some(living) = &living {
+        if let Some(living) = living.as_ref().filter(|_| postponed.is_none()) {
             let id = JobId(living.id);
             match new.if_exists {
                 IfExists::Reject => return PushOutcome::Refused(Reject::KeyExists, Some(id)),
                 IfExists::Keep => return PushOutcome::Kept(id),
-                IfExists::Replace if matches!(living.state, State::Reserved { .. }) => {
+                IfExists::Replace | IfExists::Postpone if matches!(living.state, State::Reserved { .. }) => {
                     return PushOutcome::Refused(Reject::Reserved, Some(id));
                 }
-                IfExists::Replace => {}
+                IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {}
             }
         }
         if let Some(refused) = self.refused(topic, new.body.len(), living.as_ref()) {
             return refused;
         }
+        if let Some(living) = postponed {
+            return self.postpone(living.id, new, due, resolved);
+        }
         if let Some(living) = &living {
+            if let State::Reserved { fence, .. } = living.state {
+                self.ended.push(Lease { job: JobId(living.id), fence: Fence(fence) });
+            }
             self.remove(living.id);
-            self.topics[topic].deleted += 1;
+            self.topics[topic].deleted += u64::from(!is_finished(&living.state));
         }
         self.last_job += 1;
         self.kept += 1;
@@ -222,11 +238,29 @@ impl Model {
             attempts: 0,
             due,
             expires,
-            policy,
+            policy: policy.clone(),
+            retention_ms: self.retention_ms(new),
             state: if ready { State::Ready { order } } else { State::Delayed },
             past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
         });
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    fn retention_ms(&self, new: &NewJob<'_>) -> u64 {
+        if self.remembers_jobs() { Attributes::dedupe_retention_of(new.attributes) } else { 0 }
+    }
+
+    fn postpone(&mut self, id: u64, new: &NewJob<'_>, due: Time, resolved: Resolved) -> PushOutcome {
+        let Resolved { ttr_ms, priority, expires, policy } = resolved;
+        self.kept += 1;
+        let (place, order, ready) = (self.kept, self.order(due), self.has_come(due, self.stamp));
+        let retention_ms = self.retention_ms(new);
+        let job = self.find_mut(id);
+        (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
+        (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
+        (job.due, job.expires, job.retention_ms) = (due, expires, retention_ms);
+        job.state = if ready { State::Ready { order } } else { State::Delayed };
+        PushOutcome::Postponed(JobId(id))
     }
 
     fn reserve(
@@ -353,7 +387,16 @@ impl Model {
             return Ok(());
         }
         self.held(lease)?;
-        let job = self.remove(lease.job.0);
+        let job = self.find(lease.job.0).clone();
+        let of_topic = self.topics[job.topic].rule.policy.retention_ms.unwrap_or(0);
+        let retention_ms = if job.retention_ms > 0 { job.retention_ms } else { of_topic };
+        if retention_ms > 0 {
+            let at = self.stamp;
+            let job = self.find_mut(job.id);
+            (job.state, job.retention_ms) = (State::Finished { at }, retention_ms);
+        } else {
+            self.remove(job.id);
+        }
         self.topics[job.topic].finished += 1;
         let of = self.keeps_history().then_some((job.topic, job.attempts));
         self.finished.push(Finished { at: self.stamp, lease, of });
@@ -423,7 +466,7 @@ impl Model {
         if let State::Reserved { fence, .. } = job.state {
             self.ended.push(Lease { job: JobId(id), fence: Fence(fence) });
         }
-        self.topics[job.topic].deleted += 1;
+        self.topics[job.topic].deleted += u64::from(!is_finished(&job.state));
         Ok(outcome)
     }
 
@@ -433,7 +476,7 @@ impl Model {
         let job = self.find(id);
         match job.state {
             State::Reserved { .. } => return Err(Reject::Reserved),
-            State::Buried(_) => return Err(Reject::WrongState),
+            State::Buried(_) | State::Finished { .. } => return Err(Reject::WrongState),
             State::Delayed | State::Ready { .. } => {}
         }
         let ready_at = self.as_stamp(due).max(i128::from(self.stamp));
@@ -452,7 +495,7 @@ impl Model {
         let id = self.select(job)?;
         match self.find(id).state {
             State::Reserved { .. } => return Err(Reject::Reserved),
-            State::Buried(_) => return Err(Reject::WrongState),
+            State::Buried(_) | State::Finished { .. } => return Err(Reject::WrongState),
             State::Ready { .. } => {}
             State::Delayed => {
                 self.find_mut(id).due = Time::Stamp(self.stamp);
@@ -533,6 +576,10 @@ impl Model {
         let view = self.view(id);
         Outcome::Changed { job: view.id, state: view.state, due: view.due }
     }
+}
+
+fn is_finished(state: &State) -> bool {
+    matches!(state, State::Finished { .. })
 }
 
 impl Session {

@@ -12,8 +12,8 @@ use adjourn::types::limits::{
     DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
 };
 use adjourn::types::{
-    BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, Fence, JobHistory, JobId, JobState, Lease,
-    Millis, Policy, SessionId, SessionSecret, TopicId, TopicName, When,
+    BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, Fence, JobHistory,
+    JobId, JobState, Lease, Millis, Policy, SessionId, SessionSecret, TopicId, TopicName, When,
 };
 
 use super::policies::Rule;
@@ -32,6 +32,7 @@ pub(crate) enum State {
     Ready { order: u64 },
     Reserved { fence: u64, deadline: u64, session: u64 },
     Buried(BuryReason),
+    Finished { at: u64 },
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +49,8 @@ pub(crate) struct Job {
     pub(super) due: Time,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
+    /// How long it is remembered after its finish.
+    pub(super) retention_ms: u64,
     pub(crate) state: State,
     pub(crate) past: Past,
 }
@@ -172,6 +175,10 @@ impl Model {
         u64::try_from((i128::from(stamp) + i128::from(self.offset)).max(0)).expect("fits")
     }
 
+    pub(super) fn remembers_jobs(&self) -> bool {
+        self.feature_level >= FEATURE_REMEMBERED_JOBS
+    }
+
     pub(super) fn keeps_history(&self) -> bool {
         self.feature_level >= FEATURE_JOB_HISTORY
     }
@@ -240,6 +247,7 @@ impl Model {
         match job.state {
             State::Reserved { deadline, .. } => Some(Time::Stamp(deadline)),
             State::Ready { .. } | State::Buried(_) => job.expires,
+            State::Finished { at } => Some(Time::Stamp(at + job.retention_ms)),
             State::Delayed => Some(match (job.due, job.expires) {
                 (Time::Stamp(due), Some(Time::Stamp(expires))) => Time::Stamp(due.min(expires)),
                 (Time::Wall(due), Some(Time::Wall(expires))) => Time::Wall(due.min(expires)),
@@ -269,7 +277,7 @@ impl Model {
                     let used_up = job.policy.attempts_max.is_some_and(|max| job.attempts >= max);
                     (!used_up && self.backoff(job) == 0) || self.topics[job.topic].rule.is_there()
                 }
-                State::Ready { .. } | State::Buried(_) => false,
+                State::Ready { .. } | State::Buried(_) | State::Finished { .. } => false,
             };
             ready && !self.expired(job, stamp)
         };
@@ -295,6 +303,7 @@ impl Model {
                 self.ended.push(Lease { job: JobId(id), fence: Fence(fence) });
                 self.fail(id, None);
             }
+            State::Finished { .. } => _ = self.remove(id),
             _ if self.expired(job, self.stamp) => self.expire(id),
             _ => {
                 if !self.treat_as_late(id, true) {
@@ -388,6 +397,7 @@ impl Model {
     pub(crate) fn view(&self, id: u64) -> JobView {
         let job = self.find(id);
         let (mut lease, mut buried) = (None, None);
+        let mut history = self.history(&job.past);
         let state = match job.state {
             State::Delayed => JobState::Delayed,
             State::Ready { .. } => JobState::Ready,
@@ -398,6 +408,10 @@ impl Model {
             State::Buried(reason) => {
                 buried = Some(reason);
                 JobState::Buried
+            }
+            State::Finished { at } => {
+                history.finished = Some(Millis(self.wall(at)));
+                JobState::Finished
             }
         };
         JobView {
@@ -410,7 +424,7 @@ impl Model {
             ttr_ms: job.ttr_ms,
             lease,
             buried,
-            history: self.history(&job.past),
+            history,
             body: job.reference(),
         }
     }

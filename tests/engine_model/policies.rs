@@ -26,6 +26,7 @@ pub(crate) static CHANGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         set(|policy| (policy.ttr_ms, policy.priority) = (Some(500), Some(1))),
         set(|policy| (policy.attempts_max, policy.backoff) = (Some(2), Some(fixed(40)))),
         set(|policy| policy.expires_after_ms = Some(300)),
+        set(|policy| policy.retention_ms = Some(400)),
         set(|policy| policy.jobs_max = Some(3)),
         set(|policy| (policy.bytes_max, policy.body_bytes_max) = (Some(5), Some(2))),
         set(|policy| policy.leases_max = Some(1)),
@@ -39,6 +40,10 @@ pub(crate) static CHANGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     ]
 });
 
+fn is_alive(job: &Job) -> bool {
+    !matches!(job.state, State::Finished { .. })
+}
+
 fn fixed(wait_ms: u32) -> Backoff {
     Backoff { curve: BackoffCurve::Fixed(wait_ms), jitter_percent: 0 }
 }
@@ -49,6 +54,14 @@ pub(crate) struct Rule {
     pub(crate) policy: TopicPolicy,
     delivery_us: u64,
     late_us: u64,
+}
+
+/// What a new job says, or its topic for it.
+pub(super) struct Resolved {
+    pub(super) ttr_ms: u32,
+    pub(super) priority: u32,
+    pub(super) expires: Option<Time>,
+    pub(super) policy: Policy,
 }
 
 impl Rule {
@@ -77,22 +90,17 @@ impl Model {
     }
 
     pub(crate) fn bytes(&self, topic: usize) -> u64 {
-        let counted = self.jobs.iter().filter(|job| job.topic == topic && job.past.pushed.is_some());
-        counted.map(|job| job.body.len() as u64).sum()
+        let counted = |job: &&Job| job.topic == topic && job.past.pushed.is_some() && is_alive(job);
+        self.jobs.iter().filter(counted).map(|job| job.body.len() as u64).sum()
     }
 
     /// Time to run, priority, expiry, and retries.
-    pub(super) fn resolved(
-        &self,
-        topic: usize,
-        new: &NewJob<'_>,
-        own: Policy,
-    ) -> (u32, u32, Option<Time>, Policy) {
+    pub(super) fn resolved(&self, topic: usize, new: &NewJob<'_>, own: Policy, due: Time) -> Resolved {
         let defaults = &self.topics[topic].rule.policy;
         let ttr_ms = if new.ttr_ms == 0 { defaults.ttr_ms.unwrap_or(TTR_MS_DEFAULT) } else { new.ttr_ms };
         let unsaid = new.priority == PRIORITY_UNSAID && self.feature_level >= FEATURE_TOPIC_POLICY;
         let priority = if unsaid { defaults.priority.unwrap_or(PRIORITY_DEFAULT) } else { new.priority };
-        let after_due = |after_ms: u64| match self.time(new.due) {
+        let after_due = |after_ms: u64| match due {
             Time::Stamp(at) => Time::Stamp(at + after_ms),
             Time::Wall(at) => Time::Wall(at + after_ms),
         };
@@ -102,7 +110,7 @@ impl Model {
             attempts_max: own.attempts_max.or(defaults.attempts_max),
             backoff: own.backoff.or_else(|| defaults.backoff.clone()),
         };
-        (ttr_ms, priority, expires, policy)
+        Resolved { ttr_ms, priority, expires, policy }
     }
 
     /// Why a topic does not take a job; `living` is the one that it would replace.
@@ -112,7 +120,8 @@ impl Model {
         if policy.body_bytes_max.is_some_and(|max| body > max as usize) {
             return refused(Reject::BodyTooLarge);
         }
-        let jobs = self.jobs.iter().filter(|job| job.topic == topic).count() as u64;
+        let living = living.filter(|job| is_alive(job));
+        let jobs = self.jobs.iter().filter(|job| job.topic == topic && is_alive(job)).count() as u64;
         if living.is_none() && policy.jobs_max.is_some_and(|max| jobs >= max) {
             return refused(Reject::TopicFull);
         }

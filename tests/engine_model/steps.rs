@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
-use adjourn::types::limits::PRIORITY_UNSAID;
+use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
     SessionSecret, TopicId, When,
@@ -41,6 +41,8 @@ pub(crate) struct Job {
     ttr_ms: u32,
     if_exists: IfExists,
     key: Option<usize>,
+    postpone_max: Option<u64>,
+    retention_ms: Option<u64>,
     expires: Option<Due>,
     attempts_max: Option<u32>,
     backoff: Option<Backoff>,
@@ -289,6 +291,12 @@ impl Known {
             if let Some(backoff) = &job.backoff {
                 builder = builder.backoff(backoff);
             }
+            if let Some(retention_ms) = job.retention_ms {
+                builder = builder.dedupe_retention(retention_ms);
+            }
+            if let Some(max_ms) = job.postpone_max {
+                builder = builder.postpone_max(max_ms);
+            }
             builder.build().expect("valid").as_bytes().to_vec()
         };
         jobs.iter().map(of).collect()
@@ -426,7 +434,7 @@ fn sequence() -> impl Strategy<Value = u64> {
 fn bulk() -> impl Strategy<Value = Action> {
     use proptest::option::of;
     let jobs = proptest::collection::vec(0..12_u64, 0..8);
-    (0..4_usize, jobs, 1..16_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
+    (0..4_usize, jobs, 1..32_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
         |(change, jobs, states, attempts, due)| Action::Bulk { change, jobs, states, attempts, due },
     )
 }
@@ -460,6 +468,8 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     let backoff =
         (backoff, select(vec![0, 50])).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
     let rare = (
+        proptest::option::weighted(0.4, select(vec![0, 40, 3_000, DELAY_MS_MAX])),
+        proptest::option::weighted(0.4, select(vec![0, 50, 5_000, DEDUPE_RETENTION_MS_MAX + 1])),
         proptest::option::weighted(0.3, due()),
         proptest::option::weighted(0.3, 1..4_u32),
         proptest::option::weighted(0.3, backoff),
@@ -468,14 +478,33 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
         due(),
         prop_oneof![9 => 0..3_u32, 1 => Just(PRIORITY_UNSAID)],
         select(vec![0, 100, 1_000, 60_000]),
-        select(vec![IfExists::Reject, IfExists::Keep, IfExists::Replace]),
+        select(vec![
+            IfExists::Reject,
+            IfExists::Keep,
+            IfExists::Replace,
+            IfExists::ReplaceReserved,
+            IfExists::Postpone,
+            IfExists::Postpone,
+        ]),
         proptest::option::weighted(0.5, 0..3_usize),
         rare,
         0..4_usize,
     );
     let job = job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
-        let (expires, attempts_max, backoff) = rare;
-        Job { due, priority, ttr_ms, if_exists, key, expires, attempts_max, backoff, body_bytes }
+        let (postpone_max, retention_ms, expires, attempts_max, backoff) = rare;
+        Job {
+            due,
+            priority,
+            ttr_ms,
+            if_exists,
+            key,
+            postpone_max,
+            retention_ms,
+            expires,
+            attempts_max,
+            backoff,
+            body_bytes,
+        }
     });
     proptest::collection::vec(job, 1..5)
 }

@@ -39,7 +39,7 @@ impl Queue {
             due: self.due(dice),
             priority: dice.random_range(0..3),
             ttr_ms: dice.random_range(1_000..1_000_000),
-            if_exists: [IfExists::Reject, IfExists::Keep, IfExists::Replace][dice.random_range(0..3)],
+            if_exists: IfExists::from_u8(dice.random_range(0..5)).expect("a mode"),
             key: job.key.as_deref(),
             attributes: &[],
             body: &job.body,
@@ -50,7 +50,8 @@ impl Queue {
         let outcomes = self.apply(vec![push])?.outcomes;
         let [Outcome::Pushed(outcomes)] = &outcomes[..] else { panic!("{outcomes:?}") };
         for (outcome, job) in outcomes.iter().zip(jobs) {
-            if let PushOutcome::Pushed(id) | PushOutcome::Replaced(id) = outcome {
+            if let PushOutcome::Pushed(id) | PushOutcome::Replaced(id) | PushOutcome::Postponed(id) = outcome
+            {
                 self.pushed.insert(*id, Arc::new(job));
             }
         }

@@ -8,8 +8,8 @@ use adjourn::protocol::{
 };
 use adjourn::types::limits::{
     BACKOFF_LIST_MAX, BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX,
-    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX,
-    RATE_PER_SECOND_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX,
+    KICK_JOBS_MAX, LIST_JOBS_MAX, RATE_PER_SECOND_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, Filter, IfExists, JobHistory,
@@ -50,7 +50,7 @@ pub(super) fn ttr_ms() -> impl Strategy<Value = u32> {
 }
 
 pub(super) fn new_job() -> impl Strategy<Value = NewJob> {
-    let if_exists = prop_oneof![Just(IfExists::Reject), Just(IfExists::Keep), Just(IfExists::Replace)];
+    let if_exists = (0..5_u8).prop_map(|number| IfExists::from_u8(number).expect("a mode"));
     (when(), any::<u32>(), ttr_ms(), if_exists, proptest::option::of(key()), attributes(), body()).prop_map(
         |(due, priority, ttr_ms, if_exists, key, attributes, body)| NewJob {
             due,
@@ -288,6 +288,7 @@ pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
         id().prop_map(PushResult::Pushed),
         id().prop_map(PushResult::Kept),
         id().prop_map(PushResult::Replaced),
+        id().prop_map(PushResult::Postponed),
         (code(), living).prop_map(|(code, job)| PushResult::Refused(code, job)),
     ]
 }
@@ -471,8 +472,11 @@ fn settings() -> impl Strategy<Value = TopicPolicy> {
     let limits =
         (of(1..u64::MAX), of(1..u64::MAX), of(1..u32::MAX), of(1..u32::MAX), of(1..=RATE_PER_SECOND_MAX));
     // A topic is not its own dead-letter topic.
-    let dead_letters = of("dead[a-z]{1,20}".prop_map(|name| name.parse().expect("a name")));
-    (defaults, limits, of(late), dead_letters).prop_map(|(defaults, limits, late, dead_letters)| {
+    let ends = (
+        of("dead[a-z]{1,20}".prop_map(|name| name.parse().expect("a name"))),
+        of(1..=DEDUPE_RETENTION_MS_MAX),
+    );
+    (defaults, limits, of(late), ends).prop_map(|(defaults, limits, late, (dead_letters, retention_ms))| {
         let (ttr_ms, priority, attempts_max, backoff, expires_after_ms) = defaults;
         let (jobs_max, bytes_max, body_bytes_max, leases_max, per_second_max) = limits;
         TopicPolicy {
@@ -488,6 +492,7 @@ fn settings() -> impl Strategy<Value = TopicPolicy> {
             per_second_max,
             late,
             dead_letters,
+            retention_ms,
         }
     })
 }

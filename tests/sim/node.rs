@@ -311,7 +311,9 @@ impl World {
             }
             Response::Pushed(results) => {
                 self.board.jobs.extend(results.iter().filter_map(|result| match result {
-                    PushResult::Pushed(job) | PushResult::Replaced(job) => Some(*job),
+                    PushResult::Pushed(job) | PushResult::Replaced(job) | PushResult::Postponed(job) => {
+                        Some(*job)
+                    }
                     PushResult::Kept(_) | PushResult::Refused(..) => None,
                 }));
             }

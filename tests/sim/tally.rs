@@ -49,6 +49,11 @@ pub(super) struct Tally {
     pub(super) leases_shown: u64,
     /// Jobs that were reserved by weights.
     pub(super) weighed: u64,
+    /// Pushes that were refused, or had no effect, as their key belongs to a job that was finished.
+    pub(super) remembered: u64,
+    /// Jobs that were postponed, and those of them that were far.
+    pub(super) postponed: u64,
+    pub(super) far_postponed: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -57,6 +62,8 @@ pub(super) struct Teller {
     pub(super) tally: Tally,
     /// Jobs that were far on each node when somebody looked last, and were not seen since.
     far: BTreeMap<NodeId, BTreeSet<JobId>>,
+    /// Jobs that were finished.
+    finished: BTreeSet<JobId>,
     /// The last job that was pushed with a key.
     keyed: BTreeMap<(TopicName, Key), JobId>,
     /// The checkpoint that is under way on each node: rows that it writes again.
@@ -114,6 +121,10 @@ impl Teller {
                 let were_far = jobs.iter().filter(|job| far.remove(&job.lease.job));
                 tally.far_delivered += were_far.count() as u64;
             }
+            (Some(Request::Finish { leases }), Response::Settled(results)) => {
+                let done = leases.iter().zip(results).filter(|(_, result)| result.is_ok());
+                self.finished.extend(done.map(|(lease, _)| lease.job));
+            }
             (_, Response::Kicked { jobs }) => tally.kicked += u64::from(*jobs),
             (Some(Request::Push(_)), Response::Error(error)) => {
                 tally.memory_refusals += u64::from(error.message.contains("memory"));
@@ -128,6 +139,15 @@ impl Teller {
             (_, Response::Changed { job, .. }) => tally.far_moved += u64::from(far.remove(job)),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
+                    if let PushResult::Kept(job) | PushResult::Refused(ErrorCode::KeyExists, Some(job)) =
+                        result
+                    {
+                        tally.remembered += u64::from(self.finished.contains(job));
+                    }
+                    if let PushResult::Postponed(job) = result {
+                        tally.postponed += 1;
+                        tally.far_postponed += u64::from(far.remove(job));
+                    }
                     if let (Some(key), PushResult::Pushed(job) | PushResult::Replaced(job)) =
                         (&new.key, result)
                     {
@@ -183,6 +203,9 @@ impl Tally {
             self.cancelled,
             self.leases_shown,
             self.weighed,
+            self.postponed,
+            self.remembered,
+            self.far_postponed,
         ];
         counts.iter().all(|count| *count >= times)
     }
@@ -212,5 +235,8 @@ impl AddAssign<&Self> for Tally {
         self.cancelled += other.cancelled;
         self.leases_shown += other.leases_shown;
         self.weighed += other.weighed;
+        self.postponed += other.postponed;
+        self.remembered += other.remembered;
+        self.far_postponed += other.far_postponed;
     }
 }

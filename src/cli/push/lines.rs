@@ -114,7 +114,10 @@ impl<W: Write> Answers<W> {
         for result in results {
             self.lines += 1;
             let written = match result {
-                PushResult::Pushed(id) | PushResult::Kept(id) | PushResult::Replaced(id) => {
+                PushResult::Pushed(id)
+                | PushResult::Kept(id)
+                | PushResult::Replaced(id)
+                | PushResult::Postponed(id) => {
                     writeln!(text, "{}", id.0)
                 }
                 PushResult::Refused(code, _) => {

@@ -23,6 +23,7 @@ each time up to a minute; 1s,5s,1m is a list, and its last wait repeats. A job w
 Example:
   adjourn push emails 'to: ann' --delay 10m
   adjourn push orders close --at 2030-12-24T18:00:00Z --key order-17 --if-exists replace
+  adjourn push search reindex --delay 5s --key shop-3 --if-exists postpone --postpone-max 1m
   adjourn push emails - --attempts 5 --backoff 1s..10m < letter.txt
   adjourn push emails --lines --delay 1h < addresses.txt > ids.txt";
 
@@ -53,6 +54,12 @@ pub(super) struct PushArgs {
     /// What to do if a job with this key exists
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
+    /// Remember the job and its key so long after it was finished, for example 1d; up to 30d
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
+    remember: Option<u64>,
+    /// With --if-exists postpone: due at the latest so long after the job was first pushed, however often it is postponed
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
+    postpone_max: Option<u64>,
     /// A header of the job; may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
@@ -78,8 +85,12 @@ enum IfExistsArg {
     Reject,
     /// Keep the existing job, and print its id
     Keep,
-    /// Replace the existing job; this one gets a new id
+    /// Replace the existing job, unless it is reserved; this one gets a new id
     Replace,
+    /// Put this job in its place, under a new id, also if it is reserved
+    ReplaceAny,
+    /// Give the job that lives this body and due time, and print its id
+    Postpone,
 }
 
 impl From<IfExistsArg> for IfExists {
@@ -88,6 +99,8 @@ impl From<IfExistsArg> for IfExists {
             IfExistsArg::Reject => Self::Reject,
             IfExistsArg::Keep => Self::Keep,
             IfExistsArg::Replace => Self::Replace,
+            IfExistsArg::ReplaceAny => Self::ReplaceReserved,
+            IfExistsArg::Postpone => Self::Postpone,
         }
     }
 }
@@ -124,6 +137,12 @@ impl PushArgs {
         }
         if let Some(backoff) = &self.backoff {
             attributes = attributes.backoff(backoff);
+        }
+        if let Some(retention_ms) = self.remember {
+            attributes = attributes.dedupe_retention(retention_ms);
+        }
+        if let Some(max_ms) = self.postpone_max {
+            attributes = attributes.postpone_max(max_ms);
         }
         Ok(NewJob {
             due: self.at.map_or(When::After(self.delay.unwrap_or(0)), When::At),

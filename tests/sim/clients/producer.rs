@@ -16,6 +16,17 @@ const HOUR_MS: u64 = 60 * MINUTE_MS;
 /// Users' ids, few enough to meet again.
 const KEYS: u64 = 12;
 
+const MODES: [IfExists; 8] = [
+    IfExists::Reject,
+    IfExists::Keep,
+    IfExists::Replace,
+    IfExists::Replace,
+    IfExists::ReplaceReserved,
+    IfExists::Postpone,
+    IfExists::Postpone,
+    IfExists::Postpone,
+];
+
 pub(super) struct Producer {
     number: u64,
     /// Of the jobs that it made; part of their bodies, so that no two are alike.
@@ -75,16 +86,17 @@ impl Producer {
         };
         body.extend((0..filler).map(|place| b'a' + (place % 26) as u8));
         let keyed = !self.calm && random.percent(30);
+        let if_exists = *random.pick(&MODES);
         NewJob {
             due: due(random, line.wall, self.calm, self.pace),
             priority: *random.pick(&[0, 1, 1024, 1024, 1024, u32::MAX]),
             ttr_ms: *random.pick(if brief { &[100, 500, 2_000] } else { &[0, 100, 500, 2_000, 20_000] }),
-            if_exists: *random.pick(&[IfExists::Reject, IfExists::Keep, IfExists::Replace]),
+            if_exists,
             key: keyed.then(|| key(random)),
             attributes: if self.calm {
                 Attributes::default()
             } else {
-                attributes(random, line.wall, self.pace)
+                attributes(random, line.wall, self.pace, if_exists)
             },
             body: body.into(),
         }
@@ -176,8 +188,16 @@ pub(super) fn due(random: &mut Random, wall: Millis, calm: bool, pace: Pace) -> 
     When::At(Millis(wall.after(delay_ms).0.saturating_sub(late_ms)))
 }
 
-fn attributes(random: &mut Random, wall: Millis, pace: Pace) -> Attributes {
+fn attributes(random: &mut Random, wall: Millis, pace: Pace, if_exists: IfExists) -> Attributes {
     let mut builder = AttributesBuilder::default();
+    if if_exists == IfExists::Postpone && random.percent(50) {
+        let max_ms = if pace.is_long() { random.below(20 * HOUR_MS) } else { random.below(20_000) };
+        builder = builder.postpone_max(max_ms);
+    }
+    if random.percent(20) {
+        builder =
+            builder.dedupe_retention(random.within((1, if pace.is_long() { 6 * HOUR_MS } else { 60_000 })));
+    }
     if random.percent(10) {
         builder = builder.header("content-type", "text/plain");
     }

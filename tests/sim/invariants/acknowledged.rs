@@ -5,8 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response, StatsReport, Totals};
-use adjourn::types::{Attributes, JobId, JobState, Key, TopicName};
+use adjourn::protocol::{
+    ErrorCode, JobRef, NewJob, PushResult, Request, RequestId, Response, StatsReport, Totals,
+};
+use adjourn::replica::ConnectionId;
+use adjourn::types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -18,6 +21,14 @@ use super::{Invariant, delivered};
 #[derive(Debug)]
 pub(super) struct Acknowledged {
     jobs: BTreeMap<JobId, Job>,
+    /// What pushes that postpone may have made of the job of a key.
+    later: BTreeMap<TopicKey, Vec<Job>>,
+    /// When each body was acknowledged last, and of which job.
+    said: BTreeMap<Bytes, (Us, JobId)>,
+    /// Bodies that were pushed, acknowledged and then followed by another one, and since when that was known.
+    followed: BTreeMap<Bytes, Us>,
+    /// When each look at a job was asked for.
+    looks: BTreeMap<(ConnectionId, RequestId), Us>,
     /// When each body was pushed first.
     asked: BTreeMap<Bytes, Us>,
     reasons: Reasons,
@@ -40,6 +51,10 @@ impl Acknowledged {
     pub(super) fn new(among_others: bool) -> Self {
         Self {
             jobs: BTreeMap::new(),
+            later: BTreeMap::new(),
+            said: BTreeMap::new(),
+            followed: BTreeMap::new(),
+            looks: BTreeMap::new(),
             asked: BTreeMap::new(),
             reasons: Reasons::default(),
             clocks: Clocks::new(among_others),
@@ -51,9 +66,19 @@ impl Acknowledged {
     fn asked(&mut self, at: Us, asker: Asker, request: &Request) {
         self.reasons.asked(asker, request);
         if let Request::Push(push) = request {
-            for job in &push.jobs {
-                self.asked.entry(job.body.clone()).or_insert(at);
+            for new in &push.jobs {
+                let asked = *self.asked.entry(new.body.clone()).or_insert(at);
+                let job = Job::new(&push.topic, new);
+                if let Some(key) = job.topic_key().filter(|_| new.if_exists == IfExists::Postpone) {
+                    if let Some(when) = new.attributes.policy().expires {
+                        self.reasons.may_expire(key.clone(), Due { when, asked, said: None });
+                    }
+                    self.later.entry(key).or_default().push(job);
+                }
             }
+        }
+        if let Request::Get(_) = request {
+            self.looks.insert((asker.connection, asker.id), at);
         }
     }
 
@@ -72,14 +97,25 @@ impl Acknowledged {
                     let (id, replaces) = match result {
                         PushResult::Replaced(job) => (*job, true),
                         PushResult::Pushed(job) => (*job, false),
+                        PushResult::Postponed(job) => {
+                            self.postponed(now.at, *job, &new.body);
+                            (*job, false)
+                        }
                         PushResult::Kept(_) | PushResult::Refused(..) => continue,
                     };
+                    self.said.entry(new.body.clone()).or_insert((now.at, id));
                     gone.extend(self.acknowledge(id, replaces, &Job::new(&push.topic, new))?);
                 }
                 // One job of a push may end another one of it.
                 gone.into_iter().try_for_each(|job| self.has_reason(now, job))
             }
-            (Request::Get(JobRef::Id(job)), response) => self.found(now, *job, response),
+            (Request::Get(JobRef::Id(job)), response) => {
+                let asked = self.looks.remove(&(asker.connection, asker.id));
+                if let (Some(asked), Response::Job(report)) = (asked, response) {
+                    self.is_newest(asked, *job, &report.body)?;
+                }
+                self.found(now, *job, response)
+            }
             (_, Response::Stats(stats)) => counts(stats),
             _ => Ok(()),
         }
@@ -88,7 +124,7 @@ impl Acknowledged {
     /// Returns jobs that cannot be there any more.
     fn acknowledge(&mut self, id: JobId, replaces: bool, job: &Job) -> Result<Vec<JobId>, String> {
         match self.jobs.insert(id, job.clone()) {
-            Some(before) if before != *job => {
+            Some(before) if before != *job && !self.is_later(&before) && !self.is_later(job) => {
                 return Err(format!("job {id} was acknowledged as {before:?} and as {job:?}"));
             }
             _ => {}
@@ -96,6 +132,30 @@ impl Acknowledged {
         let asked = self.asked.get(&job.body).copied().unwrap_or(0);
         let expires = job.attributes.policy().expires.map(|when| Due { when, asked, said: None });
         Ok(self.reasons.pushed(id, job.topic_key(), replaces, expires))
+    }
+
+    /// What was acknowledged of a job before this body was pushed is not in it any more.
+    fn postponed(&mut self, at: Us, id: JobId, body: &Bytes) {
+        let asked = self.asked.get(body).copied().unwrap_or(0);
+        let before = self.said.iter().filter(|(_, (said, job))| *job == id && *said < asked);
+        for (body, _) in before {
+            self.followed.entry(body.clone()).or_insert(at);
+        }
+    }
+
+    fn is_newest(&self, asked: Us, id: JobId, body: &Bytes) -> Result<(), String> {
+        match self.followed.get(body) {
+            Some(followed) if *followed < asked => {
+                Err(format!("job {id} was postponed, and has its old body"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a push that postpones may have made this of a job.
+    fn is_later(&self, job: &Job) -> bool {
+        let later = job.topic_key().and_then(|key| self.later.get(&key));
+        later.is_some_and(|later| later.contains(job))
     }
 
     fn found(&mut self, now: When, id: JobId, response: &Response) -> Result<(), String> {
@@ -137,7 +197,9 @@ impl Acknowledged {
 
     fn compare(&self, id: JobId, found: &Job) -> Result<(), String> {
         match self.jobs.get(&id) {
-            Some(job) if job != found => Err(format!("job {id} was pushed as {job:?}, and is {found:?}")),
+            Some(job) if job != found && !self.is_later(found) => {
+                Err(format!("job {id} was pushed as {job:?}, and is {found:?}"))
+            }
             _ => Ok(()),
         }
     }

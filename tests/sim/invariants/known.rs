@@ -47,6 +47,7 @@ impl Invariant for Known {
 fn needs(entry: &LogEntry) -> Result<u32, String> {
     let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
     let needs = decoded.commands.iter().map(|command| match command {
+        Command::Push { jobs, .. } => jobs.iter().map(|job| job.if_exists.level()).max().unwrap_or(1),
         Command::KickMany { .. } => FEATURE_KICK_MANY,
         Command::Bulk { .. } => FEATURE_BULK,
         Command::TopicPolicy { .. } => FEATURE_TOPIC_POLICY,

@@ -22,6 +22,7 @@ mod order;
 mod progress;
 mod pushed_once;
 mod reasons;
+mod remembered;
 mod same_log;
 mod same_state;
 mod settled_once;
@@ -65,6 +66,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(order::Order::new(plan.every_us.step == 0)),
         Box::new(progress::Progress::new(plan.cluster.is_some())),
         Box::new(pushed_once::PushedOnce::default()),
+        Box::new(remembered::Remembered::default()),
         Box::new(same_log::SameLog::default()),
         Box::new(same_state::SameState::default()),
         Box::new(settled_once::SettledOnce::default()),

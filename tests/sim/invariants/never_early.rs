@@ -1,6 +1,6 @@
 //! Never early: a delay is elapsed time, in truth and not by any clock; a point in time is the node's wall clock's.
 //!
-//! Several things may decide when a job is due: its push, a reschedule, a release with a delay. One that was
+//! Several things may decide when a job is due: its push, one that postpones it, a reschedule, a release with a delay. One that was
 //! acknowledged rules out those that were acknowledged before it was asked for; one without an answer may have happened
 //! or not. A job may come when any of those left allows it.
 //!
@@ -8,9 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{Applied, JobRef, ReleaseKind, Request, RequestId, Response};
+use adjourn::protocol::{
+    Applied, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
+};
 use adjourn::replica::ConnectionId;
-use adjourn::types::{self, JobId, Key, TopicName};
+use adjourn::types::{self, Attributes, IfExists, JobId, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -22,6 +24,10 @@ use super::{Invariant, delivered};
 pub(super) struct NeverEarly {
     /// When each body was pushed first, and what for.
     pushed: BTreeMap<Bytes, Due>,
+    /// When a job of each key was pushed first.
+    first: BTreeMap<(TopicName, Key), Us>,
+    /// When each job was pushed at the earliest.
+    made: BTreeMap<JobId, Us>,
     dues: BTreeMap<JobId, Vec<Due>>,
     /// Requests without an answer.
     open: BTreeMap<(ConnectionId, RequestId), Vec<(Job, Due)>>,
@@ -44,6 +50,8 @@ impl NeverEarly {
     pub(super) fn new(among_others: bool) -> Self {
         Self {
             pushed: BTreeMap::new(),
+            first: BTreeMap::new(),
+            made: BTreeMap::new(),
             dues: BTreeMap::new(),
             open: BTreeMap::new(),
             lost: Vec::new(),
@@ -60,6 +68,13 @@ impl NeverEarly {
             Request::Push(push) => {
                 for job in &push.jobs {
                     self.pushed.entry(job.body.clone()).or_insert(due(job.due));
+                    let Some(key) = &job.key else { continue };
+                    let name = (push.topic.clone(), key.clone());
+                    let first = *self.first.entry(name.clone()).or_insert(at);
+                    if job.if_exists == IfExists::Postpone {
+                        let job_of = || Job::Key(name.0.clone(), name.1.clone());
+                        open.extend(self.dues_of(job, first).into_iter().map(|due| (job_of(), due)));
+                    }
                 }
             }
             Request::Reschedule { job, due: when } => open.push((named(job), due(*when))),
@@ -79,7 +94,16 @@ impl NeverEarly {
         }
     }
 
-    fn said(&mut self, at: Us, key: (ConnectionId, RequestId), response: &Response) {
+    fn said(
+        &mut self,
+        at: Us,
+        key: (ConnectionId, RequestId),
+        request: Option<&Request>,
+        response: &Response,
+    ) {
+        if let (Some(Request::Push(push)), Response::Pushed(results)) = (request, response) {
+            self.pushed(at, push, results);
+        }
         let Some(open) = self.open.remove(&key) else { return };
         match response {
             Response::Error(error) if error.applied == Applied::Unknown => self.lost.extend(open),
@@ -100,6 +124,38 @@ impl NeverEarly {
             }
             _ => {}
         }
+    }
+
+    fn pushed(&mut self, at: Us, push: &Push, results: &[PushResult]) {
+        for (new, result) in push.jobs.iter().zip(results) {
+            let asked = self.pushed.get(&new.body).map_or(at, |due| due.asked);
+            match result {
+                PushResult::Pushed(job) | PushResult::Replaced(job) => {
+                    self.made.entry(*job).or_insert(asked);
+                }
+                PushResult::Postponed(job) => {
+                    let name = (push.topic.clone(), new.key.clone());
+                    let by_key = name.1.and_then(|key| self.first.get(&(name.0, key)));
+                    let first = self.made.get(job).or(by_key).copied().unwrap_or(0);
+                    let dues = self.dues_of(new, first);
+                    let known = self.dues.entry(*job).or_default();
+                    known.retain(|before| before.said.is_some_and(|said| said > asked));
+                    known.extend(dues.into_iter().map(|due| Due { said: Some(at), ..due }));
+                }
+                PushResult::Kept(_) | PushResult::Refused(..) => {}
+            }
+        }
+    }
+
+    /// When a job is due that is postponed: as this push says, or as its cap says.
+    fn dues_of(&self, new: &NewJob, first: Us) -> Vec<Due> {
+        let Some(due) = self.pushed.get(&new.body) else { return Vec::new() };
+        let cap = Attributes::postpone_max_of(new.attributes.as_bytes()).map(|max_ms| Due {
+            when: types::When::After(max_ms),
+            asked: first,
+            said: None,
+        });
+        [*due].into_iter().chain(cap).collect()
     }
 
     fn acknowledge(&mut self, at: Us, job: JobId, due: Due) {
@@ -150,8 +206,8 @@ impl Invariant for NeverEarly {
         self.clocks.see(when, seen);
         match seen {
             Seen::Asked { connection, id, request, .. } => self.asked(when.at, (*connection, *id), request),
-            Seen::Said { connection, id, response, .. } => {
-                self.said(when.at, (*connection, *id), response);
+            Seen::Said { connection, id, request, response, .. } => {
+                self.said(when.at, (*connection, *id), *request, response);
                 for job in delivered(response) {
                     self.deliver(when, job)?;
                 }

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Delivered, JobRef, Request, Response};
+use adjourn::protocol::{Applied, Delivered, JobRef, Push, Request, Response};
 use adjourn::replica::ConnectionId;
-use adjourn::types::{JobId, Key, Lease, SessionId, TopicName};
+use adjourn::types::{IfExists, JobId, Key, Lease, SessionId, TopicName};
 
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};
@@ -28,6 +28,10 @@ pub(super) struct OneLease {
     granted: BTreeMap<Lease, Us>,
     /// Leases that their holder has asked to end. A read that was under way then may still show one.
     ended: BTreeSet<Lease>,
+    /// Keys whose job a push that was not answered yet replaces, reserved or not, and how many such pushes there are.
+    replacing: BTreeMap<(TopicName, Option<Key>), u64>,
+    /// The leases of each key that were spoken of.
+    of_key: BTreeMap<(TopicName, Option<Key>), BTreeSet<Lease>>,
     jumps: Jumps,
 }
 
@@ -99,7 +103,8 @@ impl OneLease {
         let is_kept = self.sessions.get(&held.session).is_some_and(|session| {
             session.outlives || (!session.left && at < session.proven + surely(GRACE_MS * MS))
         });
-        !held.over && is_kept && at + self.jumps.ahead_since(held.granted, at) < held.until
+        let is_replaced = self.replacing.get(&held.name).is_some_and(|pushes| *pushes > 0);
+        !held.over && !is_replaced && is_kept && at + self.jumps.ahead_since(held.granted, at) < held.until
     }
 
     fn asked(&mut self, at: Us, session: Option<SessionId>, request: &Request) {
@@ -120,6 +125,11 @@ impl OneLease {
                 let name = (topic.clone(), Some(key.clone()));
                 self.held.values_mut().filter(|held| held.name == name).for_each(|held| held.over = true);
             }
+            Request::Push(push) => {
+                for name in replaced(push) {
+                    *self.replacing.entry(name).or_default() += 1;
+                }
+            }
             Request::Goodbye => {
                 let Some(session) = session else { return };
                 self.session_over(session);
@@ -128,6 +138,15 @@ impl OneLease {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A push has its answer: whoever held a job of its keys may have lost it.
+    fn pushed(&mut self, push: &Push) {
+        for name in replaced(push) {
+            self.held.values_mut().filter(|held| held.name == name).for_each(|held| held.over = true);
+            self.ended.extend(self.of_key.get(&name).into_iter().flatten());
+            self.replacing.entry(name).and_modify(|pushes| *pushes -= 1);
         }
     }
 
@@ -237,9 +256,18 @@ impl Invariant for OneLease {
         self.jumps.see(when, seen);
         match seen {
             Seen::Asked { session, request, .. } => self.asked(when.at, *session, request),
-            Seen::Said { response, .. } => {
+            Seen::Said { request, response, .. } => {
+                let is_unknown =
+                    matches!(response, Response::Error(error) if error.applied == Applied::Unknown);
+                if let Some(Request::Push(push)) = request.filter(|_| !is_unknown) {
+                    self.pushed(push);
+                }
                 for job in shown(response) {
                     self.granted.entry(job.lease).or_insert(when.at);
+                    if job.key.is_some() {
+                        let name = (job.topic.clone(), job.key.clone());
+                        self.of_key.entry(name).or_default().insert(job.lease);
+                    }
                 }
             }
             Seen::Heard { connection, sent, request, response } => {
@@ -249,6 +277,12 @@ impl Invariant for OneLease {
         }
         Ok(())
     }
+}
+
+/// The keys whose jobs a push replaces also if they are reserved.
+fn replaced(push: &Push) -> impl Iterator<Item = (TopicName, Option<Key>)> {
+    let jobs = push.jobs.iter().filter(|job| job.key.is_some() && job.if_exists == IfExists::ReplaceReserved);
+    jobs.map(|job| (push.topic.clone(), job.key.clone()))
 }
 
 fn surely(time: Us) -> Us {

@@ -11,7 +11,7 @@ use super::{Invariant, delivered};
 
 #[derive(Debug, Default)]
 pub(super) struct PushedOnce {
-    /// The job of each body; no two bodies are alike.
+    /// The job of each body; no two bodies are alike, but a job that is postponed has one after the other.
     jobs: BTreeMap<Bytes, JobId>,
     results: BTreeMap<(SessionId, u64), PushResult>,
 }
@@ -39,7 +39,9 @@ impl Invariant for PushedOnce {
             (_, Response::Job(report)) => self.is_job_of(&report.body, report.id),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for ((nth, new), result) in (0..).zip(&push.jobs).zip(results) {
-                    if let PushResult::Pushed(job) | PushResult::Replaced(job) = result {
+                    if let PushResult::Pushed(job) | PushResult::Replaced(job) | PushResult::Postponed(job) =
+                        result
+                    {
                         self.is_job_of(&new.body, *job)?;
                     }
                     let Some(session) = session.filter(|_| push.sequence > 0) else { continue };

@@ -36,6 +36,8 @@ pub(super) struct Reasons {
     replacing: BTreeSet<JobId>,
     /// When each job that expires does.
     expiries: BTreeMap<JobId, Due>,
+    /// When jobs expire that a push postpones, by their keys.
+    later_expiries: BTreeMap<TopicKey, Vec<Due>>,
     /// Requests to end something that were sent and are not known to have had no effect, and how often each was sent.
     open: BTreeMap<Target, BTreeMap<Token, u32>>,
     /// Jobs that are not there.
@@ -99,6 +101,11 @@ impl Reasons {
         }
     }
 
+    /// A job of this key may be postponed, and then expires at this time.
+    pub(super) fn may_expire(&mut self, key: TopicKey, expires: Due) {
+        self.later_expiries.entry(key).or_default().push(expires);
+    }
+
     /// A job was acknowledged. Returns those of its key that cannot be there any more: the one before it, and itself if there
     /// is a later one.
     pub(super) fn pushed(
@@ -142,7 +149,10 @@ impl Reasons {
     }
 
     fn has_own_reason(&self, now: When, clocks: &Clocks, job: JobId) -> bool {
-        let expires = || self.expiries.get(&job).is_some_and(|due| clocks.has_come(now, due));
+        let key = self.gone.get(&job).and_then(Option::as_ref);
+        let later = key.and_then(|key| self.later_expiries.get(key)).into_iter().flatten();
+        let expires =
+            || self.expiries.get(&job).into_iter().chain(later).any(|due| clocks.has_come(now, due));
         self.ended.contains(&job)
             || self.open_of(&Target::Job(job)) > 0
             || expires()
@@ -196,7 +206,8 @@ fn named(asker: Asker, request: &Request) -> Vec<(Target, Token)> {
 
 /// The key whose job a new one may end.
 fn replaces(push: &Push, new: &NewJob) -> Option<TopicKey> {
-    let key = new.key.clone().filter(|_| new.if_exists == IfExists::Replace)?;
+    let may_replace = !matches!(new.if_exists, IfExists::Reject | IfExists::Keep);
+    let key = new.key.clone().filter(|_| may_replace)?;
     Some((push.topic.clone(), key))
 }
 

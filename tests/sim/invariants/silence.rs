@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use adjourn::protocol::Response;
-use adjourn::types::{JobId, JobState, Millis};
+use adjourn::types::{Attributes, JobId, JobState, Millis};
 
 use super::super::seen::{Seen, When};
 use super::Invariant;
@@ -44,6 +44,7 @@ impl Invariant for Silence {
                 let soon = |due: Millis| due < when.wall.after(AHEAD_MS);
                 let fires = report.state == JobState::Reserved
                     || report.attributes.policy().expires.is_some()
+                    || Attributes::dedupe_retention_of(report.attributes.as_bytes()) > 0
                     || soon(report.due) && report.state == JobState::Delayed;
                 if fires {
                     self.timers.insert(report.id);

@@ -1,0 +1,125 @@
+//! The key of a finished job that is remembered is not given to another one, unless a push says so or somebody deletes the job.
+//!
+//! What is not certain is not looked at: keys whose job a push may have postponed, which changes for how long it is remembered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjourn::protocol::{JobRef, PushResult, Request, Response};
+use adjourn::types::{Attributes, FEATURE_REMEMBERED_JOBS, IfExists, JobId, Key, TopicName};
+use bytes::Bytes;
+
+use super::super::seen::{Seen, When};
+use super::super::time::{MS, Us};
+use super::{Invariant, Jumps};
+
+type Name = (TopicName, Key);
+
+/// It is not said to the millisecond when something is applied.
+const SLACK: Us = 2 * MS;
+
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    /// When each body was pushed first.
+    asked: BTreeMap<Bytes, Us>,
+    /// Keyed jobs, and how long each is remembered.
+    jobs: BTreeMap<JobId, (Name, Us)>,
+    /// Keys that a push postpones, or somebody deletes, at any time.
+    uncertain: BTreeSet<Name>,
+    /// Jobs that somebody deletes by their ids.
+    deleted: BTreeSet<JobId>,
+    /// When the finish of each job was asked for first, and when it was acknowledged.
+    finishing: BTreeMap<JobId, Us>,
+    finished: BTreeMap<Name, (JobId, Us, Us)>,
+    jumps: Jumps,
+    /// A node of an older version was there: it is not known from when on jobs are remembered.
+    has_older: bool,
+}
+
+impl Remembered {
+    fn asked(&mut self, at: Us, request: &Request) {
+        match request {
+            Request::Push(push) => {
+                for job in &push.jobs {
+                    self.asked.entry(job.body.clone()).or_insert(at);
+                    if let (IfExists::Postpone, Some(key)) = (job.if_exists, &job.key) {
+                        self.uncertain.insert((push.topic.clone(), key.clone()));
+                    }
+                }
+            }
+            Request::Finish { leases } => {
+                for lease in leases {
+                    self.finishing.entry(lease.job).or_insert(at);
+                }
+            }
+            Request::Delete(JobRef::Id(job)) => _ = self.deleted.insert(*job),
+            Request::Delete(JobRef::Key { topic, key }) => {
+                self.uncertain.insert((topic.clone(), key.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, at: Us, request: &Request, response: &Response) -> Result<(), String> {
+        match (request, response) {
+            (Request::Push(push), Response::Pushed(results)) => {
+                for (new, result) in push.jobs.iter().zip(results) {
+                    let (PushResult::Pushed(id) | PushResult::Replaced(id)) = *result else { continue };
+                    let Some(key) = &new.key else { continue };
+                    let name = (push.topic.clone(), key.clone());
+                    if let PushResult::Pushed(id) = *result {
+                        let asked = self.asked.get(&new.body).copied().unwrap_or(at);
+                        self.may_take(at, asked, &name, id)?;
+                    }
+                    let retention_ms = Attributes::dedupe_retention_of(new.attributes.as_bytes());
+                    self.jobs.insert(id, (name, retention_ms * MS));
+                }
+            }
+            (Request::Finish { leases }, Response::Settled(results)) => {
+                let done = leases.iter().zip(results).filter(|(_, result)| result.is_ok());
+                for job in done.map(|(lease, _)| lease.job) {
+                    let Some((name, _)) = self.jobs.get(&job) else { continue };
+                    let asked = self.finishing.get(&job).copied().unwrap_or(at);
+                    let last = self.finished.entry(name.clone()).or_insert((job, asked, at));
+                    if last.0 < job {
+                        *last = (job, asked, at);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A push made a job of this key, which says that no other one has it.
+    fn may_take(&self, at: Us, asked: Us, name: &Name, id: JobId) -> Result<(), String> {
+        let Some((job, finishing, finished)) = self.finished.get(name).copied() else { return Ok(()) };
+        let is_certain = !self.uncertain.contains(name) && !self.deleted.contains(&job) && !self.has_older;
+        let retention = self.jobs.get(&job).map_or(0, |(_, retention)| *retention);
+        let passed = at - finishing + self.jumps.ahead_since(finishing, at) + SLACK;
+        if is_certain && job < id && asked > finished && passed < retention {
+            return Err(format!("job {id} has the key of job {job}, which is remembered for {retention} us"));
+        }
+        Ok(())
+    }
+}
+
+impl Invariant for Remembered {
+    fn name(&self) -> &'static str {
+        "remembered"
+    }
+
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
+        self.jumps.see(when, seen);
+        match seen {
+            Seen::Started { feature_level_max, .. } => {
+                self.has_older |= *feature_level_max < FEATURE_REMEMBERED_JOBS;
+            }
+            Seen::Asked { request, .. } => self.asked(when.at, request),
+            Seen::Said { request: Some(request), response, .. } => {
+                return self.said(when.at, request, response);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
