@@ -2,6 +2,7 @@
 //! the file of its group beside this one.
 
 use super::bench::{self, BenchArgs};
+use super::bulk::{self, MoveArgs};
 use super::clients::{self, ConnectionsArgs, DisconnectArgs};
 use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
@@ -11,7 +12,7 @@ use super::push::{self, PushArgs};
 use super::reserve::{self, ReserveArgs};
 use super::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
 use super::stats::{self, StatsArgs, TopicsArgs};
-use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs};
+use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs, TopicCommand};
 
 /// Every client command; `adjourn --help` lists them after `serve` and `demo`.
 #[derive(Debug, clap::Subcommand)]
@@ -38,12 +39,17 @@ pub(super) enum ClientCommand {
     RunNow(Box<RunNowArgs>),
     /// Make one buried job ready
     Kick(Box<KickArgs>),
+    /// Put jobs into another topic
+    Move(Box<MoveArgs>),
     /// Stop the reserving of a topic's jobs
     Pause(PauseArgs),
     /// Start the reserving of a topic's jobs again
     Resume(ResumeArgs),
     /// Show the next job of a topic without reserving it
     Peek(PeekArgs),
+    /// Clear or delete a topic
+    #[command(subcommand)]
+    Topic(TopicCommand),
     /// List jobs by topic, state, due time, key or attempts
     List(Box<ListArgs>),
     /// Count jobs by the same conditions
@@ -77,9 +83,11 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Reschedule(args) => job::reschedule(*args),
         ClientCommand::RunNow(args) => job::run_now(*args),
         ClientCommand::Kick(args) => job::kick(*args),
+        ClientCommand::Move(args) => bulk::move_jobs(&args),
         ClientCommand::Pause(args) => topic::pause(args),
         ClientCommand::Resume(args) => topic::resume(args),
         ClientCommand::Peek(args) => topic::peek(args),
+        ClientCommand::Topic(command) => topic::run(command),
         ClientCommand::List(args) => list::list(&args),
         ClientCommand::Count(args) => list::count(&args),
         ClientCommand::Topics(args) => stats::topics(&args),

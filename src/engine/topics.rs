@@ -2,7 +2,7 @@
 //!
 //! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on a topic is idle while it has no
 //! job and is not paused. It is forgotten [`TOPIC_RETENTION_MS`] later, or earlier if another one needs its place. Its
-//! number is never used again, and the queue keeps what it counted.
+//! number is never used again, and the queue keeps what it counted. A topic without jobs that is deleted goes at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,11 +39,11 @@ pub(super) struct Topic {
 /// What is counted for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicTotals {
-    /// Jobs ever pushed.
+    /// Jobs ever pushed, or moved here.
     pub pushed: u64,
     /// Jobs ever finished.
     pub finished: u64,
-    /// Jobs ever deleted or replaced.
+    /// Jobs ever deleted, replaced, or moved to another topic.
     pub deleted: u64,
     /// Jobs ever dropped because they expired.
     pub expired: u64,
@@ -189,7 +189,8 @@ impl Topics {
         self.forgotten
     }
 
-    fn forget(&mut self, id: TopicId, sum: &mut Sum) {
+    /// Removes a topic without jobs.
+    pub(super) fn forget(&mut self, id: TopicId, sum: &mut Sum) {
         let Some(topic) = self.known.remove(&id) else { return };
         sum.subtract(topic.hashed);
         self.names.remove(topic.name.as_str());
@@ -426,8 +427,13 @@ impl Topic {
 
     /// Whether it has neither a job nor a setting.
     pub(super) fn is_idle(&self) -> bool {
+        !self.paused && self.jobs() == 0
+    }
+
+    /// How many jobs it has.
+    pub(super) fn jobs(&self) -> u64 {
         let in_order = self.ready.len() + self.buried.len();
-        !self.paused && self.delayed == 0 && self.reserved == 0 && in_order == 0
+        self.delayed + self.reserved + in_order as u64
     }
 
     /// Whether it has a job to reserve.

@@ -42,6 +42,7 @@ impl Request {
             Self::Peek { .. } => RequestOpcode::Peek,
             Self::Pause { .. } => RequestOpcode::Pause,
             Self::Resume { .. } => RequestOpcode::Resume,
+            Self::TopicDelete { .. } => RequestOpcode::TopicDelete,
             Self::List(_) => RequestOpcode::List,
             Self::Count(_) => RequestOpcode::Count,
             Self::Bulk(_) => RequestOpcode::Bulk,
@@ -84,7 +85,10 @@ impl Request {
             }
             Self::Reschedule { job, due } => job::encode_reschedule(job, *due, out),
             Self::KickMany { topic, jobs_max } => job::encode_kick_many(topic, *jobs_max, out),
-            Self::Peek { topic } | Self::Pause { topic } | Self::Resume { topic } => put_topic8(out, topic),
+            Self::Peek { topic }
+            | Self::Pause { topic }
+            | Self::Resume { topic }
+            | Self::TopicDelete { topic } => put_topic8(out, topic),
             Self::List(list) => browse::encode_list(list, out),
             Self::Count(filter) => browse::encode_filter(filter, out),
             Self::Bulk(bulk) => browse::encode_bulk(bulk, out),
@@ -144,6 +148,7 @@ impl Request {
             RequestOpcode::Peek => Self::Peek { topic: reader.topic8()? },
             RequestOpcode::Pause => Self::Pause { topic: reader.topic8()? },
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
+            RequestOpcode::TopicDelete => Self::TopicDelete { topic: reader.topic8()? },
             RequestOpcode::List => Self::List(browse::decode_list(reader)?),
             RequestOpcode::Count => Self::Count(browse::decode_filter(reader)?),
             RequestOpcode::Bulk => Self::Bulk(browse::decode_bulk(reader)?),
@@ -207,7 +212,9 @@ impl Response {
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
             Self::Counted { jobs } => out.put_u64_le(*jobs),
-            Self::Bulked { jobs, cursor } => browse::encode_bulked(*jobs, cursor, out),
+            Self::Bulked { jobs, in_the_way, cursor } => {
+                browse::encode_bulked(*jobs, *in_the_way, cursor, out);
+            }
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
             Self::Connections(list) => connections::encode_list(list, out),

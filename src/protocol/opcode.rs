@@ -97,6 +97,8 @@ opcodes! {
         Connections = 0x54, "CONNECTIONS";
         /// Closes a client's connection.
         Disconnect = 0x55, "DISCONNECT";
+        /// Frees the name of a topic.
+        TopicDelete = 0x57, "TOPIC_DELETE";
         /// Asks for a backup.
         BackupBegin = 0x60, "BACKUP_BEGIN";
         /// Reads a part of it.

@@ -13,8 +13,8 @@ use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
 };
 use crate::types::{
-    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, Lease,
-    SessionId, TopicId, TopicName, When,
+    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+    FEATURE_TOPIC_DELETE, Lease, SessionId, TopicId, TopicName, When,
 };
 
 impl Replica {
@@ -96,7 +96,8 @@ impl Replica {
             | Request::Kick(_)
             | Request::KickMany { .. }
             | Request::Pause { .. }
-            | Request::Resume { .. } => self.command(connection, id, &request),
+            | Request::Resume { .. }
+            | Request::TopicDelete { .. } => self.command(connection, id, &request),
         }
     }
 
@@ -355,6 +356,7 @@ impl Replica {
             Request::Resume { topic: name } => {
                 Command::TopicPause { topic: select_topic(name), paused: false }
             }
+            Request::TopicDelete { topic: name } => Command::TopicDelete { topic: select_topic(name) },
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
         self.add_command(&command, Reply::Request(connection, id));
@@ -370,6 +372,7 @@ impl Replica {
 fn level_of(request: &Request) -> u32 {
     match request {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
+        Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
         Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
             FEATURE_JOB_HISTORY
         }
@@ -390,7 +393,7 @@ fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Comma
 }
 
 /// By name: its number might be gone when the command is applied.
-fn select_topic(name: &TopicName) -> TopicSelect<'_> {
+pub(super) fn select_topic(name: &TopicName) -> TopicSelect<'_> {
     TopicSelect::Name(name.as_str())
 }
 

@@ -25,6 +25,13 @@ pub const FEATURE_RESERVE_WEIGHTED: u32 = 3;
 /// The feature level from which on [`Command::Bulk`](crate::engine::Command::Bulk) is proposed.
 pub const FEATURE_BULK: u32 = 3;
 
+/// The feature level from which on [`Command::Move`](crate::engine::Command::Move) and
+/// [`Command::BulkIn`](crate::engine::Command::BulkIn) are proposed.
+pub const FEATURE_MOVE: u32 = 3;
+
+/// The feature level from which on [`Command::TopicDelete`](crate::engine::Command::TopicDelete) is proposed.
+pub const FEATURE_TOPIC_DELETE: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

@@ -110,6 +110,8 @@ pub(crate) struct Model {
     pub(super) feature_level: u32,
     pub(super) kept: u32,
     pub(super) ended: Vec<Lease>,
+    /// By the entry under way.
+    pub(super) deleted_topics: Vec<(TopicId, TopicName)>,
 }
 
 impl Model {
@@ -129,13 +131,14 @@ impl Model {
         forgotten.truncate(64);
         self.sessions.retain(|session| !forgotten.iter().any(|(_, id)| *id == session.id));
 
-        let topics_gone = self.forget_topics();
+        let mut topics_gone = self.forget_topics();
         let outcomes = entry.commands.iter().map(|command| match self.command(command) {
             Ok(outcome) => outcome,
             Err(reject) => Outcome::Rejected(reject),
         });
         let outcomes = outcomes.collect();
         self.note_idle();
+        topics_gone.append(&mut self.deleted_topics);
         Applied { outcomes, ended: std::mem::take(&mut self.ended), topics_gone }
     }
 

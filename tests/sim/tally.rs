@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
-use adjourn::protocol::{ErrorCode, JobRef, PushResult, Request, Response};
+use adjourn::protocol::{Change, ErrorCode, JobRef, PushResult, Request, Response};
 use adjourn::replica::Notice;
 use adjourn::storage::ChunkState;
 use adjourn::types::{JobId, Key, TopicName};
@@ -49,6 +49,12 @@ pub(super) struct Tally {
     pub(super) leases_shown: u64,
     /// Jobs that were reserved by weights.
     pub(super) weighed: u64,
+    /// Jobs on lists, behind the first page.
+    pub(super) listed: u64,
+    /// Jobs that were changed among many.
+    pub(super) bulked: u64,
+    /// Jobs that went to another topic.
+    pub(super) moved: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -113,6 +119,14 @@ impl Teller {
                 tally.weighed += if has_weights(request) { jobs.len() as u64 } else { 0 };
                 let were_far = jobs.iter().filter(|job| far.remove(&job.lease.job));
                 tally.far_delivered += were_far.count() as u64;
+            }
+            (Some(Request::List(list)), Response::Jobs { jobs, .. }) if !list.cursor.is_empty() => {
+                tally.listed += jobs.len() as u64;
+            }
+            (Some(Request::Bulk(bulk)), Response::Bulked { jobs, .. }) => {
+                let jobs = u64::from(*jobs);
+                tally.bulked += jobs;
+                tally.moved += if matches!(bulk.change, Change::Move { .. }) { jobs } else { 0 };
             }
             (_, Response::Kicked { jobs }) => tally.kicked += u64::from(*jobs),
             (Some(Request::Push(_)), Response::Error(error)) => {
@@ -183,6 +197,9 @@ impl Tally {
             self.cancelled,
             self.leases_shown,
             self.weighed,
+            self.listed,
+            self.bulked,
+            self.moved,
         ];
         counts.iter().all(|count| *count >= times)
     }
@@ -212,5 +229,8 @@ impl AddAssign<&Self> for Tally {
         self.cancelled += other.cancelled;
         self.leases_shown += other.leases_shown;
         self.weighed += other.weighed;
+        self.listed += other.listed;
+        self.bulked += other.bulked;
+        self.moved += other.moved;
     }
 }
