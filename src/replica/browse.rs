@@ -155,8 +155,8 @@ impl Replica {
             }
             Some(listing) => {
                 let asker = (connection, id);
-                self.passes
-                    .add(listing, Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 });
+                let purpose = Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 };
+                self.add_pass(asker, listing, purpose);
             }
         }
     }
