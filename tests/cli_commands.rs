@@ -228,6 +228,39 @@ fn jobs_are_changed_by_conditions() {
 }
 
 #[test]
+fn jobs_move_and_topics_are_cleared_and_deleted() {
+    let rig = Rig::start();
+    for key in ["a", "b", "c"] {
+        rig.push(&["orders", key, "--key", key, "--delay", "2h"]);
+    }
+    rig.push(&["failed", "other", "--key", "c"]);
+    let to = ["move", "--topic", "orders", "--to", "failed"];
+    assert_eq!(rig.json(&[&to[..], &["--dry-run"]].concat()), json!({"matched": 3}));
+    assert_eq!(rig.json(&to), json!({"matched": 3, "changed": 2, "in_the_way": 1}));
+    assert_eq!(rig.json(&["get", "failed", "a"])["topic"], json!("failed"));
+    rig.fails(&["get", "orders", "a"], 3, "NOT_FOUND");
+    rig.fails(&["move", "--topic", "orders", "--to", "orders"], 2, "the same");
+    rig.fails(&["move", "--to", "orders"], 2, "say which jobs");
+
+    // A reserved job is left alone.
+    let lease = rig.lease("failed");
+    let back = ["move", "--topic", "failed", "--to", "others"];
+    assert_eq!(rig.json(&back), json!({"matched": 3, "changed": 2, "in_the_way": 0}));
+    rig.fails(&["topic", "delete", "failed"], 1, "the topic has 1 jobs: clear it first");
+    rig.ok(&["finish", &lease]);
+    rig.ok(&["pause", "failed"]);
+    assert_eq!(rig.ok(&["topic", "delete", "failed"]), "");
+    rig.fails(&["topic", "delete", "failed"], 3, "NOT_FOUND");
+    let topics = rig.ok(&["topics"]);
+    assert!(!topics.contains("failed") && topics.contains("others"), "{topics}");
+
+    assert_eq!(rig.json(&["topic", "clear", "orders"]), json!({"matched": 1, "deleted": 1}));
+    assert_eq!(rig.json(&["topic", "clear", "orders"]), json!({"matched": 0, "deleted": 0}));
+    assert_eq!(rig.ok(&["topic", "delete", "others", "--force"]), "");
+    assert_eq!(rig.ok(&["count"]), "0\n");
+}
+
+#[test]
 fn nothing_to_reserve_has_its_own_exit_code() {
     let rig = Rig::start();
     rig.push(&["later", "body", "--delay", "1h"]);

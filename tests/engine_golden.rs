@@ -297,6 +297,8 @@ impl Talk {
                 .collect(),
             Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
             Outcome::ChangedMany { jobs } => vec![format!("kicked {jobs}")],
+            Outcome::Moved { jobs, in_the_way } => vec![format!("moved {jobs}, in the way {in_the_way}")],
+            Outcome::TopicHasJobs { jobs } => vec![format!("has {jobs} jobs")],
             Outcome::Lapsing { leases } => vec![format!("lapsing, leases={leases}")],
             Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
         }

@@ -1,6 +1,7 @@
 //! The engine against a naive model: the same random entries into both, and everything that can be seen compared after
 //! each.
 
+mod bulk;
 mod commands;
 mod model;
 mod policies;
@@ -45,6 +46,8 @@ impl Both {
         self.compare_what_is_due(stamp);
         self.known.last_job = self.model.last_job;
         self.known.offset = self.model.offset;
+        let keys = self.model.jobs.iter().map(|job| (JobId(job.id), job.key.clone()));
+        self.known.keys = keys.collect();
         self.known.wall = self.model.wall(stamp);
         let mut known = std::mem::take(&mut self.known);
         let entry =

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use adjourn::engine::{
-    BulkChange, Command, Conditions, Entry, EntryBuilder, JobSelect, NewJob, Share, TopicSelect,
+    BulkChange, Command, Conditions, Entry, EntryBuilder, JobSelect, KeyedJob, NewJob, Share, TopicSelect,
 };
 use adjourn::storage::value::{self, Assembler, Value};
 use adjourn::storage::{
@@ -21,7 +21,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 27;
+const COMMANDS: usize = 30;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -67,7 +67,8 @@ fn an_entry_with_every_command() {
     let policy =
         vec![Command::TopicPolicy { topic: TopicSelect::Name("orders.unpaid"), change: &[1, 0, 0, 0] }];
     let modes = vec![push_modes()];
-    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy];
+    let (moves, topics) = (moves(), vec![Command::TopicDelete { topic: TopicSelect::Name("orders.unpaid") }]);
+    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy, &moves, &topics];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -82,6 +83,8 @@ fn an_entry_with_every_command() {
         ("entry-v1-bulk.bin", bulk),
         ("entry-v1-policy.bin", policy),
         ("entry-v1-push-modes.bin", modes),
+        ("entry-v1-moves.bin", moves),
+        ("entry-v1-topic-delete.bin", topics),
     ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
@@ -129,6 +132,30 @@ fn bulk_changes() -> Vec<Command<'static>> {
         Command::Bulk { change: BulkChange::Delete, jobs: Vec::new(), conditions: Conditions::default() },
         Command::Bulk { change: BulkChange::Kick, jobs: Vec::new(), conditions: Conditions::default() },
         Command::Bulk { change: BulkChange::RunNow, jobs: Vec::new(), conditions: Conditions::default() },
+    ]
+}
+
+fn moves() -> Vec<Command<'static>> {
+    let conditions =
+        Conditions { states: 0b1000, buried: Some(BuryReason::Consumer), ..Conditions::default() };
+    let topic = TopicSelect::Name("orders.unpaid");
+    vec![
+        Command::BulkIn { topic, change: BulkChange::Delete, jobs: vec![JobId(1)], conditions },
+        Command::Move {
+            from: Some(topic),
+            to: TopicSelect::Name("orders.failed"),
+            jobs: vec![
+                KeyedJob { job: JobId::new(GROUP, 70_000), key: Some(b"order 17") },
+                KeyedJob { job: JobId(1), key: None },
+            ],
+            conditions,
+        },
+        Command::Move {
+            from: None,
+            to: TopicSelect::Id(TopicId(70_000)),
+            jobs: Vec::new(),
+            conditions: Conditions::default(),
+        },
     ]
 }
 
@@ -335,6 +362,9 @@ fn kind(command: &Command<'_>) -> usize {
         Command::BuryBecause { .. } => 23,
         Command::ReserveWeighted { .. } => 24,
         Command::Bulk { .. } => 25,
-        Command::TopicPolicy { .. } => 26,
+        Command::BulkIn { .. } => 26,
+        Command::Move { .. } => 27,
+        Command::TopicDelete { .. } => 28,
+        Command::TopicPolicy { .. } => 29,
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use adjourn::protocol::{
-    ErrorCode, Frame, FrameDecoder, FrameHeader, MAGIC, Request, RequestOpcode, Response, ResponseOpcode,
-    VERSION,
+    ANY_REQUEST, ErrorCode, Frame, FrameDecoder, FrameHeader, MAGIC, Request, RequestOpcode, Response,
+    ResponseOpcode, VERSION,
 };
 use adjourn::types::limits;
 use bytes::BytesMut;
@@ -100,6 +100,24 @@ fn a_frame_stands_there_for_every_opcode() {
         assert!(shown.contains(&number), "no frame of {name}");
         let row = format!("| `{number:#04X}` | {name} |").replace("0X", "0x");
         assert!(DOCUMENT.contains(&row), "the table of opcodes has no {row}");
+    }
+}
+
+#[test]
+fn the_errors_of_each_request_are_those_that_the_code_lists() {
+    let names = |codes: &[ErrorCode]| match codes {
+        [] => "-".to_owned(),
+        codes => codes.iter().map(|code| format!("`{}`", code.name())).collect::<Vec<_>>().join(", "),
+    };
+    let any = format!("Every request may be told {}. Beside these", names(ANY_REQUEST));
+    assert!(DOCUMENT.contains(&any), "the document does not say: {any}");
+    let rows = DOCUMENT.lines().skip_while(|line| *line != "| request | codes |").skip(2);
+    let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
+    let row = |opcode: &RequestOpcode| format!("| {} | {} |", opcode.name(), names(opcode.refusals()));
+    let expected: Vec<String> = RequestOpcode::ALL.iter().map(row).collect();
+    assert_eq!(rows, expected, "the table of errors");
+    for opcode in RequestOpcode::ALL {
+        assert!(!opcode.refusals().iter().any(|code| ANY_REQUEST.contains(code)), "{opcode:?} twice");
     }
 }
 

@@ -151,6 +151,13 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
         let stamp = Millis(plain.stamp().0.max(START).saturating_add_signed(step.elapsed_ms));
         known.wall = plain.wall(stamp).0;
         known.offset = plain.clock_offset_ms();
+        let youngest = known.last_job + 1;
+        let keys = (0..12).filter_map(|back| {
+            let id = JobId(youngest.saturating_sub(back));
+            let Ok(view) = plain.job(&JobSelect::Id(id), &mut bodies);
+            Some((id, bodies.read(view?.body).key.clone()))
+        });
+        known.keys = keys.collect();
         let entry = Entry { stamp, commands: known.commands(&step.actions, next_session) };
         let mut builder = EntryBuilder::default();
         entry.commands.iter().for_each(|command| builder.push(command));

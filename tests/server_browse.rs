@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::protocol::{ErrorCode, JobReport, List, NewJob, Push, Request, Response};
+use adjourn::protocol::{Bulk, Change, ErrorCode, JobRef, JobReport, List, NewJob, Push, Request, Response};
 use adjourn::types::{Filter, JobId, JobState, ListOrder, States};
 use bytes::Bytes;
 
@@ -136,6 +136,84 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     node.stop();
 }
 
+fn bulk(change: Change, name: &str, jobs_max: u32) -> Bulk {
+    Bulk { change, filter: list(name, 1).filter, jobs_max, cursor: Bytes::new() }
+}
+
+#[test]
+fn jobs_move_in_steps_with_their_keys() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    let ids = fill(&mut client, "many", 2500);
+    fill(&mut client, "taken", 10);
+    let to = |name| Change::Move { to: topic(name) };
+    assert_eq!(code(&client.ask(Request::Bulk(bulk(to("many"), "many", 10)))), ErrorCode::Invalid);
+    let (mut step, mut sums, mut steps) = (bulk(to("taken"), "many", 700), (0, 0), 0);
+    loop {
+        let Response::Bulked { jobs, in_the_way, cursor } = client.ask(Request::Bulk(step.clone())) else {
+            panic!("no step")
+        };
+        sums = (sums.0 + jobs, sums.1 + in_the_way);
+        steps += 1;
+        step.cursor = cursor;
+        if step.cursor.is_empty() {
+            break;
+        }
+    }
+    assert_eq!((sums, steps), ((2490, 10), 4));
+    let there = all(&mut client, List { order: ListOrder::Id, ..list("taken", 1024) });
+    assert_eq!(there.len(), 2500);
+    assert!(there[..2490].iter().map(|job| job.id).eq(ids[10..].iter().copied()));
+    let key = "key 002499".parse().expect("a key");
+    let Response::Job(job) = client.ask(Request::Get(JobRef::Key { topic: topic("taken"), key })) else {
+        panic!("it is not found by its key")
+    };
+    assert_eq!((job.id, job.topic), (ids[2499], topic("taken")));
+    node.stop();
+}
+
+#[test]
+fn a_step_ends_when_it_has_met_many_bytes() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    for _ in 0..11 {
+        let jobs = vec![NewJob::new(vec![7; 1 << 20]).after(2 * HOUR_MS)];
+        client.ask(Request::Push(Push { topic: topic("large"), sequence: 0, jobs }));
+    }
+    let first = client.ask(Request::Bulk(bulk(Change::RunNow, "large", 1024)));
+    let Response::Bulked { jobs: 8, cursor, .. } = first else { panic!("{first:?}") };
+    let second = client.ask(Request::Bulk(Bulk { cursor, ..bulk(Change::RunNow, "large", 1024) }));
+    let Response::Bulked { jobs: 3, .. } = second else { panic!("{second:?}") };
+    node.stop();
+}
+
+#[test]
+fn a_topic_is_deleted_when_it_has_no_jobs() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    fill(&mut client, "some", 10);
+    let delete = || Request::TopicDelete { topic: topic("some") };
+    let refused = client.ask(delete());
+    let Response::Error(error) = &refused else { panic!("{refused:?}") };
+    assert!(error.code == ErrorCode::WrongState && error.message.contains("has 10 jobs"), "{error:?}");
+    let Response::Bulked { jobs: 10, .. } = client.ask(Request::Bulk(bulk(Change::Delete, "some", 10)))
+    else {
+        panic!("not cleared")
+    };
+    assert_eq!(client.ask(Request::Pause { topic: topic("some") }), Response::Done);
+    assert_eq!(client.ask(delete()), Response::Done);
+    assert_eq!(code(&client.ask(delete())), ErrorCode::NotFound);
+    // A topic with that name is another one: it is not paused.
+    fill(&mut client, "some", 1);
+    let Response::Topics(topics) = client.ask(Request::Topics) else { panic!("no topics") };
+    let one: Vec<_> = topics.iter().map(|one| (one.topic.clone(), one.paused, one.totals.pushed)).collect();
+    assert_eq!(one, [(topic("some"), false, 1)]);
+    node.stop();
+}
+
 #[test]
 fn who_asks_for_a_thousand_lists_and_goes_holds_up_nobody() {
     let data = tempfile::tempdir().expect("a directory");
@@ -154,6 +232,22 @@ fn who_asks_for_a_thousand_lists_and_goes_holds_up_nobody() {
     assert_eq!(jobs.len(), 100);
     drop(hostile);
     assert!(client.is_alive());
+
+    // More than a connection may wait for at once are refused.
+    let mut eager = Raw::greeted(node.address);
+    let by_id = Request::List(List { order: ListOrder::Id, ..list("many", 1024) });
+    eager.send(&vec![by_id; 100]).expect("a server");
+    let answers: Vec<Response> = (0..100).map(|_| eager.receive().expect("an answer").1).collect();
+    let is_busy =
+        |answer: &&Response| matches!(answer, Response::Error(error) if error.code == ErrorCode::Busy);
+    let busy = answers.iter().filter(is_busy).count();
+    assert!((1..=36).contains(&busy), "{busy} are refused");
+    assert!(
+        answers
+            .iter()
+            .filter(|answer| !is_busy(answer))
+            .all(|answer| matches!(answer, Response::Jobs { .. }))
+    );
 
     // One that reads slowly gets all its pages, however many it asked for.
     let mut slow = Raw::greeted(node.address);

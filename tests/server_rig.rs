@@ -119,9 +119,13 @@ impl Raw {
 
     /// Sends one request and waits for its answer.
     pub(crate) fn ask(&mut self, request: Request) -> Response {
+        let opcode = request.opcode();
         let id = self.send(&[request]).expect("a server");
         let (answered, response) = self.receive().expect("an answer");
         assert_eq!(answered, id, "{response:?}");
+        if let Response::Error(error) = &response {
+            assert!(opcode.may_be_told(error.code), "{opcode:?} is told {error:?}");
+        }
         response
     }
 

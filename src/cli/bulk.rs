@@ -1,4 +1,5 @@
-//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with a filter in place of a job.
+//! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with a filter in place of a job; `adjourn
+//! move`.
 //!
 //! The jobs are counted first, then changed step by step, with the progress on standard error. An interrupted
 //! command continues with `--cursor`; starting over is harmless, too.
@@ -20,7 +21,7 @@ use super::output::print_json;
 use crate::client::{Client, ClientError};
 use crate::protocol::{Bulk, Change};
 use crate::types::limits::BULK_JOBS_MAX;
-use crate::types::{Filter, Millis};
+use crate::types::{Filter, Millis, TopicName};
 
 /// Which jobs, and how.
 #[derive(Debug, Args)]
@@ -45,7 +46,7 @@ pub(super) enum Due {
 }
 
 /// What is to be done to each job.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Action {
     /// Removed.
     Delete,
@@ -55,6 +56,37 @@ pub(super) enum Action {
     RunNow,
     /// Given a new due time.
     Reschedule(Due),
+    /// Put into this topic.
+    Move(TopicName),
+}
+
+/// What was done to jobs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Changes {
+    /// How many were changed.
+    pub(super) jobs: u64,
+    /// How many were not moved, as their keys live in the other topic.
+    pub(super) in_the_way: u64,
+}
+
+const MOVE_EXAMPLE: &str = "\
+A job keeps its id, its state, its due time, its attempts and its reason. Reserved jobs are left alone, and jobs whose key lives in the
+other topic. The topic is made if it is new.
+
+Example:
+  adjourn move --topic orders --state buried --to orders-failed --dry-run";
+
+/// What `adjourn move` is told.
+#[derive(Debug, Args)]
+#[command(after_help = MOVE_EXAMPLE)]
+pub(super) struct MoveArgs {
+    /// The topic to which the jobs go
+    #[arg(long, value_name = "TOPIC")]
+    to: TopicName,
+    #[command(flatten)]
+    bulk: BulkArgs,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,6 +96,17 @@ struct BulkJson {
     /// How many were changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<u64>,
+    /// How many were left where they were, as their keys live in the other topic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_the_way: Option<u64>,
+}
+
+/// Puts jobs into another topic.
+pub(super) fn move_jobs(args: &MoveArgs) -> Result<(), Failure> {
+    if args.bulk.filter.filter().topic.as_ref() == Some(&args.to) {
+        return Err(Failure::new(Exit::Usage, "--topic and --to are the same: name another topic"));
+    }
+    args.bulk.run(&args.server, Action::Move(args.to.clone()))
 }
 
 impl BulkArgs {
@@ -75,11 +118,15 @@ impl BulkArgs {
     /// Changes the jobs.
     pub(super) fn run(&self, server: &ServerArgs, action: Action) -> Result<(), Failure> {
         if !self.is_given() {
-            let none = "name a job, or say which jobs: --topic, --state, --due-before, --key-prefix ...";
+            let none = match action {
+                Action::Move(_) => "say which jobs: --topic, --state, --due-before, --key-prefix ...",
+                _ => "name a job, or say which jobs: --topic, --state, --due-before, --key-prefix ...",
+            };
             return Err(Failure::new(Exit::Usage, none));
         }
         let filter = self.filter.filter();
-        let (matched, changed) = server.with_client(Leases::EndWithIt, async |client| {
+        let is_move = matches!(action, Action::Move(_));
+        let (matched, done) = server.with_client(Leases::EndWithIt, async |client| {
             let matched = client.count(filter.clone()).await?;
             if self.dry_run {
                 return Ok((matched, None));
@@ -89,7 +136,9 @@ impl BulkArgs {
             let bulk = Bulk { change, filter: filter.clone(), jobs_max: BULK_JOBS_MAX, cursor };
             Ok((matched, Some(all_steps(client, bulk, matched).await?)))
         })?;
-        print_json(&BulkJson { matched, changed })
+        let changed = done.map(|done| done.jobs);
+        let in_the_way = done.filter(|_| is_move).map(|done| done.in_the_way);
+        print_json(&BulkJson { matched, changed, in_the_way })
     }
 }
 
@@ -98,6 +147,7 @@ async fn change(client: &Client, action: Action) -> Result<Change, ClientError> 
         Action::Delete => Change::Delete,
         Action::Kick => Change::Kick,
         Action::RunNow => Change::RunNow,
+        Action::Move(to) => Change::Move { to },
         Action::Reschedule(Due::At(due)) => Change::Reschedule { due },
         Action::Reschedule(Due::After(delay_ms)) => {
             Change::Reschedule { due: client.ping().await?.after(delay_ms) }
@@ -105,25 +155,27 @@ async fn change(client: &Client, action: Action) -> Result<Change, ClientError> 
     })
 }
 
-async fn all_steps(client: &Client, mut bulk: Bulk, matched: u64) -> Result<u64, ClientError> {
+/// Carries out one step after the other until all are done.
+pub(super) async fn all_steps(client: &Client, mut bulk: Bulk, matched: u64) -> Result<Changes, ClientError> {
     let target =
         if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} jobs, {eta} left");
     let progress = ProgressBar::with_draw_target(Some(matched), target);
     let progress = style.map(|style| progress.clone().with_style(style)).unwrap_or(progress);
-    let mut changed = 0;
+    let mut changed = Changes::default();
     loop {
         let step = match client.bulk(bulk.clone()).await {
             Ok(step) => step,
             Err(error) => {
                 progress.abandon();
                 let cursor = URL_SAFE_NO_PAD.encode(&bulk.cursor);
-                eprintln!("{changed} jobs were changed; go on with --cursor \"{cursor}\"");
+                eprintln!("{} jobs were changed; go on with --cursor \"{cursor}\"", changed.jobs);
                 return Err(error);
             }
         };
-        changed += u64::from(step.jobs);
-        progress.set_position(changed);
+        changed.jobs += u64::from(step.jobs);
+        changed.in_the_way += u64::from(step.in_the_way);
+        progress.set_position(changed.jobs + changed.in_the_way);
         bulk.cursor = step.cursor;
         if bulk.cursor.is_empty() {
             progress.finish_and_clear();

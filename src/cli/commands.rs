@@ -2,17 +2,17 @@
 //! group beside this one.
 
 use super::bench::{self, BenchArgs};
+use super::bulk::{self, MoveArgs};
 use super::clients::{self, ConnectionsArgs, DisconnectArgs};
 use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
 use super::list::{self, CountArgs, ListArgs};
-use super::policy::{self, TopicCommand};
 use super::push::{self, PushArgs};
 use super::reserve::{self, ReserveArgs};
 use super::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
 use super::stats::{self, StatsArgs, TopicsArgs};
-use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs};
+use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs, TopicCommand};
 
 /// Every client command; `adjourn --help` lists them after `serve` and `demo`.
 #[derive(Debug, clap::Subcommand)]
@@ -39,13 +39,15 @@ pub(super) enum ClientCommand {
     RunNow(Box<RunNowArgs>),
     /// Make a buried job ready, or all that match a filter
     Kick(Box<KickArgs>),
+    /// Move jobs to another topic
+    Move(Box<MoveArgs>),
     /// Stop delivery of a topic's jobs
     Pause(PauseArgs),
     /// Restart delivery of a topic's jobs
     Resume(ResumeArgs),
     /// Show the next job of a topic without reserving it
     Peek(PeekArgs),
-    /// Change or show what a topic decides for its jobs
+    /// Set or show a topic's policy; clear or delete a topic
     #[command(subcommand)]
     Topic(TopicCommand),
     /// List jobs by topic, state, due time, key or attempts
@@ -81,10 +83,11 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Reschedule(args) => job::reschedule(*args),
         ClientCommand::RunNow(args) => job::run_now(*args),
         ClientCommand::Kick(args) => job::kick(*args),
+        ClientCommand::Move(args) => bulk::move_jobs(&args),
         ClientCommand::Pause(args) => topic::pause(args),
         ClientCommand::Resume(args) => topic::resume(args),
         ClientCommand::Peek(args) => topic::peek(args),
-        ClientCommand::Topic(command) => policy::run(command),
+        ClientCommand::Topic(command) => topic::run(command),
         ClientCommand::List(args) => list::list(&args),
         ClientCommand::Count(args) => list::count(&args),
         ClientCommand::Topics(args) => stats::topics(&args),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde::Serialize;
 
 use super::arguments::{backoff, backoff_text, delay_ms, spelled, ttr_ms};
@@ -12,23 +12,6 @@ use super::output::{print, write_json};
 use crate::protocol::TopicSettings;
 use crate::types::limits::RATE_PER_SECOND_MAX;
 use crate::types::{Backoff, Late, LateAction, PolicyChange, Setting, TopicName, TopicPolicy};
-
-/// Commands about a topic as a whole.
-#[derive(Debug, Subcommand)]
-pub(super) enum TopicCommand {
-    /// Change what a topic decides for its jobs; makes the topic if it is new
-    Set(Box<SetArgs>),
-    /// Show what a topic decides for its jobs
-    Show(ShowArgs),
-}
-
-/// Carries out one command.
-pub(super) fn run(command: TopicCommand) -> Result<(), Failure> {
-    match command {
-        TopicCommand::Set(args) => set(&args),
-        TopicCommand::Show(args) => show(&args),
-    }
-}
 
 const SET_EXAMPLE: &str = "\
 Settings that are not named stay as they are; `none` takes one away. Defaults count for jobs that are pushed from now on and do not
@@ -204,7 +187,8 @@ fn taken<T: Clone>(change: Option<&Change<T>>, place: &mut Option<T>) -> bool {
     false
 }
 
-fn set(args: &SetArgs) -> Result<(), Failure> {
+/// Changes a topic's policy.
+pub(super) fn set(args: &SetArgs) -> Result<(), Failure> {
     let change = args.change();
     if change == PolicyChange::default() {
         return Err(Failure::new(Exit::Usage, "say what to change, for example --attempts 5 or --rate none"));
@@ -212,7 +196,8 @@ fn set(args: &SetArgs) -> Result<(), Failure> {
     args.server.with_client(Leases::EndWithIt, async |client| client.set_topic(&args.topic, change).await)
 }
 
-fn show(args: &ShowArgs) -> Result<(), Failure> {
+/// Shows a topic's policy.
+pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let topic = &args.topic;
     let shown =
         args.server.with_client(Leases::EndWithIt, async |client| client.topic_settings(topic).await)?;

@@ -1,11 +1,18 @@
-//! `adjourn pause`, `resume` and `peek`: one topic.
+//! `adjourn pause`, `resume`, `peek` and `topic`: one topic.
 
-use clap::Args;
+use bytes::Bytes;
+use clap::{Args, Subcommand};
+use serde::Serialize;
 
+use super::bulk::all_steps;
 use super::connection::{Leases, ServerArgs, not_found};
 use super::exit::Failure;
 use super::output::{print_json, report_json};
-use crate::types::TopicName;
+use super::policy::{self, SetArgs, ShowArgs};
+use crate::client::{Client, ClientError};
+use crate::protocol::{Bulk, Change, ErrorCode};
+use crate::types::limits::BULK_JOBS_MAX;
+use crate::types::{Filter, States, TopicName};
 
 const PAUSE_EXAMPLE: &str = "\
 Jobs can still be pushed and become ready; they are not delivered until `adjourn resume`.
@@ -48,6 +55,61 @@ pub(super) struct PeekArgs {
     topic: TopicArgs,
 }
 
+/// `adjourn topic`.
+#[derive(Debug, Subcommand)]
+pub(super) enum TopicCommand {
+    /// Change a topic's policy: what it decides for its jobs
+    Set(Box<SetArgs>),
+    /// Show a topic's policy
+    Show(ShowArgs),
+    /// Delete all jobs of a topic
+    Clear(ClearArgs),
+    /// Delete a topic that has no jobs, with its settings: its name is free at once
+    Delete(DeleteArgs),
+}
+
+const CLEAR_EXAMPLE: &str = "\
+Jobs go a step at a time, also those that are reserved. What was cut short goes on when it is called again. Prints how many there were and
+how many were deleted.
+
+Example:
+  adjourn topic clear emails";
+
+/// What `adjourn topic clear` is told.
+#[derive(Debug, Args)]
+#[command(after_help = CLEAR_EXAMPLE)]
+pub(super) struct ClearArgs {
+    #[command(flatten)]
+    topic: TopicArgs,
+}
+
+const DELETE_EXAMPLE: &str = "\
+A topic without jobs goes by itself some time later; this frees its name now, and ends a pause. Ends with 3 when there is no such topic.
+
+Example:
+  adjourn topic delete emails
+  adjourn topic delete emails --force";
+
+/// What `adjourn topic delete` is told.
+#[derive(Debug, Args)]
+#[command(after_help = DELETE_EXAMPLE)]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    topic: TopicArgs,
+    /// Delete its jobs first, as `adjourn topic clear` does
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ClearedJson {
+    matched: u64,
+    deleted: u64,
+}
+
+/// With jobs that are pushed meanwhile, a topic is cleared this often before it is deleted.
+const CLEARED_MAX: usize = 5;
+
 #[derive(Debug, Args)]
 struct TopicArgs {
     /// The topic
@@ -66,6 +128,43 @@ pub(super) fn pause(args: PauseArgs) -> Result<(), Failure> {
 pub(super) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
     server.with_client(Leases::EndWithIt, async |client| client.resume(&topic).await)
+}
+
+/// Carries out a subcommand of `adjourn topic`.
+pub(super) fn run(command: TopicCommand) -> Result<(), Failure> {
+    match command {
+        TopicCommand::Set(args) => policy::set(&args),
+        TopicCommand::Show(args) => policy::show(&args),
+        TopicCommand::Clear(args) => {
+            let TopicArgs { topic, server } = args.topic;
+            let cleared =
+                server.with_client(Leases::EndWithIt, async |client| clear(client, &topic).await)?;
+            print_json(&cleared)
+        }
+        TopicCommand::Delete(args) => {
+            let TopicArgs { topic, server } = args.topic;
+            server.with_client(Leases::EndWithIt, async |client| delete(client, &topic, args.force).await)
+        }
+    }
+}
+
+async fn clear(client: &Client, topic: &TopicName) -> Result<ClearedJson, ClientError> {
+    let filter = Filter { topic: Some(topic.clone()), states: States::WITH_FINISHED, ..Filter::default() };
+    let matched = client.count(filter.clone()).await?;
+    let bulk = Bulk { change: Change::Delete, filter, jobs_max: BULK_JOBS_MAX, cursor: Bytes::new() };
+    let deleted = all_steps(client, bulk, matched).await?.jobs;
+    Ok(ClearedJson { matched, deleted })
+}
+
+async fn delete(client: &Client, topic: &TopicName, force: bool) -> Result<(), ClientError> {
+    for _ in 0..if force { CLEARED_MAX } else { 0 } {
+        clear(client, topic).await?;
+        match client.delete_topic(topic).await {
+            Err(error) if error.code() == Some(ErrorCode::WrongState) => {}
+            other => return other,
+        }
+    }
+    client.delete_topic(topic).await
 }
 
 /// Shows the next job.

@@ -21,6 +21,9 @@ pub struct Page {
 pub struct Step {
     /// How many jobs it changed.
     pub jobs: u32,
+    /// How many jobs it did not [move](crate::protocol::Change::Move), as another job has their key in the topic to which they
+    /// were to go.
+    pub in_the_way: u32,
     /// The [cursor](Bulk::cursor) of the next step; empty if this was the last one.
     pub cursor: Bytes,
 }
@@ -45,7 +48,7 @@ impl Client {
     /// does not know this.
     pub async fn bulk(&self, bulk: Bulk) -> Result<Step, ClientError> {
         let answer = self.submit(Request::Bulk(bulk), |response| match response {
-            Response::Bulked { jobs, cursor } => Ok(Step { jobs, cursor }),
+            Response::Bulked { jobs, in_the_way, cursor } => Ok(Step { jobs, in_the_way, cursor }),
             other => Err(other),
         });
         answer?.await

@@ -1,8 +1,9 @@
-//! Lists the clients connected to the leader, and closes a connection.
+//! Lists the clients connected to the leader, closes a connection, and deletes a topic.
 
 use super::calls::Client;
 use super::error::ClientError;
 use crate::protocol::{ConnectionReport, Request, Response};
+use crate::types::TopicName;
 use crate::types::limits::CONNECTIONS_LISTED_MAX;
 
 impl Client {
@@ -31,5 +32,14 @@ impl Client {
     /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such connection.
     pub async fn disconnect(&self, connection: u64, ends_session: bool) -> Result<(), ClientError> {
         self.done(Request::Disconnect { connection, ends_session }).await
+    }
+
+    /// Forgets a topic that has no jobs, with its settings: its name is free at once. Without this it goes some time after
+    /// its last job, unless it is paused.
+    ///
+    /// [`ErrorCode::WrongState`](crate::protocol::ErrorCode::WrongState) if it has jobs,
+    /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such topic.
+    pub async fn delete_topic(&self, topic: &TopicName) -> Result<(), ClientError> {
+        self.done(Request::TopicDelete { topic: topic.clone() }).await
     }
 }

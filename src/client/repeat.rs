@@ -81,6 +81,8 @@ impl Open {
             Request::Delete(JobRef::Key { .. })
             // The jobs that were changed may match again meanwhile.
             | Request::Bulk(_)
+            // Under the name there may be another topic meanwhile.
+            | Request::TopicDelete { .. }
             // The job may have gone on meanwhile, and would be moved a second time.
             | Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
             | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }

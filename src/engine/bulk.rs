@@ -4,14 +4,15 @@
 //! each is checked again, and skipped if it no longer matches.
 
 use super::Engine;
-use super::command::{BulkChange, Conditions, JobSelect};
+use super::command::{BulkChange, Command, Conditions, JobSelect, TopicSelect};
 use super::jobs::Found;
 use super::outcome::{Outcome, Reject};
 use super::store::JobStore;
-use crate::types::{Filter, JobId, Lease, Millis, States, When};
+use crate::types::{Filter, JobId, JobState, Lease, Millis, States, When};
 
 impl<'a> Conditions<'a> {
-    /// The conditions of a filter that may change while a job lives. Its topic and its key do not.
+    /// The conditions of a filter that may change while a job lives, but its topic, which a command names by itself. Its key
+    /// does not change.
     pub fn of(filter: &'a Filter) -> Self {
         Self {
             states: filter.states.bits(),
@@ -24,7 +25,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    fn filter(&self) -> Filter {
+    pub(super) fn filter(&self) -> Filter {
         Filter {
             states: States::from_bits(self.states).unwrap_or_default(),
             due_from: self.due_from,
@@ -39,10 +40,31 @@ impl<'a> Conditions<'a> {
 }
 
 impl Engine {
-    /// Changes each of these jobs that is there, meets the conditions and may be changed so. They were brought near.
-    pub(super) fn change_many(
+    /// Carries out a command that does the same to many jobs.
+    pub(super) fn change_jobs(
+        &mut self,
+        command: &Command<'_>,
+        store: &mut impl JobStore,
+        ended: &mut Vec<Lease>,
+    ) -> Result<Outcome, Reject> {
+        match command {
+            Command::Bulk { change, jobs, conditions } => {
+                Ok(self.change_many(*change, None, jobs, conditions, store, ended))
+            }
+            Command::BulkIn { topic, change, jobs, conditions } => {
+                Ok(self.change_many(*change, Some(*topic), jobs, conditions, store, ended))
+            }
+            Command::Move { from, to, jobs, conditions } => self.move_many(*from, *to, jobs, conditions),
+            _ => unreachable!("it names no jobs to be changed together"),
+        }
+    }
+
+    /// Changes each of these jobs that is there, in this topic if one is named, meets the conditions and may be changed so. They
+    /// were brought near.
+    fn change_many(
         &mut self,
         change: BulkChange,
+        topic: Option<TopicSelect<'_>>,
         jobs: &[JobId],
         conditions: &Conditions<'_>,
         store: &mut impl JobStore,
@@ -50,10 +72,18 @@ impl Engine {
     ) -> Outcome {
         let filter = conditions.filter();
         let mut changed = 0;
+        let topic = match topic.map(|topic| self.known(topic)) {
+            Some(None) => return Outcome::ChangedMany { jobs: 0 },
+            known => known.flatten(),
+        };
         for id in jobs {
             let Some(Found::Near(slot)) = self.jobs.find(*id) else { continue };
-            let is_done = matches!(change, BulkChange::Reschedule { due } if self.is_due_at(slot, due));
-            if is_done || !self.meets(&filter, None, &self.jobs[slot]) {
+            let is_done = match change {
+                BulkChange::Reschedule { due } => self.is_due_at(slot, due),
+                BulkChange::RunNow => self.jobs[slot].state == JobState::Ready,
+                BulkChange::Delete | BulkChange::Kick => false,
+            };
+            if is_done || !self.meets(&filter, topic, &self.jobs[slot]) {
                 continue;
             }
             let job = JobSelect::Id(*id);

@@ -222,6 +222,43 @@ pub enum Command<'a> {
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
+    /// As [`Self::Bulk`], to jobs that are in one topic when this is applied: jobs move. It needs the feature level
+    /// [`FEATURE_MOVE`](crate::types::FEATURE_MOVE).
+    BulkIn {
+        /// In which topic the jobs have to be.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// What to do.
+        change: BulkChange,
+        /// To which jobs.
+        jobs: Vec<JobId>,
+        /// What they have to meet when this is applied.
+        #[serde(borrow)]
+        conditions: Conditions<'a>,
+    },
+    /// Jobs go to another topic, with all that is known of them. Left alone are those that are reserved, and those whose key
+    /// lives there. It needs the feature level [`FEATURE_MOVE`](crate::types::FEATURE_MOVE).
+    Move {
+        /// In which topic the jobs have to be; `None` for any.
+        #[serde(borrow)]
+        from: Option<TopicSelect<'a>>,
+        /// Where they go; created if it is new and a job goes there.
+        #[serde(borrow)]
+        to: TopicSelect<'a>,
+        /// Which jobs.
+        #[serde(borrow)]
+        jobs: Vec<KeyedJob<'a>>,
+        /// What they have to meet when this is applied.
+        #[serde(borrow)]
+        conditions: Conditions<'a>,
+    },
+    /// A topic without jobs is forgotten, with its settings; its number is never used again. It needs the feature level
+    /// [`FEATURE_TOPIC_DELETE`](crate::types::FEATURE_TOPIC_DELETE).
+    TopicDelete {
+        /// Which.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+    },
     /// Changes what a topic decides for its jobs; the topic is made if it is new. It needs the feature level
     /// [`FEATURE_TOPIC_POLICY`](crate::types::FEATURE_TOPIC_POLICY).
     TopicPolicy {
@@ -232,6 +269,16 @@ pub enum Command<'a> {
         #[serde(with = "serde_bytes", borrow)]
         change: &'a [u8],
     },
+}
+
+/// A job with its key, so that its key's hash for another topic is known without reading its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyedJob<'a> {
+    /// The job.
+    pub job: JobId,
+    /// As it was pushed; `None` if it has none.
+    #[serde(with = "serde_bytes", borrow)]
+    pub key: Option<&'a [u8]>,
 }
 
 /// What a bulk change does to each job, as the command for one job does.

@@ -24,7 +24,8 @@ impl Engine {
             Command::SessionLapse { session } | Command::SessionClose { session } => {
                 self.sessions.lease_count(*session).min(self.lapse_leases_max())
             }
-            Command::Bulk { jobs, .. } => jobs.len(),
+            Command::Bulk { jobs, .. } | Command::BulkIn { jobs, .. } => jobs.len(),
+            Command::Move { jobs, .. } => jobs.len(),
             Command::KickMany { topic, jobs_max } => {
                 let topic = self.known(*topic).and_then(|topic| self.topics.find(topic));
                 topic.map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)

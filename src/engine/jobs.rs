@@ -74,6 +74,13 @@ impl Job {
         Some(u128::from(low) | u128::from(high) << 64)
     }
 
+    /// Nothing stays allocated that is as it would be without.
+    fn set_identity(&mut self, identity: Option<Identity>) {
+        let mut rare = self.rare.take().unwrap_or_default();
+        rare.identity = identity.map(halves);
+        self.rare = (*rare != Rare::default()).then_some(rare);
+    }
+
     /// What its attributes say of retries and expiry.
     pub(super) fn retry(&self) -> Option<&Retry> {
         self.rare.as_ref()?.retry.as_deref()
@@ -128,10 +135,13 @@ impl Rare {
         if identity.is_none() && retry.is_none() {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
-        let identity = identity.map(|identity| [identity as u64, (identity >> 64) as u64]);
-        Some(Box::new(Self { identity, retry: retry.map(Box::new), ..Self::default() }))
+        Some(Box::new(Self { identity: identity.map(halves), retry: retry.map(Box::new), ..Self::default() }))
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+fn halves(identity: Identity) -> [u64; 2] {
+    [identity as u64, (identity >> 64) as u64]
 }
 
 /// Where a job is found.
@@ -262,6 +272,22 @@ impl Jobs {
         change(job);
         let after = job.held_bytes();
         self.held_bytes = self.held_bytes - before + after;
+    }
+
+    /// Puts a job into another topic, under this hash of its key there: one that no job has. `None`: it is not found by its key.
+    /// Whoever calls this sees to the orders of the topics, and to the sums.
+    pub(super) fn set_topic(&mut self, slot: Slot, topic: TopicId, identity: Option<Identity>) {
+        if let Some(old) = self[slot].identity() {
+            self.identities.remove(hash_of_identity(old), slot);
+        }
+        self.change(slot, |job| {
+            job.topic = topic;
+            job.set_identity(identity);
+        });
+        if let Some(new) = identity {
+            let (slots, far) = (&self.slots, &self.far);
+            self.identities.insert(hash_of_identity(new), slot, |handle| identity_hash(slots, far, handle));
+        }
     }
 
     /// What was captured of a job counts for nothing: it is to be captured again.

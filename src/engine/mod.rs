@@ -61,6 +61,7 @@ mod index;
 mod jobs;
 mod list;
 mod members;
+mod moving;
 mod paged;
 mod policy;
 mod postpone;
@@ -88,7 +89,7 @@ pub mod store;
 
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Line, Moment};
-pub use command::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
+pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use image::{
     CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
@@ -262,6 +263,7 @@ impl Engine {
             Command::Kick { job } => return self.kick(job),
             Command::TopicPause { topic, paused } => self.pause_topic(*topic, *paused)?,
             Command::TopicPolicy { topic, change } => return self.change_policy(*topic, change),
+            Command::TopicDelete { topic } => return self.delete_topic(*topic),
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
                 let (peer_address, client_address) =
@@ -280,8 +282,8 @@ impl Engine {
             | Command::Bury { .. }
             | Command::ReleaseBecause { .. }
             | Command::BuryBecause { .. } => return Ok(self.settle(command, store)),
-            Command::Bulk { change, jobs, conditions } => {
-                return Ok(self.change_many(*change, jobs, conditions, store, ended));
+            Command::Bulk { .. } | Command::BulkIn { .. } | Command::Move { .. } => {
+                return self.change_jobs(command, store, ended);
             }
             Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
                 return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max, store);
@@ -303,6 +305,18 @@ impl Engine {
         let topic = if self.is_bounded() { self.existing(topic)? } else { self.intern(topic)? };
         self.topics.pause(topic, paused);
         Ok(())
+    }
+
+    /// Its name is free at once. Who waits for its jobs waits for those of the next topic with that name.
+    fn delete_topic(&mut self, topic: TopicSelect<'_>) -> Result<Outcome, Reject> {
+        let topic = self.existing(topic)?;
+        Ok(match self.topics.existing(topic).all_jobs() {
+            0 => {
+                self.topics.forget(topic, &mut self.sum);
+                Outcome::Done
+            }
+            jobs => Outcome::TopicHasJobs { jobs },
+        })
     }
 
     /// From the level on at which topics may be forgotten, those without jobs are idle.

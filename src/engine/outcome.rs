@@ -13,14 +13,14 @@ pub struct Applied {
     /// Leases that ended otherwise than by a settling command that showed them: their time was over, their
     /// session lapsed or closed, or their job was deleted or replaced.
     pub ended: Vec<Lease>,
-    /// Topics that were forgotten because they had no jobs. Their numbers are not used again.
+    /// Topics that were forgotten because they had no jobs, or deleted. Their numbers are not used again.
     pub topics_gone: Vec<(TopicId, TopicName)>,
 }
 
 /// What one command did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Genesis, clock offset, session lapse and close, topic pause.
+    /// Genesis, clock offset, session lapse and close, topic pause and delete.
     Done,
     /// Session open and resume.
     Session {
@@ -53,6 +53,18 @@ pub enum Outcome {
     ChangedMany {
         /// How many.
         jobs: u32,
+    },
+    /// Move.
+    Moved {
+        /// How many jobs went.
+        jobs: u32,
+        /// How many were left where they were, as another job has their key in the topic to which they were to go.
+        in_the_way: u32,
+    },
+    /// Topic delete: it has jobs, and nothing was changed.
+    TopicHasJobs {
+        /// How many.
+        jobs: u64,
     },
     /// Session lapse, session close: so many leases are left, and as many commands are wanted as take to give them back.
     Lapsing {
@@ -214,11 +226,11 @@ pub struct TopicView<'a> {
     pub buried: u64,
     /// Jobs that are finished and not forgotten yet.
     pub remembered: u64,
-    /// Jobs ever pushed.
+    /// Jobs ever pushed, or moved here.
     pub pushed: u64,
     /// Jobs ever finished.
     pub finished: u64,
-    /// Jobs ever deleted or replaced.
+    /// Jobs ever deleted, replaced, or moved to another topic.
     pub deleted: u64,
     /// Jobs ever dropped because they expired.
     pub expired: u64,

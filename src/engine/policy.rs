@@ -7,6 +7,7 @@
 //! evenly as the only state. It tolerates a tenth of a second, less one interval: so slow rates are strict.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -276,9 +277,29 @@ impl Engine {
         true
     }
 
-    /// A job is set aside.
+    /// A job is set aside, or goes to its topic's dead letters: ready, with all its attempts before it, and not found by its key,
+    /// which may be taken there.
     pub(super) fn bury_job(&mut self, slot: Slot, reason: BuryReason) {
-        self.change(slot, |job| job.set_buried(reason));
+        let Some(topic) = self.dead_letters(self.jobs[slot].topic) else {
+            return self.change(slot, |job| job.set_buried(reason));
+        };
+        let now = self.clock.later(0);
+        let text = self.keeps_history().then(|| Arc::from(reason.to_string()));
+        self.change(slot, |job| {
+            job.attempts = 0;
+            job.set_due(now);
+            job.set_ready(i128::from(now.at));
+            if let Some(text) = text.filter(|_| job.past().is_none_or(|past| past.reason.is_none())) {
+                job.set_reason(text);
+            }
+        });
+        self.move_job(slot, topic, None);
+    }
+
+    /// The topic that takes what would be buried in this one, made if it is new. If there are too many topics, there is none.
+    fn dead_letters(&mut self, topic: TopicId) -> Option<TopicId> {
+        let name = self.rule(topic)?.policy().dead_letters.clone()?;
+        self.intern(TopicSelect::Name(name.as_str())).ok().filter(|id| *id != topic)
     }
 
     /// How many jobs of a topic a reserve at this stamp could have, if `coming` more were ready by then.

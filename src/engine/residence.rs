@@ -149,7 +149,12 @@ impl Engine {
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
-            Command::Bulk { jobs, .. } => jobs.iter().for_each(|job| name(self.jobs.find(*job))),
+            Command::Bulk { jobs, .. } | Command::BulkIn { jobs, .. } => {
+                for job in jobs {
+                    name(self.jobs.find(*job));
+                }
+            }
+            Command::Move { jobs, .. } => jobs.iter().for_each(|one| name(self.jobs.find(one.job))),
             // A lease is on a job that is near.
             _ => {}
         }

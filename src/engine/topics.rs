@@ -2,7 +2,8 @@
 //!
 //! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on, a topic is idle while
 //! it has no job, no policy, and is not paused. It is removed [`TOPIC_RETENTION_MS`] later, or earlier if another one
-//! needs its place. Its number is never reused, and the queue keeps its totals.
+//! needs its place. Its number is never reused, and the queue keeps its totals. A topic without jobs that is deleted goes at
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,11 +48,11 @@ pub(super) struct Topic {
 /// What is counted for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicTotals {
-    /// Jobs ever pushed.
+    /// Jobs ever pushed, or moved here.
     pub pushed: u64,
     /// Jobs ever finished.
     pub finished: u64,
-    /// Jobs ever deleted or replaced.
+    /// Jobs ever deleted, replaced, or moved to another topic.
     pub deleted: u64,
     /// Jobs ever dropped because they expired.
     pub expired: u64,
@@ -230,7 +231,8 @@ impl Topics {
         self.forgotten
     }
 
-    fn forget(&mut self, id: TopicId, sum: &mut Sum) {
+    /// Removes a topic without jobs.
+    pub(super) fn forget(&mut self, id: TopicId, sum: &mut Sum) {
         let Some(topic) = self.known.remove(&id) else { return };
         sum.subtract(topic.hashed);
         self.names.remove(topic.name.as_str());
@@ -516,12 +518,17 @@ impl Topic {
 
     /// Whether it has neither a job nor a setting.
     pub(super) fn is_idle(&self) -> bool {
-        !self.paused && self.rule.is_none() && self.jobs() + self.remembered == 0
+        !self.paused && self.rule.is_none() && self.all_jobs() == 0
     }
 
     /// How many jobs it has.
     pub(super) fn jobs(&self) -> u64 {
         self.delayed + self.reserved + (self.ready.len() + self.buried.len()) as u64
+    }
+
+    /// The same, with those that are remembered.
+    pub(super) fn all_jobs(&self) -> u64 {
+        self.jobs() + self.remembered
     }
 
     /// Whether it has a job to reserve at this stamp.

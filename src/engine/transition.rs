@@ -134,7 +134,7 @@ impl Engine {
     }
 
     /// Takes a job out of everything that its state asked for.
-    fn leave(&mut self, slot: Slot) {
+    pub(super) fn leave(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
         self.sum.subtract(hash::of_job(job));
         if job.holder() != SessionId(0)

@@ -9,7 +9,7 @@ use super::job::{
 };
 use super::request::{Bulk, Change, List};
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, in_range, put_list, put_piece};
+use super::wire::{Fields, Fixed, Reader, in_range, put_list, put_piece, put_topic8};
 use crate::types::limits::{
     BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
 };
@@ -20,6 +20,7 @@ const DELETE: u8 = 0;
 const KICK: u8 = 1;
 const RUN_NOW: u8 = 2;
 const RESCHEDULE: u8 = 3;
+const MOVE: u8 = 4;
 /// A job on a page: as in JOB, the length of its body, what happened to it, and the length of the reason.
 const ITEM_BYTES: usize = REPORT_BYTES + 4 + PAST_BYTES + 2;
 
@@ -171,37 +172,49 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeErr
 }
 
 pub(super) fn encode_bulk(bulk: &Bulk, out: &mut BytesMut) {
-    let (change, due) = match bulk.change {
+    let (change, due) = match &bulk.change {
         Change::Delete => (DELETE, Millis(0)),
         Change::Kick => (KICK, Millis(0)),
         Change::RunNow => (RUN_NOW, Millis(0)),
-        Change::Reschedule { due } => (RESCHEDULE, due),
+        Change::Reschedule { due } => (RESCHEDULE, *due),
+        Change::Move { .. } => (MOVE, Millis(0)),
     };
     Fixed::<15>::new().u32(bulk.jobs_max).u8(change).u64(due.0).length16(bulk.cursor.len()).write(out);
     out.put_slice(&bulk.cursor);
     encode_filter(&bulk.filter, out);
+    if let Change::Move { to } = &bulk.change {
+        put_topic8(out, to);
+    }
 }
 
 pub(super) fn decode_bulk(reader: &mut Reader<'_>) -> Result<Bulk, DecodeError> {
     let jobs_max = in_range(reader.u32("jobs_max")?, 1, BULK_JOBS_MAX, "jobs_max")?;
     let value = reader.u8("change")?;
     let due = Millis(reader.u64("due_ms")?);
+    if value > MOVE {
+        return Err(DecodeError::Choice { field: "change", value });
+    }
+    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+    let filter = decode_filter(reader)?;
     let change = match value {
         DELETE => Change::Delete,
         KICK => Change::Kick,
         RUN_NOW => Change::RunNow,
         RESCHEDULE => Change::Reschedule { due },
-        value => return Err(DecodeError::Choice { field: "change", value }),
+        _ => Change::Move { to: reader.topic8()? },
     };
-    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
-    Ok(Bulk { change, filter: decode_filter(reader)?, jobs_max, cursor })
+    Ok(Bulk { change, filter, jobs_max, cursor })
 }
 
-pub(super) fn encode_bulked(jobs: u32, cursor: &Bytes, out: &mut BytesMut) {
+pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &Bytes, out: &mut BytesMut) {
     Fixed::<6>::new().u32(jobs).length16(cursor.len()).write(out);
     out.put_slice(cursor);
+    out.put_u32_le(in_the_way);
 }
 
 pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    Ok(Response::Bulked { jobs: reader.u32("jobs")?, cursor: reader.bytes16(CURSOR_BYTES_MAX, "cursor")? })
+    let (jobs, cursor) = (reader.u32("jobs")?, reader.bytes16(CURSOR_BYTES_MAX, "cursor")?);
+    // Older servers do not move jobs, and do not say this.
+    let in_the_way = if reader.is_at_end() { 0 } else { reader.u32("in_the_way")? };
+    Ok(Response::Bulked { jobs, in_the_way, cursor })
 }

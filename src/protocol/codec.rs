@@ -46,6 +46,7 @@ impl Request {
             Self::Resume { .. } => RequestOpcode::Resume,
             Self::TopicSet { .. } => RequestOpcode::TopicSet,
             Self::TopicShow { .. } => RequestOpcode::TopicShow,
+            Self::TopicDelete { .. } => RequestOpcode::TopicDelete,
             Self::List(_) => RequestOpcode::List,
             Self::Count(_) => RequestOpcode::Count,
             Self::Bulk(_) => RequestOpcode::Bulk,
@@ -91,7 +92,8 @@ impl Request {
             Self::Peek { topic }
             | Self::Pause { topic }
             | Self::Resume { topic }
-            | Self::TopicShow { topic } => put_topic8(out, topic),
+            | Self::TopicShow { topic }
+            | Self::TopicDelete { topic } => put_topic8(out, topic),
             Self::TopicSet { topic, change } => policy::encode_set(topic, change, out),
             Self::List(list) => browse::encode_list(list, out),
             Self::Count(filter) => browse::encode_filter(filter, out),
@@ -154,6 +156,7 @@ impl Request {
             RequestOpcode::Resume => Self::Resume { topic: reader.topic8()? },
             RequestOpcode::TopicSet => policy::decode_set(reader)?,
             RequestOpcode::TopicShow => Self::TopicShow { topic: reader.topic8()? },
+            RequestOpcode::TopicDelete => Self::TopicDelete { topic: reader.topic8()? },
             RequestOpcode::List => Self::List(browse::decode_list(reader)?),
             RequestOpcode::Count => Self::Count(browse::decode_filter(reader)?),
             RequestOpcode::Bulk => Self::Bulk(browse::decode_bulk(reader)?),
@@ -218,7 +221,9 @@ impl Response {
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
             Self::Counted { jobs } => out.put_u64_le(*jobs),
-            Self::Bulked { jobs, cursor } => browse::encode_bulked(*jobs, cursor, out),
+            Self::Bulked { jobs, in_the_way, cursor } => {
+                browse::encode_bulked(*jobs, *in_the_way, cursor, out);
+            }
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),
             Self::Connections(list) => connections::encode_list(list, out),

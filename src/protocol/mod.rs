@@ -16,6 +16,7 @@ mod job;
 pub mod opcode;
 mod policy;
 mod push;
+mod refusals;
 pub mod request;
 mod reserve;
 pub mod response;
@@ -28,6 +29,7 @@ pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::{RequestOpcode, ResponseOpcode};
+pub use refusals::ANY_REQUEST;
 pub use request::{
     Bulk, Change, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe,
 };

@@ -99,6 +99,8 @@ opcodes! {
         Disconnect = 0x55, "DISCONNECT";
         /// Changes a topic's policy.
         TopicSet = 0x56, "TOPIC_SET";
+        /// Frees the name of a topic.
+        TopicDelete = 0x57, "TOPIC_DELETE";
         /// Reads a topic's policy.
         TopicShow = 0x58, "TOPIC_SHOW";
         /// Asks for a backup.

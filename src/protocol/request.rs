@@ -122,6 +122,11 @@ pub enum Request {
         /// The topic that is asked for.
         topic: TopicName,
     },
+    /// Forgets a topic that has no jobs, with its settings.
+    TopicDelete {
+        /// Which.
+        topic: TopicName,
+    },
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
     Peek {
         /// Which.
@@ -298,7 +303,7 @@ pub struct Bulk {
 }
 
 /// What a bulk change does to each job. A job that may not be changed so is left alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Removes it, whatever its state.
     Delete,
@@ -310,6 +315,11 @@ pub enum Change {
     Reschedule {
         /// When it is due.
         due: Millis,
+    },
+    /// Puts it into another topic, unless it is reserved, or another job has its key there.
+    Move {
+        /// Where it goes; made if it is new.
+        to: TopicName,
     },
 }
 
@@ -350,7 +360,12 @@ impl Bulk {
     /// A copy that does not keep alive the buffer it was read from.
     #[must_use]
     pub fn detached(&self) -> Self {
-        Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self.clone() }
+        let change = match &self.change {
+            Change::Move { to } => Change::Move { to: to.detached() },
+            change => change.clone(),
+        };
+        let cursor = Bytes::copy_from_slice(&self.cursor);
+        Self { change, filter: self.filter.detached(), cursor, ..self.clone() }
     }
 }
 

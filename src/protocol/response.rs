@@ -70,6 +70,8 @@ pub enum Response {
     Bulked {
         /// How many jobs were changed.
         jobs: u32,
+        /// How many were not moved, as another job has their key in the topic to which they were to go.
+        in_the_way: u32,
         /// Where the next step goes on; empty if this was the last one.
         cursor: Bytes,
     },
@@ -442,11 +444,11 @@ pub struct Totals {
     pub reserved: u64,
     /// Jobs set aside.
     pub buried: u64,
-    /// Jobs ever pushed.
+    /// Jobs ever pushed, or moved here.
     pub pushed: u64,
     /// Jobs ever finished.
     pub finished: u64,
-    /// Jobs ever deleted or replaced.
+    /// Jobs ever deleted, replaced, or moved to another topic.
     pub deleted: u64,
     /// Jobs ever dropped because they expired.
     pub expired: u64,

@@ -5,15 +5,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::bulk::ToChange;
 use super::io::ConnectionId;
-use super::proposals::Reply;
-use super::requests::{not_every_member, retry_later, too_much_under_way};
+use super::requests::retry_later;
 use super::{Replica, Stop};
-use crate::engine::{BulkChange, Command, Conditions, JobView, Listed, Listing};
-use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
+use crate::engine::{JobView, Listed, Listing};
+use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
 use crate::storage::{StorageError, Walk};
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
-use crate::types::{FEATURE_BULK, Filter, JobId, ListOrder, Position, TopicId};
+use crate::types::{Filter, ListOrder, Position, TopicId};
 
 /// A turn looks at this many jobs for passes.
 const LOOKS_PER_TURN: usize = 65_536;
@@ -27,7 +27,7 @@ const PASSES_AT_ONCE: usize = 8;
 const PASSES_PER_CONNECTION_MAX: usize = 64;
 
 /// Who waits for an answer.
-type Asker = (ConnectionId, RequestId);
+pub(super) type Asker = (ConnectionId, RequestId);
 
 /// The passes under way, and behind them those that wait.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ struct Pass {
 }
 
 #[derive(Debug)]
-enum Purpose {
+pub(super) enum Purpose {
     /// All of them asked before it began.
     Peek {
         topic: TopicId,
@@ -59,7 +59,9 @@ enum Purpose {
     Bulk {
         asker: Asker,
         bulk: Box<Bulk>,
-        jobs: Vec<JobId>,
+        found: Vec<ToChange>,
+        /// Of their bodies.
+        bytes: u64,
     },
 }
 
@@ -153,8 +155,8 @@ impl Replica {
             }
             Some(listing) => {
                 let asker = (connection, id);
-                self.passes
-                    .add(listing, Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 });
+                let purpose = Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 };
+                self.add_pass(asker, listing, purpose);
             }
         }
     }
@@ -173,53 +175,7 @@ impl Replica {
         }
     }
 
-    /// A step of a change to many jobs: a pass finds them, a command changes them.
-    pub(super) fn bulk(&mut self, connection: ConnectionId, id: RequestId, bulk: &Bulk) {
-        if self.engine.feature_level() < FEATURE_BULK {
-            return self.connections.refuse(connection, id, not_every_member());
-        }
-        let order = bulk_order(bulk);
-        let after = if bulk.cursor.is_empty() { None } else { Position::from_cursor(&bulk.cursor) };
-        if after.as_ref().map_or(!bulk.cursor.is_empty(), |after| after.order() != order) {
-            let wrong = "this is no cursor of such a BULK: send the one of the step before, or none to begin";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, wrong));
-        }
-        let jobs_max = bulk.jobs_max as usize;
-        match Listing::page(&self.engine, bulk.filter.detached(), order, after, jobs_max) {
-            None => {
-                let response = Response::Bulked { jobs: 0, cursor: bytes::Bytes::new() };
-                self.connections.send(connection, id, response);
-            }
-            Some(listing) => {
-                let asker = (connection, id);
-                let bulk = Box::new(bulk.detached());
-                self.add_pass(asker, listing, Purpose::Bulk { asker, bulk, jobs: Vec::new() });
-            }
-        }
-    }
-
-    fn propose_bulk(&mut self, asker: Asker, bulk: &Bulk, jobs: Vec<JobId>, cursor: bytes::Bytes) {
-        let (connection, id) = asker;
-        if jobs.is_empty() {
-            return self.connections.send(connection, id, Response::Bulked { jobs: 0, cursor });
-        }
-        if self.stop != Stop::No {
-            return self.connections.refuse(connection, id, Self::stopping());
-        }
-        if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
-            return self.connections.refuse(connection, id, too_much_under_way());
-        }
-        let change = match bulk.change {
-            Change::Delete => BulkChange::Delete,
-            Change::Kick => BulkChange::Kick,
-            Change::RunNow => BulkChange::RunNow,
-            Change::Reschedule { due } => BulkChange::Reschedule { due },
-        };
-        let conditions = Conditions::of(&bulk.filter);
-        self.add_command(&Command::Bulk { change, jobs, conditions }, Reply::Bulk(connection, id, cursor));
-    }
-
-    fn add_pass(&mut self, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
+    pub(super) fn add_pass(&mut self, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
         let (connection, id) = asker;
         if self.stop != Stop::No {
             return self.connections.refuse(connection, id, Self::stopping());
@@ -315,11 +271,18 @@ impl Replica {
                     self.connections.send(asker.0, asker.1, Response::Counted { jobs });
                     return None;
                 }
-                (Purpose::Bulk { jobs, .. }, Ok(Listed::Job(view))) => jobs.push(view.id),
-                (Purpose::Bulk { asker, bulk, jobs }, Ok(Listed::End { next, .. })) => {
-                    let cursor = next.as_ref().map(Position::to_cursor).unwrap_or_default();
-                    self.propose_bulk(*asker, bulk, std::mem::take(jobs), cursor);
-                    return None;
+                (Purpose::Bulk { asker, bulk, found, bytes }, Ok(listed)) => {
+                    match self.bulk_found(bulk, found, bytes, &listed, pass.listing.last_shown()) {
+                        Ok(None) => {}
+                        Ok(Some(cursor)) => {
+                            self.propose_bulk(*asker, bulk, found, cursor);
+                            return None;
+                        }
+                        Err(error) => {
+                            self.unreadable(asker.0, asker.1, &error);
+                            return None;
+                        }
+                    }
                 }
                 (
                     Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. },
@@ -374,13 +337,5 @@ impl Replica {
         } else {
             self.engine.count_by_state(&of_topic).unwrap_or(0)
         }
-    }
-}
-
-/// By due time, which costs least. Jobs that get a new due time would come again behind it: those are taken by id.
-fn bulk_order(bulk: &Bulk) -> ListOrder {
-    match bulk.change {
-        Change::Reschedule { .. } => ListOrder::Id,
-        Change::Delete | Change::Kick | Change::RunNow => ListOrder::Due,
     }
 }

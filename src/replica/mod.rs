@@ -15,6 +15,7 @@
 //! bounded housekeeping, so an idle queue writes nothing.
 
 mod browse;
+mod bulk;
 mod checkpoint;
 mod clock;
 mod cluster;

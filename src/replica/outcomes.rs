@@ -103,7 +103,8 @@ impl Replica {
             }
             Reply::Bulk(connection, request, cursor) => {
                 let response = match outcome {
-                    Outcome::ChangedMany { jobs } => Response::Bulked { jobs, cursor },
+                    Outcome::ChangedMany { jobs } => Response::Bulked { jobs, in_the_way: 0, cursor },
+                    Outcome::Moved { jobs, in_the_way } => Response::Bulked { jobs, in_the_way, cursor },
                     other => response(other),
                 };
                 self.connections.send(connection, request, response);
@@ -277,7 +278,13 @@ fn response(outcome: Outcome) -> Response {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
         }
         Outcome::Changed { job, state, due } => Response::Changed { job, state, due },
-        Outcome::ChangedMany { jobs } => Response::Kicked { jobs },
+        Outcome::ChangedMany { jobs } | Outcome::Moved { jobs, .. } => Response::Kicked { jobs },
+        Outcome::TopicHasJobs { jobs } => {
+            let text = format!(
+                "the topic has {jobs} jobs: clear it first (`adjourn topic clear`, or BULK with DELETE), or move them to another one"
+            );
+            Response::Error(ErrorReply::new(ErrorCode::WrongState, text))
+        }
         Outcome::Rejected(reject) => Response::Error(ErrorReply::new(code(reject), why(reject))),
     }
 }

@@ -15,7 +15,7 @@ use crate::types::limits::{
 };
 use crate::types::{
     FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
-    FEATURE_TOPIC_POLICY, Lease, SessionId, TopicId, TopicName, When,
+    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, Lease, SessionId, TopicId, TopicName, When,
 };
 
 impl Replica {
@@ -99,7 +99,8 @@ impl Replica {
             | Request::KickMany { .. }
             | Request::Pause { .. }
             | Request::Resume { .. }
-            | Request::TopicSet { .. } => self.command(connection, id, &request),
+            | Request::TopicSet { .. }
+            | Request::TopicDelete { .. } => self.command(connection, id, &request),
         }
     }
 
@@ -370,6 +371,7 @@ impl Replica {
             Request::Resume { topic: name } => {
                 Command::TopicPause { topic: select_topic(name), paused: false }
             }
+            Request::TopicDelete { topic: name } => Command::TopicDelete { topic: select_topic(name) },
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
         self.add_command(&command, Reply::Request(connection, id));
@@ -386,6 +388,7 @@ fn level_of(request: &Request) -> u32 {
     match request {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
         Request::TopicSet { .. } => FEATURE_TOPIC_POLICY,
+        Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
         Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
             FEATURE_JOB_HISTORY
         }
@@ -406,7 +409,7 @@ fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Comma
 }
 
 /// By name: its number might be gone when the command is applied.
-fn select_topic(name: &TopicName) -> TopicSelect<'_> {
+pub(super) fn select_topic(name: &TopicName) -> TopicSelect<'_> {
     TopicSelect::Name(name.as_str())
 }
 

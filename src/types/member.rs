@@ -36,6 +36,13 @@ pub const FEATURE_PUSH_MODES: u32 = 3;
 /// The feature level from which on a finished job is remembered for as long as its attributes say.
 pub const FEATURE_REMEMBERED_JOBS: u32 = 3;
 
+/// The feature level from which on [`Command::Move`](crate::engine::Command::Move) and
+/// [`Command::BulkIn`](crate::engine::Command::BulkIn) are proposed.
+pub const FEATURE_MOVE: u32 = 3;
+
+/// The feature level from which on [`Command::TopicDelete`](crate::engine::Command::TopicDelete) is proposed.
+pub const FEATURE_TOPIC_DELETE: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

@@ -18,9 +18,9 @@ pub use filter::{Filter, ListOrder, Position, States};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
 pub use member::{
-    FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_LEVEL,
+    FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_MOVE,
     FEATURE_PUSH_MODES, FEATURE_REMEMBERED_JOBS, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
-    FEATURE_TOPIC_POLICY, Member,
+    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, Member,
 };
 pub use names::{Key, NameError, TopicName};
 pub use time::{Millis, When, whole_ms};

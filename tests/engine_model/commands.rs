@@ -4,10 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{
-    BulkChange, Command, Conditions, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, Share,
-    TopicSelect,
-};
+use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, Share, TopicSelect};
 use adjourn::types::limits::{
     FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX, REASON_BYTES_MAX,
 };
@@ -85,7 +82,10 @@ impl Model {
             }
             Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
             Command::TopicPolicy { topic, change } => self.change_policy(*topic, change)?,
-            Command::Bulk { change, jobs, conditions } => return Ok(self.bulk(*change, jobs, conditions)),
+            Command::Bulk { .. } | Command::BulkIn { .. } | Command::Move { .. } => {
+                return self.change_jobs(command);
+            }
+            Command::TopicDelete { topic } => return self.delete_topic(*topic),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
         }
         Ok(Outcome::Done)
@@ -179,7 +179,8 @@ impl Model {
 
     fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
         let policy = Attributes::policy_of(new.attributes);
-        let same_key = |job: &&Job| job.topic == topic && job.key.is_some() && job.key.as_deref() == new.key;
+        let same_key =
+            |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
         let living = self.jobs.iter().find(same_key).cloned();
         let postponed = living.as_ref().filter(|living| {
             new.if_exists == IfExists::Postpone
@@ -230,6 +231,7 @@ impl Model {
             id: id.0,
             topic,
             key: new.key.map(<[u8]>::to_vec),
+            found_by: new.key.map(<[u8]>::to_vec),
             attributes: new.attributes.to_vec(),
             body: new.body.to_vec(),
             place: self.kept,
@@ -454,12 +456,12 @@ impl Model {
         if self.expired(self.find(lease.job.0), self.stamp) {
             self.expire(lease.job.0);
         } else {
-            self.find_mut(lease.job.0).state = State::Buried(BuryReason::Consumer);
+            self.bury_job(lease.job.0, BuryReason::Consumer);
         }
         Ok(())
     }
 
-    fn delete(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+    pub(super) fn delete(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
         let outcome = self.changed(id);
         let job = self.remove(id);
@@ -470,7 +472,7 @@ impl Model {
         Ok(outcome)
     }
 
-    fn reschedule(&mut self, job: &JobSelect<'_>, due: When) -> Result<Outcome, Reject> {
+    pub(super) fn reschedule(&mut self, job: &JobSelect<'_>, due: When) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
         let due = self.time(due);
         let job = self.find(id);
@@ -491,7 +493,7 @@ impl Model {
         Ok(self.changed(id))
     }
 
-    fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+    pub(super) fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
         match self.find(id).state {
             State::Reserved { .. } => return Err(Reject::Reserved),
@@ -505,7 +507,7 @@ impl Model {
         Ok(self.changed(id))
     }
 
-    fn kick(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+    pub(super) fn kick(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
         if !matches!(self.find(id).state, State::Buried(_)) {
             return Err(Reject::WrongState);
@@ -531,45 +533,6 @@ impl Model {
             self.kick(&JobSelect::Id(JobId(*id)))?;
         }
         Ok(Outcome::ChangedMany { jobs: u32::try_from(turns.len()).expect("few") })
-    }
-
-    fn bulk(&mut self, change: BulkChange, jobs: &[JobId], conditions: &Conditions<'_>) -> Outcome {
-        let mut changed = 0;
-        for id in jobs {
-            let Some(job) = self.jobs.iter().find(|job| job.id == id.0) else { continue };
-            let is_done = matches!(change, BulkChange::Reschedule { due } if job.due == Time::Wall(due.0));
-            if is_done || !self.meets(job, conditions) {
-                continue;
-            }
-            let job = JobSelect::Id(*id);
-            let outcome = match change {
-                BulkChange::Delete => self.delete(&job),
-                BulkChange::Kick => self.kick(&job),
-                BulkChange::RunNow => self.run_now(&job),
-                BulkChange::Reschedule { due } => self.reschedule(&job, When::At(due)),
-            };
-            changed += u32::from(outcome.is_ok());
-        }
-        Outcome::ChangedMany { jobs: changed }
-    }
-
-    fn meets(&self, job: &Job, conditions: &Conditions<'_>) -> bool {
-        let view = self.view(job.id);
-        // A delayed job that expires before it is due counts as due then.
-        let listed = match (&job.state, job.due, job.expires) {
-            (State::Delayed, Time::Stamp(due), Some(Time::Stamp(at))) if at < due => Time::Stamp(at),
-            (State::Delayed, Time::Wall(due), Some(Time::Wall(at))) if at < due => Time::Wall(at),
-            (_, due, _) => due,
-        };
-        let at = self.as_wall(listed);
-        let reason = job.past.reason.as_deref();
-        conditions.states & (1 << view.state as u8) != 0
-            && conditions.due_from.is_none_or(|from| at >= from)
-            && conditions.due_before.is_none_or(|before| at < before)
-            && conditions.attempts_min.is_none_or(|min| view.attempts >= min)
-            && conditions.attempts_max.is_none_or(|max| view.attempts <= max)
-            && conditions.buried.is_none_or(|why| view.buried == Some(why))
-            && conditions.reason.is_none_or(|text| reason.is_some_and(|reason| reason.contains(text)))
     }
 
     fn changed(&self, id: u64) -> Outcome {

@@ -40,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) id: u64,
     pub(crate) topic: usize,
     pub(crate) key: Option<Vec<u8>>,
+    /// Its key, unless it is not found by it: among dead letters.
+    pub(super) found_by: Option<Vec<u8>>,
     pub(crate) attributes: Vec<u8>,
     pub(crate) body: Vec<u8>,
     pub(super) place: u32,
@@ -115,6 +117,8 @@ pub(crate) struct Model {
     pub(super) feature_level: u32,
     pub(super) kept: u32,
     pub(super) ended: Vec<Lease>,
+    /// By the entry under way.
+    pub(super) deleted_topics: Vec<(TopicId, TopicName)>,
 }
 
 impl Model {
@@ -134,13 +138,14 @@ impl Model {
         forgotten.truncate(64);
         self.sessions.retain(|session| !forgotten.iter().any(|(_, id)| *id == session.id));
 
-        let topics_gone = self.forget_topics();
+        let mut topics_gone = self.forget_topics();
         let outcomes = entry.commands.iter().map(|command| match self.command(command) {
             Ok(outcome) => outcome,
             Err(reject) => Outcome::Rejected(reject),
         });
         let outcomes = outcomes.collect();
         self.note_idle();
+        topics_gone.append(&mut self.deleted_topics);
         Applied { outcomes, ended: std::mem::take(&mut self.ended), topics_gone }
     }
 
@@ -319,7 +324,7 @@ impl Model {
         if self.expired(&job, self.stamp) {
             self.expire(id);
         } else if job.policy.attempts_max.is_some_and(|max| job.attempts >= max) {
-            self.find_mut(id).state = State::Buried(BuryReason::AttemptsUsedUp);
+            self.bury_job(id, BuryReason::AttemptsUsedUp);
         } else if wait == 0 {
             self.ready(id);
         } else {
@@ -376,7 +381,7 @@ impl Model {
             JobSelect::Id(id) => self.jobs.iter().find(|job| job.id == id.0),
             JobSelect::Key { topic, key } => {
                 let topic = self.topic(*topic, false)?;
-                self.jobs.iter().find(|job| job.topic == topic && job.key.as_deref() == Some(*key))
+                self.jobs.iter().find(|job| job.topic == topic && job.found_by.as_deref() == Some(*key))
             }
         };
         found.map(|job| job.id).ok_or(Reject::NotFound)

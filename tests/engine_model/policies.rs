@@ -36,6 +36,7 @@ pub(crate) static CHANGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         set(|policy| policy.late = Some(Late { after_ms: 30, then: LateAction::Spread { over_ms: 200 } })),
         set(|policy| policy.late = Some(Late { after_ms: 50, then: LateAction::Bury })),
         set(|policy| policy.late = Some(Late { after_ms: 0, then: LateAction::Drop })),
+        set(|policy| policy.dead_letters = Some("reports".parse().expect("a name"))),
         unset.encode(),
     ]
 });
@@ -143,6 +144,26 @@ impl Model {
             && rule.has_turn(self.stamp)
     }
 
+    /// Sets a job aside, or moves it to its topic's dead letters.
+    pub(super) fn bury_job(&mut self, id: u64, reason: BuryReason) {
+        let from = self.find(id).topic;
+        let Some(name) = self.topics[from].rule.policy.dead_letters.clone() else {
+            self.find_mut(id).state = State::Buried(reason);
+            return;
+        };
+        let to = self.topic(TopicSelect::Name(name.as_str()), true).expect("there is room");
+        let (stamp, keeps_history) = (self.stamp, self.keeps_history());
+        let job = self.find_mut(id);
+        (job.topic, job.attempts, job.due) = (to, 0, Time::Stamp(stamp));
+        job.state = State::Ready { order: stamp };
+        job.found_by = None;
+        if keeps_history && job.past.reason.is_none() {
+            job.past.reason = Some(reason.to_string());
+        }
+        self.topics[from].deleted += 1;
+        self.topics[to].pushed += 1;
+    }
+
     pub(super) fn note_grant(&mut self, topic: usize) {
         let stamp = self.stamp;
         let rule = &mut self.topics[topic].rule;
@@ -161,7 +182,7 @@ impl Model {
         let due = match late.then {
             LateAction::Bury | LateAction::Drop if !comes_due && !is_first => return false,
             LateAction::Bury => {
-                self.find_mut(id).state = State::Buried(BuryReason::TooLate);
+                self.bury_job(id, BuryReason::TooLate);
                 return true;
             }
             LateAction::Drop => {

@@ -5,9 +5,10 @@
 
 #![expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, NewJob, Share, TopicSelect};
+use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
 use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
@@ -109,11 +110,20 @@ pub(crate) enum Action {
     /// To which of the newest jobs, and in which states of how many attempts.
     Bulk {
         change: usize,
+        topic: Option<usize>,
         jobs: Vec<u64>,
         states: u8,
         attempts: (Option<u32>, Option<u32>),
         due: (Due, Due),
     },
+    /// The nth topic, if one is named, to which of the newest jobs with which of the keys, to which topic, in which states.
+    Move {
+        from: Option<usize>,
+        to: usize,
+        jobs: Vec<(u64, Option<usize>)>,
+        states: u8,
+    },
+    DeleteTopic(usize),
     /// Of which topic, named or by its number, and how many at most.
     KickMany(usize, bool, u32),
     Pause(usize, bool),
@@ -133,6 +143,8 @@ pub(crate) struct Known {
     pub(crate) last_job: u64,
     pub(crate) wall: u64,
     pub(crate) offset: i64,
+    /// The keys of the jobs that live.
+    pub(crate) keys: BTreeMap<JobId, Option<Vec<u8>>>,
     /// Attributes of the entry that is being made.
     attributes: Vec<Vec<u8>>,
 }
@@ -224,9 +236,8 @@ impl Known {
             }
             Action::RunNow(which) => Command::RunNow { job: self.which(which) },
             Action::Kick(which) => Command::Kick { job: self.which(which) },
-            Action::Bulk { change, jobs, states, attempts, due } => {
-                self.bulk(*change, jobs, *states, *attempts, *due)
-            }
+            Action::Bulk { .. } | Action::Move { .. } => self.many(action),
+            Action::DeleteTopic(topic) => Command::TopicDelete { topic: TopicSelect::Name(TOPICS[*topic]) },
             Action::KickMany(topic, by_id, jobs_max) => {
                 let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
                 let topic = if *by_id { id } else { TopicSelect::Name(TOPICS[*topic]) };
@@ -239,6 +250,21 @@ impl Known {
                 Command::TopicPolicy { topic: TopicSelect::Name(TOPICS[*topic]), change: &CHANGES[*change] }
             }
             Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
+        }
+    }
+
+    fn many(&self, action: &Action) -> Command<'_> {
+        match action {
+            Action::Bulk { change, topic, jobs, states, attempts, due } => {
+                self.bulk(*change, *topic, jobs, *states, *attempts, *due)
+            }
+            Action::Move { from, to, jobs, states } => Command::Move {
+                from: from.map(|from| TopicSelect::Name(TOPICS[from])),
+                to: TopicSelect::Name(TOPICS[*to]),
+                jobs: jobs.iter().map(|(back, key)| self.keyed(*back, *key)).collect(),
+                conditions: Conditions { states: *states, ..Conditions::default() },
+            },
+            other => unreachable!("{other:?} changes no jobs together"),
         }
     }
 
@@ -312,6 +338,7 @@ impl Known {
     fn bulk(
         &self,
         change: usize,
+        topic: Option<usize>,
         jobs: &[u64],
         states: u8,
         attempts: (Option<u32>, Option<u32>),
@@ -337,7 +364,19 @@ impl Known {
             reason: None,
         };
         let jobs = jobs.iter().map(|back| JobId((self.last_job + 1).saturating_sub(*back))).collect();
-        Command::Bulk { change, jobs, conditions }
+        match topic.map(|topic| TopicSelect::Name(TOPICS[topic])) {
+            Some(topic) => Command::BulkIn { topic, change, jobs, conditions },
+            None => Command::Bulk { change, jobs, conditions },
+        }
+    }
+
+    /// A job with its key, as whoever proposes a move has read it; or with another key.
+    fn keyed(&self, back: u64, wrong: Option<usize>) -> KeyedJob<'_> {
+        let job = JobId((self.last_job + 1).saturating_sub(back));
+        let key = self.keys.get(&job).and_then(Option::as_deref);
+        // Of a job without a key the state could not tell.
+        let key = wrong.filter(|_| key.is_some()).map(|wrong| KEYS[wrong]).or(key);
+        KeyedJob { job, key }
     }
 
     fn leases(&self, back: &[usize]) -> Vec<Lease> {
@@ -422,6 +461,8 @@ fn action() -> impl Strategy<Value = Action> {
         4 => (0..3_usize, any::<bool>(), 0..5_u32)
             .prop_map(|(topic, by_id, max)| Action::KickMany(topic, by_id, max)),
         8 => bulk(),
+        8 => moves(),
+        3 => (0..3_usize).prop_map(Action::DeleteTopic),
         2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
         5 => (0..3_usize, 0..CHANGES.len()).prop_map(|(topic, change)| Action::Policy(topic, change)),
     ]
@@ -434,9 +475,24 @@ fn sequence() -> impl Strategy<Value = u64> {
 fn bulk() -> impl Strategy<Value = Action> {
     use proptest::option::of;
     let jobs = proptest::collection::vec(0..12_u64, 0..8);
-    (0..4_usize, jobs, 1..32_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
-        |(change, jobs, states, attempts, due)| Action::Bulk { change, jobs, states, attempts, due },
+    let change = (0..4_usize, of(0..3_usize));
+    (change, jobs, 1..32_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
+        |((change, topic), jobs, states, attempts, due)| Action::Bulk {
+            change,
+            topic,
+            jobs,
+            states,
+            attempts,
+            due,
+        },
     )
+}
+
+fn moves() -> impl Strategy<Value = Action> {
+    use proptest::option::{of, weighted};
+    let jobs = proptest::collection::vec((0..12_u64, weighted(0.1, 0..KEYS.len())), 0..8);
+    (of(0..3_usize), 0..3_usize, jobs, prop_oneof![Just(15_u8), 1..16_u8])
+        .prop_map(|(from, to, jobs, states)| Action::Move { from, to, jobs, states })
 }
 
 fn which() -> impl Strategy<Value = Which> {

@@ -218,6 +218,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
             Request::TopicSet { topic, change: Box::new(PolicyChange { set, unset }) }
         }),
         topic().prop_map(|topic| Request::TopicShow { topic }),
+        topic().prop_map(|topic| Request::TopicDelete { topic }),
         Just(Request::Topics),
         Just(Request::Stats),
         (any::<u64>(), 1..=CONNECTIONS_LISTED_MAX)
@@ -527,8 +528,9 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
             }
         ),
         any::<u64>().prop_map(|jobs| Response::Counted { jobs }),
-        (any::<u32>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX))
-            .prop_map(|(jobs, cursor)| Response::Bulked { jobs, cursor: cursor.into() }),
+        (any::<[u32; 2]>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
+            |([jobs, in_the_way], cursor)| Response::Bulked { jobs, in_the_way, cursor: cursor.into() }
+        ),
         (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
             job: JobId(job),
             state,

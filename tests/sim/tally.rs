@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
-use adjourn::protocol::{ErrorCode, JobRef, PushResult, Request, Response};
+use adjourn::protocol::{Change, ErrorCode, JobRef, PushResult, Request, Response};
 use adjourn::replica::Notice;
 use adjourn::storage::ChunkState;
 use adjourn::types::{JobId, Key, TopicName};
@@ -54,6 +54,12 @@ pub(super) struct Tally {
     /// Jobs that were postponed, and those of them that were far.
     pub(super) postponed: u64,
     pub(super) far_postponed: u64,
+    /// Jobs on lists, behind the first page.
+    pub(super) listed: u64,
+    /// Jobs that were changed among many.
+    pub(super) bulked: u64,
+    /// Jobs that went to another topic.
+    pub(super) moved: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -124,6 +130,14 @@ impl Teller {
             (Some(Request::Finish { leases }), Response::Settled(results)) => {
                 let done = leases.iter().zip(results).filter(|(_, result)| result.is_ok());
                 self.finished.extend(done.map(|(lease, _)| lease.job));
+            }
+            (Some(Request::List(list)), Response::Jobs { jobs, .. }) if !list.cursor.is_empty() => {
+                tally.listed += jobs.len() as u64;
+            }
+            (Some(Request::Bulk(bulk)), Response::Bulked { jobs, .. }) => {
+                let jobs = u64::from(*jobs);
+                tally.bulked += jobs;
+                tally.moved += if matches!(bulk.change, Change::Move { .. }) { jobs } else { 0 };
             }
             (_, Response::Kicked { jobs }) => tally.kicked += u64::from(*jobs),
             (Some(Request::Push(_)), Response::Error(error)) => {
@@ -206,6 +220,9 @@ impl Tally {
             self.postponed,
             self.remembered,
             self.far_postponed,
+            self.listed,
+            self.bulked,
+            self.moved,
         ];
         counts.iter().all(|count| *count >= times)
     }
@@ -238,5 +255,8 @@ impl AddAssign<&Self> for Tally {
         self.postponed += other.postponed;
         self.remembered += other.remembered;
         self.far_postponed += other.far_postponed;
+        self.listed += other.listed;
+        self.bulked += other.bulked;
+        self.moved += other.moved;
     }
 }

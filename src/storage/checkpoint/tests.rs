@@ -1,6 +1,7 @@
 //! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
 mod listing;
+mod moving;
 
 use super::*;
 use crate::engine::{

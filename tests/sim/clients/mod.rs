@@ -4,6 +4,7 @@
 
 mod consumer;
 mod inspector;
+mod many;
 mod operator;
 mod producer;
 mod steward;

@@ -1,15 +1,15 @@
 //! An operator: looks at jobs and changes them from outside, by their ids and by their keys.
 
-use adjourn::protocol::{JobRef, Request, RequestId, Response};
+use adjourn::protocol::{Bulk, JobRef, List, Request, RequestId, Response};
 use adjourn::types::limits::KICK_JOBS_MAX;
 
 use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, Us};
 use super::producer::{due, key};
-use super::{Board, Kept, Line, Role, any_topic};
+use super::{Board, Kept, Line, Role, any_topic, many};
 
 /// The requests of somebody who only looks.
-const LOOKS: [u64; 4] = [0, 21, 22, 23];
+const LOOKS: [u64; 7] = [0, 21, 22, 23, 25, 26, 27];
 
 pub(super) struct Operator {
     next: Us,
@@ -19,12 +19,14 @@ pub(super) struct Operator {
     /// It only changes jobs, so that nobody has to wait.
     calm: bool,
     draining: bool,
+    /// The next page of a list, and the next step of a change to many jobs.
+    next_requests: Vec<Request>,
 }
 
 impl Operator {
     pub(super) fn new(plan: &Plan) -> Self {
         let (pace, calm) = (plan.pace, plan.calm);
-        Self { next: 0, only_looks: false, pace, calm, draining: false }
+        Self { next: 0, only_looks: false, pace, calm, draining: false, next_requests: Vec::new() }
     }
 
     /// Somebody who only looks.
@@ -32,12 +34,16 @@ impl Operator {
         Self { only_looks: true, ..Self::new(plan) }
     }
 
-    fn request(&self, line: &mut Line, board: &Board) -> Request {
+    fn request(&mut self, line: &mut Line, board: &Board) -> Request {
+        if let Some(next) = self.next_requests.pop() {
+            return next;
+        }
         let name = any_topic(&mut line.random);
-        let what = if self.only_looks { *line.random.pick(&LOOKS) } else { line.random.below(25) };
+        let what = if self.only_looks { *line.random.pick(&LOOKS) } else { line.random.below(33) };
         match what {
             // Whoever moves jobs or holds a topic up makes them late.
             8..=20 if self.calm => Request::Delete(job(line, board)),
+            28..=31 if self.calm => Request::List(many::list(&mut line.random)),
             0..=4 => Request::Get(job(line, board)),
             5..=7 => Request::Delete(job(line, board)),
             8..=11 => {
@@ -54,7 +60,11 @@ impl Operator {
             19 | 20 => Request::Resume { topic: name },
             21 => Request::Peek { topic: name },
             22 => Request::Topics,
-            24 => Request::BackupBegin,
+            24 | 32 => Request::BackupBegin,
+            25 | 26 => Request::List(many::list(&mut line.random)),
+            27 => Request::Count(many::filter(&mut line.random)),
+            28..=30 => Request::Bulk(many::bulk(line, self.pace)),
+            31 => Request::TopicDelete { topic: name },
             _ => Request::Stats,
         }
     }
@@ -73,15 +83,35 @@ fn job(line: &mut Line, board: &Board) -> JobRef {
 impl Role for Operator {
     fn up(&mut self, _line: &mut Line, _kept: Kept) {}
 
-    fn answered(&mut self, _line: &mut Line, _id: RequestId, _request: &Request, _response: &Response) {}
+    fn answered(&mut self, _line: &mut Line, _id: RequestId, request: &Request, response: &Response) {
+        match (request, response) {
+            (Request::List(list), Response::Jobs { cursor, .. }) if !cursor.is_empty() => {
+                self.next_requests.push(Request::List(List { cursor: cursor.clone(), ..list.clone() }));
+            }
+            (Request::Bulk(bulk), Response::Bulked { cursor, .. }) if !cursor.is_empty() => {
+                self.next_requests.push(Request::Bulk(Bulk { cursor: cursor.clone(), ..bulk.clone() }));
+            }
+            (Request::List(_), Response::Error(error)) if error.code.retryable() => {
+                self.next_requests.push(request.clone());
+            }
+            _ => {}
+        }
+        // What it does not come to it leaves.
+        self.next_requests.truncate(4);
+    }
 
-    fn unanswered(&mut self, _request: Request) {}
+    /// A list goes on where it was, also on another node.
+    fn unanswered(&mut self, request: Request) {
+        if matches!(request, Request::List(_)) && self.next_requests.len() < 4 {
+            self.next_requests.push(request);
+        }
+    }
 
     fn act(&mut self, line: &mut Line, board: &Board) -> Us {
         if self.next <= line.now && !self.draining {
             let request = self.request(line, board);
             line.send(request);
-            let pause = if self.only_looks { (MS, 40 * MS) } else { (MS, 250 * MS) };
+            let pause = if self.only_looks { (MS, 40 * MS) } else { (MS, 190 * MS) };
             self.next = line.now + self.pace.stretched(line.random.within(pause));
         }
         self.next.max(line.now + if self.only_looks { MS } else { 50 * MS })

@@ -64,7 +64,7 @@ impl Acknowledged {
     }
 
     fn asked(&mut self, at: Us, asker: Asker, request: &Request) {
-        self.reasons.asked(asker, request);
+        self.reasons.asked(at, asker, request);
         if let Request::Push(push) = request {
             for new in &push.jobs {
                 let asked = *self.asked.entry(new.body.clone()).or_insert(at);
@@ -89,7 +89,7 @@ impl Acknowledged {
         request: &Request,
         response: &Response,
     ) -> Result<(), String> {
-        self.reasons.answered(asker, request, response);
+        self.reasons.answered(now.at, asker, request, response);
         match (request, response) {
             (Request::Push(push), Response::Pushed(results)) => {
                 let mut gone = Vec::new();
@@ -197,11 +197,19 @@ impl Acknowledged {
 
     fn compare(&self, id: JobId, found: &Job) -> Result<(), String> {
         match self.jobs.get(&id) {
-            Some(job) if job != found && !self.is_later(found) => {
+            Some(job) if job != found && !self.is_later(found) && !self.has_moved(job, found) => {
                 Err(format!("job {id} was pushed as {job:?}, and is {found:?}"))
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Acknowledged {
+    /// Whether it is the same job, in another topic to which it may have gone.
+    fn has_moved(&self, job: &Job, found: &Job) -> bool {
+        let moved = Job { topic: found.topic.clone(), ..job.clone() };
+        moved == *found && self.reasons.may_have_gone_to(&found.topic)
     }
 }
 

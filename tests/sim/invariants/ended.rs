@@ -28,7 +28,12 @@ impl Invariant for Ended {
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         self.leading.see(seen);
         match seen {
-            Seen::Asked { connection, id, request: Request::Get(_) | Request::Peek { .. }, .. } => {
+            Seen::Asked {
+                connection,
+                id,
+                request: Request::Get(_) | Request::Peek { .. } | Request::List(_),
+                ..
+            } => {
                 self.looks.insert((*connection, *id), when.at);
             }
             Seen::Said { node, connection, id, request, response, .. } => {
@@ -41,7 +46,14 @@ impl Invariant for Ended {
                     Response::Job(report) if report.state != JobState::Finished => Some(report.id),
                     _ => None,
                 };
-                if let Some(job) = given.find(has_ended).or(shown.filter(has_ended)) {
+                let mut listed = match response {
+                    Response::Jobs { jobs, .. } => jobs.as_slice(),
+                    _ => &[],
+                }
+                .iter()
+                .map(|job| job.id);
+                let listed = listed.find(has_ended);
+                if let Some(job) = given.find(has_ended).or(shown.filter(has_ended)).or(listed) {
                     return Err(format!("job {job} was seen after its end was acknowledged"));
                 }
                 match (request, response) {

@@ -6,12 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{JobRef, Push, PushResult, Request, RequestId, Response, StatsReport, TopicReport};
+use adjourn::protocol::{
+    Bulk, Change, JobRef, Push, PushResult, Request, RequestId, Response, StatsReport, TopicReport,
+};
 use adjourn::replica::ConnectionId;
 use adjourn::types::{JobId, TopicName};
+use bytes::Bytes;
 
 use super::super::seen::{NodeId, Seen, When};
+use super::super::time::Us;
 use super::Invariant;
+use super::bulks::Bulks;
 
 #[derive(Debug, Default)]
 pub(super) struct FreshReads {
@@ -26,6 +31,9 @@ pub(super) struct FreshReads {
     topics: BTreeMap<JobId, TopicName>,
     /// Jobs that somebody has begun to end.
     ending: BTreeSet<JobId>,
+    /// When each body was pushed first.
+    bodies: BTreeMap<Bytes, Us>,
+    bulks: Bulks,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +50,23 @@ impl FreshReads {
         }
     }
 
+    /// Somebody deletes jobs, or moves them; these have no key.
+    fn many_end(&mut self, bulk: &Bulk) {
+        if bulk.filter.key_prefix.is_none() && matches!(bulk.change, Change::Delete | Change::Move { .. }) {
+            let ids: Vec<JobId> = self.topics.keys().copied().collect();
+            for job in ids {
+                self.ends(job);
+            }
+        }
+    }
+
     fn acknowledged(&mut self, push: &Push, results: &[PushResult]) {
         for (new, result) in push.jobs.iter().zip(results) {
             let (PushResult::Pushed(job) | PushResult::Replaced(job)) = result else { continue };
             let is_new = self.pushed.insert(*job);
             let ends_by_name = new.key.is_none() && new.attributes.policy().expires.is_none();
+            let asked = self.bodies.get(&new.body).copied().unwrap_or(0);
+            let ends_by_name = ends_by_name && self.bulks.are_over_since(asked, &push.topic, None);
             if is_new && ends_by_name && !self.ending.contains(job) {
                 self.topics.insert(*job, push.topic.clone());
                 self.alive.entry(push.topic.clone()).or_default().insert(*job, self.pushed.len());
@@ -90,9 +110,18 @@ impl Invariant for FreshReads {
         "fresh reads"
     }
 
-    fn see(&mut self, _when: When, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         match seen {
             Seen::Asked { connection, id, request, .. } => match request {
+                Request::Push(push) => {
+                    for new in &push.jobs {
+                        self.bodies.entry(new.body.clone()).or_insert(when.at);
+                    }
+                }
+                Request::Bulk(bulk) => {
+                    self.bulks.asked(when.at, (*connection, *id), request);
+                    self.many_end(bulk);
+                }
                 Request::Stats | Request::Topics => {
                     let known = Known { pushed: self.pushed.len(), seen: self.seen };
                     self.asked.insert((*connection, *id), known);
@@ -107,6 +136,7 @@ impl Invariant for FreshReads {
                 self.acknowledged(push, results);
             }
             Seen::Said { node, connection, id, response, .. } => {
+                self.bulks.said(when.at, (*connection, *id), response);
                 let Some(known) = self.asked.remove(&(*connection, *id)) else { return Ok(()) };
                 match response {
                     Response::Stats(stats) => self.counts(*node, known, stats)?,

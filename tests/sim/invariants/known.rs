@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use adjourn::engine::{Command, Entry};
 use adjourn::storage::LogEntry;
 use adjourn::types::{
-    FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
-    FEATURE_TOPIC_POLICY,
+    FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_MOVE, FEATURE_RESERVE_NAMED,
+    FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY,
 };
 
 use super::super::seen::{NodeId, Seen, When};
@@ -51,6 +51,8 @@ fn needs(entry: &LogEntry) -> Result<u32, String> {
         Command::KickMany { .. } => FEATURE_KICK_MANY,
         Command::Bulk { .. } => FEATURE_BULK,
         Command::TopicPolicy { .. } => FEATURE_TOPIC_POLICY,
+        Command::BulkIn { .. } | Command::Move { .. } => FEATURE_MOVE,
+        Command::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
         Command::ReserveNamed { .. } => FEATURE_RESERVE_NAMED,
         Command::ReleaseBecause { .. } | Command::BuryBecause { .. } => FEATURE_JOB_HISTORY,
         Command::ReserveWeighted { .. } => FEATURE_RESERVE_WEIGHTED,

@@ -5,6 +5,7 @@
 
 mod acknowledged;
 mod books;
+mod bulks;
 mod checkpoints;
 mod cut_off;
 mod due;
@@ -19,9 +20,11 @@ mod never_early;
 mod one_leader;
 mod one_lease;
 mod order;
+mod pages;
 mod progress;
 mod pushed_once;
 mod reasons;
+mod refusals;
 mod remembered;
 mod same_log;
 mod same_state;
@@ -64,9 +67,11 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(one_leader::OneLeader::default()),
         Box::new(one_lease::OneLease::default()),
         Box::new(order::Order::new(plan.every_us.step == 0)),
+        Box::new(pages::Pages::new(plan.cluster.is_some())),
         Box::new(progress::Progress::new(plan.cluster.is_some())),
         Box::new(pushed_once::PushedOnce::default()),
         Box::new(remembered::Remembered::default()),
+        Box::new(refusals::Refusals),
         Box::new(same_log::SameLog::default()),
         Box::new(same_state::SameState::default()),
         Box::new(settled_once::SettledOnce::default()),

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use adjourn::protocol::{
-    Applied, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
+    Applied, Change, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
 };
 use adjourn::replica::ConnectionId;
 use adjourn::types::{self, Attributes, IfExists, JobId, Key, TopicName};
@@ -17,8 +17,9 @@ use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
 use super::super::time::Us;
+use super::bulks::Bulks;
 use super::due::{Clocks, Due};
-use super::{Invariant, delivered};
+use super::{Invariant, bulks, delivered};
 
 #[derive(Debug)]
 pub(super) struct NeverEarly {
@@ -35,6 +36,7 @@ pub(super) struct NeverEarly {
     lost: Vec<(Job, Due)>,
     /// Those that kicked buried jobs of a topic, nobody knows which.
     kicks: Vec<(Job, Due)>,
+    bulks: Bulks,
     clocks: Clocks,
 }
 
@@ -56,11 +58,13 @@ impl NeverEarly {
             open: BTreeMap::new(),
             lost: Vec::new(),
             kicks: Vec::new(),
+            bulks: Bulks::default(),
             clocks: Clocks::new(among_others),
         }
     }
 
     fn asked(&mut self, at: Us, key: (ConnectionId, RequestId), request: &Request) {
+        self.bulks.asked(at, key, request);
         let due = |when| Due { when, asked: at, said: None };
         let now = types::When::After(0);
         let mut open = Vec::new();
@@ -104,6 +108,7 @@ impl NeverEarly {
         if let (Some(Request::Push(push)), Response::Pushed(results)) = (request, response) {
             self.pushed(at, push, results);
         }
+        self.bulks.said(at, key, response);
         let Some(open) = self.open.remove(&key) else { return };
         match response {
             Response::Error(error) if error.applied == Applied::Unknown => self.lost.extend(open),
@@ -171,10 +176,15 @@ impl NeverEarly {
         // Who buries a job by its lease has seen it come due; one whose attempts are used up was to wait for the next.
         let by_topic = job.attributes.policy().attempts_max.map(|_| Job::Buried(job.topic.clone()));
         let names = [Some(Job::Id(id)), by_key, by_topic];
-        let is_it = |named: &Job| names.iter().flatten().any(|name| name == named);
+        let any_moves = self.bulks.any_moves();
+        let is_it = |named: &Job| {
+            names.iter().flatten().any(|name| name == named || (any_moves && name.is_elsewhere(named)))
+        };
         let counts =
             |kick: &Due| ruled.into_iter().flatten().all(|due| kick.said.is_none_or(|said| said > due.asked));
         let kicks = self.kicks.iter().filter(|(named, due)| is_it(named) && counts(due));
+        let many: Vec<Due> =
+            self.bulks.meeting(&job.topic, job.key.as_ref()).filter_map(due_by).filter(counts).collect();
         let unanswered = self.open.values().flatten().chain(&self.lost);
         let possible: Vec<&Due> = ruled
             .into_iter()
@@ -182,12 +192,34 @@ impl NeverEarly {
             .chain(pushed.filter(|_| ruled.is_none()))
             .chain(unanswered.filter(|(named, _)| is_it(named)).map(|(_, due)| due))
             .chain(kicks.map(|(_, due)| due))
+            .chain(&many)
             .collect();
         if possible.iter().any(|due| self.clocks.has_come(when, due)) || possible.is_empty() {
             return Ok(());
         }
         Err(format!("job {id} came at {} us, {}: {possible:?}", when.at, when.wall))
     }
+}
+
+impl Job {
+    /// Whether this may name the same job in another topic.
+    fn is_elsewhere(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Key(_, one), Self::Key(_, other)) => one == other,
+            (Self::Buried(_), Self::Buried(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// When a job is due that a change to many jobs has met.
+fn due_by(one: &bulks::Asked) -> Option<Due> {
+    let when = match one.bulk.change {
+        Change::Kick | Change::RunNow => types::When::After(0),
+        Change::Reschedule { due } => types::When::At(due),
+        Change::Delete | Change::Move { .. } => return None,
+    };
+    Some(Due { when, asked: one.at, said: one.said })
 }
 
 fn named(job: &JobRef) -> Job {

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Applied, Delivered, JobRef, Push, Request, Response};
+use adjourn::protocol::{Applied, Change, Delivered, JobRef, Push, Request, Response};
 use adjourn::replica::ConnectionId;
 use adjourn::types::{IfExists, JobId, Key, Lease, SessionId, TopicName};
 
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};
+use super::bulks::Bulks;
 use super::{Invariant, Jumps, delivered, shown};
 
 /// A client takes one part in so many off what it counts: clocks differ in speed.
@@ -32,6 +33,7 @@ pub(super) struct OneLease {
     replacing: BTreeMap<(TopicName, Option<Key>), u64>,
     /// The leases of each key that were spoken of.
     of_key: BTreeMap<(TopicName, Option<Key>), BTreeSet<Lease>>,
+    bulks: Bulks,
     jumps: Jumps,
 }
 
@@ -81,6 +83,7 @@ impl OneLease {
             until: until.min(at + surely(Us::from(job.ttr_left_ms) * MS)),
             over: false,
         };
+        let held = Held { over: self.may_be_deleted(&held), ..held };
         let known = self.held.get(&held.lease.job);
         let other = known.filter(|other| (other.lease, other.session) != (held.lease, held.session));
         if let Some(other) = other.filter(|other| self.is_live(at, other) && self.is_live(at, &held)) {
@@ -99,6 +102,13 @@ impl OneLease {
         Ok(())
     }
 
+    /// Whether a change to many jobs may have ended it.
+    fn may_be_deleted(&self, held: &Held) -> bool {
+        let (topic, key) = &held.name;
+        let mut met = self.bulks.meeting(topic, key.as_ref()).filter(|one| one.deletes());
+        met.any(|one| one.said.is_none_or(|said| said >= held.granted))
+    }
+
     fn is_live(&self, at: Us, held: &Held) -> bool {
         let is_kept = self.sessions.get(&held.session).is_some_and(|session| {
             session.outlives || (!session.left && at < session.proven + surely(GRACE_MS * MS))
@@ -109,6 +119,13 @@ impl OneLease {
 
     fn asked(&mut self, at: Us, session: Option<SessionId>, request: &Request) {
         match request {
+            Request::Bulk(bulk) if bulk.change == Change::Delete => {
+                let mut held = std::mem::take(&mut self.held);
+                for held in held.values_mut() {
+                    held.over |= self.may_be_deleted(held);
+                }
+                self.held = held;
+            }
             Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
                 self.each(leases, |held| held.over = true);
                 self.ended.extend(leases);
@@ -255,8 +272,12 @@ impl Invariant for OneLease {
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         self.jumps.see(when, seen);
         match seen {
-            Seen::Asked { session, request, .. } => self.asked(when.at, *session, request),
-            Seen::Said { request, response, .. } => {
+            Seen::Asked { connection, id, session, request, .. } => {
+                self.bulks.asked(when.at, (*connection, *id), request);
+                self.asked(when.at, *session, request);
+            }
+            Seen::Said { connection, id, request, response, .. } => {
+                self.bulks.said(when.at, (*connection, *id), response);
                 let is_unknown =
                     matches!(response, Response::Error(error) if error.applied == Applied::Unknown);
                 if let Some(Request::Push(push)) = request.filter(|_| !is_unknown) {
@@ -300,6 +321,9 @@ fn is_proof(response: &Response) -> bool {
         | Response::Leased(_)
         | Response::Changed { .. }
         | Response::Kicked { .. }
+        | Response::Bulked { .. }
+        | Response::Jobs { .. }
+        | Response::Counted { .. }
         | Response::Topics(_)
         | Response::Stats(_) => true,
         _ => false,

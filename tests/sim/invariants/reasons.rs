@@ -1,7 +1,8 @@
 //! Why a job may be gone: the books of what ended jobs, and of what may have.
 //!
 //! A request whose outcome nobody knows may have ended one job: the one that it names, or the one that had the key that it
-//! names. So of the jobs of a key that are gone without a reason of their own, there are no more than such requests.
+//! names. So of the jobs of a key that are gone without a reason of their own, there are no more than such requests; and of all others,
+//! no more than were deleted among many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,10 @@ use adjourn::protocol::{
 use adjourn::replica::ConnectionId;
 use adjourn::types::{IfExists, JobId, Key, SessionId, TopicName};
 
+use super::super::clients::topic;
 use super::super::seen::When;
+use super::super::time::Us;
+use super::bulks::Bulks;
 use super::due::{Clocks, Due};
 
 /// A user's id, in its topic.
@@ -40,6 +44,7 @@ pub(super) struct Reasons {
     later_expiries: BTreeMap<TopicKey, Vec<Due>>,
     /// Requests to end something that were sent and are not known to have had no effect, and how often each was sent.
     open: BTreeMap<Target, BTreeMap<Token, u32>>,
+    bulks: Bulks,
     /// Jobs that are not there.
     gone: BTreeMap<JobId, Option<TopicKey>>,
 }
@@ -63,14 +68,16 @@ enum Token {
 
 impl Reasons {
     /// Somebody asks for something that may end jobs.
-    pub(super) fn asked(&mut self, asker: Asker, request: &Request) {
+    pub(super) fn asked(&mut self, at: Us, asker: Asker, request: &Request) {
+        self.bulks.asked(at, (asker.connection, asker.id), request);
         for (target, token) in named(asker, request) {
             *self.open.entry(target).or_default().entry(token).or_default() += 1;
         }
     }
 
     /// What came of it.
-    pub(super) fn answered(&mut self, asker: Asker, request: &Request, response: &Response) {
+    pub(super) fn answered(&mut self, at: Us, asker: Asker, request: &Request, response: &Response) {
+        self.bulks.said(at, (asker.connection, asker.id), response);
         match (request, response) {
             (_, Response::Error(ErrorReply { applied: Applied::No, .. })) => {
                 for (target, token) in named(asker, request) {
@@ -120,6 +127,10 @@ impl Reasons {
         self.replacing.extend(replaces.then_some(id));
         let of_key = self.by_key.entry(key.clone()).or_default();
         of_key.insert(id);
+        // One that has gone to another topic is still there.
+        if self.bulks.any_moves() {
+            return Vec::new();
+        }
         let before = of_key.range(..id).next_back().copied();
         let followed = of_key.range(id..).nth(1).map(|_| id);
         let gone: Vec<JobId> = before.into_iter().chain(followed).collect();
@@ -137,10 +148,44 @@ impl Reasons {
         if self.has_own_reason(now, clocks, job) {
             return None;
         }
-        let Some(Some(key)) = self.gone.get(&job) else { return Some(job) };
-        let lacks = |job: &&JobId| self.gone.contains_key(job) && !self.has_own_reason(now, clocks, **job);
-        let lacking = self.by_key.get(key).into_iter().flatten().filter(lacks).count();
-        (lacking > self.open_of(&Target::Key(key.clone()))).then_some(job)
+        let mut lacking: BTreeMap<Option<TopicKey>, usize> = BTreeMap::new();
+        for (other, key) in &self.gone {
+            if !self.has_own_reason(now, clocks, *other) {
+                *lacking.entry(key.as_ref().map(|key| self.wherever(key))).or_default() += 1;
+            }
+        }
+        let without = |key: &Option<TopicKey>| {
+            let lacking = lacking.get(key).copied().unwrap_or(0);
+            lacking.saturating_sub(key.as_ref().map_or(0, |key| self.open_of_key(key)))
+        };
+        let key = self.gone.get(&job).cloned().flatten().map(|key| self.wherever(&key));
+        if key.is_some() && without(&key) == 0 {
+            return None;
+        }
+        // Those for which nobody was named may be among many that were deleted.
+        let all: usize = lacking.keys().map(without).sum();
+        (all as u64 > self.bulks.deleted_max()).then_some(job)
+    }
+
+    /// The same key in any topic, if jobs move.
+    fn wherever(&self, key: &TopicKey) -> TopicKey {
+        if !self.bulks.any_moves() {
+            return key.clone();
+        }
+        (topic("any"), key.1.clone())
+    }
+
+    fn open_of_key(&self, key: &TopicKey) -> usize {
+        let of_key = self.open.iter().filter(|(target, _)| match target {
+            Target::Key(named) => self.wherever(named) == *key,
+            Target::Job(_) => false,
+        });
+        of_key.map(|(_, open)| open.len()).sum()
+    }
+
+    /// Whether a job of one topic may be in another one by now.
+    pub(super) fn may_have_gone_to(&self, topic: &TopicName) -> bool {
+        self.bulks.may_have_gone_to(topic)
     }
 
     /// All that are gone.
@@ -162,6 +207,12 @@ impl Reasons {
     /// Whether the next job of its key took its place.
     fn was_replaced(&self, job: JobId) -> bool {
         let Some(Some(key)) = self.gone.get(&job) else { return false };
+        if self.bulks.any_moves() {
+            let of_key = self.by_key.iter().filter(|(other, _)| other.1 == key.1);
+            return of_key
+                .flat_map(|(_, jobs)| jobs)
+                .any(|next| *next > job && self.replacing.contains(next));
+        }
         let of_key = self.by_key.get(key).and_then(|of_key| of_key.range(job..).nth(1));
         of_key.is_some_and(|next| self.replacing.contains(next))
     }

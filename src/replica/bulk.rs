@@ -1,0 +1,122 @@
+//! BULK: a pass finds jobs, and a command changes them.
+//!
+//! The command names the jobs and the conditions. Applying it looks at each job again, so nothing depends on when the jobs were
+//! looked for, nor on who leads by then.
+
+use bytes::Bytes;
+
+use super::browse::{Asker, Purpose};
+use super::io::ConnectionId;
+use super::proposals::Reply;
+use super::requests::{not_every_member, select_topic, too_much_under_way};
+use super::{Replica, Stop};
+use crate::engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed, Listing};
+use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, RequestId, Response};
+use crate::storage::StorageError;
+use crate::types::limits::DUE_BYTES_PER_ENTRY_MAX;
+use crate::types::{FEATURE_BULK, FEATURE_MOVE, JobId, ListOrder, Position};
+
+/// A job that was found, and its key if the change needs that.
+pub(super) type ToChange = (JobId, Option<Vec<u8>>);
+
+impl Replica {
+    /// A step of a change to many jobs.
+    pub(super) fn bulk(&mut self, connection: ConnectionId, id: RequestId, bulk: &Bulk) {
+        let level = if matches!(bulk.change, Change::Move { .. }) { FEATURE_MOVE } else { FEATURE_BULK };
+        if self.engine.feature_level() < level {
+            return self.connections.refuse(connection, id, not_every_member());
+        }
+        let order = order(&bulk.change);
+        let after = if bulk.cursor.is_empty() { None } else { Position::from_cursor(&bulk.cursor) };
+        if after.as_ref().map_or(!bulk.cursor.is_empty(), |after| after.order() != order) {
+            let wrong = "this is no cursor of such a BULK: send the one of the step before, or none to begin";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, wrong));
+        }
+        if matches!(&bulk.change, Change::Move { to } if bulk.filter.topic.as_ref() == Some(to)) {
+            let same = "the jobs are in this topic: move them to another one";
+            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, same));
+        }
+        match Listing::page(&self.engine, bulk.filter.detached(), order, after, bulk.jobs_max as usize) {
+            None => self.connections.send(connection, id, nothing(Bytes::new())),
+            Some(listing) => {
+                let asker = (connection, id);
+                let bulk = Box::new(bulk.detached());
+                self.add_pass(asker, listing, Purpose::Bulk { asker, bulk, found: Vec::new(), bytes: 0 });
+            }
+        }
+    }
+
+    /// Takes what a pass came to. Returns the cursor of the next step if this one is complete.
+    pub(super) fn bulk_found(
+        &mut self,
+        bulk: &Bulk,
+        found: &mut Vec<ToChange>,
+        bytes: &mut u64,
+        listed: &Listed,
+        last: Option<&Position>,
+    ) -> Result<Option<Bytes>, StorageError> {
+        let cursor = |position: Option<&Position>| position.map(Position::to_cursor).unwrap_or_default();
+        match listed {
+            Listed::Job(view) => {
+                let is_move = matches!(bulk.change, Change::Move { .. });
+                let key = if is_move { self.records.key(view.body)? } else { None };
+                found.push((view.id, key));
+                *bytes += u64::from(view.body.body_bytes);
+                // Applying the command reads the far ones among them, bodies and all.
+                Ok((*bytes >= DUE_BYTES_PER_ENTRY_MAX).then(|| cursor(last)))
+            }
+            Listed::End { next, .. } => Ok(Some(cursor(next.as_ref()))),
+            Listed::NotYet => Ok(None),
+        }
+    }
+
+    /// Proposes the change of the jobs that were found.
+    pub(super) fn propose_bulk(&mut self, asker: Asker, bulk: &Bulk, found: &[ToChange], cursor: Bytes) {
+        let (connection, id) = asker;
+        if found.is_empty() {
+            return self.connections.send(connection, id, nothing(cursor));
+        }
+        if self.stop != Stop::No {
+            return self.connections.refuse(connection, id, Self::stopping());
+        }
+        if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
+            return self.connections.refuse(connection, id, too_much_under_way());
+        }
+        let conditions = Conditions::of(&bulk.filter);
+        let topic = bulk.filter.topic.as_ref().map(select_topic);
+        let reply = Reply::Bulk(connection, id, cursor);
+        let change = match &bulk.change {
+            Change::Delete => BulkChange::Delete,
+            Change::Kick => BulkChange::Kick,
+            Change::RunNow => BulkChange::RunNow,
+            Change::Reschedule { due } => BulkChange::Reschedule { due: *due },
+            Change::Move { to } => {
+                let jobs =
+                    found.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
+                let command = Command::Move { from: topic, to: select_topic(to), jobs, conditions };
+                return self.add_command(&command, reply);
+            }
+        };
+        let jobs = found.iter().map(|(job, _)| *job).collect();
+        let command = match topic {
+            // Jobs move: one that was found there may be elsewhere by then.
+            Some(topic) if self.engine.feature_level() >= FEATURE_MOVE => {
+                Command::BulkIn { topic, change, jobs, conditions }
+            }
+            _ => Command::Bulk { change, jobs, conditions },
+        };
+        self.add_command(&command, reply);
+    }
+}
+
+fn nothing(cursor: Bytes) -> Response {
+    Response::Bulked { jobs: 0, in_the_way: 0, cursor }
+}
+
+/// By due time, which costs least. Jobs that get a new due time would come again behind it: those are taken by id.
+fn order(change: &Change) -> ListOrder {
+    match change {
+        Change::Reschedule { .. } => ListOrder::Id,
+        Change::Delete | Change::Kick | Change::RunNow | Change::Move { .. } => ListOrder::Due,
+    }
+}
