@@ -204,10 +204,9 @@ impl Tally {
             self.leases_shown,
             self.weighed,
             self.postponed,
-            self.remembered,
             self.far_postponed,
         ];
-        counts.iter().all(|count| *count >= times)
+        self.remembered > 0 && counts.iter().all(|count| *count >= times)
     }
 }
 
