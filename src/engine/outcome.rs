@@ -108,6 +108,8 @@ pub enum Reject {
     MemberRemoved = 11,
     /// The node is known with another copy of the data.
     MemberChanged = 12,
+    /// The sequence number was used for another job.
+    SequenceReused = 13,
 }
 
 impl Reject {
@@ -127,6 +129,7 @@ impl Reject {
             10 => Self::SessionQuota,
             11 => Self::MemberRemoved,
             12 => Self::MemberChanged,
+            13 => Self::SequenceReused,
             _ => return None,
         })
     }

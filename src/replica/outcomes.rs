@@ -304,6 +304,7 @@ fn code(reject: Reject) -> ErrorCode {
         Reject::SessionUnknown => ErrorCode::SessionUnknown,
         Reject::OutcomeUnknown => ErrorCode::OutcomeUnknown,
         Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
+        Reject::SequenceReused => ErrorCode::SequenceReused,
         Reject::TopicQuota | Reject::SessionQuota => ErrorCode::Quota,
     }
 }
@@ -324,6 +325,9 @@ fn why(reject: Reject) -> &'static str {
         Reject::SessionUnknown => "the session is not known any more: connect again",
         Reject::OutcomeUnknown => "the outcome of this push is forgotten: look for the job by its key",
         Reject::ExpiresBeforeDue => "the job would expire before it is due: let it expire later",
+        Reject::SequenceReused => {
+            "the sequence number was used for another job: give each job a number of its own"
+        }
         Reject::TopicQuota => "the queue has as many topics as it can: use fewer names",
         Reject::SessionQuota => "the queue has as many sessions as it can: close some, or wait",
     }

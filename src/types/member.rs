@@ -32,6 +32,10 @@ pub const FEATURE_PUSH_MODES: u32 = 3;
 /// The feature level from which on a finished job is remembered for as long as its attributes say.
 pub const FEATURE_REMEMBERED_JOBS: u32 = 3;
 
+/// The feature level from which on the state tells whether a sequence number is used again with another job: see
+/// [`Reject::SequenceReused`](crate::engine::Reject::SequenceReused).
+pub const FEATURE_SEQUENCE_CHECK: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

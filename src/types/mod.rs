@@ -18,7 +18,8 @@ pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionS
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
 pub use member::{
     FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_LEVEL,
-    FEATURE_PUSH_MODES, FEATURE_REMEMBERED_JOBS, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, Member,
+    FEATURE_PUSH_MODES, FEATURE_REMEMBERED_JOBS, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
+    FEATURE_SEQUENCE_CHECK, Member,
 };
 pub use names::{Key, NameError, TopicName};
 pub use time::{Millis, When, whole_ms};
