@@ -103,3 +103,16 @@ fn a_job_is_postponed_until_it_is_quiet_or_its_cap_is_reached() {
     assert_eq!(error.code, ErrorCode::Invalid);
     assert!(error.message.contains("0x0009 is at most 315360000000"), "{error}");
 }
+
+#[test]
+fn a_number_that_is_used_again_for_another_job_is_refused() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &[]);
+    let mut client = Raw::greeted(server.address);
+    let plain = |body: &str| NewJob::new(body.to_owned());
+    let id = pushed(push(&mut client, 1, plain("one")));
+    assert_eq!(push(&mut client, 1, plain("one")), PushResult::Pushed(id), "a repeat");
+    let refused = PushResult::Refused(ErrorCode::SequenceReused, None);
+    assert_eq!(push(&mut client, 1, plain("two")), refused);
+    assert!(pushed(push(&mut client, 2, plain("two"))) > id);
+}

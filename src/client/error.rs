@@ -150,6 +150,7 @@ fn advice(code: ErrorCode) -> &'static str {
         ErrorCode::KeyExists => "Take that job, or push with if-exists keep or replace",
         ErrorCode::Reserved => "Wait until its consumer has settled it",
         ErrorCode::StaleLease => "Drop the work: the lease is over, and another consumer may have the job",
+        ErrorCode::SequenceReused => "Give each job of a session a number of its own",
         ErrorCode::ExpiresBeforeDue => "Let it expire later, or be due earlier",
         ErrorCode::OutcomeUnknown => "It may or may not have been pushed: look for it by its key",
         code if code.retryable() => "Try again a little later",

@@ -138,8 +138,13 @@ pub(super) fn of_job(job: &Job) -> u128 {
 }
 
 /// The hash of one remembered push.
-pub(super) fn of_pushed(session: SessionId, sequence: u64, outcome: u64) -> u128 {
-    Element::new(Kind::Pushed).word(session.0).word(sequence).word(outcome).hash()
+pub(super) fn of_pushed(session: SessionId, sequence: u64, outcome: u64, checksum: u32) -> u128 {
+    let mut element = Element::new(Kind::Pushed);
+    element.word(session.0).word(sequence).word(outcome);
+    if checksum != 0 {
+        element.word(checksum.into());
+    }
+    element.hash()
 }
 
 /// The hash of one remembered finish, the `number`-th there was.

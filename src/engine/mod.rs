@@ -68,6 +68,7 @@ mod postpone;
 mod push;
 mod read;
 mod ready;
+mod repeat;
 mod reserve;
 mod residence;
 mod retry;

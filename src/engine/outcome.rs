@@ -124,6 +124,8 @@ pub enum Reject {
     TopicFull = 13,
     /// The topic's policy allows no body of this size.
     BodyTooLarge = 14,
+    /// The sequence number was used for another job.
+    SequenceReused = 15,
 }
 
 impl Reject {
@@ -145,6 +147,7 @@ impl Reject {
             12 => Self::MemberChanged,
             13 => Self::TopicFull,
             14 => Self::BodyTooLarge,
+            15 => Self::SequenceReused,
             _ => return None,
         })
     }

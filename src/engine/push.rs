@@ -7,12 +7,14 @@ use super::Engine;
 use super::command::{NewJob, TopicSelect};
 use super::jobs::{Identity, Job, Rare, Slot};
 use super::outcome::{PushOutcome, Reject};
+use super::repeat::checksum_of;
 use super::store::{JobStore, Record};
 use super::window::Recall;
 use crate::types::{BuryReason, IfExists, JobId, JobState, Lease, SessionId, TopicId};
 
 impl Engine {
-    /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before.
+    /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before; with another job it
+    /// is refused.
     pub(super) fn push(
         &mut self,
         session: SessionId,
@@ -31,16 +33,19 @@ impl Engine {
         }
         let topic = self.intern(topic)?;
         let mut window = self.sessions.take_window(session).ok_or(Reject::SessionUnknown)?;
+        let seed = self.checksum_seed(topic);
         let mut outcomes = Vec::with_capacity(jobs.len());
         for (nth, job) in (0..).zip(jobs) {
             // The protocol refuses numbers beyond the last one: no two jobs have the same.
             let sequence = sequence.saturating_add(nth);
-            outcomes.push(match window.recall(sequence, self.group) {
+            let checksum = checksum_of(job, seed);
+            outcomes.push(match window.recall(sequence, checksum, self.group) {
                 Recall::Known(outcome) => outcome,
                 Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
+                Recall::Reused => PushOutcome::Refused(Reject::SequenceReused, None),
                 Recall::New => {
                     let outcome = self.push_one(topic, job, store, ended);
-                    window.remember(session, sequence, outcome);
+                    window.remember(session, sequence, outcome, checksum);
                     outcome
                 }
             });

@@ -1,19 +1,37 @@
-//! A producer's recent pushes: the outcome of each sequence number, so that a repeat gets the same answer.
+//! A producer's recent pushes: the outcome of each sequence number, so that a repeat gets the same answer, and a checksum
+//! of its job, so that another job under the same number is refused.
 //!
-//! It covers [`PRODUCER_WINDOW_MAX`] sequence numbers, 8 bytes for each used one. Skipped numbers are holes, which
+//! It covers [`PRODUCER_WINDOW_MAX`] sequence numbers, 12 bytes for each used one. Skipped numbers are holes, which
 //! cost nothing: a push that comes late fills them. The outcomes before the window are forgotten.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use serde::{Deserialize, Serialize};
 
 use super::hash::{self, Sum};
 use super::outcome::{PushOutcome, Reject};
+use super::repeat::JobChecksum;
 use crate::types::limits::PRODUCER_WINDOW_MAX;
 use crate::types::{GroupId, JobId, SessionId};
 
-/// Numbers that are kept together.
+/// So many numbers are kept together.
 const BLOCK: usize = 8;
+
+/// What is remembered of one sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kept {
+    outcome: u64,
+    /// 0 if it is not known.
+    checksum: JobChecksum,
+}
+
+/// What is remembered of numbers that follow each other.
+#[derive(Debug)]
+struct Block {
+    outcomes: [u64; BLOCK],
+    checksums: [JobChecksum; BLOCK],
+}
 
 /// The outcomes of one producer.
 #[derive(Debug)]
@@ -24,7 +42,7 @@ pub(super) struct Window {
     length: u64,
     /// The outcomes of [`BLOCK`] numbers each, by the first of them divided by [`BLOCK`]. No block is all holes, so the
     /// window takes memory in proportion to what was pushed. Each is boxed, so that a producer of a single job takes little.
-    blocks: BTreeMap<u64, Box<[u64; BLOCK]>>,
+    blocks: BTreeMap<u64, Box<Block>>,
     /// How many outcomes it remembers: holes are none.
     count: usize,
     sum: Sum,
@@ -38,10 +56,11 @@ struct Undo {
     start: u64,
     length: u64,
     /// Sequence numbers, and the outcome that was there before, in the order of the changes.
-    before: Vec<(u64, u64)>,
+    before: Vec<(u64, Kept)>,
 }
 
-/// A window as it is written to a checkpoint.
+/// A window as it is written to a checkpoint. Behind each run of outcomes may stand one of checksums, which begins at the same
+/// number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedWindow {
     start: u64,
@@ -50,10 +69,10 @@ pub(super) struct SavedWindow {
 }
 
 /// Outcomes of numbers that follow each other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedRun {
     first: u64,
-    /// 8 bytes each, little-endian.
+    /// Of outcomes 8 bytes each, of checksums 4, little-endian.
     #[serde(with = "serde_bytes")]
     outcomes: Vec<u8>,
 }
@@ -65,6 +84,8 @@ pub(super) enum Recall {
     New,
     /// It was, with this outcome.
     Known(PushOutcome),
+    /// It was, for another job.
+    Reused,
     /// It lies before the window.
     Forgotten,
 }
@@ -80,17 +101,28 @@ impl Default for Window {
 
 impl Window {
     /// What is known of a sequence number.
-    pub(super) fn recall(&self, sequence: u64, group: GroupId) -> Recall {
+    pub(super) fn recall(&self, sequence: u64, checksum: JobChecksum, group: GroupId) -> Recall {
         if sequence < self.start {
             return Recall::Forgotten;
         }
         let (block, place) = place(sequence);
-        let packed = self.blocks.get(&block).and_then(|block| block.get(place));
-        packed.and_then(|packed| unpack(*packed, group)).map_or(Recall::New, Recall::Known)
+        let kept = self.blocks.get(&block).and_then(|block| block.kept(place)).unwrap_or(Kept::HOLE);
+        let is_other = kept.checksum != checksum && kept.checksum != 0 && checksum != 0;
+        match unpack(kept.outcome, group) {
+            Some(_) if is_other => Recall::Reused,
+            Some(outcome) => Recall::Known(outcome),
+            None => Recall::New,
+        }
     }
 
     /// Remembers the outcome of a sequence number that was new.
-    pub(super) fn remember(&mut self, session: SessionId, sequence: u64, outcome: PushOutcome) {
+    pub(super) fn remember(
+        &mut self,
+        session: SessionId,
+        sequence: u64,
+        outcome: PushOutcome,
+        checksum: JobChecksum,
+    ) {
         const MAX: u64 = PRODUCER_WINDOW_MAX as u64;
         let ahead = sequence.saturating_sub(self.start);
         if ahead >= self.length {
@@ -99,9 +131,9 @@ impl Window {
             self.forget_before(session, first);
             self.length = sequence - first + 1;
         }
-        let packed = pack(outcome);
-        self.sum.add(hash::of_pushed(session, sequence, packed));
-        self.put(sequence, packed);
+        let kept = Kept { outcome: pack(outcome), checksum };
+        self.sum.add(kept.hash(session, sequence));
+        self.put(sequence, kept);
     }
 
     /// Forgets the older half of what it remembers.
@@ -121,25 +153,15 @@ impl Window {
     /// Bytes of memory that it takes beside its own fields: an estimate.
     pub(super) fn memory_bytes(&self) -> usize {
         /// A block, what the allocator adds, and its part of a node of the map that is half full.
-        const BLOCK_BYTES: usize = size_of::<[u64; BLOCK]>() + 16 + 36;
+        const BLOCK_BYTES: usize = size_of::<Block>() + 16 + 36;
         /// The rest of the first node.
         const NODE_BYTES: usize = 176;
         if self.blocks.is_empty() { 0 } else { NODE_BYTES + self.blocks.len() * BLOCK_BYTES }
     }
 
-    /// All that it remembers. Blocks without holes are taken as they are: there may be millions of outcomes.
+    /// All that it remembers.
     pub(super) fn save(&self) -> SavedWindow {
-        let mut runs: Vec<SavedRun> = Vec::new();
-        for (block, outcomes) in &self.blocks {
-            if outcomes.contains(&HOLE) {
-                let known = numbered(*block, outcomes.iter()).filter(|(_, packed)| **packed != HOLE);
-                known
-                    .for_each(|(sequence, packed)| append(&mut runs, sequence, std::slice::from_ref(packed)));
-            } else {
-                append(&mut runs, block * BLOCK as u64, &outcomes[..]);
-            }
-        }
-        SavedWindow { start: self.start, length: self.length, runs }
+        SavedWindow { start: self.start, length: self.length, runs: runs_of(self.outcomes()) }
     }
 
     /// From now on it remembers what it was, unless it does already.
@@ -157,27 +179,26 @@ impl Window {
     pub(super) fn save_undone(&mut self) -> SavedWindow {
         let Some(undo) = self.undo.take() else { return self.save() };
         // The earliest change of a number says what was there.
-        let before: BTreeMap<u64, u64> = undo.before.iter().rev().copied().collect();
+        let before: BTreeMap<u64, Kept> = undo.before.iter().rev().copied().collect();
         let is_unchanged =
-            |(sequence, _): &(u64, u64)| undo.covers(*sequence) && !before.contains_key(sequence);
+            |(sequence, _): &(u64, Kept)| undo.covers(*sequence) && !before.contains_key(sequence);
         let mut outcomes: Vec<_> = self.outcomes().filter(is_unchanged).collect();
-        outcomes.extend(before.into_iter().filter(|(_, packed)| *packed != HOLE));
+        outcomes.extend(before.into_iter().filter(|(_, kept)| !kept.is_hole()));
         // Two rising sequences, one behind the other: a stable sort merges them.
         outcomes.sort_by_key(|(sequence, _)| *sequence);
-        let mut runs = Vec::new();
-        for (sequence, packed) in outcomes {
-            append(&mut runs, sequence, &[packed]);
-        }
-        SavedWindow { start: undo.start, length: undo.length, runs }
+        SavedWindow { start: undo.start, length: undo.length, runs: runs_of(outcomes.into_iter()) }
     }
 
     /// Takes back what was saved.
     pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
         let mut window = Self { start: saved.start, length: saved.length, ..Self::default() };
-        for run in &saved.runs {
+        for (run, checksums) in saved.runs_of_outcomes() {
             let (outcomes, _) = run.outcomes.as_chunks();
-            for (nth, packed) in (0..).zip(outcomes) {
-                window.put(run.first.saturating_add(nth), u64::from_le_bytes(*packed));
+            let (known, _) = checksums.map_or(&[][..], |run| &run.outcomes).as_chunks();
+            let checksums = known.iter().map(|bytes| u32::from_le_bytes(*bytes)).chain(iter::repeat(0));
+            for (nth, (outcome, checksum)) in (0..).zip(outcomes.iter().zip(checksums)) {
+                let kept = Kept { outcome: u64::from_le_bytes(*outcome), checksum };
+                window.put(run.first.saturating_add(nth), kept);
             }
         }
         window.sum.add(window.recount(session));
@@ -192,31 +213,27 @@ impl Window {
     /// The same sum, from scratch.
     pub(super) fn recount(&self, session: SessionId) -> u128 {
         let mut sum = Sum::default();
-        for (sequence, packed) in self.outcomes() {
-            sum.add(hash::of_pushed(session, sequence, packed));
+        for (sequence, kept) in self.outcomes() {
+            sum.add(kept.hash(session, sequence));
         }
         sum.with(0)
     }
 
-    /// Sequence numbers and outcomes, without the holes.
-    fn outcomes(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.blocks
-            .iter()
-            .flat_map(|(block, outcomes)| numbered(*block, outcomes.iter()))
-            .map(|(sequence, packed)| (sequence, *packed))
-            .filter(|(_, packed)| *packed != HOLE)
+    /// What it remembers of each sequence number, without the holes.
+    fn outcomes(&self) -> impl Iterator<Item = (u64, Kept)> {
+        let numbered = self.blocks.iter().flat_map(|(block, kept)| {
+            (0..BLOCK as u64).map(move |nth| block * BLOCK as u64 + nth).zip(kept.iter())
+        });
+        numbered.filter(|(_, kept)| !kept.is_hole())
     }
 
-    fn put(&mut self, sequence: u64, packed: u64) {
+    fn put(&mut self, sequence: u64, kept: Kept) {
         let (block, place) = place(sequence);
-        if let Some(hole) = self.blocks.entry(block).or_insert_with(|| Box::new([HOLE; BLOCK])).get_mut(place)
-        {
-            debug_assert_eq!(*hole, HOLE, "a sequence number has one outcome");
-            *hole = packed;
-            self.count += 1;
-            if let Some(undo) = self.undo.as_deref_mut() {
-                undo.note(sequence, HOLE);
-            }
+        let before = self.blocks.entry(block).or_default().set(place, kept);
+        debug_assert!(before.is_hole(), "a sequence number has one outcome");
+        self.count += 1;
+        if let Some(undo) = self.undo.as_deref_mut() {
+            undo.note(sequence, before);
         }
     }
 
@@ -225,17 +242,17 @@ impl Window {
         self.start = first;
         while let Some(mut oldest) = self.blocks.first_entry() {
             let block = *oldest.key();
-            for (sequence, packed) in numbered(block, oldest.get_mut().iter_mut()) {
-                if sequence < first && *packed != HOLE {
-                    self.sum.subtract(hash::of_pushed(session, sequence, *packed));
+            for (place, sequence) in (block * BLOCK as u64..first).take(BLOCK).enumerate() {
+                let kept = oldest.get_mut().set(place, Kept::HOLE);
+                if !kept.is_hole() {
+                    self.sum.subtract(kept.hash(session, sequence));
                     if let Some(undo) = self.undo.as_deref_mut() {
-                        undo.note(sequence, *packed);
+                        undo.note(sequence, kept);
                     }
-                    *packed = HOLE;
                     self.count -= 1;
                 }
             }
-            if oldest.get().iter().any(|packed| *packed != HOLE) {
+            if !oldest.get().is_empty() {
                 return;
             }
             oldest.remove();
@@ -246,9 +263,9 @@ impl Window {
 impl Undo {
     /// The outcome of a number is about to change. Only those that the window covered matter, so this remembers two changes
     /// of each at most.
-    fn note(&mut self, sequence: u64, packed: u64) {
+    fn note(&mut self, sequence: u64, kept: Kept) {
         if self.covers(sequence) {
-            self.before.push((sequence, packed));
+            self.before.push((sequence, kept));
         }
     }
 
@@ -257,24 +274,87 @@ impl Undo {
     }
 }
 
-impl SavedWindow {
-    /// How many outcomes it remembers.
-    pub(super) fn count(&self) -> usize {
-        self.runs.iter().map(|run| run.outcomes.len() / 8).sum()
+impl Kept {
+    const HOLE: Self = Self { outcome: HOLE, checksum: 0 };
+
+    fn is_hole(self) -> bool {
+        self.outcome == HOLE
+    }
+
+    fn hash(self, session: SessionId, sequence: u64) -> u128 {
+        hash::of_pushed(session, sequence, self.outcome, self.checksum)
     }
 }
 
-/// Adds outcomes behind all others: to the last run, if they follow it.
-fn append(runs: &mut Vec<SavedRun>, first: u64, outcomes: &[u64]) {
-    let follows = |run: &SavedRun| run.first.checked_add(run.outcomes.len() as u64 / 8) == Some(first);
-    if !runs.last().is_some_and(follows) {
-        runs.push(SavedRun { first, outcomes: Vec::new() });
+impl Default for Block {
+    fn default() -> Self {
+        Self { outcomes: [HOLE; BLOCK], checksums: [0; BLOCK] }
     }
-    if let Some(run) = runs.last_mut() {
-        run.outcomes.reserve(size_of_val(outcomes));
-        for packed in outcomes {
-            run.outcomes.extend_from_slice(&packed.to_le_bytes());
+}
+
+impl Block {
+    fn kept(&self, place: usize) -> Option<Kept> {
+        Some(Kept { outcome: *self.outcomes.get(place)?, checksum: *self.checksums.get(place)? })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Kept> {
+        let kept = self.outcomes.iter().zip(&self.checksums);
+        kept.map(|(outcome, checksum)| Kept { outcome: *outcome, checksum: *checksum })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.outcomes.iter().all(|outcome| *outcome == HOLE)
+    }
+
+    /// Returns what was there before.
+    fn set(&mut self, place: usize, kept: Kept) -> Kept {
+        let before = self.kept(place).unwrap_or(Kept::HOLE);
+        if let (Some(outcome), Some(checksum)) = (self.outcomes.get_mut(place), self.checksums.get_mut(place))
+        {
+            (*outcome, *checksum) = (kept.outcome, kept.checksum);
         }
+        before
+    }
+}
+
+impl SavedWindow {
+    /// How many outcomes it remembers.
+    pub(super) fn count(&self) -> usize {
+        self.runs_of_outcomes().map(|(run, _)| run.outcomes.len() / 8).sum()
+    }
+
+    /// The runs of outcomes, and that of the checksums of each.
+    fn runs_of_outcomes(&self) -> impl Iterator<Item = (&SavedRun, Option<&SavedRun>)> {
+        let mut runs = self.runs.iter().peekable();
+        iter::from_fn(move || {
+            let run = runs.next()?;
+            Some((run, runs.next_if(|next| next.first == run.first)))
+        })
+    }
+}
+
+/// The runs that these make, in rising order. Where no checksum is known there is no run of them.
+fn runs_of(kept: impl Iterator<Item = (u64, Kept)>) -> Vec<SavedRun> {
+    let (mut runs, mut checksums) = (Vec::new(), SavedRun::default());
+    for (sequence, kept) in kept {
+        let follows = |run: &SavedRun| run.first.checked_add(run.outcomes.len() as u64 / 8) == Some(sequence);
+        if !runs.last().is_some_and(follows) {
+            put_checksums(&mut runs, std::mem::take(&mut checksums));
+            runs.push(SavedRun { first: sequence, outcomes: Vec::new() });
+            checksums.first = sequence;
+        }
+        if let Some(run) = runs.last_mut() {
+            run.outcomes.extend_from_slice(&kept.outcome.to_le_bytes());
+            checksums.outcomes.extend_from_slice(&kept.checksum.to_le_bytes());
+        }
+    }
+    put_checksums(&mut runs, checksums);
+    runs
+}
+
+fn put_checksums(runs: &mut Vec<SavedRun>, checksums: SavedRun) {
+    if checksums.outcomes.iter().any(|byte| *byte != 0) {
+        runs.push(checksums);
     }
 }
 
@@ -282,11 +362,6 @@ fn append(runs: &mut Vec<SavedRun>, first: u64, outcomes: &[u64]) {
 fn place(sequence: u64) -> (u64, usize) {
     const LENGTH: u64 = BLOCK as u64;
     (sequence / LENGTH, usize::try_from(sequence % LENGTH).unwrap_or(0))
-}
-
-/// What is in a block, with its sequence numbers.
-fn numbered<T>(block: u64, outcomes: impl Iterator<Item = T>) -> impl Iterator<Item = (u64, T)> {
-    (0..BLOCK as u64).map(move |nth| block * BLOCK as u64 + nth).zip(outcomes)
 }
 
 const KIND_SHIFT: u32 = 56;
@@ -358,27 +433,27 @@ mod tests {
         let mut window = Window::default();
         let last = PRODUCER_WINDOW_MAX as u64 + 10;
         for sequence in 1..=last {
-            assert_eq!(window.recall(sequence, GROUP), Recall::New);
-            window.remember(SESSION, sequence, pushed(sequence));
+            assert_eq!(window.recall(sequence, 7, GROUP), Recall::New);
+            window.remember(SESSION, sequence, pushed(sequence), 7);
         }
-        assert_eq!(window.recall(10, GROUP), Recall::Forgotten);
-        assert_eq!(window.recall(11, GROUP), Recall::Known(pushed(11)));
-        assert_eq!(window.recall(last, GROUP), Recall::Known(pushed(last)));
-        assert_eq!(window.recall(last + 1, GROUP), Recall::New);
+        assert_eq!(window.recall(10, 7, GROUP), Recall::Forgotten);
+        assert_eq!(window.recall(11, 7, GROUP), Recall::Known(pushed(11)));
+        assert_eq!(window.recall(last, 7, GROUP), Recall::Known(pushed(last)));
+        assert_eq!(window.recall(last + 1, 7, GROUP), Recall::New);
         assert_eq!(window.digest(), (11, window.recount(SESSION)));
     }
 
     #[test]
     fn a_hole_is_filled_later_and_a_long_jump_starts_anew() {
         let mut window = Window::default();
-        window.remember(SESSION, 5, pushed(5));
-        assert_eq!(window.recall(3, GROUP), Recall::New);
-        window.remember(SESSION, 3, pushed(3));
-        assert_eq!(window.recall(3, GROUP), Recall::Known(pushed(3)));
+        window.remember(SESSION, 5, pushed(5), 7);
+        assert_eq!(window.recall(3, 7, GROUP), Recall::New);
+        window.remember(SESSION, 3, pushed(3), 7);
+        assert_eq!(window.recall(3, 7, GROUP), Recall::Known(pushed(3)));
         assert_eq!(window.digest(), (1, window.recount(SESSION)));
-        window.remember(SESSION, u64::MAX, pushed(9));
-        assert_eq!(window.recall(5, GROUP), Recall::Forgotten);
-        assert_eq!(window.recall(u64::MAX, GROUP), Recall::Known(pushed(9)));
+        window.remember(SESSION, u64::MAX, pushed(9), 7);
+        assert_eq!(window.recall(5, 7, GROUP), Recall::Forgotten);
+        assert_eq!(window.recall(u64::MAX, 7, GROUP), Recall::Known(pushed(9)));
         assert_eq!(window.digest(), (u64::MAX, window.recount(SESSION)));
     }
 
@@ -386,29 +461,61 @@ mod tests {
     fn holes_cost_nothing_in_memory_or_in_a_checkpoint() {
         let mut window = Window::default();
         let last = PRODUCER_WINDOW_MAX as u64;
-        window.remember(SESSION, last, pushed(last));
-        assert_eq!(window.recall(1, GROUP), Recall::New);
+        window.remember(SESSION, last, pushed(last), 7);
+        assert_eq!(window.recall(1, 7, GROUP), Recall::New);
         assert_eq!(window.blocks.len(), 1);
         let saved = window.save();
-        assert_eq!(saved.runs.iter().map(|run| run.outcomes.len()).collect::<Vec<_>>(), [8]);
-        window.remember(SESSION, last + 2, pushed(0));
+        assert_eq!(saved.runs.iter().map(|run| run.outcomes.len()).collect::<Vec<_>>(), [8, 4]);
+        window.remember(SESSION, last + 2, pushed(0), 7);
         assert_eq!(window.digest().0, 3, "it covers as many as ever");
-        assert_eq!(window.recall(2, GROUP), Recall::Forgotten);
+        assert_eq!(window.recall(2, 7, GROUP), Recall::Forgotten);
+    }
+
+    #[test]
+    fn another_job_under_a_used_number_is_noticed() {
+        let mut window = Window::default();
+        window.remember(SESSION, 1, pushed(1), 7);
+        window.remember(SESSION, 2, pushed(2), 0);
+        window.remember(SESSION, 3, pushed(3), 9);
+        let before = window.digest();
+        let window = Window::restore(SESSION, &window.save());
+        assert_eq!(window.digest(), before);
+        let [known, reused] = [Recall::Known(pushed(1)), Recall::Reused];
+        assert_eq!([7, 8, 0].map(|checksum| window.recall(1, checksum, GROUP)), [known, reused, known]);
+        assert_eq!(window.recall(2, 8, GROUP), Recall::Known(pushed(2)), "of the first one nothing is known");
+        assert_eq!(
+            [9, 7].map(|checksum| window.recall(3, checksum, GROUP)),
+            [Recall::Known(pushed(3)), reused]
+        );
+    }
+
+    #[test]
+    fn without_checksums_it_is_saved_as_ever() {
+        let mut window = Window::default();
+        for sequence in [1, 2, 7] {
+            window.remember(SESSION, sequence, pushed(sequence), 0);
+        }
+        let saved = window.save();
+        assert_eq!(
+            saved.runs.iter().map(|run| (run.first, run.outcomes.len())).collect::<Vec<_>>(),
+            [(1, 16), (7, 8)]
+        );
+        assert_eq!((saved.count(), Window::restore(SESSION, &saved).digest()), (3, window.digest()));
     }
 
     #[test]
     fn half_of_it_is_forgotten_and_stays_so() {
         let mut window = Window::default();
         for sequence in [2, 3, 40, 41, 42] {
-            window.remember(SESSION, sequence, pushed(sequence));
+            window.remember(SESSION, sequence, pushed(sequence), 7);
         }
         window.forget_half(SESSION);
         assert_eq!((window.count(), window.digest()), (2, (41, window.recount(SESSION))));
-        assert_eq!(window.recall(40, GROUP), Recall::Forgotten);
-        assert_eq!(window.recall(41, GROUP), Recall::Known(pushed(41)));
+        assert_eq!(window.recall(40, 7, GROUP), Recall::Forgotten);
+        assert_eq!(window.recall(41, 7, GROUP), Recall::Known(pushed(41)));
         let restored = Window::restore(SESSION, &window.save());
         assert_eq!((restored.count(), restored.digest()), (2, window.digest()));
-        window.remember(SESSION, 43, pushed(43));
+        window.remember(SESSION, 43, pushed(43), 7);
         assert_eq!((window.count(), window.digest().0), (3, 41), "it covers what it did");
     }
 
@@ -417,18 +524,18 @@ mod tests {
         let last = PRODUCER_WINDOW_MAX as u64 + 100;
         let changes: [&dyn Fn(&mut Window); 5] = [
             &|_| (),
-            &|window| window.remember(SESSION, 200, pushed(1)),
-            &|window| (1..3 * last).for_each(|nth| window.remember(SESSION, last + nth, pushed(nth))),
+            &|window| window.remember(SESSION, 200, pushed(1), 7),
+            &|window| (1..3 * last).for_each(|nth| window.remember(SESSION, last + nth, pushed(nth), 7)),
             &|window| window.forget_half(SESSION),
             &|window| {
-                window.remember(SESSION, 3 * last, pushed(2));
-                window.remember(SESSION, 3 * last - 1, pushed(3));
+                window.remember(SESSION, 3 * last, pushed(2), 7);
+                window.remember(SESSION, 3 * last - 1, pushed(3), 7);
             },
         ];
         for change in changes {
             let mut window = Window::default();
             for sequence in (1..last).filter(|sequence| sequence % 200 > 2) {
-                window.remember(SESSION, sequence, pushed(sequence));
+                window.remember(SESSION, sequence, pushed(sequence), 7);
             }
             let was = window.save();
             window.keep_undo();
@@ -448,13 +555,13 @@ mod tests {
         let mut window = Window::default();
         let last = PRODUCER_WINDOW_MAX as u64 + 100;
         for sequence in (1..last).filter(|sequence| sequence % 5 > 1 && sequence % 1000 < 700) {
-            window.remember(SESSION, sequence, pushed(sequence));
+            window.remember(SESSION, sequence, pushed(sequence), 7);
         }
         let saved = window.save();
         let mut back = Window::restore(SESSION, &saved);
         assert_eq!((back.digest(), back.save()), (window.digest(), saved));
         for window in [&mut window, &mut back] {
-            window.remember(SESSION, last + 7, pushed(1));
+            window.remember(SESSION, last + 7, pushed(1), 7);
         }
         assert_eq!((back.digest(), back.save()), (window.digest(), window.save()));
     }

@@ -48,13 +48,15 @@ pub enum ErrorCode {
     OutcomeUnknown = 40,
     /// The job would expire before it is due.
     ExpiresBeforeDue = 41,
+    /// The sequence number of the job was used for another one.
+    SequenceReused = 42,
     /// A code that this version does not know; a newer server sent it. Never sent itself.
     Unknown = u16::MAX,
 }
 
 impl ErrorCode {
     /// Every code that is sent, for tables and tests.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Malformed,
         Self::Unsupported,
         Self::TooLarge,
@@ -76,6 +78,7 @@ impl ErrorCode {
         Self::SessionUnknown,
         Self::OutcomeUnknown,
         Self::ExpiresBeforeDue,
+        Self::SequenceReused,
     ];
 
     /// The code with this number, if it is one of this version's.
@@ -115,6 +118,7 @@ impl ErrorCode {
             Self::SessionUnknown => "SESSION_UNKNOWN",
             Self::OutcomeUnknown => "OUTCOME_UNKNOWN",
             Self::ExpiresBeforeDue => "EXPIRES_BEFORE_DUE",
+            Self::SequenceReused => "SEQUENCE_REUSED",
             Self::Unknown => "UNKNOWN",
         }
     }

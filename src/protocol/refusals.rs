@@ -3,8 +3,8 @@
 
 use super::error::ErrorCode::{
     self, Busy, DiskFull, ExpiresBeforeDue, Invalid, KeyExists, Malformed, NoLeader, NotFound, NotLeader,
-    OutcomeUnknown, Paused, Quota, Reserved, SessionUnknown, StaleLease, Stopping, TooLarge, Unauthorised,
-    Unreadable, Unsupported, WrongState,
+    OutcomeUnknown, Paused, Quota, Reserved, SequenceReused, SessionUnknown, StaleLease, Stopping, TooLarge,
+    Unauthorised, Unreadable, Unsupported, WrongState,
 };
 use super::opcode::RequestOpcode;
 
@@ -18,9 +18,17 @@ impl RequestOpcode {
         match self {
             Self::Ping | Self::Goodbye | Self::Topics | Self::Stats | Self::ClusterStatus => &[],
             Self::Hello | Self::Subscribe => &[Invalid, Quota],
-            Self::Push => {
-                &[Invalid, Busy, DiskFull, Quota, KeyExists, Reserved, OutcomeUnknown, ExpiresBeforeDue]
-            }
+            Self::Push => &[
+                Invalid,
+                Busy,
+                DiskFull,
+                Quota,
+                KeyExists,
+                Reserved,
+                OutcomeUnknown,
+                ExpiresBeforeDue,
+                SequenceReused,
+            ],
             Self::Reserve => &[Invalid, Busy, Paused],
             Self::TopicSet => &[Invalid, Busy, Quota],
             Self::Credit | Self::Disconnect | Self::TopicShow => &[Invalid, NotFound],

@@ -311,6 +311,7 @@ fn code(reject: Reject) -> ErrorCode {
         Reject::SessionUnknown => ErrorCode::SessionUnknown,
         Reject::OutcomeUnknown => ErrorCode::OutcomeUnknown,
         Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
+        Reject::SequenceReused => ErrorCode::SequenceReused,
         Reject::TopicQuota | Reject::SessionQuota | Reject::TopicFull => ErrorCode::Quota,
         Reject::BodyTooLarge => ErrorCode::TooLarge,
     }
@@ -332,6 +333,9 @@ fn why(reject: Reject) -> &'static str {
         Reject::SessionUnknown => "the session is not known any more: connect again",
         Reject::OutcomeUnknown => "the outcome of this push is forgotten: look for the job by its key",
         Reject::ExpiresBeforeDue => "the job would expire before it is due: let it expire later",
+        Reject::SequenceReused => {
+            "the sequence number was used for another job: give each job a number of its own"
+        }
         Reject::TopicQuota => "the queue has as many topics as it can: use fewer names",
         Reject::TopicFull => {
             "the topic has as many jobs, or bytes, as its policy allows: finish or delete some"

@@ -43,6 +43,10 @@ pub const FEATURE_MOVE: u32 = 3;
 /// The feature level from which on [`Command::TopicDelete`](crate::engine::Command::TopicDelete) is proposed.
 pub const FEATURE_TOPIC_DELETE: u32 = 3;
 
+/// The feature level from which on the state tells whether a sequence number is used again with another job: see
+/// [`Reject::SequenceReused`](crate::engine::Reject::SequenceReused).
+pub const FEATURE_SEQUENCE_CHECK: u32 = 3;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

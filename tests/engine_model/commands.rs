@@ -162,13 +162,16 @@ impl Model {
                 continue;
             }
             let number = sequence + nth;
+            let content = self.checks_sequences().then(|| format!("{} {job:?}", self.topics[topic].name));
             let known = self.session(session)?;
+            let is_other = |first: &Option<String>| first.is_some() && content.is_some() && *first != content;
             let outcome = match known.pushes.get(&number) {
                 _ if number < known.low => PushOutcome::Refused(Reject::OutcomeUnknown, None),
-                Some(outcome) => *outcome,
+                Some((_, first)) if is_other(first) => PushOutcome::Refused(Reject::SequenceReused, None),
+                Some((outcome, _)) => *outcome,
                 None => {
                     let outcome = self.push_one(topic, job);
-                    self.session(session)?.remember(number, outcome);
+                    self.session(session)?.remember(number, outcome, content);
                     outcome
                 }
             };
@@ -546,12 +549,12 @@ fn is_finished(state: &State) -> bool {
 }
 
 impl Session {
-    fn remember(&mut self, number: u64, outcome: PushOutcome) {
+    fn remember(&mut self, number: u64, outcome: PushOutcome, content: Option<String>) {
         if number >= self.high + PRODUCER_WINDOW_MAX as u64 {
             self.pushes.clear();
             self.low = number;
         }
-        self.pushes.insert(number, outcome);
+        self.pushes.insert(number, (outcome, content));
         self.high = self.high.max(number + 1);
         self.low = self.low.max(self.high.saturating_sub(PRODUCER_WINDOW_MAX as u64));
         let low = self.low;

@@ -12,8 +12,9 @@ use adjourn::types::limits::{
     DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
 };
 use adjourn::types::{
-    BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, Fence, JobHistory,
-    JobId, JobState, Lease, Millis, Policy, SessionId, SessionSecret, TopicId, TopicName, When,
+    BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, FEATURE_SEQUENCE_CHECK,
+    Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, SessionId, SessionSecret, TopicId, TopicName,
+    When,
 };
 
 use super::policies::Rule;
@@ -94,8 +95,8 @@ pub(crate) struct Session {
     pub(crate) secret: SessionSecret,
     pub(crate) outlive: bool,
     pub(crate) lapsed: Option<u64>,
-    /// Outcomes by sequence; only numbers from `low` on are known.
-    pub(super) pushes: BTreeMap<u64, PushOutcome>,
+    /// Outcomes by sequence, and what was pushed, if that was recorded; only numbers from `low` on are known.
+    pub(super) pushes: BTreeMap<u64, (PushOutcome, Option<String>)>,
     pub(super) low: u64,
     /// One more than the highest number.
     pub(super) high: u64,
@@ -182,6 +183,10 @@ impl Model {
 
     pub(super) fn remembers_jobs(&self) -> bool {
         self.feature_level >= FEATURE_REMEMBERED_JOBS
+    }
+
+    pub(super) fn checks_sequences(&self) -> bool {
+        self.feature_level >= FEATURE_SEQUENCE_CHECK
     }
 
     pub(super) fn keeps_history(&self) -> bool {

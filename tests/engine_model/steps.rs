@@ -403,14 +403,21 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(700_000_i64),
         1 => Just(30 * DAY),
     ];
-    let step = (elapsed, proptest::collection::vec(action(), 0..5))
-        .prop_map(|(elapsed_ms, actions)| Step { elapsed_ms, actions });
+    let step = (elapsed, proptest::collection::vec(action(), 0..5), proptest::bool::weighted(0.3))
+        .prop_map(|(elapsed_ms, actions, again)| (Step { elapsed_ms, actions }, again));
     let begin = Step {
         elapsed_ms: 0,
         actions: vec![Action::Genesis, Action::Open(false), Action::Open(true), Action::Open(false)],
     };
-    proptest::collection::vec(step, 1..100).prop_map(move |mut steps| {
-        steps.insert(0, begin.clone());
+    proptest::collection::vec(step, 1..100).prop_map(move |drawn| {
+        let mut steps = vec![begin.clone()];
+        for (mut step, again) in drawn {
+            // What was pushed last comes again, under the same numbers.
+            let pushed = steps.iter().rev().flat_map(|step| &step.actions);
+            let last = pushed.filter(|_| again).find(|action| matches!(action, Action::Push { .. }));
+            step.actions.extend(last.cloned());
+            steps.push(step);
+        }
         steps
     })
 }

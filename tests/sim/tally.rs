@@ -218,13 +218,12 @@ impl Tally {
             self.leases_shown,
             self.weighed,
             self.postponed,
-            self.remembered,
             self.far_postponed,
             self.listed,
             self.bulked,
             self.moved,
         ];
-        counts.iter().all(|count| *count >= times)
+        self.remembered > 0 && counts.iter().all(|count| *count >= times)
     }
 }
 

@@ -194,7 +194,7 @@ fn attributes(random: &mut Random, wall: Millis, pace: Pace, if_exists: IfExists
         let max_ms = if pace.is_long() { random.below(20 * HOUR_MS) } else { random.below(20_000) };
         builder = builder.postpone_max(max_ms);
     }
-    if random.percent(20) {
+    if random.percent(40) {
         builder =
             builder.dedupe_retention(random.within((1, if pace.is_long() { 6 * HOUR_MS } else { 60_000 })));
     }

@@ -67,11 +67,11 @@ impl Acknowledged {
         self.reasons.asked(at, asker, request);
         if let Request::Push(push) = request {
             for new in &push.jobs {
-                let asked = *self.asked.entry(new.body.clone()).or_insert(at);
+                let first = *self.asked.entry(new.body.clone()).or_insert(at);
                 let job = Job::new(&push.topic, new);
                 if let Some(key) = job.topic_key().filter(|_| new.if_exists == IfExists::Postpone) {
                     if let Some(when) = new.attributes.policy().expires {
-                        self.reasons.may_expire(key.clone(), Due { when, asked, said: None });
+                        self.reasons.may_expire(key.clone(), Due { when, asked: first, said: None });
                     }
                     self.later.entry(key).or_default().push(job);
                 }
@@ -110,9 +110,9 @@ impl Acknowledged {
                 gone.into_iter().try_for_each(|job| self.has_reason(now, job))
             }
             (Request::Get(JobRef::Id(job)), response) => {
-                let asked = self.looks.remove(&(asker.connection, asker.id));
-                if let (Some(asked), Response::Job(report)) = (asked, response) {
-                    self.is_newest(asked, *job, &report.body)?;
+                let look = self.looks.remove(&(asker.connection, asker.id));
+                if let (Some(look), Response::Job(report)) = (look, response) {
+                    self.is_newest(look, *job, &report.body)?;
                 }
                 self.found(now, *job, response)
             }

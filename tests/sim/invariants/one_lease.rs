@@ -158,6 +158,14 @@ impl OneLease {
         }
     }
 
+    /// A job was deleted: whoever was told of a lease on it, and hears of that later, has lost it.
+    fn deleted(&mut self, job: JobId) {
+        self.ended.extend(self.granted.keys().filter(|lease| lease.job == job));
+        if let Some(held) = self.held.get_mut(&job) {
+            held.over = true;
+        }
+    }
+
     /// A push has its answer: whoever held a job of its keys may have lost it.
     fn pushed(&mut self, push: &Push) {
         for name in replaced(push) {
@@ -282,6 +290,9 @@ impl Invariant for OneLease {
                     matches!(response, Response::Error(error) if error.applied == Applied::Unknown);
                 if let Some(Request::Push(push)) = request.filter(|_| !is_unknown) {
                     self.pushed(push);
+                }
+                if let (Some(Request::Delete(_)), Response::Changed { job, .. }) = (request, response) {
+                    self.deleted(*job);
                 }
                 for job in shown(response) {
                     self.granted.entry(job.lease).or_insert(when.at);
