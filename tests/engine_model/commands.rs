@@ -79,12 +79,8 @@ impl Model {
                     return Err(Reject::MemberChanged);
                 }
             }
-            Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
-            Command::Bulk { .. } | Command::BulkIn { .. } | Command::Move { .. } => {
-                return self.change_jobs(command);
-            }
-            Command::TopicDelete { topic } => return self.delete_topic(*topic),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
+            many => return self.change_jobs(many),
         }
         Ok(Outcome::Done)
     }
@@ -467,7 +463,7 @@ impl Model {
         Ok(self.changed(id))
     }
 
-    fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+    pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
         let topic = self.topic(topic, false)?;
         let buried = |job: &&Job| job.topic == topic && matches!(job.state, State::Buried(_));
         let due = |job: &Job| match job.due {
