@@ -15,7 +15,9 @@ impl Model {
                 Ok(self.bulk(*change, Some(*topic), jobs, conditions))
             }
             Command::Move { from, to, jobs, conditions } => self.move_many(*from, *to, jobs, conditions),
-            other => unreachable!("{other:?} names no jobs to be changed together"),
+            Command::KickMany { topic, jobs_max } => self.kick_many(*topic, *jobs_max),
+            Command::TopicDelete { topic } => self.delete_topic(*topic),
+            other => unreachable!("{other:?} changes neither many jobs nor a topic"),
         }
     }
 

@@ -80,13 +80,9 @@ impl Model {
                     return Err(Reject::MemberChanged);
                 }
             }
-            Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
             Command::TopicPolicy { topic, change } => self.change_policy(*topic, change)?,
-            Command::Bulk { .. } | Command::BulkIn { .. } | Command::Move { .. } => {
-                return self.change_jobs(command);
-            }
-            Command::TopicDelete { topic } => return self.delete_topic(*topic),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
+            many => return self.change_jobs(many),
         }
         Ok(Outcome::Done)
     }
@@ -522,7 +518,7 @@ impl Model {
         Ok(self.changed(id))
     }
 
-    fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+    pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
         let topic = self.topic(topic, false)?;
         let buried = |job: &&Job| job.topic == topic && matches!(job.state, State::Buried(_));
         let due = |job: &Job| match job.due {
