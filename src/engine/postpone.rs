@@ -50,6 +50,7 @@ impl Engine {
                 job.set_ready(clock.as_stamp(due));
             }
         });
+        self.renewed.insert(id);
         store.forget(before);
         PushOutcome::Postponed(id)
     }
