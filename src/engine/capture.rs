@@ -93,6 +93,7 @@ impl Engine {
     /// Only one capture is under way at a time: nobody wants the rest of the one before. The records that captured jobs
     /// refer to have to be kept by their store until they were used.
     pub fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+        self.renewed.clear();
         self.sessions.begin_capture();
         self.jobs.begin_capture(again)
     }

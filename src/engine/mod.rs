@@ -106,10 +106,12 @@ pub use saved::{SavedJob, SavedJobError};
 pub use store::{BodyRef, FarTimer, JobStore, Place, Record, WalkFrom, Walked};
 pub use topics::TopicTotals;
 
+use std::collections::BTreeSet;
+
 use crate::types::limits::LAPSE_LEASES_MAX;
 use crate::types::{
-    FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, GroupId, Lease, Member, Millis,
-    SessionId, TopicId,
+    FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, GroupId, JobId, Lease, Member,
+    Millis, SessionId, TopicId,
 };
 
 /// How far [`Command::SkipIds`] moves the counts that are beyond its floor: further than any log that was lost can have
@@ -164,6 +166,9 @@ pub struct Engine {
     /// How many jobs were changed: no state.
     changes: u64,
     reserving: reserve::Scratch,
+    /// Jobs that got another record since the last capture began: no state. The store may use a place again, so what was
+    /// captured of these is not told from what they have now by its place.
+    renewed: BTreeSet<JobId>,
 }
 
 impl Engine {
@@ -184,6 +189,7 @@ impl Engine {
             sum: hash::Sum::default(),
             changes: 0,
             reserving: reserve::Scratch::default(),
+            renewed: BTreeSet::new(),
         }
     }
 

@@ -51,6 +51,7 @@ impl Engine {
                 job.set_ready(clock.as_stamp(due));
             }
         });
+        self.renewed.insert(id);
         store.forget(before);
         PushOutcome::Postponed(id)
     }

@@ -52,7 +52,7 @@ impl Engine {
                 self.jobs.far_mut().set_place(slot, to);
                 Rehomed::Far
             }
-            Some(Found::Near(slot)) if self.jobs[slot].body.place == from => {
+            Some(Found::Near(slot)) if self.jobs[slot].body.place == from && !self.renewed.contains(&job) => {
                 if let Some(hash) = far {
                     if self.may_leave(slot, hash) {
                         self.demote(slot, to);
