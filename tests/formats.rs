@@ -67,8 +67,9 @@ fn an_entry_with_every_command() {
     let policy =
         vec![Command::TopicPolicy { topic: TopicSelect::Name("orders.unpaid"), change: &[1, 0, 0, 0] }];
     let modes = vec![push_modes()];
-    let (moves, topics) = (moves(), vec![Command::TopicDelete { topic: TopicSelect::Name("orders.unpaid") }]);
-    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy, &moves, &topics];
+    let (to_topics, topics) =
+        (moves(), vec![Command::TopicDelete { topic: TopicSelect::Name("orders.unpaid") }]);
+    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy, &to_topics, &topics];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -83,7 +84,7 @@ fn an_entry_with_every_command() {
         ("entry-v1-bulk.bin", bulk),
         ("entry-v1-policy.bin", policy),
         ("entry-v1-push-modes.bin", modes),
-        ("entry-v1-moves.bin", moves),
+        ("entry-v1-moves.bin", to_topics),
         ("entry-v1-topic-delete.bin", topics),
     ];
     for (name, commands) in files {

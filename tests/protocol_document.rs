@@ -109,7 +109,7 @@ fn the_errors_of_each_request_are_those_that_the_code_lists() {
         [] => "-".to_owned(),
         codes => codes.iter().map(|code| format!("`{}`", code.name())).collect::<Vec<_>>().join(", "),
     };
-    let any = format!("Every request may be told {}. Beside these", names(ANY_REQUEST));
+    let any = format!("Every request can be answered with {}. In addition", names(ANY_REQUEST));
     assert!(DOCUMENT.contains(&any), "the document does not say: {any}");
     let rows = DOCUMENT.lines().skip_while(|line| *line != "| request | codes |").skip(2);
     let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();

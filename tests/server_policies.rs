@@ -60,8 +60,8 @@ fn start() -> (tempfile::TempDir, Node, Raw) {
 #[test]
 fn a_policy_is_kept_and_changes_setting_by_setting() {
     let (data, node, mut client) = start();
-    let none = client.ask(Request::TopicShow { topic: topic("t") });
-    assert!(matches!(none, Response::Error(error) if error.code == ErrorCode::NotFound));
+    let unknown = client.ask(Request::TopicShow { topic: topic("t") });
+    assert!(matches!(unknown, Response::Error(error) if error.code == ErrorCode::NotFound));
     set(&mut client, "t", |policy| (policy.ttr_ms, policy.leases_max) = (Some(500), Some(3)));
     set(&mut client, "t", |policy| policy.leases_max = Some(4));
     let expected = TopicPolicy { ttr_ms: Some(500), leases_max: Some(4), ..TopicPolicy::default() };
@@ -142,6 +142,7 @@ fn no_more_jobs_are_reserved_than_may_be() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a rate is jobs in a time")]
 fn deliveries_are_spread_by_the_rate_and_go_on_by_themselves() {
     let (_data, _node, mut client) = start();
     set(&mut client, "t", |policy| policy.per_second_max = Some(20));
@@ -190,4 +191,34 @@ fn bad_settings_are_refused() {
     change.set.dead_letters = Some(topic("t"));
     let answer = client.ask(Request::TopicSet { topic: topic("t"), change: Box::new(change) });
     assert!(matches!(answer, Response::Error(error) if error.code == ErrorCode::Invalid));
+}
+
+#[test]
+fn what_would_be_buried_goes_to_the_dead_letters() {
+    let (_data, _node, mut client) = start();
+    set(&mut client, "t", |policy| {
+        (policy.attempts_max, policy.dead_letters) = (Some(1), Some(topic("failed")));
+    });
+    let keyed = |body: &str| {
+        let job = NewJob { key: Some("k".parse().expect("a key")), ..NewJob::new(body.to_owned()) };
+        Request::Push(Push { topic: topic("t"), sequence: 0, jobs: vec![job] })
+    };
+    // Both have the same key, one after the other: neither is lost among the dead letters.
+    for (body, reason) in [("1", Some("no such address")), ("2", None)] {
+        client.ask(keyed(body));
+        let job = reserve(&mut client, "t", 1, 0).pop().expect("a job");
+        let reason = reason.map(str::to_owned);
+        client.ask(Request::Release { leases: vec![job.lease], kind: ReleaseKind::Backoff, reason });
+    }
+    let dead = reserve(&mut client, "failed", 10, 0);
+    let bodies: Vec<&[u8]> = dead.iter().map(|job| &job.body[..]).collect();
+    assert_eq!(bodies, [b"1", b"2"]);
+    let reasons = dead.iter().map(|job| match client.ask(Request::Get(JobRef::Id(job.lease.job))) {
+        Response::Job(report) => report.history.reason.expect("it has one"),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(reasons.collect::<Vec<_>>(), ["no such address", "attempts used up"]);
+    let by_key = JobRef::Key { topic: topic("failed"), key: "k".parse().expect("a key") };
+    let unknown = client.ask(Request::Get(by_key));
+    assert!(matches!(unknown, Response::Error(error) if error.code == ErrorCode::NotFound));
 }

@@ -55,8 +55,15 @@ pub(super) struct PeekArgs {
     topic: TopicArgs,
 }
 
+const TOPIC_EXAMPLES: &str = "\
+Examples:
+  adjourn topic set callbacks --attempts 6 --backoff 10s,30s,60s,2m,5m --dead-letters failed-callbacks
+  adjourn topic show callbacks
+  adjourn topic clear callbacks";
+
 /// `adjourn topic`.
 #[derive(Debug, Subcommand)]
+#[command(after_help = TOPIC_EXAMPLES)]
 pub(super) enum TopicCommand {
     /// Change a topic's policy: what it decides for its jobs
     Set(Box<SetArgs>),

@@ -54,7 +54,7 @@ impl Engine {
         scratch.topics.extend_from_slice(topics);
         scratch.topics.sort_unstable();
         scratch.topics.dedup();
-        scratch.fronts.extend(scratch.topics.drain(..).filter_map(|topic| self.front(topic)));
+        scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
 
         let mut grants = Vec::new();
         let (mut bytes, mut dropped) = (0, 0);
@@ -63,14 +63,18 @@ impl Engine {
             // It may have expired, if more came due at once than one entry moves.
             if self.is_not_for_delivery(slot, store) {
                 dropped += 1;
-            } else {
-                let grant = self.grant(slot, session, holder);
-                bytes += u64::from(grant.body.body_bytes);
-                grants.push(grant);
+                // It may be among the dead letters now, in another one of these topics.
+                scratch.fronts.clear();
+                scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
+                continue;
             }
+            let grant = self.grant(slot, session, holder);
+            bytes += u64::from(grant.body.body_bytes);
+            grants.push(grant);
             scratch.fronts.extend(self.front(topic));
         }
         scratch.fronts.clear();
+        scratch.topics.clear();
         self.reserving = scratch;
         Ok(grants)
     }
@@ -114,12 +118,15 @@ impl Engine {
             let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
             if self.is_not_for_delivery(slot, store) {
                 dropped += 1;
-            } else {
-                take_turn(&candidates, &mut standings, nth);
-                let grant = self.grant(slot, session, holder);
-                bytes += u64::from(grant.body.body_bytes);
-                grants.push(grant);
+                candidates
+                    .iter_mut()
+                    .for_each(|candidate| candidate.front = self.front_slot(candidate.topic));
+                continue;
             }
+            take_turn(&candidates, &mut standings, nth);
+            let grant = self.grant(slot, session, holder);
+            bytes += u64::from(grant.body.body_bytes);
+            grants.push(grant);
             let front = self.front_slot(topic);
             let same = candidates.iter_mut().filter(|candidate| candidate.topic == topic);
             same.for_each(|candidate| candidate.front = front);

@@ -1,4 +1,4 @@
-//! TOPIC_SET and TOPIC_SHOW, and TOPIC_SETTINGS, the answer to the latter.
+//! `TOPIC_SET` and `TOPIC_SHOW`; `TOPIC_SETTINGS`, the answer to the latter.
 
 use bytes::{BufMut as _, BytesMut};
 

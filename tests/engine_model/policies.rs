@@ -152,6 +152,10 @@ impl Model {
             return;
         };
         let to = self.topic(TopicSelect::Name(name.as_str()), true).expect("there is room");
+        if to == from {
+            self.find_mut(id).state = State::Buried(reason);
+            return;
+        }
         let (stamp, keeps_history) = (self.stamp, self.keeps_history());
         let job = self.find_mut(id);
         (job.topic, job.attempts, job.due) = (to, 0, Time::Stamp(stamp));

@@ -237,19 +237,26 @@ impl Known {
             Action::RunNow(which) => Command::RunNow { job: self.which(which) },
             Action::Kick(which) => Command::Kick { job: self.which(which) },
             Action::Bulk { .. } | Action::Move { .. } => self.many(action),
-            Action::DeleteTopic(topic) => Command::TopicDelete { topic: TopicSelect::Name(TOPICS[*topic]) },
             Action::KickMany(topic, by_id, jobs_max) => {
                 let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
                 let topic = if *by_id { id } else { TopicSelect::Name(TOPICS[*topic]) };
                 Command::KickMany { topic, jobs_max: *jobs_max }
             }
+            Action::Pause(..) | Action::Policy(..) | Action::DeleteTopic(_) => Self::of_topic(action),
+            Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
+        }
+    }
+
+    fn of_topic(action: &Action) -> Command<'static> {
+        match action {
             Action::Pause(topic, paused) => {
                 Command::TopicPause { topic: TopicSelect::Name(TOPICS[*topic]), paused: *paused }
             }
             Action::Policy(topic, change) => {
                 Command::TopicPolicy { topic: TopicSelect::Name(TOPICS[*topic]), change: &CHANGES[*change] }
             }
-            Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
+            Action::DeleteTopic(topic) => Command::TopicDelete { topic: TopicSelect::Name(TOPICS[*topic]) },
+            other => unreachable!("{other:?} is not about a topic"),
         }
     }
 

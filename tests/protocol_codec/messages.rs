@@ -159,6 +159,20 @@ fn weighed_topics() -> impl Strategy<Value = (Vec<TopicName>, Vec<u16>)> {
     })
 }
 
+fn about_a_topic() -> impl Strategy<Value = Request> {
+    prop_oneof![
+        topic().prop_map(|topic| Request::Pause { topic }),
+        topic().prop_map(|topic| Request::Resume { topic }),
+        (topic(), settings(), vec(0..Setting::ALL.len(), 0..4)).prop_map(|(topic, set, unset)| {
+            let unset = unset.into_iter().filter_map(|nth| Setting::ALL.get(nth).copied());
+            let unset = unset.filter(|setting| !has(&set, *setting)).collect();
+            Request::TopicSet { topic, change: Box::new(PolicyChange { set, unset }) }
+        }),
+        topic().prop_map(|topic| Request::TopicShow { topic }),
+        topic().prop_map(|topic| Request::TopicDelete { topic }),
+    ]
+}
+
 pub(super) fn request() -> impl Strategy<Value = Request> {
     let leases = || vec(lease(), 1..20);
     prop_oneof![
@@ -210,15 +224,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
                 Request::Bulk(Bulk { change, filter, jobs_max, cursor: cursor.into() })
             }
         ),
-        topic().prop_map(|topic| Request::Pause { topic }),
-        topic().prop_map(|topic| Request::Resume { topic }),
-        (topic(), settings(), vec(0..Setting::ALL.len(), 0..4)).prop_map(|(topic, set, unset)| {
-            let unset = unset.into_iter().filter_map(|nth| Setting::ALL.get(nth).copied());
-            let unset = unset.filter(|setting| !has(&set, *setting)).collect();
-            Request::TopicSet { topic, change: Box::new(PolicyChange { set, unset }) }
-        }),
-        topic().prop_map(|topic| Request::TopicShow { topic }),
-        topic().prop_map(|topic| Request::TopicDelete { topic }),
+        about_a_topic(),
         Just(Request::Topics),
         Just(Request::Stats),
         (any::<u64>(), 1..=CONNECTIONS_LISTED_MAX)

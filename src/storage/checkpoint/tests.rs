@@ -2,6 +2,7 @@
 
 mod listing;
 mod moving;
+mod postponed;
 
 use super::*;
 use crate::engine::{

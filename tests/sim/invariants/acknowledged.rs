@@ -9,6 +9,7 @@ use adjourn::protocol::{
     ErrorCode, JobRef, NewJob, PushResult, Request, RequestId, Response, StatsReport, Totals,
 };
 use adjourn::replica::ConnectionId;
+use adjourn::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID};
 use adjourn::types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
@@ -216,6 +217,7 @@ impl Acknowledged {
 impl Job {
     fn new(topic: &TopicName, new: &NewJob) -> Self {
         let NewJob { key, priority, attributes, body, .. } = new.clone();
+        let priority = if priority == PRIORITY_UNSAID { PRIORITY_DEFAULT } else { priority };
         Self { topic: topic.clone(), key, priority, attributes, body }
     }
 

@@ -85,7 +85,7 @@ impl Pages {
             Request::Push(push) => {
                 for new in &push.jobs {
                     self.asked.entry(new.body.clone()).or_insert(at);
-                    if let Some(key) = new.key.as_ref().filter(|_| new.if_exists == IfExists::Replace) {
+                    if let Some(key) = new.key.as_ref().filter(|_| changes_what_is_there(new)) {
                         self.touch_key(key);
                     }
                 }
@@ -112,7 +112,7 @@ impl Pages {
             let asked = self.asked.get(&new.body).copied().unwrap_or(0);
             let NewJob { key, attributes, due, .. } = new;
             let stays = attributes.policy().expires.is_none()
-                && new.if_exists != IfExists::Replace
+                && !changes_what_is_there(new)
                 && !self.touched.contains(id)
                 && key.as_ref().is_none_or(|key| !self.doubtful.contains(key))
                 && self.bulks.are_over_since(asked, &push.topic, key.as_ref());
@@ -178,6 +178,11 @@ impl Pages {
         }
         Ok(())
     }
+}
+
+/// Whether a push may change the job that has its key.
+fn changes_what_is_there(new: &NewJob) -> bool {
+    !matches!(new.if_exists, IfExists::Reject | IfExists::Keep)
 }
 
 /// Whether it is where it was by due time, whoever sets a clock.

@@ -5,11 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{JobRef, PushResult, Request, Response};
-use adjourn::types::{Attributes, FEATURE_REMEMBERED_JOBS, IfExists, JobId, Key, TopicName};
+use adjourn::types::{Attributes, FEATURE_REMEMBERED_JOBS, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};
+use super::bulks::{Asked, Bulks};
 use super::{Invariant, Jumps};
 
 type Name = (TopicName, Key);
@@ -30,6 +31,7 @@ pub(super) struct Remembered {
     /// When the finish of each job was asked for first, and when it was acknowledged.
     finishing: BTreeMap<JobId, Us>,
     finished: BTreeMap<Name, (JobId, Us, Us)>,
+    bulks: Bulks,
     jumps: Jumps,
     /// A node of an older version was there: it is not known from when on jobs are remembered.
     has_older: bool,
@@ -70,6 +72,10 @@ impl Remembered {
                         let asked = self.asked.get(&new.body).copied().unwrap_or(at);
                         self.may_take(at, asked, &name, id)?;
                     }
+                    if matches!(result, PushResult::Replaced(_)) {
+                        // The one that was remembered is gone, and this one may end in any way.
+                        self.finished.remove(&name);
+                    }
                     let retention_ms = Attributes::dedupe_retention_of(new.attributes.as_bytes());
                     self.jobs.insert(id, (name, retention_ms * MS));
                 }
@@ -93,7 +99,14 @@ impl Remembered {
     /// A push made a job of this key, which says that no other one has it.
     fn may_take(&self, at: Us, asked: Us, name: &Name, id: JobId) -> Result<(), String> {
         let Some((job, finishing, finished)) = self.finished.get(name).copied() else { return Ok(()) };
-        let is_certain = !self.uncertain.contains(name) && !self.deleted.contains(&job) && !self.has_older;
+        // A change to many jobs may have taken it to another topic, or have it forgotten.
+        let frees = |one: &Asked| {
+            one.moves() || (one.deletes() && one.bulk.filter.states.contains(JobState::Finished))
+        };
+        let is_certain = !self.uncertain.contains(name)
+            && !self.deleted.contains(&job)
+            && !self.bulks.meeting(&name.0, Some(&name.1)).any(frees)
+            && !self.has_older;
         let retention = self.jobs.get(&job).map_or(0, |(_, retention)| *retention);
         let passed = at - finishing + self.jumps.ahead_since(finishing, at) + SLACK;
         if is_certain && job < id && asked > finished && passed < retention {
@@ -114,8 +127,12 @@ impl Invariant for Remembered {
             Seen::Started { feature_level_max, .. } => {
                 self.has_older |= *feature_level_max < FEATURE_REMEMBERED_JOBS;
             }
-            Seen::Asked { request, .. } => self.asked(when.at, request),
-            Seen::Said { request: Some(request), response, .. } => {
+            Seen::Asked { connection, id, request, .. } => {
+                self.bulks.asked(when.at, (*connection, *id), request);
+                self.asked(when.at, request);
+            }
+            Seen::Said { connection, id, request: Some(request), response, .. } => {
+                self.bulks.said(when.at, (*connection, *id), response);
                 return self.said(when.at, request, response);
             }
             _ => {}
