@@ -118,9 +118,9 @@ impl Engine {
             let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
             if self.is_not_for_delivery(slot, store) {
                 dropped += 1;
-                candidates
-                    .iter_mut()
-                    .for_each(|candidate| candidate.front = self.front_slot(candidate.topic));
+                for candidate in &mut candidates {
+                    candidate.front = self.front_slot(candidate.topic);
+                }
                 continue;
             }
             take_turn(&candidates, &mut standings, nth);
