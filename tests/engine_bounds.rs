@@ -8,7 +8,8 @@ use adjourn::types::limits::{
     TOPIC_RETENTION_MS, TOPICS_MAX,
 };
 use adjourn::types::{
-    FEATURE_BOUNDED_STATE, GroupId, IfExists, JobId, Millis, SessionId, SessionSecret, TopicId, When,
+    FEATURE_BOUNDED_STATE, FEATURE_TOPIC_POLICY, GroupId, IfExists, JobId, Millis, PolicyChange, SessionId,
+    SessionSecret, TopicId, When,
 };
 
 use crate::kept_bodies::KeptBodies;
@@ -300,4 +301,36 @@ fn a_checkpoint_keeps_numbers_and_counts_of_topics() {
     assert_eq!(restored.topic_id("here"), Some(TopicId(1)));
     assert_eq!(restored.forgotten_topics(), queue.engine.forgotten_topics());
     assert_eq!(restored.image(), queue.engine.image());
+}
+
+/// The entry that ends the lease would forget the topic to which the job goes.
+#[test]
+fn a_topic_that_a_dead_letter_comes_to_stays() {
+    let mut queue = Queue::of_level(FEATURE_TOPIC_POLICY);
+    pass(&mut queue, "failed");
+    let mut change = PolicyChange::default();
+    change.set.attempts_max = Some(1);
+    change.set.dead_letters = Some("failed".parse().expect("a name"));
+    let change = change.encode();
+    let topic = TopicSelect::Name("orders");
+    queue.one(Command::TopicPolicy { topic, change: &change });
+    let job = NewJob {
+        due: When::After(0),
+        priority: 0,
+        ttr_ms: 1000,
+        if_exists: IfExists::Reject,
+        key: None,
+        attributes: &[],
+        body: b"x",
+    };
+    queue.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job] });
+    let session = queue.open().expect("there is room");
+    let topics = vec![topic];
+    let granted = queue.one(Command::ReserveNamed { session, topics, jobs_max: 1, bytes_max: 1 });
+    assert!(matches!(granted, Outcome::Granted(grants) if grants.len() == 1));
+    queue.stamp += TOPIC_RETENTION_MS;
+    queue.apply(Vec::new());
+    let failed = queue.engine.topic_id("failed").and_then(|id| queue.engine.topic(id));
+    assert_eq!(failed.map(|topic| topic.ready), Some(1));
+    queue.engine.verify(&mut queue.bodies);
 }

@@ -166,6 +166,8 @@ pub struct Engine {
     /// How many jobs were changed: no state.
     changes: u64,
     reserving: reserve::Scratch,
+    /// Late jobs that reserves of the entry under way have dropped or buried: no state.
+    late_in_entry: usize,
     /// Jobs that got another record since the last capture began: no state. The store may use a place again, so what was
     /// captured of these is not told from what they have now by its place.
     renewed: BTreeSet<JobId>,
@@ -189,6 +191,7 @@ impl Engine {
             sum: hash::Sum::default(),
             changes: 0,
             reserving: reserve::Scratch::default(),
+            late_in_entry: 0,
             renewed: BTreeSet::new(),
         }
     }
@@ -202,6 +205,7 @@ impl Engine {
     pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         self.clock.stamp = self.clock.stamp.max(entry.stamp);
         self.topics.advance(self.clock.stamp);
+        self.late_in_entry = 0;
         let mut applied =
             Applied { outcomes: Vec::with_capacity(entry.commands.len()), ..Applied::default() };
         self.move_due(store, &mut applied.ended)?;

@@ -54,8 +54,11 @@ impl Engine {
     /// the other, so that the counts of each topic add up.
     pub(super) fn move_job(&mut self, slot: Slot, topic: TopicId, identity: Option<Identity>) {
         debug_assert!(self.jobs[slot].state != JobState::Reserved, "its consumer has a lease on it");
-        self.topics.totals(self.jobs[slot].topic).deleted += 1;
-        self.topics.totals(topic).pushed += 1;
+        // A job that is remembered was counted as finished where it was.
+        if self.jobs[slot].state != JobState::Finished {
+            self.topics.totals(self.jobs[slot].topic).deleted += 1;
+            self.topics.totals(topic).pushed += 1;
+        }
         self.leave(slot);
         self.jobs.set_topic(slot, topic, identity);
         self.enter(slot);

@@ -26,16 +26,20 @@ use crate::types::{
 };
 
 /// Deliveries may come early by so much.
-const TOLERANCE_US: u64 = 100_000;
-const SECOND_US: u64 = 1_000_000;
+const TOLERANCE_NS: u64 = 100_000_000;
+const NS_PER_MS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Stands in [`Job::since`] of a delayed job that was late and became due anew: that happens once.
+const DUE_ANEW: u64 = 1;
 
 /// A topic's policy at work.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     policy: TopicPolicy,
-    /// As stamps in microseconds: when the next delivery would come if all came evenly, and when the next late job is to come due.
-    delivery_us: u64,
-    late_us: u64,
+    /// As stamps in nanoseconds: when the next delivery would come if all came evenly, and when the next late job is to come due.
+    delivery_ns: u64,
+    late_ns: u64,
 }
 
 /// What a checkpoint says of a topic once it has a policy, or jobs whose bytes are counted.
@@ -44,8 +48,8 @@ pub(super) struct SavedRule {
     pub(super) topic: TopicId,
     /// Of the bodies of its jobs, as far as they are counted.
     pub(super) bytes: u64,
-    delivery_us: u64,
-    late_us: u64,
+    delivery_ns: u64,
+    late_ns: u64,
     /// As [`TopicPolicy::encode`] writes it.
     #[serde(with = "serde_bytes")]
     policy: Vec<u8>,
@@ -63,7 +67,18 @@ pub(super) enum Verdict {
 
 impl Rule {
     fn new(policy: TopicPolicy) -> Self {
-        Self { policy, delivery_us: 0, late_us: 0 }
+        Self { policy, delivery_ns: 0, late_ns: 0 }
+    }
+
+    /// A rate that changes begins anew.
+    fn change(&mut self, policy: TopicPolicy) {
+        if policy.per_second_max != self.policy.per_second_max {
+            self.delivery_ns = 0;
+        }
+        if policy.late != self.policy.late {
+            self.late_ns = 0;
+        }
+        self.policy = policy;
     }
 
     pub(super) fn policy(&self) -> &TopicPolicy {
@@ -72,22 +87,26 @@ impl Rule {
 
     /// How many deliveries the rate allows at this stamp.
     fn rate_room(&self, stamp: Millis) -> u64 {
-        let Some(interval_us) = self.interval_us() else { return u64::MAX };
-        let until_us = (micros(stamp)).saturating_add(TOLERANCE_US.saturating_sub(interval_us));
-        let next_us = self.delivery_us.max(micros(stamp));
-        until_us.checked_sub(next_us).map_or(0, |left_us| left_us / interval_us + 1)
+        let Some(interval_ns) = self.interval_ns() else { return u64::MAX };
+        let until_ns = (nanos(stamp)).saturating_add(TOLERANCE_NS.saturating_sub(interval_ns));
+        let next_ns = self.delivery_ns.max(nanos(stamp));
+        until_ns.checked_sub(next_ns).map_or(0, |left_ns| left_ns / interval_ns + 1)
     }
 
-    /// When the rate allows a delivery again.
-    pub(super) fn free_at(&self) -> Millis {
-        let interval_us = self.interval_us().unwrap_or_default();
-        Millis(self.delivery_us.saturating_sub(TOLERANCE_US.saturating_sub(interval_us)).div_ceil(1000))
+    /// When the rate allows a delivery again; `None` if it is not the rate that holds deliveries back.
+    pub(super) fn free_at(&self, reserved: u64) -> Option<Millis> {
+        let interval_ns = self.interval_ns().filter(|_| self.lease_room(reserved) > 0)?;
+        let early_ns = TOLERANCE_NS.saturating_sub(interval_ns);
+        Some(Millis(self.delivery_ns.saturating_sub(early_ns).div_ceil(NS_PER_MS)))
     }
 
     /// How many jobs may be granted at this stamp, beside those that are reserved.
     pub(super) fn room(&self, reserved: u64, stamp: Millis) -> u64 {
-        let leases_max = self.policy.leases_max.map_or(u64::MAX, u64::from);
-        leases_max.saturating_sub(reserved).min(self.rate_room(stamp))
+        self.lease_room(reserved).min(self.rate_room(stamp))
+    }
+
+    fn lease_room(&self, reserved: u64) -> u64 {
+        self.policy.leases_max.map_or(u64::MAX, u64::from).saturating_sub(reserved)
     }
 
     /// Whether a grant changes it.
@@ -97,30 +116,30 @@ impl Rule {
 
     /// A job is granted at this stamp.
     pub(super) fn note_grant(&mut self, stamp: Millis) {
-        if let Some(interval_us) = self.interval_us() {
-            self.delivery_us = self.delivery_us.max(micros(stamp)).saturating_add(interval_us);
+        if let Some(interval_ns) = self.interval_ns() {
+            self.delivery_ns = self.delivery_ns.max(nanos(stamp)).saturating_add(interval_ns);
         }
     }
 
-    fn interval_us(&self) -> Option<u64> {
-        self.policy.per_second_max.map(|jobs| SECOND_US.div_ceil(u64::from(jobs.max(1))))
+    fn interval_ns(&self) -> Option<u64> {
+        self.policy.per_second_max.map(|jobs| SECOND_NS.div_ceil(u64::from(jobs.max(1))))
     }
 
     /// Its part of the topic's hash.
     pub(super) fn hash(&self, element: &mut Element) {
-        element.word(xxh3_64(&self.policy.encode())).word(self.delivery_us).word(self.late_us);
+        element.word(xxh3_64(&self.policy.encode())).word(self.delivery_ns).word(self.late_ns);
     }
 
     pub(super) fn save(&self, topic: TopicId, bytes: u64) -> SavedRule {
-        let Self { delivery_us, late_us, .. } = *self;
-        SavedRule { topic, bytes, delivery_us, late_us, policy: self.policy.encode() }
+        let Self { delivery_ns, late_ns, .. } = *self;
+        SavedRule { topic, bytes, delivery_ns, late_ns, policy: self.policy.encode() }
     }
 }
 
 impl SavedRule {
     /// Of a topic without a policy.
     pub(super) fn of_bytes(topic: TopicId, bytes: u64) -> Self {
-        Self { topic, bytes, delivery_us: 0, late_us: 0, policy: Vec::new() }
+        Self { topic, bytes, delivery_ns: 0, late_ns: 0, policy: Vec::new() }
     }
 
     /// Whether its policy can be read.
@@ -131,8 +150,8 @@ impl SavedRule {
     /// The rule, if there is one.
     pub(super) fn rule(&self) -> Option<Box<Rule>> {
         let policy = PolicyChange::decode(&self.policy).ok()?.set;
-        let Self { delivery_us, late_us, .. } = *self;
-        (!policy.is_empty()).then(|| Box::new(Rule { policy, delivery_us, late_us }))
+        let Self { delivery_ns, late_ns, .. } = *self;
+        (!policy.is_empty()).then(|| Box::new(Rule { policy, delivery_ns, late_ns }))
     }
 }
 
@@ -155,7 +174,7 @@ impl Engine {
         let policy = self.topic_policy(id).cloned().unwrap_or_default().changed(&change);
         let rule = self.topics.rule_mut(id);
         match rule {
-            Some(rule) if !policy.is_empty() => rule.policy = policy,
+            Some(rule) if !policy.is_empty() => rule.change(policy),
             _ => *rule = (!policy.is_empty()).then(|| Box::new(Rule::new(policy))),
         }
         self.topics.note_serving(id);
@@ -235,9 +254,9 @@ impl Engine {
             }
             LateAction::PerSecond(jobs) => {
                 let Some(rule) = self.topics.rule_mut(topic) else { return Verdict::InTime };
-                let at_us = rule.late_us.max(micros(stamp));
-                rule.late_us = at_us.saturating_add(SECOND_US.div_ceil(u64::from(jobs.max(1))));
-                Verdict::Later(Moment { line: Line::Stamp, at: at_us / 1000 })
+                let at_ns = rule.late_ns.max(nanos(stamp));
+                rule.late_ns = at_ns.saturating_add(SECOND_NS.div_ceil(u64::from(jobs.max(1))));
+                Verdict::Later(Moment { line: Line::Stamp, at: at_ns / NS_PER_MS })
             }
         }
     }
@@ -253,6 +272,9 @@ impl Engine {
     }
 
     fn late_action(&self, job: &Job) -> Option<LateAction> {
+        if job.state == JobState::Delayed && job.since == DUE_ANEW {
+            return None;
+        }
         let late = self.rule(job.topic)?.policy().late?;
         let late_ms = i128::from(self.clock.stamp.0) - self.clock.as_stamp(job.due());
         (late_ms > i128::from(late.after_ms)).then_some(late.then)
@@ -267,7 +289,10 @@ impl Engine {
     ) -> bool {
         match verdict {
             Verdict::InTime => return false,
-            Verdict::Later(due) => self.change(slot, |job| job.set_delayed(due)),
+            Verdict::Later(due) => self.change(slot, |job| {
+                job.set_delayed(due);
+                job.since = DUE_ANEW;
+            }),
             Verdict::Bury => self.bury_job(slot, BuryReason::TooLate),
             Verdict::Drop => {
                 let job = self.end(slot, store);
@@ -314,9 +339,14 @@ impl Engine {
         self.topics.throttled().range(..=(stamp, TopicId(u32::MAX))).map(|(_, topic)| *topic)
     }
 
-    /// When the first of these topics may give a job again, as a stamp; of those for which `is_wanted` says so.
-    pub fn next_free(&self, is_wanted: impl Fn(TopicId) -> bool) -> Option<Millis> {
-        self.topics.throttled().iter().find(|(_, topic)| is_wanted(*topic)).map(|(at, _)| *at)
+    /// When the first of these topics may give a job again, as a stamp after this one; of those for which `is_wanted` says so.
+    /// Those that may by now wait for something else.
+    pub fn next_free(&self, stamp: Millis, is_wanted: impl Fn(TopicId) -> bool) -> Option<Millis> {
+        self.topics
+            .throttled()
+            .range((stamp.after(1), TopicId(0))..)
+            .find(|(_, topic)| is_wanted(*topic))
+            .map(|(at, _)| *at)
     }
 }
 
@@ -334,6 +364,6 @@ impl Job {
 /// Topics whose rate holds ready jobs back, by when that ends.
 pub(super) type Throttled = BTreeSet<(Millis, TopicId)>;
 
-fn micros(stamp: Millis) -> u64 {
-    stamp.0.saturating_mul(1000)
+fn nanos(stamp: Millis) -> u64 {
+    stamp.0.saturating_mul(NS_PER_MS)
 }

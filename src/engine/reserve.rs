@@ -12,6 +12,7 @@ use super::Engine;
 use super::command::{Share, TopicSelect};
 use super::jobs::Slot;
 use super::outcome::{Grant, Outcome, Reject};
+use super::policy::Verdict;
 use super::ready::Rank;
 use super::store::JobStore;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
@@ -28,6 +29,18 @@ struct Candidate {
     nth: usize,
     /// The job that is first in turn; `None` when the topic has no more.
     front: Option<Slot>,
+}
+
+/// What is done with a ready job whose turn it is.
+enum Delivery {
+    /// It is granted.
+    InTime,
+    /// It is gone.
+    Dropped,
+    /// It is buried, or among the dead letters of its topic.
+    Buried,
+    /// It is too late, and this entry has dropped or buried enough.
+    NotNow,
 }
 
 /// Kept between calls for its memory alone.
@@ -61,16 +74,22 @@ impl Engine {
         while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
             let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop() else { break };
             // It may have expired, if more came due at once than one entry moves.
-            if self.is_not_for_delivery(slot, store) {
-                dropped += 1;
-                // It may be among the dead letters now, in another one of these topics.
-                scratch.fronts.clear();
-                scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
-                continue;
+            match self.before_delivery(slot, store) {
+                Delivery::InTime => {
+                    let grant = self.grant(slot, session, holder);
+                    bytes += u64::from(grant.body.body_bytes);
+                    grants.push(grant);
+                }
+                Delivery::Dropped => dropped += 1,
+                Delivery::Buried => {
+                    dropped += 1;
+                    // It may be among the dead letters now, in another one of these topics.
+                    scratch.fronts.clear();
+                    scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
+                    continue;
+                }
+                Delivery::NotNow => break,
             }
-            let grant = self.grant(slot, session, holder);
-            bytes += u64::from(grant.body.body_bytes);
-            grants.push(grant);
             scratch.fronts.extend(self.front(topic));
         }
         scratch.fronts.clear();
@@ -116,17 +135,23 @@ impl Engine {
         let (mut bytes, mut dropped) = (0, 0);
         while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
             let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
-            if self.is_not_for_delivery(slot, store) {
-                dropped += 1;
-                for candidate in &mut candidates {
-                    candidate.front = self.front_slot(candidate.topic);
+            match self.before_delivery(slot, store) {
+                Delivery::InTime => {
+                    take_turn(&candidates, &mut standings, nth);
+                    let grant = self.grant(slot, session, holder);
+                    bytes += u64::from(grant.body.body_bytes);
+                    grants.push(grant);
                 }
-                continue;
+                Delivery::Dropped => dropped += 1,
+                Delivery::Buried => {
+                    dropped += 1;
+                    for candidate in &mut candidates {
+                        candidate.front = self.front_slot(candidate.topic);
+                    }
+                    continue;
+                }
+                Delivery::NotNow => break,
             }
-            take_turn(&candidates, &mut standings, nth);
-            let grant = self.grant(slot, session, holder);
-            bytes += u64::from(grant.body.body_bytes);
-            grants.push(grant);
             let front = self.front_slot(topic);
             let same = candidates.iter_mut().filter(|candidate| candidate.topic == topic);
             same.for_each(|candidate| candidate.front = front);
@@ -146,13 +171,21 @@ impl Engine {
         self.front(topic).map(|Reverse(((.., slot), _))| slot)
     }
 
-    /// Whether a ready job has expired, or is too late for its topic. Then it is dropped, or buried.
-    fn is_not_for_delivery(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
+    /// Drops a ready job that has expired, and drops or buries one that is too late for its topic: so many of these in an entry.
+    fn before_delivery(&mut self, slot: Slot, store: &mut impl JobStore) -> Delivery {
         if self.drop_expired(slot, store) {
-            return true;
+            return Delivery::Dropped;
         }
         let verdict = self.when_granted(slot);
-        self.carry_out_verdict(slot, verdict, store)
+        if verdict == Verdict::InTime {
+            return Delivery::InTime;
+        }
+        if self.late_in_entry >= DUE_PER_ENTRY_MAX {
+            return Delivery::NotNow;
+        }
+        self.late_in_entry += 1;
+        self.carry_out_verdict(slot, verdict, store);
+        if verdict == Verdict::Bury { Delivery::Buried } else { Delivery::Dropped }
     }
 
     /// The first job in turn of a topic that may give one.

@@ -215,7 +215,15 @@ impl Topics {
     pub(super) fn forget_idle(&mut self, stamp: Millis, sum: &mut Sum) {
         for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
             match self.idle.first().copied() {
-                Some((since, id)) if since.after(TOPIC_RETENTION_MS) <= stamp => self.forget(id, sum),
+                Some((since, id)) if since.after(TOPIC_RETENTION_MS) <= stamp => {
+                    if self.find(id).is_some_and(Topic::is_idle) {
+                        self.forget(id, sum);
+                    } else {
+                        // What came due in this entry came here, as a dead letter.
+                        self.idle.remove(&(since, id));
+                        self.touch(id).idle_since = None;
+                    }
+                }
                 _ => return,
             }
         }
@@ -455,6 +463,13 @@ impl Topics {
         self.known.len() * size_of::<SavedTopic>()
     }
 
+    /// How many bytes the jobs of each topic have: whatever was counted before is wrong.
+    pub(super) fn set_bytes(&mut self, bytes: &BTreeMap<TopicId, u64>) {
+        for (id, topic) in &mut self.known {
+            topic.bytes = bytes.get(id).copied().unwrap_or_default();
+        }
+    }
+
     /// Something changed of what decides whether a topic gives jobs.
     pub(super) fn note_serving(&mut self, id: TopicId) {
         let stamp = self.stamp;
@@ -544,7 +559,7 @@ impl Topic {
     /// Its rate alone holds its ready jobs back at this stamp: until when.
     fn waits_until(&self, stamp: Millis) -> Option<Millis> {
         let rule = self.rule.as_ref().filter(|_| !self.paused && !self.ready.is_empty())?;
-        Some(rule.free_at()).filter(|at| *at > stamp)
+        rule.free_at(self.reserved).filter(|at| *at > stamp)
     }
 
     pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {

@@ -50,10 +50,17 @@ impl Engine {
     /// Takes the jobs for right, whatever the state hash was: it becomes theirs.
     pub fn sum_anew<S: JobStore>(&mut self, store: &mut S) -> Result<(), S::Error> {
         let mut sum = Sum::default();
-        self.jobs.iter().for_each(|(_, job)| sum.add(hash::of_job(job)));
-        for (.., place) in self.jobs.far().iter() {
-            sum.add(store.far_job(place)?.hash());
+        let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
+        for (_, job) in self.jobs.iter() {
+            sum.add(hash::of_job(job));
+            *bytes.entry(job.topic).or_default() += job.counted_bytes();
         }
+        for (.., place) in self.jobs.far().iter() {
+            let job = store.far_job(place)?.into_job(place);
+            sum.add(hash::of_job(&job));
+            *bytes.entry(job.topic).or_default() += job.counted_bytes();
+        }
+        self.topics.set_bytes(&bytes);
         self.add_all_but_jobs(&mut sum);
         self.sum = sum;
         Ok(())

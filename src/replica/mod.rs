@@ -365,7 +365,7 @@ impl Replica {
         let stamp = self.clock.stamp();
         let housekeeping_us = if self.may_keep_house() { self.next_housekeeping_us } else { u64::MAX };
         let mut timer_us = if self.engine.is_overdue(stamp) { housekeeping_us } else { u64::MAX };
-        if let Some(free) = self.engine.next_free(|topic| self.waiters.in_line(topic)) {
+        if let Some(free) = self.engine.next_free(stamp, |topic| self.waiters.in_line(topic)) {
             timer_us = timer_us.min(self.clock.elapsed_at(free));
         }
         if let Some(deadline) = self.engine.next_deadline_after(stamp) {
@@ -485,6 +485,10 @@ impl Replica {
             topics.extend(coming.keys().filter(|topic| !engine.serving().contains(topic)));
             topics.extend(engine.free_by(stamp).filter(|topic| self.waiters.in_line(*topic)));
             let available = |topic| engine.available(topic, coming.get(&topic).copied().unwrap_or(0), stamp);
+            if coming.keys().any(|topic| self.waiters.in_line(*topic) && available(*topic) == 0) {
+                // A lease that ends makes room, once it has ended.
+                self.next_housekeeping_us = self.now_us;
+            }
             let connections = &self.connections;
             let turns = self.waiters.take_turns(topics, available, |id| connections.room_bytes(id) as u64);
             for turn in turns {

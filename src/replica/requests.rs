@@ -197,8 +197,8 @@ impl Replica {
         let engine = &self.engine;
         let known: Vec<TopicId> =
             reserve.topics.iter().filter_map(|name| engine.topic_id(name.as_str())).collect();
-        let has_job =
-            |topic: &TopicId| engine.topic(*topic).is_some_and(|topic| topic.ready > 0 && !topic.paused);
+        let stamp = self.clock.stamp();
+        let has_job = |topic: &TopicId| engine.available(*topic, 0, stamp) > 0;
         if is_quiet && self.are_paused(&reserve.topics) {
             let paused = "every topic that was asked for is paused: resume one, or wait";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Paused, paused));

@@ -209,8 +209,8 @@ impl TopicPolicy {
         let mut changed = self.clone();
         for setting in Setting::ALL {
             if let Some(value) = change.set.value(setting) {
-                // A value of a setting is always one.
-                debug_assert_eq!(changed.put(setting, &value), Ok(()));
+                let put = changed.put(setting, &value);
+                debug_assert_eq!(put, Ok(()), "a value of a setting is always one");
             } else if change.unset.contains(&setting) {
                 changed.take(setting);
             }

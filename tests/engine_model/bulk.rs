@@ -83,8 +83,10 @@ impl Model {
             let job = self.find_mut(id.0);
             job.found_by = key.map(<[u8]>::to_vec);
             let was = std::mem::replace(&mut job.topic, target);
-            self.topics[was].deleted += 1;
-            self.topics[target].pushed += 1;
+            if !matches!(self.find(id.0).state, State::Finished { .. }) {
+                self.topics[was].deleted += 1;
+                self.topics[target].pushed += 1;
+            }
             moved += 1;
         }
         Ok(Outcome::Moved { jobs: moved, in_the_way })

@@ -223,8 +223,7 @@ impl Model {
         self.last_job += 1;
         self.kept += 1;
         self.topics[topic].pushed += 1;
-        let order = self.order(due);
-        let ready = self.has_come(due, self.stamp);
+        let (order, ready) = (self.order(due), self.has_come(due, self.stamp));
         let id = JobId::new(GroupId(0), self.last_job);
         self.jobs.push(Job {
             id: id.0,
@@ -238,6 +237,7 @@ impl Model {
             ttr_ms,
             attempts: 0,
             due,
+            due_anew: None,
             expires,
             policy: policy.clone(),
             retention_ms: self.retention_ms(new),
@@ -259,7 +259,8 @@ impl Model {
         let job = self.find_mut(id);
         (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
         (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
-        (job.due, job.expires, job.retention_ms) = (due, expires, retention_ms);
+        (job.due, job.due_anew) = (due, None);
+        (job.expires, job.retention_ms) = (expires, retention_ms);
         job.state = if ready { State::Ready { order } } else { State::Delayed };
         PushOutcome::Postponed(JobId(id))
     }
@@ -486,6 +487,7 @@ impl Model {
         }
         self.find_mut(id).due = due;
         self.find_mut(id).state = State::Delayed;
+        self.find_mut(id).due_anew = None;
         if self.has_come(due, self.stamp) {
             self.ready(id);
         }

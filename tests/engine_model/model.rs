@@ -50,6 +50,8 @@ pub(crate) struct Job {
     pub(super) ttr_ms: u32,
     pub(super) attempts: u32,
     pub(super) due: Time,
+    /// When it is due, if that is because it was late.
+    pub(super) due_anew: Option<Time>,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
     /// How long it is remembered after its finish.
@@ -157,10 +159,16 @@ impl Model {
             .filter(|(since, _)| since + TOPIC_RETENTION_MS <= self.stamp)
             .collect();
         idle.sort_unstable();
+        // A dead letter may have come to one in this entry.
+        let has_jobs = |topic: usize| self.jobs.iter().any(|job| job.topic == topic);
+        let (busy, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(|(_, topic)| has_jobs(*topic));
         let name = |topic: usize| self.topics[topic].name.parse().expect("a name");
         let gone = idle.iter().map(|(_, topic)| (topic_id(*topic), name(*topic))).collect();
         for (_, topic) in idle {
             self.topics[topic].gone = true;
+        }
+        for (_, topic) in busy {
+            self.topics[topic].idle_since = None;
         }
         gone
     }
@@ -335,7 +343,7 @@ impl Model {
         } else {
             let due = Time::Stamp(self.stamp + wait);
             let job = self.find_mut(id);
-            (job.state, job.due) = (State::Delayed, due);
+            (job.state, job.due, job.due_anew) = (State::Delayed, due, None);
         }
     }
 

@@ -49,12 +49,12 @@ fn fixed(wait_ms: u32) -> Backoff {
     Backoff { curve: BackoffCurve::Fixed(wait_ms), jitter_percent: 0 }
 }
 
-/// A topic's policy, and when the next delivery and the next late job would come if all came evenly, in microseconds.
+/// A topic's policy, and when the next delivery and the next late job would come if all came evenly, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rule {
     pub(crate) policy: TopicPolicy,
-    delivery_us: u64,
-    late_us: u64,
+    delivery_ns: u64,
+    late_ns: u64,
 }
 
 /// What a new job says, or its topic for it.
@@ -73,8 +73,8 @@ impl Rule {
     /// Whether the rate allows a delivery.
     fn has_turn(&self, stamp: u64) -> bool {
         let Some(rate) = self.policy.per_second_max else { return true };
-        let early_us = 100_000_u64.saturating_sub(1_000_000_u64.div_ceil(rate.into()));
-        self.delivery_us <= stamp * 1000 + early_us
+        let early_ns = 100_000_000_u64.saturating_sub(1_000_000_000_u64.div_ceil(rate.into()));
+        self.delivery_ns <= stamp * 1_000_000 + early_ns
     }
 }
 
@@ -83,7 +83,14 @@ impl Model {
         let topic = self.topic(topic, true)?;
         let change = PolicyChange::decode(change).expect("it is valid");
         let rule = &mut self.topics[topic].rule;
-        rule.policy = rule.policy.changed(&change);
+        let policy = rule.policy.changed(&change);
+        if policy.per_second_max != rule.policy.per_second_max {
+            rule.delivery_ns = 0;
+        }
+        if policy.late != rule.policy.late {
+            rule.late_ns = 0;
+        }
+        rule.policy = policy;
         if rule.policy.is_empty() {
             *rule = Rule::default();
         }
@@ -172,7 +179,8 @@ impl Model {
         let stamp = self.stamp;
         let rule = &mut self.topics[topic].rule;
         if let Some(rate) = rule.policy.per_second_max {
-            rule.delivery_us = rule.delivery_us.max(stamp * 1000) + 1_000_000_u64.div_ceil(rate.into());
+            rule.delivery_ns =
+                rule.delivery_ns.max(stamp * 1_000_000) + 1_000_000_000_u64.div_ceil(rate.into());
         }
     }
 
@@ -181,6 +189,9 @@ impl Model {
         let job = self.find(id);
         let (topic, is_first) = (job.topic, job.attempts == 0);
         let late_ms = i128::from(self.stamp) - self.as_stamp(job.due);
+        if job.due_anew == Some(job.due) && matches!(job.state, State::Delayed) {
+            return false;
+        }
         let late = self.topics[topic].rule.policy.late.filter(|late| late_ms > i128::from(late.after_ms));
         let Some(late) = late else { return false };
         let due = match late.then {
@@ -198,13 +209,14 @@ impl Model {
             LateAction::PerSecond(jobs) => {
                 let stamp = self.stamp;
                 let rule = &mut self.topics[topic].rule;
-                let at_us = rule.late_us.max(stamp * 1000);
-                rule.late_us = at_us + 1_000_000_u64.div_ceil(jobs.into());
-                at_us / 1000
+                let at_ns = rule.late_ns.max(stamp * 1_000_000);
+                rule.late_ns = at_ns + 1_000_000_000_u64.div_ceil(jobs.into());
+                at_ns / 1_000_000
             }
         };
         let job = self.find_mut(id);
         (job.state, job.due) = (State::Delayed, Time::Stamp(due));
+        job.due_anew = Some(job.due);
         true
     }
 }
