@@ -152,11 +152,12 @@ impl NeverEarly {
         }
     }
 
-    /// When a job is due that is postponed: as this push says, or as its cap says.
+    /// When a job is due that is postponed: as this push says, or as its cap says. A cap says *at the latest*: it counts from the
+    /// stamp of the first push, which shows whole milliseconds.
     fn dues_of(&self, new: &NewJob, first: Us) -> Vec<Due> {
         let Some(due) = self.pushed.get(&new.body) else { return Vec::new() };
         let cap = Attributes::postpone_max_of(new.attributes.as_bytes()).map(|max_ms| Due {
-            when: types::When::After(max_ms),
+            when: types::When::After(max_ms.saturating_sub(1)),
             asked: first,
             said: None,
         });
