@@ -135,7 +135,7 @@ impl Mutant {
         (Self::CommitAhead, &["same state", "no panic"]),
         // What is pushed a second time may replace the job that was pushed behind it under the same key.
         (Self::SequenceLostElsewhere, &["pushed once", "acknowledged"]),
-        (Self::StampJumps, &["acknowledged", "never early", "one lease", "settled once"]),
+        (Self::StampJumps, &["acknowledged", "order", "never early", "one lease", "settled once"]),
         // Jobs expire by a wrong clock, too.
         (Self::ClocksUnseen, &["never early", "acknowledged"]),
         (Self::GraceForgotten, &["one lease", "settled once"]),

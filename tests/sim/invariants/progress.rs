@@ -73,7 +73,7 @@ impl Progress {
 
     /// A request was answered at `at`. What was asked after it on the same connection has time from then on.
     fn extend(&mut self, at: Us, connection: ConnectionId, id: RequestId) {
-        let later = (connection, RequestId(id.0 + 1))..=(connection, RequestId(u32::MAX));
+        let later = (connection, RequestId(id.0.saturating_add(1)))..=(connection, RequestId(u32::MAX));
         for ((_, id), deadline) in self.open.range_mut(later) {
             self.deadlines.remove(&(*deadline, connection, *id));
             *deadline = (at + ANSWER_MAX).max(*deadline);
