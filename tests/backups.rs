@@ -112,7 +112,7 @@ fn stats(client: &mut Raw) -> StatsReport {
     *stats
 }
 
-/// Jobs of every kind, near and far, with and without keys; some reserved, buried or finished. Returns what lives: body
+/// Jobs of every kind, resident and spilled, with and without keys; some reserved, buried or finished. Returns what lives: body
 /// by id.
 fn fill(client: &mut Raw) -> BTreeMap<JobId, Bytes> {
     let mut live = BTreeMap::new();
@@ -150,7 +150,7 @@ fn sample() -> Sample {
     let node = Node::start(&folder.path().join("data"), |_| {});
     let mut client = Raw::greeted(node.address);
     let mut live = fill(&mut client);
-    // The first one takes jobs far and leaves a chunk behind; of the second one they are the old part.
+    // The first one spills jobs and leaves a chunk behind; of the second one they are the old part.
     let file = folder.path().join("queue.backup");
     create(node.address, &file);
     let more = push_all(&mut client, "soon", [NewJob::new("one more").after(600_000)]);
@@ -240,7 +240,7 @@ fn every_row_that_counts_as_live_is_somebodys() {
         backup.checkpoint().chunks.iter().map(|chunk| chunk.live).sum()
     };
     assert_eq!(live(&mut client), 9);
-    // They are in a chunk, and go far: they are written once more.
+    // They are in a chunk, and spilled: they are written once more.
     for id in &ids[..3] {
         let due = When::After(FAR_MS);
         client.ask(Request::Reschedule { job: JobRef::Id(*id), due });

@@ -121,11 +121,11 @@ fn pages_summary() -> PagesSummary {
 
 fn manifest() -> Manifest {
     let mut live = Bits::new(1030);
-    let mut far = Bits::new(1030);
+    let mut spilled = Bits::new(1030);
     for row in [0, 63, 64, 700, 1029] {
         live.set(row);
     }
-    far.set(64);
+    spilled.set(64);
     Manifest {
         group: 0,
         checkpoint: 300,
@@ -138,7 +138,7 @@ fn manifest() -> Manifest {
         state_hash: 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10,
         jobs: 5,
         image: b"\x00\x01the rest of the state\xff".to_vec(),
-        chunks: vec![ManifestChunk { summary: chunk_summary(), live, far }],
+        chunks: vec![ManifestChunk { summary: chunk_summary(), live, spilled }],
         pages: vec![pages_summary()],
     }
 }

@@ -93,7 +93,7 @@ fn chunks(data: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn far_jobs_answer_like_all_others_across_kills() {
+fn spilled_jobs_answer_like_all_others_across_kills() {
     let data = tempfile::tempdir().expect("a directory");
     let server = Process::start(data.path(), &SMALL);
     fill(&server, data.path());
@@ -275,7 +275,7 @@ fn a_row_that_is_damaged_is_told_who_asks_for_it_and_ends_the_process_that_needs
     assert_eq!(server.terminate().code(), Some(0));
     let mut spoilt = Vec::new();
     for chunk in chunks(data.path()) {
-        // Not in the first block: the first far job is looked at when the server starts.
+        // Not in the first block: the first spilled job is looked at when the server starts.
         let file = fs::File::options().read(true).write(true).open(&chunk).expect("opened");
         let mut byte = [0];
         if file.metadata().expect("its length").len() > 60_000 {

@@ -84,7 +84,7 @@ impl Queue {
         self.view(id).history
     }
 
-    /// What a checkpoint writes now of the near jobs, and all else of the state.
+    /// What a checkpoint writes now of the resident jobs, and all else of the state.
     fn captured(&mut self) -> (Vec<CapturedJob>, Vec<u8>) {
         self.engine.begin_capture(|_| true);
         let (image, mut jobs) = (self.engine.image().encode(), Vec::new());
@@ -92,24 +92,24 @@ impl Queue {
         (jobs, image)
     }
 
-    /// The same state, read from a checkpoint; with its delayed jobs far.
+    /// The same state, read from a checkpoint; with its delayed jobs spilled.
     fn restored(mut self) -> Self {
         let (hash, (jobs, image)) = (self.engine.state_hash(), self.captured());
         self.engine.end_capture();
         for job in jobs {
             self.bodies.write(&mut self.engine, job);
         }
-        let (near, _) = self.captured();
+        let (resident, _) = self.captured();
         let mut restoring = Image::decode(&image).expect("it was just encoded").restore(0);
-        for job in &near {
+        for job in &resident {
             let mut bytes = Vec::new();
             job.saved.encode(&mut bytes);
             let (saved, rest) = SavedJob::decode(&bytes).expect("it was just encoded");
             assert_eq!((&saved, rest), (&job.saved, &[][..]));
-            restoring.near(saved, job.place).expect("it fits");
+            restoring.resident(saved, job.place).expect("it fits");
         }
-        for (id, identity, place) in self.bodies.far_jobs() {
-            restoring.far(id, identity, place).expect("it fits");
+        for (id, identity, place) in self.bodies.spilled_jobs() {
+            restoring.spilled(id, identity, place).expect("it fits");
         }
         self.engine = restoring.finish().expect("all jobs are there");
         assert_eq!(self.engine.state_hash(), hash);
@@ -157,15 +157,15 @@ fn a_job_remembers_its_past() {
     queue.engine.verify(&mut queue.bodies);
 
     let mut queue = queue.restored();
-    assert_eq!(queue.history(1), expected, "a near job");
+    assert_eq!(queue.history(1), expected, "a resident job");
     queue.one(Command::Kick { job: JobSelect::Id(JobId(1)) });
     let lease = queue.at(60).reserve();
     queue.release(lease, 2 * HOUR_MS, &"ü".repeat(REASON_BYTES_MAX));
     expected.reserved_last = Some(wall(60));
     expected.reason = Some("ü".repeat(REASON_BYTES_MAX / 2));
     let mut queue = queue.restored();
-    assert_eq!(queue.engine.far_jobs(), 1);
-    assert_eq!(queue.history(1), expected, "a far job");
+    assert_eq!(queue.engine.spilled_jobs(), 1);
+    assert_eq!(queue.history(1), expected, "a spilled job");
     queue.one(Command::RunNow { job: JobSelect::Id(JobId(1)) });
     assert_eq!(queue.history(1), expected, "one that came back");
 }
@@ -276,7 +276,7 @@ fn the_state_in_both_formats() {
         let old = frozen(image, || today.clone());
         assert_eq!(today == old, is_written_so, "{image}: the encoder writes other bytes");
         let mut restoring = Image::decode(&old).expect("it decodes").restore(0);
-        restoring.near(captured.saved.clone(), captured.place).expect("it fits");
+        restoring.resident(captured.saved.clone(), captured.place).expect("it fits");
         let restored = restoring.finish().expect("all jobs are there");
         assert_eq!(restored.state_hash(), queue.engine.state_hash());
         let finished = restored.finished_job(JobId(2), restored.stamp());

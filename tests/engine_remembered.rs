@@ -183,7 +183,7 @@ fn a_remembered_job_in_a_checkpoint() {
     let (saved, rest) = SavedJob::decode(&old).expect("it decodes");
     assert_eq!((&saved, rest), (&captured.saved, &[][..]));
     let mut restoring = Image::decode(&image).expect("it was just encoded").restore(0);
-    restoring.near(saved, captured.place).expect("it fits");
+    restoring.resident(saved, captured.place).expect("it fits");
     let restored = restoring.finish().expect("all jobs are there");
     assert_eq!(restored.state_hash(), queue.engine.state_hash());
     queue.engine = restored;

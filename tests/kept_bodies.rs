@@ -1,10 +1,10 @@
-//! A job store for tests that can also take jobs far.
+//! A job store for tests that can also spill jobs.
 
-#![expect(clippy::indexing_slicing, reason = "what is far is there")]
+#![expect(clippy::indexing_slicing, reason = "what is spilled is there")]
 
 mod store;
 
-use adjourn::engine::{BodyRef, CapturedJob, Engine, JobView, Listed, Listing, Place, Record, Rehomed};
+use adjourn::engine::{BodyRef, CapturedJob, Engine, JobView, Listed, Listing, Place, Record, Relocated};
 use adjourn::types::{JobId, TopicId};
 
 pub(crate) use store::{KeptBodies, KeptRecord};
@@ -24,32 +24,32 @@ impl KeptBodies {
         record
     }
 
-    /// Every far job: id, identity, place.
-    pub(crate) fn far_jobs(&self) -> impl Iterator<Item = (JobId, Option<u128>, Place)> + '_ {
-        self.far.values().map(|place| {
+    /// Every spilled job: id, identity, place.
+    pub(crate) fn spilled_jobs(&self) -> impl Iterator<Item = (JobId, Option<u128>, Place)> + '_ {
+        self.spilled.values().map(|place| {
             let saved = &self.saved[place].0;
             (saved.id(), saved.identity(), *place)
         })
     }
 
-    /// Does with a captured job what a checkpoint does: it has a new place, and is far if it waits for long. Returns the place,
-    /// and whether it went far.
+    /// Does with a captured job what a checkpoint does: it has a new place, and is spilled if it waits for long. Returns the place,
+    /// and whether it was spilled.
     pub(crate) fn write(&mut self, engine: &mut Engine, captured: CapturedJob) -> (Place, bool) {
         let (from, to) = (captured.place, self.next_place());
         let until = captured.delayed_until.filter(|until| engine.is_beyond_horizon(*until));
-        let far = until.map(|_| captured.hash);
+        let spilled = until.map(|_| captured.hash);
         let id = captured.saved.id();
-        let rehomed = engine.rehome(id, from, to, far);
-        if rehomed != Rehomed::Gone {
+        let relocated = engine.relocate(id, from, to, spilled);
+        if relocated != Relocated::Gone {
             let mut record = self.kept.remove(&from).expect("its record is kept");
             record.reference = record.reference.at(to);
             self.kept.insert(to, record);
         }
-        if let (Rehomed::Far, Some(until)) = (rehomed, until) {
-            self.far.insert((until.line, until.at, id), to);
+        if let (Relocated::Spilled, Some(until)) = (relocated, until) {
+            self.spilled.insert((until.line, until.at, id), to);
             self.saved.insert(to, (captured.saved, until.line, until.at));
         }
-        (to, rehomed == Rehomed::Far)
+        (to, relocated == Relocated::Spilled)
     }
 }
 

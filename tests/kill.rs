@@ -35,9 +35,9 @@ const ACKNOWLEDGEMENTS_MAX: usize = 4000;
 const PUSHES_IN_FLIGHT: usize = 64;
 /// So far ahead that a checkpoint takes the job out of memory.
 const FAR_MS: u64 = 2 * 3_600_000;
-/// One in so many jobs is far.
+/// One in so many jobs is spilled.
 const FAR_EVERY: usize = 8;
-/// One in so many far jobs stays. So half of each chunk is soon dead, and somebody needs the rest.
+/// One in so many spilled jobs stays. So half of each chunk is soon dead, and somebody needs the rest.
 const STAYS_EVERY: usize = 4;
 /// So many of those that do not stay live: long enough for a checkpoint to take them.
 const DOOMED_MAX: usize = 64;
@@ -68,7 +68,7 @@ enum Seen {
 struct Ledger {
     pushed: BTreeSet<JobId>,
     /// Those of them that are due in hours, with their bodies.
-    far: BTreeMap<JobId, Bytes>,
+    spilled: BTreeMap<JobId, Bytes>,
     /// Those of these that nobody has begun to delete.
     doomed: BTreeSet<JobId>,
     finishing: BTreeSet<JobId>,
@@ -85,7 +85,7 @@ impl Ledger {
             Seen::Pushed(job, fate) => {
                 assert!(self.pushed.insert(job), "the id {job:?} was given out twice");
                 if let Fate::Stays(body) | Fate::IsDeleted(body) = &fate {
-                    self.far.insert(job, body.clone());
+                    self.spilled.insert(job, body.clone());
                 }
                 if matches!(fate, Fate::IsDeleted(_)) {
                     self.doomed.insert(job);
@@ -123,18 +123,18 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
     let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
     for round in 0..ROUNDS {
         let server = Process::start(data.path(), &SETTINGS);
-        far_jobs(server.address, &ledger);
+        spilled_jobs(server.address, &ledger);
         let until = 1 + dice.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
         pushes = under_load(server, (round, pushes), until, &mut ledger);
     }
     let server = Process::start(data.path(), &SETTINGS);
-    let mut left = far_jobs(server.address, &ledger);
+    let mut left = spilled_jobs(server.address, &ledger);
     left.extend(drain(server.address, &mut ledger));
     let lost: Vec<_> =
         ledger.pushed.iter().filter(|job| !left.contains(job) && !ledger.finishing.contains(job)).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
     assert!(pushes.repeated > ROUNDS, "only {} pushes were repeated that had an answer", pushes.repeated);
-    let deleted = ledger.finished.iter().filter(|job| ledger.far.contains_key(job)).count();
+    let deleted = ledger.finished.iter().filter(|job| ledger.spilled.contains_key(job)).count();
     let run = ledger.finished.len() - deleted;
     assert!(run > ROUNDS && deleted > ROUNDS, "the clients did nothing: {run}, {deleted}");
     assert!(ledger.deliveries.len() >= run);
@@ -349,13 +349,13 @@ fn consume(mut client: Raw, seen: &Sender<Seen>) {
     }
 }
 
-/// Reads every far job, and names those that are there: each as it was pushed, and none that was deleted.
-fn far_jobs(address: SocketAddr, ledger: &Ledger) -> BTreeSet<JobId> {
+/// Reads every spilled job, and names those that are there: each as it was pushed, and none that was deleted.
+fn spilled_jobs(address: SocketAddr, ledger: &Ledger) -> BTreeSet<JobId> {
     const READS: usize = 500;
     let mut client = Raw::greeted(address);
-    let far: Vec<(&JobId, &Bytes)> = ledger.far.iter().collect();
+    let spilled: Vec<(&JobId, &Bytes)> = ledger.spilled.iter().collect();
     let mut found = BTreeSet::new();
-    for some in far.chunks(READS) {
+    for some in spilled.chunks(READS) {
         let reads: Vec<Request> = some.iter().map(|(job, _)| Request::Get(JobRef::Id(**job))).collect();
         let RequestId(first) = client.send(&reads).expect("a server");
         let mut asked: BTreeMap<_, _> = (first..).map(RequestId).zip(some).collect();

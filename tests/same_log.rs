@@ -1,5 +1,5 @@
 //! The same log gives the same state: on an engine that only applies, on one that is asked and prepared in between,
-//! keeps its bodies elsewhere, and is captured and sends its jobs far again and again, and on one that reads the log as it was
+//! keeps its bodies elsewhere, and is captured and spills its jobs again and again, and on one that reads the log as it was
 //! written. Each capture, restored, is the state of the moment at which it began.
 
 use std::collections::BTreeMap;
@@ -42,14 +42,14 @@ struct Capture {
     image: Vec<u8>,
     captured_image: PartialImage,
     hash: u128,
-    far: KeptBodies,
+    spilled: KeptBodies,
     captured: Vec<CapturedJob>,
 }
 
 /// Captures, one after the other: each is of the pages that changed since the one before.
 #[derive(Default)]
 struct Checkpoints {
-    /// The near jobs of each page, as they were when it was captured last.
+    /// The resident jobs of each page, as they were when it was captured last.
     pages: BTreeMap<u32, Vec<(SavedJob, Place)>>,
     under_way: Option<Capture>,
     steps: usize,
@@ -61,10 +61,10 @@ impl Checkpoints {
         let unchanged = engine.begin_capture(|_| false);
         self.pages.retain(|page, _| unchanged.contains(page));
         let captured_image = engine.partial_image();
-        Capture { image, captured_image, hash, far: store.clone(), captured: Vec::new() }
+        Capture { image, captured_image, hash, spilled: store.clone(), captured: Vec::new() }
     }
 
-    /// Goes on with the capture that is under way, or begins one. Says how many jobs went far.
+    /// Goes on with the capture that is under way, or begins one. Says how many jobs were spilled.
     fn step(&mut self, engine: &mut Engine, store: &mut KeptBodies, budget: usize) -> usize {
         // Now and then the one that is under way is given up, as when there is no space.
         self.steps += 1;
@@ -80,7 +80,7 @@ impl Checkpoints {
         0
     }
 
-    /// The state that it restores is the one that was captured. Then its jobs go far.
+    /// The state that it restores is the one that was captured. Then its jobs are spilled.
     fn end(&mut self, mut capture: Capture, engine: &mut Engine, store: &mut KeptBodies) -> usize {
         assert_eq!(capture.captured_image.finish(), capture.image, "each session as it was at that moment");
         let image = Image::decode(&capture.image).expect("it was just encoded");
@@ -91,27 +91,27 @@ impl Checkpoints {
             let mut bytes = Vec::new();
             saved.encode(&mut bytes);
             let (saved, _) = SavedJob::decode(&bytes).expect("it was just encoded");
-            restoring.near(saved, place).expect("it fits");
+            restoring.resident(saved, place).expect("it fits");
         }
-        for (id, identity, place) in capture.far.far_jobs() {
-            restoring.far(id, identity, place).expect("it was given out");
+        for (id, identity, place) in capture.spilled.spilled_jobs() {
+            restoring.spilled(id, identity, place).expect("it was given out");
         }
         let restored = restoring.finish().expect("all jobs are there");
         assert_eq!(restored.state_hash(), capture.hash, "the state of that moment");
-        restored.verify(&mut capture.far);
+        restored.verify(&mut capture.spilled);
         assert_eq!(restored.image().encode(), capture.image);
         engine.keep_captured();
-        let mut went_far = 0;
+        let mut jobs_spilled = 0;
         for job in capture.captured {
-            let may_go_far = job.delayed_until.is_some_and(|until| engine.is_beyond_horizon(until));
+            let may_spill = job.delayed_until.is_some_and(|until| engine.is_beyond_horizon(until));
             let (page, saved) = (job.page, job.saved.clone());
-            let (place, is_far) = store.write(engine, job);
-            if !may_go_far {
+            let (place, is_spilled) = store.write(engine, job);
+            if !may_spill {
                 self.pages.entry(page).or_default().push((saved, place));
             }
-            went_far += usize::from(is_far);
+            jobs_spilled += usize::from(is_spilled);
         }
-        went_far
+        jobs_spilled
     }
 }
 
@@ -141,7 +141,7 @@ fn without_places(mut applied: Applied) -> Applied {
 }
 
 fn same_log(steps: &[Step], between: &[Between]) -> usize {
-    let (mut checkpoints, mut went_far) = (Checkpoints::default(), 0);
+    let (mut checkpoints, mut jobs_spilled) = (Checkpoints::default(), 0);
     let [mut plain, mut disturbed, mut decoding] = [(); 3].map(|()| Engine::new(GroupId(0)));
     let (mut bodies, mut elsewhere, mut again) =
         (KeptBodies::default(), KeptBodies::falling(), KeptBodies::default());
@@ -164,7 +164,7 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
         let bytes = builder.finish(stamp);
         let decoded = Entry::decode(&bytes).expect("it was just encoded");
         disturb(&mut disturbed, &mut elsewhere, *between);
-        went_far += checkpoints.step(&mut disturbed, &mut elsewhere, between.capture);
+        jobs_spilled += checkpoints.step(&mut disturbed, &mut elsewhere, between.capture);
 
         let Ok(applied) = plain.apply(&entry, &mut bodies);
         drop(entry);
@@ -189,22 +189,22 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
         }
     }
     disturbed.verify(&mut elsewhere);
-    went_far
+    jobs_spilled
 }
 
 #[test]
 fn three_engines_agree_at_each_index() {
-    let went_far = std::cell::Cell::new(0);
+    let jobs_spilled = std::cell::Cell::new(0);
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let outcome = TestRunner::new(config).run(
         &(steps(), proptest::collection::vec(between(), 1..20)),
         |(steps, between)| {
-            went_far.set(went_far.get() + same_log(&steps, &between));
+            jobs_spilled.set(jobs_spilled.get() + same_log(&steps, &between));
             Ok(())
         },
     );
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    assert!(went_far.get() > 100, "{} jobs went far: too few to prove anything", went_far.get());
+    assert!(jobs_spilled.get() > 100, "{} jobs were spilled: too few to prove anything", jobs_spilled.get());
 }
 
 #[test]

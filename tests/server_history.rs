@@ -107,7 +107,7 @@ fn checkpoint(client: &mut Raw, data: &Path) {
 }
 
 #[test]
-fn near_and_far_jobs_keep_their_history_in_a_checkpoint_and_a_backup() {
+fn resident_and_spilled_jobs_keep_their_history_in_a_checkpoint_and_a_backup() {
     let folder = tempfile::tempdir().expect("a directory");
     let data = folder.path().join("data");
     let server = Process::start(&data, &SMALL);
@@ -142,5 +142,5 @@ fn near_and_far_jobs_keep_their_history_in_a_checkpoint_and_a_backup() {
     assert_eq!([near, far].map(|id| report(&mut client, id)), before);
     assert!(matches!(client.ask(Request::RunNow(JobRef::Id(far))), Response::Changed { .. }));
     let [_, expected] = before;
-    assert_eq!(report(&mut client, far).history, expected.history, "brought near");
+    assert_eq!(report(&mut client, far).history, expected.history, "loaded");
 }

@@ -75,9 +75,18 @@ pub(super) fn checkpoint_json(report: &CheckpointReport) -> CheckpointJson<'_> {
             .iter()
             .map(|listed| {
                 let ([first_due, last_due], topics) = chunk(listed);
-                let ChunkReport { file, rows, live, far, .. } = listed;
+                let ChunkReport { file, rows, live, spilled, .. } = listed;
                 let (name, bytes) = (file.name.as_str(), file.bytes);
-                ChunkJson { name, rows: *rows, live: *live, far: *far, bytes, first_due, last_due, topics }
+                ChunkJson {
+                    name,
+                    rows: *rows,
+                    live: *live,
+                    far: *spilled,
+                    bytes,
+                    first_due,
+                    last_due,
+                    topics,
+                }
             })
             .collect(),
         pages: report.pages.iter().map(pages_json).collect(),
@@ -101,9 +110,9 @@ pub(super) fn checkpoint_tables(report: &CheckpointReport) -> String {
     let mut files =
         vec![["FILE", "BYTES", "ROWS", "LIVE", "FAR", "FIRST DUE", "LAST DUE"].map(str::to_owned)];
     files.extend(report.chunks.iter().map(|chunk| {
-        let [rows, live, far] = [chunk.rows, chunk.live, chunk.far].map(|count| count.to_string());
+        let [rows, live, spilled] = [chunk.rows, chunk.live, chunk.spilled].map(|count| count.to_string());
         let [first, last] = due(chunk).map(|due| due.unwrap_or_else(|| "-".to_owned()));
-        [chunk.file.name.clone(), chunk.file.bytes.to_string(), rows, live, far, first, last]
+        [chunk.file.name.clone(), chunk.file.bytes.to_string(), rows, live, spilled, first, last]
     }));
     files.extend(report.pages.iter().map(|pages| {
         let none = || "-".to_owned();

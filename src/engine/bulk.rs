@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// Changes each of these jobs that is there, in this topic if one is named, meets the conditions and may be changed so. They
-    /// were brought near.
+    /// were loaded.
     fn change_many(
         &mut self,
         change: BulkChange,
@@ -77,7 +77,7 @@ impl Engine {
             known => known.flatten(),
         };
         for id in jobs {
-            let Some(Found::Near(slot)) = self.jobs.find(*id) else { continue };
+            let Some(Found::Resident(slot)) = self.jobs.find(*id) else { continue };
             let is_done = match change {
                 BulkChange::Reschedule { due } => self.is_due_at(slot, due),
                 BulkChange::RunNow => self.jobs[slot].state == JobState::Ready,

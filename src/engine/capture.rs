@@ -71,7 +71,7 @@ pub(super) struct Capture {
     saved: BTreeMap<u32, VecDeque<Job>>,
 }
 
-/// A near job, as it was.
+/// A resident job, as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedJob {
     /// The page on which it is. Those of one page come one after the other.
@@ -87,7 +87,7 @@ pub struct CapturedJob {
 }
 
 impl Engine {
-    /// Begins to capture the sessions as they are now, and the near jobs, but for pages that are as they were when they were captured last. With
+    /// Begins to capture the sessions as they are now, and the resident jobs, but for pages that are as they were when they were captured last. With
     /// `again` these are captured as well. Returns the numbers of the pages that are not, and are not empty.
     ///
     /// Only one capture is under way at a time: nobody wants the rest of the one before. The records that captured jobs
@@ -109,12 +109,12 @@ impl Engine {
         self.jobs.keep_captured();
     }
 
-    /// How many near jobs the next capture has at least.
+    /// How many resident jobs the next capture has at least.
     pub fn changed_jobs(&self) -> u64 {
         self.jobs.changed() as u64
     }
 
-    /// Adds up to `budget` of the near jobs, as they were when the capture began, to `captured`, and none after one with
+    /// Adds up to `budget` of the resident jobs, as they were when the capture began, to `captured`, and none after one with
     /// which their bodies come to `bytes_max`. Whether these were the last.
     pub fn capture(&mut self, budget: usize, bytes_max: u64, captured: &mut Vec<CapturedJob>) -> bool {
         let mut bytes = 0;

@@ -83,9 +83,9 @@ impl Engine {
         Ok(Outcome::ChangedMany { jobs })
     }
 
-    /// The job that is meant, which is near: see [`Engine::bring_near`].
+    /// The job that is meant, which is resident: see [`Engine::load_named`].
     fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
-        self.find(job).and_then(Found::near)
+        self.find(job).and_then(Found::resident)
     }
 
     /// Makes a buried job ready, with all its attempts before it.

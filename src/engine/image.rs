@@ -356,8 +356,8 @@ fn encoded(saved: &impl Serialize) -> Vec<u8> {
 }
 
 impl Restoring {
-    /// Takes a near job back, whose record is at `place`.
-    pub fn near(&mut self, saved: SavedJob, place: Place) -> Result<(), ImageError> {
+    /// Takes a resident job back, whose record is at `place`.
+    pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), ImageError> {
         let engine = &mut self.engine;
         let given_out = engine.has_given_out(saved.id()) && saved.fence().0 <= engine.last_fence;
         if !given_out || engine.topics.find(saved.topic()).is_none() {
@@ -367,12 +367,12 @@ impl Restoring {
         self.taken(slot)
     }
 
-    /// Takes a far job back, which is at `place`.
-    pub fn far(&mut self, id: JobId, identity: Option<u128>, place: Place) -> Result<(), ImageError> {
+    /// Takes a spilled job back, which is at `place`.
+    pub fn spilled(&mut self, id: JobId, identity: Option<u128>, place: Place) -> Result<(), ImageError> {
         if !self.engine.has_given_out(id) {
             return Err(ImageError::Job(id));
         }
-        let handle = self.engine.jobs.place_far(id, identity, place);
+        let handle = self.engine.jobs.place_spilled(id, identity, place);
         self.taken(handle)
     }
 
@@ -384,8 +384,8 @@ impl Restoring {
     /// A job that is there twice is noticed here.
     fn index(&mut self) -> Result<(), ImageError> {
         self.engine.jobs.index_all(&self.unindexed).map_err(ImageError::Job)?;
-        let near = self.unindexed.drain(..).filter_map(|handle| jobs::found(handle).near());
-        near.for_each(|slot| self.engine.enter(slot));
+        let resident = self.unindexed.drain(..).filter_map(|handle| jobs::found(handle).resident());
+        resident.for_each(|slot| self.engine.enter(slot));
         Ok(())
     }
 
@@ -407,7 +407,7 @@ impl Restoring {
         if found != image.head.jobs {
             return Err(ImageError::Jobs { expected: image.head.jobs, found });
         }
-        // The far jobs are counted, and in the sum, without having been looked at.
+        // The spilled jobs are counted, and in the sum, without having been looked at.
         let counted = engine.topics.restore_delayed(&image.head.topics, &image.rules);
         counted.map_err(|topic| ImageError::TopicJobs(topic.0))?;
         engine.sum = image.tail.sum;

@@ -10,12 +10,12 @@ use std::ops;
 
 use super::capture::{Capture, page_of, start_of};
 use super::clock::{Line, Moment};
-use super::far::{FarJobs, FarSlot};
 use super::free::FreeNumbers;
 use super::held::Held;
 use super::index::Index;
 use super::paged::Paged;
 use super::retry::Retry;
+use super::spilled::{SpilledJobs, SpilledSlot};
 use super::store::{BodyRef, Place};
 use crate::types::{BuryReason, JobId, JobState, TopicId};
 
@@ -148,9 +148,9 @@ fn halves(identity: Identity) -> [u64; 2] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// In the slab.
-    Near(Slot),
+    Resident(Slot),
     /// Among those of which little is in memory.
-    Far(FarSlot),
+    Spilled(SpilledSlot),
 }
 
 /// A page of slots.
@@ -162,7 +162,7 @@ struct Page {
     changed: bool,
 }
 
-/// The slab, the far jobs, and the indexes over both.
+/// The slab, the spilled jobs, and the indexes over both.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     slots: Paged<Option<Job>>,
@@ -173,13 +173,13 @@ pub(super) struct Jobs {
     pages: Vec<Page>,
     /// How many jobs are on pages that changed.
     changed: usize,
-    far: FarJobs,
+    spilled: SpilledJobs,
     /// [`handle`]s, by id.
     ids: Index,
     /// The same, by the hash of the key.
     identities: Index,
     capture: Option<Capture>,
-    /// The sum of [`Job::held_bytes`] of the near jobs.
+    /// The sum of [`Job::held_bytes`] of the resident jobs.
     held_bytes: usize,
 }
 
@@ -199,9 +199,9 @@ impl Jobs {
         self.ids.find(hash_of_id(id), |handle| self.id_of(handle) == id).map(found)
     }
 
-    /// The slot of the job with this id, unless it is far.
-    pub(super) fn near(&self, id: JobId) -> Option<Slot> {
-        self.find(id).and_then(Found::near)
+    /// The slot of the job with this id, unless it is spilled.
+    pub(super) fn resident(&self, id: JobId) -> Option<Slot> {
+        self.find(id).and_then(Found::resident)
     }
 
     /// The job whose key has this hash.
@@ -218,25 +218,25 @@ impl Jobs {
         slot
     }
 
-    /// Takes a far job in, as [`Self::place`] does a near one.
-    pub(super) fn place_far(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> u32 {
-        handle(self.far.insert(id, identity, place))
+    /// Takes a spilled job in, as [`Self::place`] does a resident one.
+    pub(super) fn place_spilled(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> u32 {
+        handle(self.spilled.insert(id, identity, place))
     }
 
     /// Makes jobs be found that were only placed. One that was there already, with its id or its key, is returned: then
     /// nothing here is of use any more.
     pub(super) fn index_all(&mut self, handles: &[u32]) -> Result<(), JobId> {
-        let (slots, far) = (&self.slots, &self.far);
-        let id = |handle| id_of(slots, far, handle);
-        let identity = |handle| identity_of(slots, far, handle);
-        let id_hash = |handle| id_hash(slots, far, handle);
+        let (slots, spilled) = (&self.slots, &self.spilled);
+        let id = |handle| id_of(slots, spilled, handle);
+        let identity = |handle| identity_of(slots, spilled, handle);
+        let id_hash = |handle| id_hash(slots, spilled, handle);
         let ids: Vec<_> = handles.iter().map(|handle| (id_hash(*handle), *handle)).collect();
         let keyed = handles.iter().filter_map(|handle| Some((hash_of_identity(identity(*handle)?), *handle)));
         let keyed: Vec<_> = keyed.collect();
         self.ids
             .insert_all(&ids, id_hash, |one, other| id(one) == id(other))
             .and_then(|()| {
-                let rehash = |handle| identity_hash(slots, far, handle);
+                let rehash = |handle| identity_hash(slots, spilled, handle);
                 self.identities.insert_all(&keyed, rehash, |one, other| identity(one) == identity(other))
             })
             .map_err(id)
@@ -244,9 +244,9 @@ impl Jobs {
 
     /// Makes room in the indexes for so many jobs in all.
     pub(super) fn reserve(&mut self, jobs: usize, keyed: usize) {
-        let (slots, far) = (&self.slots, &self.far);
-        self.ids.reserve(jobs, |handle| id_hash(slots, far, handle));
-        self.identities.reserve(keyed, |handle| identity_hash(slots, far, handle));
+        let (slots, spilled) = (&self.slots, &self.spilled);
+        self.ids.reserve(jobs, |handle| id_hash(slots, spilled, handle));
+        self.identities.reserve(keyed, |handle| identity_hash(slots, spilled, handle));
     }
 
     /// Takes a job out.
@@ -259,7 +259,7 @@ impl Jobs {
         job
     }
 
-    /// How many near jobs are on pages that were changed since they were captured.
+    /// How many resident jobs are on pages that were changed since they were captured.
     pub(super) fn changed(&self) -> usize {
         self.changed
     }
@@ -285,8 +285,9 @@ impl Jobs {
             job.set_identity(identity);
         });
         if let Some(new) = identity {
-            let (slots, far) = (&self.slots, &self.far);
-            self.identities.insert(hash_of_identity(new), slot, |handle| identity_hash(slots, far, handle));
+            let (slots, spilled) = (&self.slots, &self.spilled);
+            self.identities
+                .insert(hash_of_identity(new), slot, |handle| identity_hash(slots, spilled, handle));
         }
     }
 
@@ -300,30 +301,34 @@ impl Jobs {
         self.one(slot).body.place = place;
     }
 
-    /// Takes a far job into the slab.
-    pub(super) fn promote(&mut self, far: FarSlot, job: Job) -> Slot {
+    /// Takes a spilled job into the slab.
+    pub(super) fn load(&mut self, spilled: SpilledSlot, job: Job) -> Slot {
         let (id, identity) = (job.id, job.identity());
-        debug_assert_eq!((id, identity), (self.far.id(far), self.far.identity(far)), "the same job");
+        debug_assert_eq!(
+            (id, identity),
+            (self.spilled.id(spilled), self.spilled.identity(spilled)),
+            "the same job"
+        );
         let slot = self.place(job);
-        self.far.remove(far);
-        self.replace(id, identity, handle(far), slot);
+        self.spilled.remove(spilled);
+        self.replace(id, identity, handle(spilled), slot);
         slot
     }
 
-    /// Keeps no more of a job than a far one needs. Its record is at `place`.
-    pub(super) fn demote(&mut self, slot: Slot, place: Place) {
+    /// Keeps no more of a job than a spilled one needs. Its record is at `place`.
+    pub(super) fn spill(&mut self, slot: Slot, place: Place) {
         let job = self.take(slot);
         let (id, identity) = (job.id, job.identity());
-        let far = self.far.insert(id, identity, place);
-        self.replace(id, identity, slot, handle(far));
+        let spilled = self.spilled.insert(id, identity, place);
+        self.replace(id, identity, slot, handle(spilled));
     }
 
-    pub(super) fn far(&self) -> &FarJobs {
-        &self.far
+    pub(super) fn spilled(&self) -> &SpilledJobs {
+        &self.spilled
     }
 
-    pub(super) fn far_mut(&mut self) -> &mut FarJobs {
-        &mut self.far
+    pub(super) fn spilled_mut(&mut self) -> &mut SpilledJobs {
+        &mut self.spilled
     }
 
     /// Begins to capture the pages that changed, and those that `again` names. What changes on them is saved as it was until
@@ -351,7 +356,7 @@ impl Jobs {
         }
     }
 
-    /// Hands up to `budget` near jobs, as they were when the capture began, to `visit`, with the page on which they are and
+    /// Hands up to `budget` resident jobs, as they were when the capture began, to `visit`, with the page on which they are and
     /// page by page, until it returns false. Whether that was the last.
     pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(u32, &Job) -> bool) -> bool {
         self.capture.as_mut().is_none_or(|capture| capture.step(&self.slots, budget, visit))
@@ -362,9 +367,9 @@ impl Jobs {
         self.capture = None;
     }
 
-    /// Whether the last pages of the slab hold no job, or many far jobs have gone. One empty page is kept, for the next jobs.
+    /// Whether the last pages of the slab hold no job, or many spilled jobs have gone. One empty page is kept, for the next jobs.
     pub(super) fn can_shrink(&self) -> bool {
-        self.slab_can_shrink() || self.far.can_shrink()
+        self.slab_can_shrink() || self.spilled.can_shrink()
     }
 
     /// Gives back some of the memory of which that [can](Self::can_shrink) be. Returns how many slots there are.
@@ -374,21 +379,21 @@ impl Jobs {
             #[expect(clippy::cast_possible_truncation, reason = "there are fewer pages than slots")]
             self.slots.truncate(start_of(self.pages.len() as u32));
         }
-        self.far.shrink();
-        let (slots, far) = (&self.slots, &self.far);
-        self.ids.shrink(|handle| id_hash(slots, far, handle));
-        self.identities.shrink(|handle| identity_hash(slots, far, handle));
+        self.spilled.shrink();
+        let (slots, spilled) = (&self.slots, &self.spilled);
+        self.ids.shrink(|handle| id_hash(slots, spilled, handle));
+        self.identities.shrink(|handle| identity_hash(slots, spilled, handle));
         self.slots.len()
     }
 
     /// Bytes of memory that the jobs and the indexes take.
     pub(super) fn memory_bytes(&self) -> usize {
-        let near = self.slots.memory_bytes();
+        let resident = self.slots.memory_bytes();
         let indexes = self.ids.memory_bytes() + self.identities.memory_bytes();
-        near + self.held_bytes + self.far.memory_bytes() + indexes
+        resident + self.held_bytes + self.spilled.memory_bytes() + indexes
     }
 
-    /// Every near job, in no order that means anything: for recomputing sums.
+    /// Every resident job, in no order that means anything: for recomputing sums.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
         (0..).zip(self.slots.iter()).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
     }
@@ -403,13 +408,13 @@ impl Jobs {
         empty == 2 && self.capture.is_none()
     }
 
-    /// Takes a near job in, which is not found before it is [indexed](Self::index_all). Returns its handle, which is its
+    /// Takes a resident job in, which is not found before it is [indexed](Self::index_all). Returns its handle, which is its
     /// slot.
     pub(super) fn place(&mut self, job: Job) -> Slot {
         let slot = self.free.take_below(self.slots.len()).unwrap_or_else(|| {
             self.slots.push(None);
-            let slot = Slot::try_from(self.slots.len() - 1).unwrap_or(FAR_BIT);
-            assert!(slot < FAR_BIT, "2 billion jobs do not fit into memory");
+            let slot = Slot::try_from(self.slots.len() - 1).unwrap_or(SPILLED_BIT);
+            assert!(slot < SPILLED_BIT, "2 billion jobs do not fit into memory");
             slot
         });
         let page = page_of(slot) as usize;
@@ -458,10 +463,10 @@ impl Jobs {
     }
 
     fn index(&mut self, id: JobId, identity: Option<Identity>, handle: u32) {
-        let (slots, far) = (&self.slots, &self.far);
-        self.ids.insert(hash_of_id(id), handle, |handle| id_hash(slots, far, handle));
+        let (slots, spilled) = (&self.slots, &self.spilled);
+        self.ids.insert(hash_of_id(id), handle, |handle| id_hash(slots, spilled, handle));
         if let Some(identity) = identity {
-            let rehash = |handle| identity_hash(slots, far, handle);
+            let rehash = |handle| identity_hash(slots, spilled, handle);
             self.identities.insert(hash_of_identity(identity), handle, rehash);
         }
     }
@@ -474,11 +479,11 @@ impl Jobs {
     }
 
     fn id_of(&self, handle: u32) -> JobId {
-        id_of(&self.slots, &self.far, handle)
+        id_of(&self.slots, &self.spilled, handle)
     }
 
     fn identity_of(&self, handle: u32) -> Option<Identity> {
-        identity_of(&self.slots, &self.far, handle)
+        identity_of(&self.slots, &self.spilled, handle)
     }
 }
 
@@ -491,46 +496,50 @@ impl ops::Index<Slot> for Jobs {
 }
 
 impl Found {
-    /// The slot, unless the job is far.
-    pub(super) fn near(self) -> Option<Slot> {
+    /// The slot, unless the job is spilled.
+    pub(super) fn resident(self) -> Option<Slot> {
         match self {
-            Self::Near(slot) => Some(slot),
-            Self::Far(_) => None,
+            Self::Resident(slot) => Some(slot),
+            Self::Spilled(_) => None,
         }
     }
 }
 
-/// Set in the handle of a far job; without it a handle is a slot of the slab.
-const FAR_BIT: u32 = 1 << 31;
+/// Set in the handle of a spilled job; without it a handle is a slot of the slab.
+const SPILLED_BIT: u32 = 1 << 31;
 
-fn handle(far: FarSlot) -> u32 {
-    FAR_BIT | far.0
+fn handle(spilled: SpilledSlot) -> u32 {
+    SPILLED_BIT | spilled.0
 }
 
 /// What a handle stands for.
 pub(super) fn found(handle: u32) -> Found {
-    if handle & FAR_BIT == 0 { Found::Near(handle) } else { Found::Far(FarSlot(handle & !FAR_BIT)) }
-}
-
-fn id_of(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> JobId {
-    match found(handle) {
-        Found::Near(slot) => live(slots[slot as usize].as_ref()).id,
-        Found::Far(slot) => far.id(slot),
+    if handle & SPILLED_BIT == 0 {
+        Found::Resident(handle)
+    } else {
+        Found::Spilled(SpilledSlot(handle & !SPILLED_BIT))
     }
 }
 
-fn id_hash(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> u64 {
-    hash_of_id(id_of(slots, far, handle))
-}
-
-fn identity_hash(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> u64 {
-    identity_of(slots, far, handle).map_or(0, hash_of_identity)
-}
-
-fn identity_of(slots: &Paged<Option<Job>>, far: &FarJobs, handle: u32) -> Option<Identity> {
+fn id_of(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> JobId {
     match found(handle) {
-        Found::Near(slot) => live(slots[slot as usize].as_ref()).identity(),
-        Found::Far(slot) => far.identity(slot),
+        Found::Resident(slot) => live(slots[slot as usize].as_ref()).id,
+        Found::Spilled(slot) => spilled.id(slot),
+    }
+}
+
+fn id_hash(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> u64 {
+    hash_of_id(id_of(slots, spilled, handle))
+}
+
+fn identity_hash(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> u64 {
+    identity_of(slots, spilled, handle).map_or(0, hash_of_identity)
+}
+
+fn identity_of(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> Option<Identity> {
+    match found(handle) {
+        Found::Resident(slot) => live(slots[slot as usize].as_ref()).identity(),
+        Found::Spilled(slot) => spilled.identity(slot),
     }
 }
 

@@ -12,9 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
-use super::far::FarSlot;
 use super::jobs::{Found, Job, Slot};
 use super::outcome::{JobView, TopicView};
+use super::spilled::SpilledSlot;
 use super::store::{JobStore, WalkFrom, Walked};
 use crate::types::limits::LIST_LOOKS_MAX;
 use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
@@ -56,8 +56,8 @@ enum Goal {
 #[derive(Clone, Debug)]
 enum Stage<W> {
     /// The slot to go on with.
-    Near(Slot),
-    Far(W),
+    Resident(Slot),
+    Spilled(W),
     Show,
 }
 
@@ -129,7 +129,7 @@ impl<W> Listing<W> {
             goal,
             order,
             after,
-            stage: Stage::Near(0),
+            stage: Stage::Resident(0),
             found: BTreeMap::new(),
             shown: BTreeSet::new(),
             last_shown: None,
@@ -209,8 +209,8 @@ impl<W> Listing<W> {
         is_page && self.looks_left == 0 && came_further
     }
 
-    /// Whether it takes more than the index of the store to tell if a far job matches.
-    fn reads_far_jobs(&self) -> bool {
+    /// Whether it takes more than the index of the store to tell if a spilled job matches.
+    fn reads_spilled_jobs(&self) -> bool {
         let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
         attempts_min.is_some() || attempts_max.is_some() || key_prefix.is_some() || reason.is_some()
     }
@@ -246,24 +246,24 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Listed, S::Error> {
-        if let Stage::Near(slot) = listing.stage {
-            if let Some(next) = self.list_near(listing, slot, budget, store)? {
-                listing.stage = Stage::Near(next);
+        if let Stage::Resident(slot) = listing.stage {
+            if let Some(next) = self.list_resident(listing, slot, budget, store)? {
+                listing.stage = Stage::Resident(next);
                 return Ok(Listed::NotYet);
             }
             match self.begin_walk(listing, store) {
-                Some(walk) => listing.stage = Stage::Far(walk),
+                Some(walk) => listing.stage = Stage::Spilled(walk),
                 None => listing.end_page(),
             }
         }
-        if !self.list_far(listing, budget, store)? {
+        if !self.list_spilled(listing, budget, store)? {
             return Ok(Listed::NotYet);
         }
         self.show_next(listing, budget, store)
     }
 
-    /// Looks at near jobs from a slot on. Returns the slot to go on with, if there is one.
-    fn list_near<S: JobStore>(
+    /// Looks at resident jobs from a slot on. Returns the slot to go on with, if there is one.
+    fn list_resident<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
         from: Slot,
@@ -282,7 +282,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// The walk over far jobs, if any of them may match. They are all delayed.
+    /// The walk over spilled jobs, if any of them may match. They are all delayed.
     fn begin_walk<S: JobStore>(&self, listing: &Listing<S::Walk>, store: &S) -> Option<S::Walk> {
         if !listing.filter.states.contains(JobState::Delayed) || listing.filter.buried.is_some() {
             return None;
@@ -297,14 +297,14 @@ impl Engine {
         Some(store.walk(WalkFrom { topic: listing.topic, after, offset_ms: self.clock.offset_ms }))
     }
 
-    /// Walks over far jobs, if it is time for that. Whether the page is complete.
-    fn list_far<S: JobStore>(
+    /// Walks over spilled jobs, if it is time for that. Whether the page is complete.
+    fn list_spilled<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
         budget: &mut usize,
         store: &mut S,
     ) -> Result<bool, S::Error> {
-        while let Stage::Far(walk) = &mut listing.stage {
+        while let Stage::Spilled(walk) = &mut listing.stage {
             let had = *budget;
             let walked = store.walk_on(walk, budget)?;
             match walked {
@@ -333,11 +333,11 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<(), S::Error> {
-        let far = match self.jobs.find(job) {
+        let spilled = match self.jobs.find(job) {
             None => return Ok(()),
-            Some(Found::Far(slot)) => slot,
-            // It has come near since the near ones were looked at, or was there, and was counted.
-            Some(Found::Near(slot)) => match listing.goal {
+            Some(Found::Spilled(slot)) => slot,
+            // It has been loaded since the resident ones were looked at, or was there, and was counted.
+            Some(Found::Resident(slot)) => match listing.goal {
                 Goal::Page { .. } => return self.look_at(listing, &self.jobs[slot], budget, store),
                 Goal::Count { .. } => return Ok(()),
             },
@@ -349,21 +349,21 @@ impl Engine {
         };
         match position {
             Some(position) if !listing.wants(&position) => Ok(()),
-            Some(position) if !listing.reads_far_jobs() => {
+            Some(position) if !listing.reads_spilled_jobs() => {
                 listing.take(position, job);
                 Ok(())
             }
             _ => {
-                let far = self.far_job(far, store)?;
-                *budget = budget.saturating_sub(looks_to_read(&far));
-                self.look_at(listing, &far, budget, store)
+                let spilled = self.spilled_job(spilled, store)?;
+                *budget = budget.saturating_sub(looks_to_read(&spilled));
+                self.look_at(listing, &spilled, budget, store)
             }
         }
     }
 
-    fn far_job<S: JobStore>(&self, far: FarSlot, store: &mut S) -> Result<Job, S::Error> {
-        let place = self.jobs.far().place(far);
-        Ok(store.far_job(place)?.into_job(place))
+    fn spilled_job<S: JobStore>(&self, spilled: SpilledSlot, store: &mut S) -> Result<Job, S::Error> {
+        let place = self.jobs.spilled().place(spilled);
+        Ok(store.spilled_job(place)?.into_job(place))
     }
 
     /// Takes a job if it matches and its position is one of the first.
@@ -435,8 +435,8 @@ impl Engine {
             listing.last_shown = Some(position);
             let Some(found) = self.jobs.find(job).filter(|_| listing.shown.insert(job)) else { continue };
             let view = match found {
-                Found::Near(slot) => self.matching_view(listing, &self.jobs[slot]),
-                Found::Far(slot) => self.matching_view(listing, &self.far_job(slot, store)?),
+                Found::Resident(slot) => self.matching_view(listing, &self.jobs[slot]),
+                Found::Spilled(slot) => self.matching_view(listing, &self.spilled_job(slot, store)?),
             };
             *budget = budget.saturating_sub(READ_LOOKS);
             if let Some(view) = view {

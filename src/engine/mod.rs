@@ -51,7 +51,6 @@ mod capture;
 mod change;
 mod clock;
 mod cost;
-mod far;
 mod finished;
 mod free;
 mod hash;
@@ -70,12 +69,13 @@ mod read;
 mod ready;
 mod repeat;
 mod reserve;
-mod residence;
 mod retry;
 mod saved;
 mod sessions;
 mod settle;
 pub(crate) mod slab;
+mod spill;
+mod spilled;
 mod timers;
 mod topics;
 mod transition;
@@ -100,10 +100,10 @@ pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
     TopicView,
 };
-pub use residence::{HORIZON_MS, Rehomed};
 pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
-pub use store::{BodyRef, FarTimer, JobStore, Place, Record, WalkFrom, Walked};
+pub use spill::{HORIZON_MS, Relocated};
+pub use store::{BodyRef, JobStore, Place, Record, SpilledTimer, WalkFrom, Walked};
 pub use topics::TopicTotals;
 
 use std::collections::BTreeSet;
@@ -201,7 +201,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// When a far job cannot be read. The entry is then half applied: the state is not to be used any more.
+    /// When a spilled job cannot be read. The entry is then half applied: the state is not to be used any more.
     pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         self.clock.stamp = self.clock.stamp.max(entry.stamp);
         self.topics.advance(self.clock.stamp);
@@ -213,7 +213,7 @@ impl Engine {
         self.sessions.forget_old(self.clock.stamp, &mut self.sum);
         self.topics.forget_idle(self.clock.stamp, &mut self.sum);
         for command in &entry.commands {
-            self.bring_near(command, store)?;
+            self.load_named(command, store)?;
             let outcome = self.carry_out(command, store, &mut applied.ended);
             applied.outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
         }

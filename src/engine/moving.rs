@@ -20,7 +20,7 @@ enum Moves {
 }
 
 impl Engine {
-    /// Moves each of these jobs that is there, meets the conditions and may go. They were brought near.
+    /// Moves each of these jobs that is there, meets the conditions and may go. They are resident by now.
     pub(super) fn move_many(
         &mut self,
         from: Option<TopicSelect<'_>>,
@@ -71,7 +71,7 @@ impl Engine {
         to: TopicSelect<'_>,
         filter: &Filter,
     ) -> Moves {
-        let Some(Found::Near(slot)) = self.jobs.find(job.job) else { return Moves::Stays };
+        let Some(Found::Resident(slot)) = self.jobs.find(job.job) else { return Moves::Stays };
         let found = &self.jobs[slot];
         let to = self.known(to);
         if to == Some(found.topic)
@@ -101,8 +101,8 @@ impl Engine {
     {
         let topic = self.intern(TopicSelect::Name(topic)).expect("there is room");
         let named = super::Command::Delete { job: super::JobSelect::Id(job) };
-        self.bring_near(&named, store).expect("read");
-        let slot = self.jobs.near(job).expect("it is there");
+        self.load_named(&named, store).expect("read");
+        let slot = self.jobs.resident(job).expect("it is there");
         self.move_job(slot, topic, None);
         self.topics.settle(None, &mut self.sum);
     }

@@ -70,7 +70,7 @@ impl Engine {
         ended: &mut Vec<Lease>,
     ) -> PushOutcome {
         let identity = new.key.map(|key| self.identity(topic, key));
-        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.near());
+        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.resident());
         let postponed = living.filter(|slot| new.if_exists == IfExists::Postpone && self.waits(*slot));
         let due = self.clock.resolve(new.due);
         let due = postponed.map_or(due, |slot| self.no_later_than_the_cap(slot, due, new.attributes));

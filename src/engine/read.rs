@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
-    /// which it would; of far jobs it knows nothing. Returns whether there may be more than one entry moves.
+    /// which it would; of spilled jobs it knows nothing. Returns whether there may be more than one entry moves.
     pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// A stamp after `after` at which to look again: no timer fires between the two. It is the first timer's own
-    /// stamp when that is near, and a little before it when it is far; `None` if there is no timer. What fires at `after` or before is for [`Engine::is_overdue`] to say.
+    /// stamp when its job is resident, and a little before it when its job is spilled; `None` if there is no timer. What fires at `after` or before is for [`Engine::is_overdue`] to say.
     pub fn next_deadline_after(&mut self, after: Millis) -> Option<Millis> {
         self.timers.next_after(self.clock.at(after))
     }
@@ -184,9 +184,9 @@ impl Engine {
         self.jobs.len() as u64
     }
 
-    /// How many of them are far.
-    pub fn far_jobs(&self) -> u64 {
-        self.jobs.far().len() as u64
+    /// How many of them are spilled.
+    pub fn spilled_jobs(&self) -> u64 {
+        self.jobs.spilled().len() as u64
     }
 
     /// Bytes of memory that jobs and sessions take, without the jobs' records: an estimate.

@@ -127,7 +127,7 @@ impl Engine {
     }
 
     fn held(&self, lease: Lease) -> Result<Slot, Reject> {
-        let slot = self.jobs.near(lease.job).ok_or(Reject::StaleLease)?;
+        let slot = self.jobs.resident(lease.job).ok_or(Reject::StaleLease)?;
         let job = &self.jobs[slot];
         let holds = job.state == JobState::Reserved && job.fence() == lease.fence;
         if holds { Ok(slot) } else { Err(Reject::StaleLease) }

@@ -36,9 +36,9 @@ pub struct BodyRef {
     pub checksum: u32,
 }
 
-/// The timer of a far job.
+/// The timer of a spilled job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FarTimer {
+pub struct SpilledTimer {
     /// When it fires, on its timeline.
     pub at: u64,
     /// The job.
@@ -47,7 +47,7 @@ pub struct FarTimer {
     pub place: Place,
 }
 
-/// Where a walk over far jobs begins, and which of them it wants.
+/// Where a walk over spilled jobs begins, and which of them it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalkFrom {
     /// Jobs of this topic; of all topics if there is none.
@@ -74,16 +74,16 @@ pub enum Walked {
     End,
 }
 
-/// Keeps the records of all jobs while they live, and all of a job that is *far*: delayed for so long that the
+/// Keeps the records of all jobs while they live, and all of a job that is *spilled*: delayed for so long that the
 /// engine itself keeps no more than its id, its key's hash and its place.
 ///
-/// Whether a job is far is not state. It becomes so when somebody has written it and says so
-/// ([`Engine::rehome`](super::Engine::rehome)), and the engine takes it back into memory before it does anything to it.
+/// Whether a job is spilled is not state. It becomes so when somebody has written it and says so
+/// ([`Engine::relocate`](super::Engine::relocate)), and the engine takes it back into memory before it does anything to it.
 pub trait JobStore {
-    /// Why a far job could not be read. The state is then not to be used any more: the entry was half applied.
+    /// Why a spilled job could not be read. The state is then not to be used any more: the entry was half applied.
     type Error;
 
-    /// A walk over the far jobs, which does not borrow the store.
+    /// A walk over the spilled jobs, which does not borrow the store.
     type Walk: Clone + std::fmt::Debug;
 
     /// Takes a record in.
@@ -92,23 +92,23 @@ pub trait JobStore {
     /// Drops a record: its job is gone. Called once for each kept reference.
     fn forget(&mut self, body: BodyRef);
 
-    /// A far job.
-    fn far_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
+    /// A spilled job.
+    fn spilled_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
 
     /// The key of a record.
     fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// Begins a walk over the far jobs in the order of their timers by the wall clock. Nothing is read yet.
+    /// Begins a walk over the spilled jobs in the order of their timers by the wall clock. Nothing is read yet.
     fn walk(&self, from: WalkFrom) -> Self::Walk;
 
     /// Goes on to the next job: takes as many jobs as it looks at from `budget`, by and large, and stops when that is 0. It
-    /// may come to jobs that are not far any more, whose rows the store still has, and to the same job twice. Jobs that
-    /// stay far meanwhile are not passed over, wherever their rows move.
+    /// may come to jobs that are not spilled any more, whose rows the store still has, and to the same job twice. Jobs that
+    /// stay spilled meanwhile are not passed over, wherever their rows move.
     fn walk_on(&self, walk: &mut Self::Walk, budget: &mut usize) -> Result<Walked, Self::Error>;
 
-    /// The first far job of a timeline in the order (time, id).
-    fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Self::Error>;
+    /// The first spilled job of a timeline in the order (time, id).
+    fn first_spilled(&mut self, line: Line) -> Result<Option<SpilledTimer>, Self::Error>;
 
-    /// A far job is in memory from now on. Its record stays where it is.
-    fn no_longer_far(&mut self, place: Place);
+    /// A spilled job is in memory from now on. Its record stays where it is.
+    fn no_longer_spilled(&mut self, place: Place);
 }

@@ -426,7 +426,7 @@ impl Topics {
         self.forgotten_hashed = self.hash_of_forgotten();
     }
 
-    /// Counts the far jobs with the others, when all near ones are back. Fails with the topic whose near jobs are not
+    /// Counts the spilled jobs with the others, when all resident ones are back. Fails with the topic whose resident jobs are not
     /// those that were saved.
     pub(super) fn restore_delayed(
         &mut self,
@@ -435,7 +435,7 @@ impl Topics {
     ) -> Result<(), TopicId> {
         let bytes: BTreeMap<TopicId, u64> = rules.iter().map(|rule| (rule.topic, rule.bytes)).collect();
         for ((id, topic), saved) in self.known.iter_mut().zip(saved) {
-            // A state from before the bytes were counted has none: those of near jobs count from now on.
+            // A state from before the bytes were counted has none: those of resident jobs count from now on.
             let bytes = bytes.get(id).copied().unwrap_or(if rules.is_empty() { topic.bytes } else { 0 });
             if topic.delayed > saved.delayed || topic.bytes > bytes {
                 return Err(*id);

@@ -11,7 +11,7 @@ use super::store::JobStore;
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
-    /// Counts all jobs and sums their hashes from scratch, far jobs as the store has them. The inner error says what is
+    /// Counts all jobs and sums their hashes from scratch, spilled jobs as the store has them. The inner error says what is
     /// not as the state says that it is: for what comes from a file that nobody vouches for.
     pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), ImageError>, S::Error> {
         let mut by_topic: BTreeMap<TopicId, [u64; 5]> = BTreeMap::new();
@@ -25,8 +25,8 @@ impl Engine {
             count(job.topic, job.state);
             sum.add(hash::of_job(job));
         }
-        for (id, identity, place) in self.jobs.far().iter() {
-            let saved = store.far_job(place)?;
+        for (id, identity, place) in self.jobs.spilled().iter() {
+            let saved = store.spilled_job(place)?;
             let same = (saved.id(), saved.identity(), saved.state()) == (id, identity, JobState::Delayed);
             if !same || saved.fence().0 > self.last_fence {
                 return Ok(Err(ImageError::Job(id)));
@@ -55,8 +55,8 @@ impl Engine {
             sum.add(hash::of_job(job));
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
         }
-        for (.., place) in self.jobs.far().iter() {
-            let job = store.far_job(place)?.into_job(place);
+        for (.., place) in self.jobs.spilled().iter() {
+            let job = store.spilled_job(place)?.into_job(place);
             sum.add(hash::of_job(&job));
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
         }
@@ -82,9 +82,13 @@ impl Engine {
         let mut held = BTreeSet::new();
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
-            assert_eq!(self.jobs.near(job.id), Some(slot), "the index of ids");
+            assert_eq!(self.jobs.resident(job.id), Some(slot), "the index of ids");
             if let Some(identity) = job.identity() {
-                assert_eq!(self.jobs.find_identity(identity), Some(Found::Near(slot)), "the index of keys");
+                assert_eq!(
+                    self.jobs.find_identity(identity),
+                    Some(Found::Resident(slot)),
+                    "the index of keys"
+                );
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
             assert!(job.id.sequence() <= self.last_job && job.fence().0 <= self.last_fence, "{job:?}");
@@ -103,11 +107,11 @@ impl Engine {
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
             sum.add(hash::of_job(job));
         }
-        for (id, identity, place) in self.jobs.far().iter() {
-            let saved = store.far_job(place).expect("a far job can be read");
-            assert_eq!((saved.id(), saved.identity()), (id, identity), "a far job");
+        for (id, identity, place) in self.jobs.spilled().iter() {
+            let saved = store.spilled_job(place).expect("a spilled job can be read");
+            assert_eq!((saved.id(), saved.identity()), (id, identity), "a spilled job");
             let found = self.jobs.find(id);
-            assert!(matches!(found, Some(Found::Far(_))), "the index of ids");
+            assert!(matches!(found, Some(Found::Spilled(_))), "the index of ids");
             assert!(
                 identity.is_none_or(|identity| self.jobs.find_identity(identity) == found),
                 "and of keys"
@@ -117,7 +121,11 @@ impl Engine {
             *bytes.entry(saved.topic()).or_default() += saved.clone().into_job(place).counted_bytes();
             sum.add(saved.hash());
         }
-        assert_eq!(self.jobs.iter().count() + self.jobs.far().len(), self.jobs.len(), "the number of jobs");
+        assert_eq!(
+            self.jobs.iter().count() + self.jobs.spilled().len(),
+            self.jobs.len(),
+            "the number of jobs"
+        );
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
         let in_order: u64 = self.topics.views().map(|view| view.ready + view.buried).sum();
         assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");

@@ -62,7 +62,7 @@ impl Replica {
                 let key = if is_move { self.records.key(view.body)? } else { None };
                 found.push((view.id, key));
                 *bytes += u64::from(view.body.body_bytes);
-                // Applying the command reads the far ones among them, bodies and all.
+                // Applying the command reads the spilled ones among them, bodies and all.
                 Ok((*bytes >= DUE_BYTES_PER_ENTRY_MAX).then(|| cursor(last)))
             }
             Listed::End { next, .. } => Ok(Some(cursor(next.as_ref()))),

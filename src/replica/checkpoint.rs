@@ -62,7 +62,7 @@ const KEPT_LOGS_MAX: u64 = 16;
 const KEPT_MAX: usize = 256;
 /// Chunks are so large, in bytes, or as large as what a checkpoint is due for. With very many rows they are larger.
 const CHUNK_BYTES: usize = 32 << 20;
-/// The log may grow to so many bytes for each near job on a page that changed: all of these are written each time.
+/// The log may grow to so many bytes for each resident job on a page that changed: all of these are written each time.
 const LOG_BYTES_PER_JOB: u64 = 32;
 
 /// What is under way.
@@ -356,7 +356,7 @@ impl Replica {
         let rewrite = self.records.to_rewrite(chunk_bytes);
         let pages = begin_capture(&mut self.engine, &self.checkpoints.pages, &rewrite);
         let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
-        let captured = (self.engine.jobs() - self.engine.far_jobs()).saturating_sub(kept);
+        let captured = (self.engine.jobs() - self.engine.spilled_jobs()).saturating_sub(kept);
         self.checkpoints.written_for_bytes = captured * LOG_BYTES_PER_JOB;
         let members = self.group.members().clone();
         let begin = CheckpointBegin {
@@ -393,9 +393,9 @@ impl Replica {
         let done = self.engine.capture(jobs_max, BATCH_BYTES, &mut captured);
         let mut jobs = CheckpointJobs::default();
         for job in captured {
-            let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
+            let spilled = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
             let record = self.records.in_memory(job.place);
-            jobs.push(job, far, record);
+            jobs.push(job, spilled, record);
         }
         if !jobs.is_empty() {
             on_the_way.push_back(jobs.memory_bytes());
@@ -416,8 +416,8 @@ impl Replica {
         let (jobs_max, pause_us) =
             if self.has_time() { (ADOPTED_PER_STEP, ADOPTING_EVERY_US) } else { (self.jobs_per_step(), 0) };
         for one in written.iter().take(jobs_max) {
-            let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
-            self.records.rehomed(one.from, one.to, rehomed)?;
+            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled);
+            self.records.relocated(one.from, one.to, relocated)?;
         }
         if written.len() > jobs_max {
             let (next, not_before_us) = (next + jobs_max, self.now_us + pause_us);

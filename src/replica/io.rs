@@ -59,7 +59,7 @@ pub struct ReplicaConfig {
     pub uncommitted_bytes_max: usize,
     /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 for no limit.
     pub memory_max_bytes: u64,
-    /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many near jobs; an
+    /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many resident jobs; an
     /// eighth is enough when the last one began more than a minute ago.
     pub checkpoint_log_bytes: u64,
 }

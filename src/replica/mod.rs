@@ -83,7 +83,7 @@ const CLOCK_CHECK_US: u64 = 1_000_000;
 const PREPARE_AHEAD_MS: u64 = 3_000;
 /// So many timers in one go, at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
 const PREPARE_BUDGET: usize = 2048;
-/// Far jobs are taken into memory so long before they are due.
+/// Spilled jobs are taken into memory so long before they are due.
 const LOAD_AHEAD_MS: u64 = 60_000;
 /// So many of them in one go.
 const LOAD_BUDGET: usize = 512;
@@ -139,7 +139,7 @@ pub struct Replica {
     orders_out: Vec<u64>,
     /// While there are such: when the disk began with the oldest of them.
     writing_since_us: u64,
-    /// Whether all timers of the next seconds are in order, and no job that is due soon is far.
+    /// Whether all timers of the next seconds are in order, and no job that is due soon is spilled.
     prepared: bool,
     /// The term in which this node leads and has applied everything from before.
     serving: Option<u64>,
@@ -301,7 +301,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Brings jobs near that are due soon. Whether those are all.
+    /// Loads the jobs that are due soon. Whether those are all.
     fn load_ahead(&mut self) -> Result<bool, StorageError> {
         if self.has_lost_state() {
             return Ok(true);

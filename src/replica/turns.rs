@@ -105,7 +105,7 @@ impl Replica {
 
     /// The same for the commands of entries that the leader has sent, and that will be applied when they are committed.
     pub(super) fn read_ahead_of(&self, entries: &[LogEntry]) {
-        if self.engine.far_jobs() == 0 || self.group.is_leader() {
+        if self.engine.spilled_jobs() == 0 || self.group.is_leader() {
             return;
         }
         for entry in entries {

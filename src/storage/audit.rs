@@ -92,7 +92,7 @@ fn check_chunk<'a, F: Folder>(
     let mut cache = BlockCache::new(1);
     chunk.for_each_row(|row, head| {
         let bytes = chunk.read_row(row, &mut cache)?;
-        let checksum = check_row(&bytes, head, listed.far.get(row)).ok_or_else(|| chunk.bad_row(row))?;
+        let checksum = check_row(&bytes, head, listed.spilled.get(row)).ok_or_else(|| chunk.bad_row(row))?;
         rows.push((head.id, checksum));
         Ok(())
     })?;
@@ -101,14 +101,14 @@ fn check_chunk<'a, F: Folder>(
 }
 
 /// The checksum of the job in a row; `None` if it is not the job that the index says, or not what it was.
-pub(super) fn check_row(bytes: &[u8], head: &RowHead, is_far: bool) -> Option<u32> {
+pub(super) fn check_row(bytes: &[u8], head: &RowHead, is_spilled: bool) -> Option<u32> {
     let (saved, record) = SavedJob::decode(bytes).ok()?;
     let record = bodies::split(record)?;
     let checksum = bodies::checksum(record);
     let same = (saved.id().0, saved.topic().0, saved.identity()) == (head.id, head.topic, head.identity);
     let whole = checksum == saved.checksum() && record.body.len() == saved.body_bytes() as usize;
-    let on_time =
-        !is_far || saved.delayed_until().is_some_and(|at| (at.line.number(), at.at) == (head.line, head.at));
+    let on_time = !is_spilled
+        || saved.delayed_until().is_some_and(|at| (at.line.number(), at.at) == (head.line, head.at));
     (same && whole && on_time).then_some(checksum)
 }
 
@@ -129,7 +129,7 @@ fn check_pages<F: Folder>(
             // Of a chunk that is damaged nothing is known; that was told.
             let Some(Known { listed, rows }) = known.get(&chunk)? else { return Some(()) };
             let job = rows.get(row as usize)?;
-            let is_record = listed.live.get(row) && !listed.far.get(row);
+            let is_record = listed.live.get(row) && !listed.spilled.get(row);
             (is_record && *job == (saved.id().0, saved.checksum())).then_some(())
         };
         if depth != Depth::Whole || fits().is_some() { Ok(()) } else { Err(pages.bad_entry(nth)) }

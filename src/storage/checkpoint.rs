@@ -35,14 +35,14 @@ use crate::engine::{
 };
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
-use near::{NearPages, PAGE_BYTES_MAX, RowAt};
-pub use near::{PageFile, begin_capture};
+use resident::{PAGE_BYTES_MAX, ResidentPages, RowAt};
+pub use resident::{PageFile, begin_capture};
 
 /// What is known of the rows that are gathered, and the jobs that wait for them, may take so many times what the rows
 /// themselves may.
 const KNOWN_PER_ROW_BYTES: usize = 2;
 
-/// Blocks that are kept after they were read for a record: near jobs come in no order of their rows.
+/// Blocks that are kept after they were read for a record: resident jobs come in no order of their rows.
 const CACHE_BLOCKS: usize = 16;
 
 /// What a checkpoint begins with.
@@ -93,7 +93,7 @@ pub fn rewritten_rows_max(chunk_bytes: usize) -> usize {
     KNOWN_PER_ROW_BYTES * chunk_bytes / size_of::<Row>()
 }
 
-/// Some near jobs, as they were when the checkpoint began.
+/// Some resident jobs, as they were when the checkpoint began.
 #[derive(Clone, Debug, Default)]
 pub struct CheckpointJobs {
     jobs: Vec<CheckpointJob>,
@@ -104,21 +104,21 @@ pub struct CheckpointJobs {
 #[derive(Clone, Debug)]
 struct CheckpointJob {
     job: CapturedJob,
-    /// It waits so long that it may go far.
-    far: bool,
+    /// It waits so long that it may be spilled.
+    spilled: bool,
     /// Where its record is among those of all, if it is in memory alone.
     record: Option<Range<usize>>,
 }
 
 impl CheckpointJobs {
-    /// Adds a job, with its record if that is in memory alone. `far`: it waits so long that it may go far.
-    pub fn push(&mut self, job: CapturedJob, far: bool, record: Option<&[u8]>) {
+    /// Adds a job, with its record if that is in memory alone. `spilled`: it waits so long that it may be spilled.
+    pub fn push(&mut self, job: CapturedJob, spilled: bool, record: Option<&[u8]>) {
         let record = record.map(|record| {
             let begin = self.records.len();
             self.records.extend_from_slice(record);
             begin..self.records.len()
         });
-        self.jobs.push(CheckpointJob { job, far, record });
+        self.jobs.push(CheckpointJob { job, spilled, record });
     }
 
     /// Whether there is none.
@@ -142,7 +142,7 @@ pub struct Written {
     /// Where it is as well.
     pub to: Place,
     /// All of the job is there: the hash that it had.
-    pub far: Option<u128>,
+    pub spilled: Option<u128>,
 }
 
 /// A checkpoint that is durable.
@@ -178,8 +178,8 @@ pub struct CheckpointWriter<F: Folder> {
     rows: Vec<Row>,
     /// The bytes of all rows that are gathered.
     bytes: Vec<u8>,
-    pages: NearPages<F>,
-    /// Where the rows of near jobs went that are not entered yet, by where they were.
+    pages: ResidentPages<F>,
+    /// Where the rows of resident jobs went that are not entered yet, by where they were.
     moved: BTreeMap<Place, Place>,
     chunks: Vec<Arc<Chunk>>,
     /// Chunks of earlier checkpoints that stay, by rising number.
@@ -197,8 +197,8 @@ struct Row {
     /// Where its bytes are among those of all.
     bytes: Range<usize>,
     from: Place,
-    /// It is a far job.
-    is_far: bool,
+    /// It is a spilled job.
+    is_spilled: bool,
     /// The hash by which the engine knows whether it still is what was written.
     hash: Option<u128>,
 }
@@ -216,7 +216,7 @@ impl<F: Folder> CheckpointWriter<F> {
     pub fn begin(folder: F, mut begin: CheckpointBegin) -> Result<Self, StorageError> {
         begin.rewrite.sort_unstable();
         let mut writer = Self {
-            pages: NearPages::new(folder.clone(), begin.number),
+            pages: ResidentPages::new(folder.clone(), begin.number),
             folder,
             rows: Vec::new(),
             bytes: Vec::new(),
@@ -233,10 +233,10 @@ impl<F: Folder> CheckpointWriter<F> {
             if writer.is_rewritten(state.chunk.summary().number) {
                 writer.rewrite(&state)?;
             } else {
-                let ChunkState { chunk, live, far } = state;
-                let (live, far) = (Arc::unwrap_or_clone(live), Arc::unwrap_or_clone(far));
+                let ChunkState { chunk, live, spilled } = state;
+                let (live, spilled) = (Arc::unwrap_or_clone(live), Arc::unwrap_or_clone(spilled));
                 let summary = chunk.summary().clone();
-                writer.kept.push((chunk, ManifestChunk { summary, live, far }));
+                writer.kept.push((chunk, ManifestChunk { summary, live, spilled }));
             }
         }
         Ok(writer)
@@ -254,18 +254,23 @@ impl<F: Folder> CheckpointWriter<F> {
     /// Takes jobs in.
     pub fn add(&mut self, batch: CheckpointJobs) -> Result<(), StorageError> {
         let CheckpointJobs { jobs, records } = batch;
-        jobs.into_iter().try_for_each(|CheckpointJob { job, far, record }| {
-            self.add_one(job, far, record.and_then(|range| records.get(range)))
+        jobs.into_iter().try_for_each(|CheckpointJob { job, spilled, record }| {
+            self.add_one(job, spilled, record.and_then(|range| records.get(range)))
         })
     }
 
-    fn add_one(&mut self, job: CapturedJob, far: bool, record: Option<&[u8]>) -> Result<(), StorageError> {
+    fn add_one(
+        &mut self,
+        job: CapturedJob,
+        spilled: bool,
+        record: Option<&[u8]>,
+    ) -> Result<(), StorageError> {
         let CapturedJob { page, saved, place, delayed_until, hash } = job;
         let moves = row(place).is_none_or(|(chunk, _)| self.is_rewritten(chunk));
-        // Its row is copied as it is: it goes far another time.
-        let again = far && moves && record.is_none();
-        let far = far && !again;
-        if record.is_some() || far {
+        // Its row is copied as it is: it is spilled another time.
+        let again = spilled && moves && record.is_none();
+        let spilled = spilled && !again;
+        if record.is_some() || spilled {
             let waits_for = delayed_until.unwrap_or_else(|| saved.due());
             let begin = self.bytes.len();
             saved.encode(&mut self.bytes);
@@ -274,12 +279,12 @@ impl<F: Folder> CheckpointWriter<F> {
             } else {
                 self.take_over(place)?;
             }
-            let (head, hash) = (head(&saved, waits_for), far.then_some(hash));
+            let (head, hash) = (head(&saved, waits_for), spilled.then_some(hash));
             let bytes = begin..self.bytes.len();
-            self.rows.push(Row { head, bytes, from: place, is_far: far, hash });
+            self.rows.push(Row { head, bytes, from: place, is_spilled: spilled, hash });
         }
-        // The row of a far job is all of it.
-        if !far {
+        // The row of a spilled job is all of it.
+        if !spilled {
             let row_at = if moves {
                 self.moved.remove(&place).map_or(RowAt::Was(place), RowAt::Is)
             } else {
@@ -290,7 +295,7 @@ impl<F: Folder> CheckpointWriter<F> {
         self.flush_if_full()
     }
 
-    /// Ends it, when every session and every near job was added. `base` is the log's entry at the checkpoint's index.
+    /// Ends it, when every session and every resident job was added. `base` is the log's entry at the checkpoint's index.
     ///
     /// # Panics
     ///
@@ -309,10 +314,10 @@ impl<F: Folder> CheckpointWriter<F> {
         } = self.begin;
         pages.extend(written);
         pages.sort_unstable_by_key(|pages| pages.summary.id);
-        let near: u64 = pages.iter().map(|pages| pages.summary.entries).sum();
+        let resident: u64 = pages.iter().map(|pages| pages.summary.entries).sum();
         let chunks = self.kept.iter().map(|(_, kept)| kept).chain(&self.added);
-        let far: u64 = chunks.map(|chunk| u64::from(chunk.far.count())).sum();
-        assert_eq!(near + far, jobs, "every job is in a checkpoint once");
+        let spilled: u64 = chunks.map(|chunk| u64::from(chunk.spilled.count())).sum();
+        assert_eq!(resident + spilled, jobs, "every job is in a checkpoint once");
         let (mut listed, kept): (Vec<_>, Vec<_>) = self.kept.into_iter().unzip();
         listed.extend(self.chunks.iter().cloned());
         let manifest = Manifest {
@@ -342,7 +347,7 @@ impl<F: Folder> CheckpointWriter<F> {
 
     /// Takes in the live rows of a chunk, so that the others can go with it.
     fn rewrite(&mut self, state: &ChunkState) -> Result<(), StorageError> {
-        let ChunkState { chunk, live, far } = state;
+        let ChunkState { chunk, live, spilled } = state;
         let (mut next, mut heads) = (0, Vec::new());
         while let Some(first) = live.next_set(next) {
             next = first;
@@ -358,7 +363,7 @@ impl<F: Folder> CheckpointWriter<F> {
                 let begin = self.bytes.len();
                 self.bytes.extend_from_slice(&chunk.read_row(nth, &mut self.cache)?);
                 let (bytes, from) = (begin..self.bytes.len(), row_place(chunk.summary().number, nth));
-                self.rows.push(Row { head, bytes, from, is_far: far.get(nth), hash: None });
+                self.rows.push(Row { head, bytes, from, is_spilled: spilled.get(nth), hash: None });
                 self.flush_if_full()?;
             }
         }
@@ -405,19 +410,19 @@ impl<F: Folder> CheckpointWriter<F> {
             writer.push(row.head, self.bytes.get(row.bytes.clone()).unwrap_or_default())?;
         }
         let summary = writer.finish()?;
-        let mut far = chunks::Bits::new(summary.rows);
+        let mut spilled = chunks::Bits::new(summary.rows);
         for (nth, row) in (0..).zip(rows) {
             let to = row_place(number, nth);
-            if row.is_far {
+            if row.is_spilled {
                 // It has no entry.
-                far.set(nth);
+                spilled.set(nth);
             } else {
                 self.moved.insert(row.from, to);
             }
-            self.written.push(Written { job: JobId(row.head.id), from: row.from, to, far: row.hash });
+            self.written.push(Written { job: JobId(row.head.id), from: row.from, to, spilled: row.hash });
         }
         self.chunks.push(Arc::new(Chunk::open(&self.folder, &summary)?));
-        self.added.push(ManifestChunk { live: chunks::Bits::full(summary.rows), summary, far });
+        self.added.push(ManifestChunk { live: chunks::Bits::full(summary.rows), summary, spilled });
         Ok(())
     }
 }
@@ -503,12 +508,12 @@ pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, S
     };
     let image = decode_image(folder, &manifest)?;
     // Room is made for what a file holds, not for what the manifest says of it. There are too many to hold them open.
-    let near = manifest
+    let resident = manifest
         .pages
         .iter()
         .try_fold(0, |sum, summary| Pages::open(folder, summary).map(|pages| sum + pages.entries()))?;
-    let far: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.far.count())).sum();
-    let mut restoring = image.restore(usize::try_from(far + near).unwrap_or(usize::MAX));
+    let spilled: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.spilled.count())).sum();
+    let mut restoring = image.restore(usize::try_from(spilled + resident).unwrap_or(usize::MAX));
     let mut records = Records::default();
     for listed in std::mem::take(&mut manifest.chunks) {
         let taken = restore_chunk(folder, listed, &mut restoring, &mut records);
@@ -521,7 +526,7 @@ pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, S
             nth += 1;
             let (place, saved) = entry.split_first_chunk().ok_or_else(|| pages.bad_entry(nth))?;
             let (saved, _) = SavedJob::decode(saved).map_err(|_| pages.bad_entry(nth))?;
-            restoring.near(saved, Place(u64::from_le_bytes(*place))).map_err(bad)
+            restoring.resident(saved, Place(u64::from_le_bytes(*place))).map_err(bad)
         })?;
     }
     let engine = restoring.finish().map_err(bad)?;
@@ -543,26 +548,26 @@ fn restored(manifest: Manifest, engine: Engine, records: Records, lost: Option<S
     Restored { number, base, voters, learners, next_chunk, engine, records, lost }
 }
 
-/// Takes a chunk in, and the far jobs in it. The inner error says which of them does not fit.
+/// Takes a chunk in, and the spilled jobs in it. The inner error says which of them does not fit.
 fn restore_chunk<F: Folder>(
     folder: &F,
     listed: ManifestChunk,
     restoring: &mut Restoring,
     records: &mut Records,
 ) -> Result<Result<(), ImageError>, StorageError> {
-    let ManifestChunk { summary, live, far } = listed;
+    let ManifestChunk { summary, live, spilled } = listed;
     let chunk = Chunk::open(folder, &summary)?;
     let mut taken = Ok(());
     chunk.for_each_index(|row, head| {
-        if far.get(row) && taken.is_ok() {
-            taken = restoring.far(JobId(head.id), head.identity, row_place(summary.number, row));
+        if spilled.get(row) && taken.is_ok() {
+            taken = restoring.spilled(JobId(head.id), head.identity, row_place(summary.number, row));
         }
     })?;
-    let (chunk, live, far) = (Arc::new(chunk), Arc::new(live), Arc::new(far));
-    records.restore_chunk(ChunkState { chunk, live, far })?;
+    let (chunk, live, spilled) = (Arc::new(chunk), Arc::new(live), Arc::new(spilled));
+    records.restore_chunk(ChunkState { chunk, live, spilled })?;
     Ok(taken)
 }
 
-mod near;
+mod resident;
 #[cfg(test)]
 mod tests;

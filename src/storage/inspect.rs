@@ -119,8 +119,8 @@ pub struct ChunkReport {
     pub rows: u32,
     /// Those that somebody needs.
     pub live: u32,
-    /// Those that are far jobs.
-    pub far: u32,
+    /// Those that are spilled jobs.
+    pub spilled: u32,
     /// When the first and the last of its timers fire; `None` if it has no row.
     pub due: Option<[Millis; 2]>,
     /// Topics by number, and how many rows each has.
@@ -132,7 +132,7 @@ pub struct ChunkReport {
 pub struct PagesReport {
     /// Its file.
     pub file: FileReport,
-    /// Near jobs in it.
+    /// Resident jobs in it.
     pub entries: u64,
 }
 
@@ -248,7 +248,7 @@ impl CheckpointReport {
                 file: FileReport { name: chunks::chunk_name(summary.number), bytes: summary.bytes },
                 rows: summary.rows,
                 live: listed.live.count(),
-                far: listed.far.count(),
+                spilled: listed.spilled.count(),
                 due: first.zip(last).map(|(first, last)| [Millis(first), Millis(last)]),
                 topics: summary.topics.iter().map(|topic| (topic.topic, topic.rows)).collect(),
             }

@@ -2,9 +2,9 @@
 //!
 //! A record is in memory until a checkpoint has written it to a chunk, and in the chunk from then on: a job that is
 //! pushed and finished between two checkpoints is never written to a chunk, and a job that stays for long takes no
-//! memory for its record. Of a spilled (*far*) job only the row in its chunk exists.
+//! memory for its record. Of a spilled job only the row in its chunk exists.
 //!
-//! Each chunk has two bitmaps over its rows: `live`, the row is the record of a job; `far`, it is also the job
+//! Each chunk has two bitmaps over its rows: `live`, the row is the record of a job; `spilled`, it is also the job
 //! itself. They are copied on write while a checkpoint still reads them.
 //!
 //! A row is the saved job ([`SavedJob`]) followed by its record. Rows are sorted by the time their jobs wait for. So
@@ -24,7 +24,9 @@ use super::StorageError;
 use super::bodies::{MemoryBodies, StoredRecord};
 use super::checkpoint::rewritten_rows_max;
 use super::chunks::{Bits, BlockCache, Chunk};
-use crate::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, Rehomed, SavedJob, WalkFrom, Walked};
+use crate::engine::{
+    BodyRef, JobStore, Line, Place, Record, Relocated, SavedJob, SpilledTimer, WalkFrom, Walked,
+};
 use crate::types::JobId;
 
 pub use walk::Walk;
@@ -57,7 +59,7 @@ pub struct Records {
     /// How often the set of chunks changed.
     generation: u64,
     cache: BlockCache,
-    /// The next far job of each chunk, on each timeline.
+    /// The next spilled job of each chunk, on each timeline.
     fronts: [BinaryHeap<Reverse<Turn>>; 2],
 }
 
@@ -66,8 +68,8 @@ pub struct Records {
 struct Held {
     chunk: Arc<Chunk>,
     live: Arc<Bits>,
-    far: Arc<Bits>,
-    /// On each timeline: no row before this one is far.
+    spilled: Arc<Bits>,
+    /// On each timeline: no row before this one is spilled.
     cursors: [u32; 2],
     /// The first row on the wall clock's timeline.
     split: u32,
@@ -80,11 +82,11 @@ pub struct ChunkState {
     pub chunk: Arc<Chunk>,
     /// Rows that are records of jobs.
     pub live: Arc<Bits>,
-    /// Rows that are far jobs.
-    pub far: Arc<Bits>,
+    /// Rows that are spilled jobs.
+    pub spilled: Arc<Bits>,
 }
 
-/// Where the next far job of a chunk stands among those of the others: time, id, chunk, row.
+/// Where the next spilled job of a chunk stands among those of the others: time, id, chunk, row.
 type Turn = (u64, JobId, u32, u32);
 
 impl Default for Records {
@@ -166,16 +168,16 @@ impl Records {
     pub fn add_chunk(&mut self, chunk: Arc<Chunk>) -> Result<(), StorageError> {
         let rows = chunk.rows();
         let none = Arc::new(Bits::new(rows));
-        self.restore_chunk(ChunkState { chunk, live: Arc::clone(&none), far: none })
+        self.restore_chunk(ChunkState { chunk, live: Arc::clone(&none), spilled: none })
     }
 
     /// Takes in a chunk as it was.
     pub fn restore_chunk(&mut self, state: ChunkState) -> Result<(), StorageError> {
-        let ChunkState { chunk, live, far } = state;
+        let ChunkState { chunk, live, spilled } = state;
         let number = chunk.summary().number;
         let split = chunk.first_row_from(Line::Wall.number(), 0)?;
-        let cursors = [0, split].map(|from| far.next_set(from).unwrap_or(chunk.rows()));
-        let mut held = Held { chunk, live, far, cursors, split };
+        let cursors = [0, split].map(|from| spilled.next_set(from).unwrap_or(chunk.rows()));
+        let mut held = Held { chunk, live, spilled, cursors, split };
         // The first line's rows end where the second's begin.
         held.cursors[0] = held.cursors[0].min(split);
         self.chunks.insert(number, held);
@@ -183,17 +185,17 @@ impl Records {
         Line::ALL.into_iter().try_for_each(|line| self.push_turn(number, line))
     }
 
-    /// A job's record, or all of a far job, is in the row of a chunk from now on, and no longer where it was.
-    pub fn rehomed(&mut self, from: Place, to: Place, rehomed: Rehomed) -> Result<(), StorageError> {
+    /// A job's record, or all of a spilled job, is in the row of a chunk from now on, and no longer where it was.
+    pub fn relocated(&mut self, from: Place, to: Place, relocated: Relocated) -> Result<(), StorageError> {
         let Some((chunk, row)) = row(to) else { return Ok(()) };
-        if rehomed == Rehomed::Gone {
+        if relocated == Relocated::Gone {
             return Ok(());
         }
         self.release(from);
         let Some(held) = self.chunks.get_mut(&chunk) else { return Ok(()) };
         Arc::make_mut(&mut held.live).set(row);
-        if rehomed == Rehomed::Far {
-            Arc::make_mut(&mut held.far).set(row);
+        if relocated == Relocated::Spilled {
+            Arc::make_mut(&mut held.spilled).set(row);
             let line = held.line(row);
             if row < held.cursors[line as usize] {
                 held.cursors[line as usize] = row;
@@ -271,8 +273,8 @@ impl Records {
                 if let Some(held) = self.chunks.get_mut(&chunk) {
                     debug_assert!(held.live.get(row), "a record is forgotten once");
                     Arc::make_mut(&mut held.live).clear(row);
-                    if held.far.get(row) {
-                        Arc::make_mut(&mut held.far).clear(row);
+                    if held.spilled.get(row) {
+                        Arc::make_mut(&mut held.spilled).clear(row);
                     }
                 }
             }
@@ -296,7 +298,7 @@ impl Records {
         }
     }
 
-    /// Lines the next far job of a chunk up with those of the others.
+    /// Lines the next spilled job of a chunk up with those of the others.
     fn push_turn(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get(&chunk) else { return Ok(()) };
         let row = held.cursors[line as usize];
@@ -310,12 +312,12 @@ impl Records {
         Ok(())
     }
 
-    /// Moves on to a chunk's next far job.
+    /// Moves on to a chunk's next spilled job.
     fn advance(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get_mut(&chunk) else { return Ok(()) };
         let from = held.cursors[line as usize] + 1;
         let end = held.end(line);
-        held.cursors[line as usize] = held.far.next_set(from).unwrap_or(end).min(end);
+        held.cursors[line as usize] = held.spilled.next_set(from).unwrap_or(end).min(end);
         self.push_turn(chunk, line)
     }
 }
@@ -328,8 +330,8 @@ impl Held {
     }
 
     fn state(&self) -> ChunkState {
-        let Self { chunk, live, far, .. } = self;
-        ChunkState { chunk: Arc::clone(chunk), live: Arc::clone(live), far: Arc::clone(far) }
+        let Self { chunk, live, spilled, .. } = self;
+        ChunkState { chunk: Arc::clone(chunk), live: Arc::clone(live), spilled: Arc::clone(spilled) }
     }
 
     fn line(&self, row: u32) -> Line {
@@ -368,8 +370,8 @@ impl JobStore for Records {
         }
     }
 
-    fn far_job(&mut self, place: Place) -> Result<SavedJob, StorageError> {
-        let (chunk, row) = row(place).unwrap_or_else(|| unreachable!("a far job is in a chunk"));
+    fn spilled_job(&mut self, place: Place) -> Result<SavedJob, StorageError> {
+        let (chunk, row) = row(place).unwrap_or_else(|| unreachable!("a spilled job is in a chunk"));
         let bytes = self.read(chunk, row)?;
         Ok(self.saved(chunk, row, &bytes)?.0)
     }
@@ -386,13 +388,13 @@ impl JobStore for Records {
         self.walk_further(walk, budget)
     }
 
-    fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, StorageError> {
+    fn first_spilled(&mut self, line: Line) -> Result<Option<SpilledTimer>, StorageError> {
         while let Some(Reverse((at, job, chunk, row))) = self.fronts[line as usize].peek().copied() {
             // What was lined up before the cursor moved back stands there twice.
             let held = self.chunks.get(&chunk).filter(|held| held.cursors[line as usize] == row);
             match held {
-                Some(held) if held.far.get(row) => {
-                    return Ok(Some(FarTimer { at, job, place: row_place(chunk, row) }));
+                Some(held) if held.spilled.get(row) => {
+                    return Ok(Some(SpilledTimer { at, job, place: row_place(chunk, row) }));
                 }
                 held => {
                     let is_next = held.is_some();
@@ -406,11 +408,11 @@ impl JobStore for Records {
         Ok(None)
     }
 
-    fn no_longer_far(&mut self, place: Place) {
+    fn no_longer_spilled(&mut self, place: Place) {
         if let Some((chunk, row)) = row(place)
             && let Some(held) = self.chunks.get_mut(&chunk)
         {
-            Arc::make_mut(&mut held.far).clear(row);
+            Arc::make_mut(&mut held.spilled).clear(row);
         }
     }
 }

@@ -116,7 +116,7 @@ pub const DEDUPE_RETENTION_MS_MAX: u64 = 30 * 86_400_000;
 pub const LAPSE_LEASES_MAX: usize = 4096;
 /// Due jobs and expired leases that one entry moves at most.
 pub const DUE_PER_ENTRY_MAX: usize = 4096;
-/// No job moves in an entry after one with which the bodies of those that moved come to this, in bytes: far ones are read.
+/// No job moves in an entry after one with which the bodies of those that moved come to this, in bytes: spilled ones are read.
 pub const DUE_BYTES_PER_ENTRY_MAX: u64 = 8 << 20;
 /// An entry is closed when it has grown beyond this, in bytes, while the disk keeps up.
 pub const ENTRY_BYTES_TARGET: usize = 64 << 10;

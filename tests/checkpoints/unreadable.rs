@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::server_rig::adjourn;
 
-/// Jobs that are far, and as many that are not.
+/// Jobs that are spilled, and as many that are not.
 const EACH: u32 = 400;
 
 fn some_job(number: u32) -> NewJob {

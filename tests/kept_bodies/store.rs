@@ -1,18 +1,18 @@
 //! A job store for tests: it knows exactly what is kept, and fails on what is forgotten twice.
 
-#![expect(clippy::indexing_slicing, reason = "what is far is there")]
+#![expect(clippy::indexing_slicing, reason = "what is spilled is there")]
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use adjourn::engine::{BodyRef, FarTimer, JobStore, Line, Place, Record, SavedJob, WalkFrom, Walked};
+use adjourn::engine::{BodyRef, JobStore, Line, Place, Record, SavedJob, SpilledTimer, WalkFrom, Walked};
 use adjourn::types::{JobId, Millis};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptBodies {
     pub(super) kept: BTreeMap<Place, KeptRecord>,
-    pub(super) far: BTreeMap<(Line, u64, JobId), Place>,
+    pub(super) spilled: BTreeMap<(Line, u64, JobId), Place>,
     pub(super) saved: BTreeMap<Place, (SavedJob, Line, u64)>,
     pub(super) count: u64,
     pub(super) falling: bool,
@@ -28,10 +28,10 @@ pub(crate) struct KeptRecord {
 }
 
 impl KeptBodies {
-    /// The far jobs of a timeline, in order.
-    fn far_of(&self, line: Line) -> impl Iterator<Item = FarTimer> + '_ {
-        let of_line = self.far.iter().filter(move |((of, ..), _)| *of == line);
-        of_line.map(|((_, at, job), place)| FarTimer { at: *at, job: *job, place: *place })
+    /// The spilled jobs of a timeline, in order.
+    fn spilled_of(&self, line: Line) -> impl Iterator<Item = SpilledTimer> + '_ {
+        let of_line = self.spilled.iter().filter(move |((of, ..), _)| *of == line);
+        of_line.map(|((_, at, job), place)| SpilledTimer { at: *at, job: *job, place: *place })
     }
 
     pub(super) fn next_place(&mut self) -> Place {
@@ -68,10 +68,10 @@ impl JobStore for KeptBodies {
     fn forget(&mut self, body: BodyRef) {
         let forgotten = self.kept.remove(&body.place).expect("a record is forgotten once");
         assert_eq!(forgotten.reference, body);
-        assert!(!self.saved.contains_key(&body.place), "what is done to a job is done to a near one");
+        assert!(!self.saved.contains_key(&body.place), "what is done to a job is done to a resident one");
     }
 
-    fn far_job(&mut self, place: Place) -> Result<SavedJob, Infallible> {
+    fn spilled_job(&mut self, place: Place) -> Result<SavedJob, Infallible> {
         Ok(self.saved[&place].0.clone())
     }
 
@@ -89,9 +89,9 @@ impl JobStore for KeptBodies {
             Line::Stamp => Millis(at.saturating_add_signed(offset_ms)),
             Line::Wall => Millis(at),
         };
-        let far = self.far.iter().map(|((line, at, job), place)| (shown(*line, *at), *job, *place));
+        let spilled = self.spilled.iter().map(|((line, at, job), place)| (shown(*line, *at), *job, *place));
         let wanted = |place| walk.topic.is_none_or(|topic| self.saved[&place].0.topic() == topic);
-        let behind = far.filter(|(at, job, place)| (*at, *job) > walk.after && wanted(*place));
+        let behind = spilled.filter(|(at, job, place)| (*at, *job) > walk.after && wanted(*place));
         let Some((at, job, _)) = behind.min() else { return Ok(Walked::End) };
         if *budget == 0 {
             return Ok(Walked::Until(at));
@@ -101,12 +101,12 @@ impl JobStore for KeptBodies {
         Ok(Walked::Job { at, job })
     }
 
-    fn first_far(&mut self, line: Line) -> Result<Option<FarTimer>, Infallible> {
-        Ok(self.far_of(line).next())
+    fn first_spilled(&mut self, line: Line) -> Result<Option<SpilledTimer>, Infallible> {
+        Ok(self.spilled_of(line).next())
     }
 
-    fn no_longer_far(&mut self, place: Place) {
-        let (saved, line, at) = self.saved.remove(&place).expect("it was far");
-        assert_eq!(self.far.remove(&(line, at, saved.id())), Some(place));
+    fn no_longer_spilled(&mut self, place: Place) {
+        let (saved, line, at) = self.saved.remove(&place).expect("it was spilled");
+        assert_eq!(self.spilled.remove(&(line, at, saved.id())), Some(place));
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use adjourn::engine::{Applied, Command, Engine, Entry, JobSelect, Rehomed};
+use adjourn::engine::{Applied, Command, Engine, Entry, JobSelect, Relocated};
 use adjourn::storage::chunks::{self, Manifest};
 use adjourn::storage::folder::{DiskFolder, Folder as _};
 use adjourn::storage::{
@@ -233,9 +233,9 @@ impl Queue {
         let last = self.engine.capture(JOBS_PER_STEP, BATCH_BYTES, &mut captured);
         let mut jobs = CheckpointJobs::default();
         for job in captured {
-            let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
+            let spilled = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
             let record = self.records.in_memory(job.place);
-            jobs.push(job, far, record);
+            jobs.push(job, spilled, record);
         }
         if last {
             self.records.end_capture();
@@ -252,10 +252,10 @@ impl Queue {
         self.engine.keep_captured();
         for written in checkpoint.written.chunks(JOBS_PER_STEP) {
             for one in written {
-                let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
-                self.records.rehomed(one.from, one.to, rehomed)?;
-                let went_far = rehomed == Rehomed::Far && one.far.is_some();
-                self.counts.add("jobs that went far", usize::from(went_far));
+                let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled);
+                self.records.relocated(one.from, one.to, relocated)?;
+                let jobs_spilled = relocated == Relocated::Spilled && one.spilled.is_some();
+                self.counts.add("jobs that were spilled", usize::from(jobs_spilled));
             }
             self.meanwhile(dice)?;
         }

@@ -12,7 +12,7 @@ use super::queue::{Pushed, Queue};
 
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
-/// Far jobs are taken into memory so long before they are due.
+/// Spilled jobs are taken into memory so long before they are due.
 const LOAD_AHEAD_MS: u64 = MINUTE_MS;
 /// So many of them in one go.
 const LOAD_BUDGET: usize = 16;
@@ -110,20 +110,21 @@ impl Queue {
         Ok(())
     }
 
-    /// Time passes. Far jobs are loaded before they are due, but for those times when the node is late.
+    /// Time passes. Spilled jobs are loaded before they are due, except when the node is late.
     fn pass(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
         self.now = self.now.after(dice.random_range(MINUTE_MS..3 * HOUR_MS));
-        let far = self.engine.far_jobs();
+        let spilled = self.engine.spilled_jobs();
         if dice.random_ratio(3, 4) {
             let ahead = self.now.after(LOAD_AHEAD_MS);
             while !self.engine.load_ahead(&mut self.records, ahead, LOAD_BUDGET)? {}
         }
-        let not_loaded = self.engine.far_jobs();
+        let not_loaded = self.engine.spilled_jobs();
         self.apply(Vec::new())?;
-        let left = self.engine.far_jobs();
-        self.counts.add("far jobs loaded ahead", usize::try_from(far - not_loaded).expect("they are few"));
+        let left = self.engine.spilled_jobs();
         self.counts
-            .add("far jobs loaded when due", usize::try_from(not_loaded - left).expect("they are few"));
+            .add("spilled jobs loaded ahead", usize::try_from(spilled - not_loaded).expect("they are few"));
+        self.counts
+            .add("spilled jobs loaded when due", usize::try_from(not_loaded - left).expect("they are few"));
         Ok(())
     }
 
@@ -136,12 +137,12 @@ impl Queue {
 
     /// Soon or far ahead, on both timelines.
     fn due(&self, dice: &mut TestRng) -> When {
-        let far = HOUR_MS + 5 * MINUTE_MS..15 * HOUR_MS;
+        let spilled = HOUR_MS + 5 * MINUTE_MS..15 * HOUR_MS;
         match dice.random_range(0..6) {
             0 => When::After(dice.random_range(0..5 * MINUTE_MS)),
             1 => When::After(dice.random_range(0..50 * MINUTE_MS)),
-            2 => When::At(self.engine.wall(self.now).after(dice.random_range(far))),
-            _ => When::After(dice.random_range(far)),
+            2 => When::At(self.engine.wall(self.now).after(dice.random_range(spilled))),
+            _ => When::After(dice.random_range(spilled)),
         }
     }
 }

@@ -7,7 +7,7 @@ use adjourn::types::JobId;
 use super::rig::{Rig, client_address, refusal};
 use super::serves;
 
-/// Beyond the horizon: such a job is far after the next checkpoint.
+/// Beyond the horizon: such a job is spilled after the next checkpoint.
 const FAR_MS: u64 = 2 * 3_600_000;
 /// So large that a chunk of some jobs has several blocks.
 const BODY_BYTES: usize = 8 << 10;
@@ -98,14 +98,14 @@ fn of_two_that_differ_nobody_is_outvoted() {
     assert_eq!([same_state(&mut rig, leader, other), same_state(&mut rig, other, leader)], [Some(false); 2]);
 }
 
-/// Voters whose disks have some far jobs, in chunks of several blocks. Returns who leads, and the jobs.
-fn far_jobs(voters: usize) -> (Rig, u64, Vec<JobId>) {
+/// Voters whose disks have some spilled jobs, in chunks of several blocks. Returns who leads, and the jobs.
+fn spilled_jobs(voters: usize) -> (Rig, u64, Vec<JobId>) {
     let mut rig = Rig::taking_checkpoints(voters, LOG_BYTES);
-    let (leader, jobs) = push_far_jobs(&mut rig);
+    let (leader, jobs) = push_spilled_jobs(&mut rig);
     (rig, leader, jobs)
 }
 
-fn push_far_jobs(rig: &mut Rig) -> (u64, Vec<JobId>) {
+fn push_spilled_jobs(rig: &mut Rig) -> (u64, Vec<JobId>) {
     let leader = rig.elect();
     let producer = rig.connect(leader);
     let jobs = (0..10).map(|_| NewJob::new(vec![7; BODY_BYTES]).after(FAR_MS)).collect();
@@ -152,7 +152,7 @@ fn recovers(rig: &mut Rig, leader: u64, node: u64, jobs: &[JobId]) {
 
 #[test]
 fn a_follower_that_cannot_read_its_state_gets_that_of_the_leader() {
-    let (mut rig, leader, jobs) = far_jobs(3);
+    let (mut rig, leader, jobs) = spilled_jobs(3);
     let follower = leader % 3 + 1;
     spoil(&rig, follower, false);
     delete(&mut rig, leader, &jobs);
@@ -163,7 +163,7 @@ fn a_follower_that_cannot_read_its_state_gets_that_of_the_leader() {
 
 #[test]
 fn a_leader_that_cannot_read_its_state_gives_way() {
-    let (mut rig, first, jobs) = far_jobs(3);
+    let (mut rig, first, jobs) = spilled_jobs(3);
     rig.pass(1_500);
     spoil(&rig, first, false);
     delete(&mut rig, first, &jobs);
@@ -175,7 +175,7 @@ fn a_leader_that_cannot_read_its_state_gives_way() {
 
 #[test]
 fn of_two_members_one_gets_the_state_of_the_other() {
-    let (mut rig, leader, jobs) = far_jobs(2);
+    let (mut rig, leader, jobs) = spilled_jobs(2);
     let follower = leader % 2 + 1;
     spoil(&rig, follower, false);
     delete(&mut rig, leader, &jobs);
@@ -186,7 +186,7 @@ fn of_two_members_one_gets_the_state_of_the_other() {
 #[test]
 fn a_member_starts_without_a_state_that_it_cannot_read() {
     for first in [true, false] {
-        let (mut rig, leader, jobs) = far_jobs(3);
+        let (mut rig, leader, jobs) = spilled_jobs(3);
         let follower = leader % 3 + 1;
         rig.kill(follower);
         spoil(&rig, follower, first);
@@ -206,14 +206,14 @@ fn ends(rig: &mut Rig, leader: u64, jobs: &[JobId]) {
 
 #[test]
 fn a_node_alone_that_cannot_read_its_state_ends() {
-    let (mut rig, leader, jobs) = far_jobs(1);
+    let (mut rig, leader, jobs) = spilled_jobs(1);
     ends(&mut rig, leader, &jobs);
 }
 
 #[test]
 fn the_only_voter_ends_too_though_it_has_a_learner() {
     let mut rig = Rig::with_a_learner(LOG_BYTES);
-    let (leader, jobs) = push_far_jobs(&mut rig);
+    let (leader, jobs) = push_spilled_jobs(&mut rig);
     ends(&mut rig, leader, &jobs);
 }
 
@@ -222,7 +222,7 @@ fn a_member_that_cannot_read_its_new_checkpoint_gets_that_of_another_one() {
     let mut rig = Rig::taking_checkpoints(3, LOG_BYTES);
     let follower = rig.elect() % 3 + 1;
     rig.node(follower).disk.spoils = true;
-    let (leader, jobs) = push_far_jobs(&mut rig);
+    let (leader, jobs) = push_spilled_jobs(&mut rig);
     assert!(was_told(&rig, follower, has_lost_its_state).is_some());
     rig.node(follower).disk.spoils = false;
     delete(&mut rig, leader, &jobs);

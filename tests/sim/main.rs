@@ -180,7 +180,7 @@ fn a_power_cut_at_every_write_and_sync_loses_nothing() {
 }
 
 #[test]
-fn every_invariant_holds_for_hours_with_far_jobs() {
+fn every_invariant_holds_for_hours_with_spilled_jobs() {
     if repeats(seeds::SLOW, Plan::slow) {
         return;
     }
@@ -192,7 +192,7 @@ fn every_invariant_holds_for_hours_with_far_jobs() {
 }
 
 #[test]
-fn every_invariant_holds_in_a_cluster_for_hours_with_far_jobs() {
+fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
     if repeats(seeds::SLOW_CLUSTER, Plan::of_nodes_for_hours) {
         return;
     }
@@ -237,8 +237,12 @@ fn a_failure_in_a_checkpoint_and_a_power_cut_in_the_next_start_lose_nothing() {
 fn eventful() -> (u64, Run) {
     let runs = (0..MUTANT_SEEDS).map(|seed| (seed, run(Plan::short_slow(seed))));
     let enough = |run: &Run| {
-        let Tally { cuts, moves, rows_rewritten, far_deleted, far_moved, far_replaced, .. } = run.tally;
-        cuts >= 4 && moves >= 1 && rows_rewritten >= 4 && far_deleted + far_moved + far_replaced >= 4
+        let Tally { cuts, moves, rows_rewritten, spilled_deleted, spilled_moved, spilled_replaced, .. } =
+            run.tally;
+        cuts >= 4
+            && moves >= 1
+            && rows_rewritten >= 4
+            && spilled_deleted + spilled_moved + spilled_replaced >= 4
     };
     let eventful = runs.filter(|(_, run)| enough(run)).take(4);
     eventful.min_by_key(|(_, run)| run.disk_steps[1]).expect("some seed has a bit of everything")

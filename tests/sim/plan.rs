@@ -56,7 +56,7 @@ pub(super) struct Plan {
 pub(super) enum Pace {
     /// Some things every second; most jobs wait for seconds.
     Usual,
-    /// Some things every minute; most jobs wait for hours, so that they go far and come back.
+    /// Some things every minute; most jobs wait for hours, so that they are spilled and loaded again.
     Slow,
     /// As usual, between nights of hours in which all nodes are down. Most jobs wait for hours.
     Nights,
@@ -121,7 +121,7 @@ impl Plan {
         if random.percent(25) { Self::calm(seed, &mut random) } else { Self::rough(seed, &mut random) }
     }
 
-    /// A slow world of some hours, with small checkpoints, in which jobs go far and come back.
+    /// A slow world of some hours, with small checkpoints, in which jobs are spilled and loaded again.
     pub(super) fn slow(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(0x534c_4f57);
         let plan = if random.percent(25) {
@@ -152,7 +152,7 @@ impl Plan {
         }
     }
 
-    /// A short one with checkpoints, cuts, chunks that are written again, and far jobs.
+    /// A short one with checkpoints, cuts, chunks that are written again, and spilled jobs.
     pub(super) fn short_slow(seed: u64) -> Self {
         Self {
             pace: Pace::Slow,

@@ -23,14 +23,14 @@ pub(super) struct Tally {
     /// Rows that were written again.
     pub(super) rows_rewritten: u64,
     pub(super) starts_from_checkpoint: u64,
-    pub(super) went_far: u64,
-    /// Far jobs that were delivered in their time.
-    pub(super) far_delivered: u64,
-    pub(super) far_deleted: u64,
-    /// Far jobs that were rescheduled, or run at once.
-    pub(super) far_moved: u64,
-    pub(super) far_replaced: u64,
-    pub(super) far_read: u64,
+    pub(super) jobs_spilled: u64,
+    /// Spilled jobs that were delivered in their time.
+    pub(super) spilled_delivered: u64,
+    pub(super) spilled_deleted: u64,
+    /// Spilled jobs that were rescheduled, or run at once.
+    pub(super) spilled_moved: u64,
+    pub(super) spilled_replaced: u64,
+    pub(super) spilled_read: u64,
     /// Buried jobs that were kicked, many at once.
     pub(super) kicked: u64,
     /// Times that this was refused, as one member did not know it.
@@ -51,9 +51,9 @@ pub(super) struct Tally {
     pub(super) weighed: u64,
     /// Pushes that were refused, or had no effect, as their key belongs to a job that was finished.
     pub(super) remembered: u64,
-    /// Jobs that were postponed, and those of them that were far.
+    /// Jobs that were postponed, and those of them that were spilled.
     pub(super) postponed: u64,
-    pub(super) far_postponed: u64,
+    pub(super) spilled_postponed: u64,
     /// Jobs on lists, behind the first page.
     pub(super) listed: u64,
     /// Jobs that were changed among many.
@@ -66,8 +66,8 @@ pub(super) struct Tally {
 #[derive(Debug, Default)]
 pub(super) struct Teller {
     pub(super) tally: Tally,
-    /// Jobs that were far on each node when somebody looked last, and were not seen since.
-    far: BTreeMap<NodeId, BTreeSet<JobId>>,
+    /// Jobs that were spilled on each node when somebody looked last, and were not seen since.
+    spilled: BTreeMap<NodeId, BTreeSet<JobId>>,
     /// Jobs that were finished.
     finished: BTreeSet<JobId>,
     /// The last job that was pushed with a key.
@@ -81,17 +81,17 @@ impl Teller {
         match seen {
             Seen::Started { node, restored: Some(restored), .. } => {
                 self.tally.starts_from_checkpoint += 1;
-                let far = far_jobs(&restored.borrow().records.chunks().collect::<Vec<_>>());
-                self.far.insert(*node, far);
+                let spilled = spilled_jobs(&restored.borrow().records.chunks().collect::<Vec<_>>());
+                self.spilled.insert(*node, spilled);
             }
-            Seen::Started { node, restored: None, .. } => _ = self.far.remove(node),
+            Seen::Started { node, restored: None, .. } => _ = self.spilled.remove(node),
             Seen::Ended { node, .. } => {
                 self.tally.checkpoints_cut_short += u64::from(self.rewrites.remove(node).is_some());
             }
             Seen::CheckpointBegins { node, begin } => {
-                let far = far_jobs(&begin.chunks);
-                let before = self.far.insert(*node, far.clone()).unwrap_or_default();
-                self.tally.went_far += far.difference(&before).count() as u64;
+                let spilled = spilled_jobs(&begin.chunks);
+                let before = self.spilled.insert(*node, spilled.clone()).unwrap_or_default();
+                self.tally.jobs_spilled += spilled.difference(&before).count() as u64;
                 let again =
                     begin.chunks.iter().filter(|state| begin.rewrite.contains(&state.chunk.summary().number));
                 self.rewrites.insert(*node, again.map(|state| u64::from(state.live.count())).sum());
@@ -118,14 +118,14 @@ impl Teller {
 
     fn said(&mut self, node: NodeId, request: Option<&Request>, response: &Response) {
         let tally = &mut self.tally;
-        let far = self.far.entry(node).or_default();
+        let spilled = self.spilled.entry(node).or_default();
         match (request, response) {
             (Some(Request::Cancel { .. }), Response::Done) => tally.cancelled += 1,
             (_, Response::Leased(page)) => tally.leases_shown += page.jobs.len() as u64,
             (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
                 tally.weighed += if has_weights(request) { jobs.len() as u64 } else { 0 };
-                let were_far = jobs.iter().filter(|job| far.remove(&job.lease.job));
-                tally.far_delivered += were_far.count() as u64;
+                let were_spilled = jobs.iter().filter(|job| spilled.remove(&job.lease.job));
+                tally.spilled_delivered += were_spilled.count() as u64;
             }
             (Some(Request::Finish { leases }), Response::Settled(results)) => {
                 let done = leases.iter().zip(results).filter(|(_, result)| result.is_ok());
@@ -146,11 +146,11 @@ impl Teller {
             (Some(Request::KickMany { .. }), Response::Error(error)) => {
                 tally.kicks_refused += u64::from(error.code == ErrorCode::Unsupported);
             }
-            (_, Response::Job(report)) => tally.far_read += u64::from(far.contains(&report.id)),
+            (_, Response::Job(report)) => tally.spilled_read += u64::from(spilled.contains(&report.id)),
             (Some(Request::Delete(JobRef::Id(_) | JobRef::Key { .. })), Response::Changed { job, .. }) => {
-                tally.far_deleted += u64::from(far.remove(job));
+                tally.spilled_deleted += u64::from(spilled.remove(job));
             }
-            (_, Response::Changed { job, .. }) => tally.far_moved += u64::from(far.remove(job)),
+            (_, Response::Changed { job, .. }) => tally.spilled_moved += u64::from(spilled.remove(job)),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
                     if let PushResult::Kept(job) | PushResult::Refused(ErrorCode::KeyExists, Some(job)) =
@@ -160,14 +160,15 @@ impl Teller {
                     }
                     if let PushResult::Postponed(job) = result {
                         tally.postponed += 1;
-                        tally.far_postponed += u64::from(far.remove(job));
+                        tally.spilled_postponed += u64::from(spilled.remove(job));
                     }
                     if let (Some(key), PushResult::Pushed(job) | PushResult::Replaced(job)) =
                         (&new.key, result)
                     {
                         let before = self.keyed.insert((push.topic.clone(), key.clone()), *job);
-                        let was_far = before.is_some_and(|before| far.remove(&before));
-                        tally.far_replaced += u64::from(was_far && matches!(result, PushResult::Replaced(_)));
+                        let was_spilled = before.is_some_and(|before| spilled.remove(&before));
+                        tally.spilled_replaced +=
+                            u64::from(was_spilled && matches!(result, PushResult::Replaced(_)));
                     }
                 }
             }
@@ -184,17 +185,17 @@ fn has_weights(request: Option<&Request>) -> bool {
     }
 }
 
-fn far_jobs(chunks: &[ChunkState]) -> BTreeSet<JobId> {
-    let mut far = BTreeSet::new();
+fn spilled_jobs(chunks: &[ChunkState]) -> BTreeSet<JobId> {
+    let mut spilled = BTreeSet::new();
     for state in chunks {
         // What cannot be read is not counted: somebody else will say so.
         let _ = state.chunk.for_each_index(|row, head| {
-            if state.far.get(row) {
-                far.insert(JobId(head.id));
+            if state.spilled.get(row) {
+                spilled.insert(JobId(head.id));
             }
         });
     }
-    far
+    spilled
 }
 
 impl Tally {
@@ -207,18 +208,18 @@ impl Tally {
             self.moves,
             self.rows_rewritten,
             self.starts_from_checkpoint,
-            self.went_far,
-            self.far_delivered,
-            self.far_deleted,
-            self.far_moved,
-            self.far_replaced,
-            self.far_read,
+            self.jobs_spilled,
+            self.spilled_delivered,
+            self.spilled_deleted,
+            self.spilled_moved,
+            self.spilled_replaced,
+            self.spilled_read,
             self.backups,
             self.cancelled,
             self.leases_shown,
             self.weighed,
             self.postponed,
-            self.far_postponed,
+            self.spilled_postponed,
             self.listed,
             self.bulked,
             self.moved,
@@ -236,12 +237,12 @@ impl AddAssign<&Self> for Tally {
         self.moves += other.moves;
         self.rows_rewritten += other.rows_rewritten;
         self.starts_from_checkpoint += other.starts_from_checkpoint;
-        self.went_far += other.went_far;
-        self.far_delivered += other.far_delivered;
-        self.far_deleted += other.far_deleted;
-        self.far_moved += other.far_moved;
-        self.far_replaced += other.far_replaced;
-        self.far_read += other.far_read;
+        self.jobs_spilled += other.jobs_spilled;
+        self.spilled_delivered += other.spilled_delivered;
+        self.spilled_deleted += other.spilled_deleted;
+        self.spilled_moved += other.spilled_moved;
+        self.spilled_replaced += other.spilled_replaced;
+        self.spilled_read += other.spilled_read;
         self.kicked += other.kicked;
         self.kicks_refused += other.kicks_refused;
         self.installs += other.installs;
@@ -253,7 +254,7 @@ impl AddAssign<&Self> for Tally {
         self.weighed += other.weighed;
         self.postponed += other.postponed;
         self.remembered += other.remembered;
-        self.far_postponed += other.far_postponed;
+        self.spilled_postponed += other.spilled_postponed;
         self.listed += other.listed;
         self.bulked += other.bulked;
         self.moved += other.moved;

@@ -268,7 +268,7 @@ impl Producer {
                 continue;
             }
             self.population.counts.pushed.fetch_add(1, Ordering::Relaxed);
-            if is_far(number) {
+            if is_spilled(number) {
                 self.far.push_back(number);
             }
         }
@@ -299,14 +299,14 @@ impl Producer {
 
     fn job(&self, number: u64) -> NewJob {
         let job = NewJob::new(self.body.clone());
-        if is_far(number) {
+        if is_spilled(number) {
             return job.after(FAR_DELAY.spread(number)).key(key_of(number));
         }
         job.after(self.delay.spread(number))
     }
 }
 
-fn is_far(number: u64) -> bool {
+fn is_spilled(number: u64) -> bool {
     number.is_multiple_of(FAR_EVERY)
 }
 

@@ -137,10 +137,10 @@ impl Queue {
         let mut captured = Vec::new();
         while !self.engine.capture(100, u64::MAX, &mut captured) {}
         for job in captured {
-            let far = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
+            let spilled = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
             let record = self.records.in_memory(job.place);
             let mut jobs = CheckpointJobs::default();
-            jobs.push(job, far, record);
+            jobs.push(job, spilled, record);
             writer.add(jobs).expect("added");
         }
         let checkpoint = writer.seal(base(self.number)).and_then(SealedCheckpoint::publish).expect("written");
@@ -157,8 +157,8 @@ impl Queue {
     /// Lets some of its rows count.
     fn adopt(&mut self, checkpoint: &Checkpoint, written: std::ops::Range<usize>) {
         for one in checkpoint.written.get(written).expect("they were written") {
-            let rehomed = self.engine.rehome(one.job, one.from, one.to, one.far);
-            self.records.rehomed(one.from, one.to, rehomed).expect("rehomed");
+            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled);
+            self.records.relocated(one.from, one.to, relocated).expect("relocated");
         }
     }
 
@@ -187,7 +187,7 @@ fn chunks_that_are_written_again_come_behind_those_that_stay() {
     }
     let before = queue.numbers();
     assert!(before.len() > 12, "{before:?}");
-    // Near and far ones, between those that stay.
+    // Resident and spilled ones, between those that stay.
     let rewrite: Vec<u32> = before.iter().copied().filter(|number| number % 3 != 0).rev().collect();
     queue.push(10, DAY_MS, 200);
     let checkpoint = queue.checkpoint(rewrite.clone());
@@ -208,7 +208,7 @@ fn what_is_gathered_is_bounded_in_rows_as_well() {
 }
 
 #[test]
-fn without_a_near_job_there_is_no_page_file() {
+fn without_a_resident_job_there_is_no_page_file() {
     let mut queue = Queue::new();
     queue.push(20, 2 * DAY_MS, 10);
     queue.checkpoint(Vec::new());
@@ -319,24 +319,24 @@ fn a_job_that_is_there_twice_is_refused() {
     let twice = |restoring: Restoring, job| {
         assert_eq!(restoring.finish().map(drop), Err(ImageError::Job(JobId(job))));
     };
-    let mut far = restoring();
+    let mut spilled = restoring();
     for (id, identity) in [(1, None), (2, Some(7)), (1, None)] {
-        far.far(JobId(id), identity, Place(id)).expect("it is seen in the end");
+        spilled.spilled(JobId(id), identity, Place(id)).expect("it is seen in the end");
     }
-    twice(far, 1);
+    twice(spilled, 1);
     let mut keys = restoring();
     for (id, identity) in [(1, 7), (2, 8), (3, 7)] {
-        keys.far(JobId(id), Some(identity), Place(id)).expect("it is seen in the end");
+        keys.spilled(JobId(id), Some(identity), Place(id)).expect("it is seen in the end");
     }
     twice(keys, 3);
-    let mut near = restoring();
+    let mut resident = restoring();
     let mut captured = Vec::new();
     queue.engine.begin_capture(|_| false);
     assert!(queue.engine.capture(10, u64::MAX, &mut captured));
     for job in captured.iter().chain(captured.first()) {
-        near.near(job.saved.clone(), job.place).expect("it is seen in the end");
+        resident.resident(job.saved.clone(), job.place).expect("it is seen in the end");
     }
-    twice(near, 1);
+    twice(resident, 1);
 }
 
 #[test]
@@ -396,14 +396,14 @@ fn chunks_are_not_written_again_for_their_number_alone() {
 }
 
 #[test]
-fn far_jobs_with_large_bodies_come_near_a_few_at_a_time() {
+fn spilled_jobs_with_large_bodies_are_loaded_a_few_at_a_time() {
     let mut queue = Queue::new();
     (0..10).for_each(|_| queue.push(1, 2 * DAY_MS, 1 << 20));
     queue.checkpoint(Vec::new());
     let stamp = Millis(3 * DAY_MS);
-    let mut left = vec![queue.engine.far_jobs()];
+    let mut left = vec![queue.engine.spilled_jobs()];
     while !queue.engine.load_ahead(&mut queue.records, stamp, 100).expect("read") {
-        left.push(queue.engine.far_jobs());
+        left.push(queue.engine.spilled_jobs());
     }
     assert_eq!(left, [10, 8, 6, 4, 2]);
 }
@@ -421,7 +421,7 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
         .collect();
     queue.apply(Command::Push { session, sequence, topic, jobs: jobs.clone() });
     queue.checkpoint(Vec::new());
-    assert_eq!(queue.engine.far_jobs(), 200);
+    assert_eq!(queue.engine.spilled_jobs(), 200);
     let by_key = |key: usize| JobSelect::Key { topic, key: keys[key].as_bytes() };
     let commands = [
         Command::Delete { job: by_key(0) },
@@ -443,7 +443,7 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     for command in commands {
         apply(&mut engine, &mut records, command);
     }
-    assert_eq!(engine.far_jobs(), 195);
+    assert_eq!(engine.spilled_jobs(), 195);
     assert!(records.blocks_read() >= blocks + 3, "from several blocks");
     assert_eq!(queue.folder.sudden_reads(), sudden);
 }
@@ -505,7 +505,7 @@ fn a_member_of_before_ends_a_session_at_once() {
     assert_eq!(queue.engine.available(TopicId(0), 0, queue.engine.stamp()), LAPSE_LEASES_MAX as u64 + 1);
 }
 
-/// Whatever fails while something is shown, the far jobs come in order afterwards.
+/// Whatever fails while something is shown, the spilled jobs come in order afterwards.
 #[test]
 fn a_read_that_fails_moves_nothing_on() {
     let mut queue = Queue::new();
@@ -522,7 +522,7 @@ fn a_read_that_fails_moves_nothing_on() {
     assert!(failed > 0);
     let stamp = Millis(3 * DAY_MS);
     while !queue.engine.load_ahead(&mut queue.records, stamp, 100).expect("read") {}
-    assert_eq!(queue.engine.far_jobs(), 0);
+    assert_eq!(queue.engine.spilled_jobs(), 0);
 }
 
 #[test]
@@ -548,7 +548,7 @@ fn a_page_on_which_nothing_changed_keeps_its_file() {
 }
 
 #[test]
-fn a_job_that_could_not_go_far_because_its_chunk_went_goes_with_the_next_checkpoint() {
+fn a_job_not_spilled_because_its_chunk_went_is_spilled_by_the_next_checkpoint() {
     let mut queue = Queue::new();
     queue.push(1, 1000, 10);
     let written = queue.checkpoint(Vec::new()).written;
@@ -556,13 +556,13 @@ fn a_job_that_could_not_go_far_because_its_chunk_went_goes_with_the_next_checkpo
     queue.apply(Command::Reschedule { job, due: When::After(2 * DAY_MS) });
     let first = queue.numbers();
     let checkpoint = queue.checkpoint(first);
-    assert_eq!((queue.engine.far_jobs(), checkpoint.pages.len()), (0, 1));
+    assert_eq!((queue.engine.spilled_jobs(), checkpoint.pages.len()), (0, 1));
     let checkpoint = queue.checkpoint(Vec::new());
-    assert_eq!((queue.engine.far_jobs(), checkpoint.pages.len()), (1, 0));
+    assert_eq!((queue.engine.spilled_jobs(), checkpoint.pages.len()), (1, 0));
 }
 
 #[test]
-fn the_memory_of_far_jobs_is_given_back() {
+fn the_memory_of_spilled_jobs_is_given_back() {
     const MANY: usize = 60_000;
     let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
     queue.push(MANY, 2 * DAY_MS, 10);
@@ -574,7 +574,7 @@ fn the_memory_of_far_jobs_is_given_back() {
         engine.memory_bytes()
     };
     let full = shrunk(&mut queue.engine);
-    assert!(queue.engine.far_jobs() == MANY as u64 && full > 16 * MANY, "{full} bytes");
+    assert!(queue.engine.spilled_jobs() == MANY as u64 && full > 16 * MANY, "{full} bytes");
     for one in written {
         queue.apply(Command::Delete { job: JobSelect::Id(one.job) });
     }

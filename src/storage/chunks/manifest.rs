@@ -61,7 +61,7 @@ pub struct Manifest {
     pub image: Vec<u8>,
     /// In rising order of their numbers.
     pub chunks: Vec<ManifestChunk>,
-    /// The page files, by the checkpoints that wrote them; none if no job is near.
+    /// The page files, by the checkpoints that wrote them; none if no job is resident.
     pub pages: Vec<PagesSummary>,
 }
 
@@ -70,10 +70,10 @@ pub struct Manifest {
 pub struct ManifestChunk {
     /// What it must be.
     pub summary: ChunkSummary,
-    /// Rows that are needed: by a far job, or as the record of a near one.
+    /// Rows that are needed: by a spilled job, or as the record of a resident one.
     pub live: Bits,
-    /// Rows that are far jobs. Each of them is live.
-    pub far: Bits,
+    /// Rows that are spilled jobs. Each of them is live.
+    pub spilled: Bits,
 }
 
 impl Manifest {
@@ -109,7 +109,7 @@ impl Manifest {
     ///
     /// # Panics
     ///
-    /// If it makes no sense: files that are out of order, sets of rows of another chunk, a far row that is not live,
+    /// If it makes no sense: files that are out of order, sets of rows of another chunk, a spilled row that is not live,
     /// numbers that leave no room for those that follow.
     pub fn stage<F: Folder>(&self, folder: &F) -> Result<StagedManifest<F>, StorageError> {
         assert!(self.makes_sense(), "the manifest of checkpoint {} makes no sense", self.checkpoint);
@@ -178,8 +178,8 @@ impl Manifest {
             && self.pages.is_sorted_by(|one, next| one.id < next.id)
             && self.pages.last().is_none_or(|last| u64::from(last.id.checkpoint) <= self.checkpoint)
             && self.chunks.last().is_none_or(|last| last.summary.number < self.next_chunk)
-            && self.chunks.iter().all(|ManifestChunk { summary, live, far }| {
-                live.rows() == summary.rows && far.rows() == summary.rows && far.is_subset(live)
+            && self.chunks.iter().all(|ManifestChunk { summary, live, spilled }| {
+                live.rows() == summary.rows && spilled.rows() == summary.rows && spilled.is_subset(live)
             })
     }
 }

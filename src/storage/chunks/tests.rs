@@ -23,7 +23,7 @@ fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manife
     }
     let summary = writer.finish()?;
     let rows = summary.rows;
-    manifest.chunks.push(ManifestChunk { summary, live: Bits::full(rows), far: Bits::new(rows) });
+    manifest.chunks.push(ManifestChunk { summary, live: Bits::full(rows), spilled: Bits::new(rows) });
     manifest.next_chunk += 1;
     let checkpoint = u32::try_from(manifest.checkpoint).expect("few");
     manifest.pages.retain(|pages| pages.id.page == 0);

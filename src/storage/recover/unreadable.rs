@@ -61,7 +61,7 @@ impl Unreadable {
             let mut cache = BlockCache::new(1);
             let mut unreadable = Vec::new();
             chunk.for_each_row(|number, head| {
-                if read(&chunk, number, head, listed.far.get(number), &mut cache)?.is_none() {
+                if read(&chunk, number, head, listed.spilled.get(number), &mut cache)?.is_none() {
                     unreadable.push((number, *head));
                 }
                 Ok(())
@@ -205,7 +205,11 @@ fn replace_chunk<F: Folder>(
         };
         writer.push(*head, &bytes).map(drop)
     })?;
-    Ok(ManifestChunk { summary: writer.finish()?, live: listed.live.clone(), far: listed.far.clone() })
+    Ok(ManifestChunk {
+        summary: writer.finish()?,
+        live: listed.live.clone(),
+        spilled: listed.spilled.clone(),
+    })
 }
 
 /// A row that is what the index says; `None` if it cannot be read, or is another one.
@@ -213,11 +217,11 @@ fn read(
     chunk: &Chunk,
     row: u32,
     head: &RowHead,
-    is_far: bool,
+    is_spilled: bool,
     cache: &mut BlockCache,
 ) -> Result<Option<()>, StorageError> {
     match chunk.read_row(row, cache) {
-        Ok(bytes) => Ok(check_row(&bytes, head, is_far).map(drop)),
+        Ok(bytes) => Ok(check_row(&bytes, head, is_spilled).map(drop)),
         Err(error) if error.is_unreadable() => Ok(None),
         Err(error) => Err(error),
     }

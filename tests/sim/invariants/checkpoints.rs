@@ -54,12 +54,12 @@ impl Checkpoints {
         if (manifest.index, manifest.state_hash) != (index, engine.state_hash()) {
             return Err(format!("at {index} the state is not that of the manifest"));
         }
-        let (live, far) = restored.records.chunks().fold((0, 0), |(live, far), state| {
-            (live + u64::from(state.live.count()), far + u64::from(state.far.count()))
+        let (live, spilled) = restored.records.chunks().fold((0, 0), |(live, spilled), state| {
+            (live + u64::from(state.live.count()), spilled + u64::from(state.spilled.count()))
         });
-        if (live, far) != (engine.jobs(), engine.far_jobs()) {
-            let (jobs, far_jobs) = (engine.jobs(), engine.far_jobs());
-            return Err(format!("{jobs} jobs, {far_jobs} far, have {live} rows, {far} far"));
+        if (live, spilled) != (engine.jobs(), engine.spilled_jobs()) {
+            let (jobs, spilled_jobs) = (engine.jobs(), engine.spilled_jobs());
+            return Err(format!("{jobs} jobs, {spilled_jobs} spilled, have {live} rows, {spilled} spilled"));
         }
         Ok(())
     }

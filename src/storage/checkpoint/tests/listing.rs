@@ -1,4 +1,4 @@
-//! Lists and counts over near and far jobs, beside checkpoints that move them, against a list of all jobs.
+//! Lists and counts over resident and spilled jobs, beside checkpoints that move them, against a list of all jobs.
 
 #![expect(clippy::indexing_slicing, reason = "what is indexed was made here")]
 
@@ -66,7 +66,7 @@ impl Asked {
     }
 }
 
-/// A queue with jobs in all states and of both timelines, the later of them far, and a wall clock that is ahead.
+/// A queue with jobs in all states and of both timelines, the later of them spilled, and a wall clock that is ahead.
 fn filled() -> Queue {
     let mut queue = Queue::new();
     queue.apply(Command::ClockOffset { offset_ms: 5000 });
@@ -101,7 +101,7 @@ fn filled() -> Queue {
         queue.checkpoint(Vec::new());
     }
     let view = |queue: &mut Queue, id| queue.view(id).expect("it is there");
-    assert!(queue.engine.far_jobs() > 60);
+    assert!(queue.engine.spilled_jobs() > 60);
     assert_eq!(view(&mut queue, 1).attempts, 1);
     queue
 }
@@ -201,7 +201,7 @@ proptest! {
         let (mut done, mut taken_over) = (0, None);
         let found = queue.list(&asked, |queue| {
             done += 1;
-            // Brings far jobs near, without a change, or writes all chunks again, and takes the new ones over in steps.
+            // Loads spilled jobs, without a change, or writes all chunks again, and takes the new ones over in steps.
             match (done, &mut taken_over) {
                 (2, _) => _ = queue.engine.load_ahead(&mut queue.records, Millis(4 * DAY_MS), 1000).expect("read"),
                 (4, _) => {
@@ -224,7 +224,7 @@ proptest! {
 }
 
 #[test]
-fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
+fn the_first_spilled_job_of_a_topic_is_found_behind_those_of_others() {
     for (chunk_bytes, others) in [(CHUNK_BYTES, 300), (1 << 20, 3000)] {
         let mut queue = Queue { chunk_bytes, ..Queue::new() };
         queue.push_to("others", others, 2 * DAY_MS, 10);
@@ -232,7 +232,7 @@ fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
             queue.push_to("wanted", 1, delay_ms, 10);
         }
         queue.checkpoint(Vec::new());
-        assert_eq!(queue.engine.far_jobs(), others as u64 + 3);
+        assert_eq!(queue.engine.spilled_jobs(), others as u64 + 3);
         let wanted = queue.engine.topic_id("wanted").expect("there is one");
         let Ok(Listed::Job(first)) = queue.peek(wanted) else { panic!("there is one") };
         assert_eq!(first.due, Millis(1 + 3 * DAY_MS));
@@ -240,7 +240,7 @@ fn the_first_far_job_of_a_topic_is_found_behind_those_of_others() {
 }
 
 #[test]
-fn a_bulk_change_meets_far_jobs_and_leaves_alone_what_has_gone_on() {
+fn a_bulk_change_meets_spilled_jobs_and_leaves_alone_what_has_gone_on() {
     let mut queue = filled();
     let all: Vec<JobId> = (1..=queue.engine.jobs()).map(JobId).collect();
     let delayed = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
@@ -272,7 +272,7 @@ fn a_bulk_change_meets_far_jobs_and_leaves_alone_what_has_gone_on() {
     let again = Outcome::ChangedMany { jobs: 0 };
     assert_eq!(queue.apply(bulk(BulkChange::Reschedule { due }, &delayed)), again, "they are due then");
     queue.checkpoint(Vec::new());
-    assert_eq!(queue.engine.far_jobs(), u64::from(rest));
+    assert_eq!(queue.engine.spilled_jobs(), u64::from(rest));
 }
 
 #[test]

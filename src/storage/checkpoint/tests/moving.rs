@@ -1,4 +1,4 @@
-//! Jobs that go to another topic: near and far, over checkpoints, with keys that are found and keys that are not.
+//! Jobs that go to another topic: resident and spilled, over checkpoints, with keys that are found and keys that are not.
 
 use super::*;
 use crate::engine::{Conditions, JobView, KeyedJob};
@@ -72,22 +72,22 @@ fn moved(jobs: u32, in_the_way: u32) -> Outcome {
 }
 
 #[test]
-fn far_jobs_move_and_go_far_again_in_their_new_topic() {
+fn spilled_jobs_move_and_are_spilled_again_in_their_new_topic() {
     let mut queue = Queue::new();
     queue.push_to("t", 200, 5 * DAY_MS, 10);
     queue.push_keyed(&["t"], 3 * DAY_MS);
     queue.checkpoint(Vec::new());
-    assert_eq!(queue.engine.far_jobs(), 201);
+    assert_eq!(queue.engine.spilled_jobs(), 201);
     let before = queue.by_key("t").expect("it is there");
     assert_eq!(queue.move_all("t", "other"), moved(201, 0));
     assert_eq!((queue.count("t"), queue.count("other"), queue.by_key("t")), (0, 201, None));
     // Their rows are of the old topic: a start must not go by those.
     let restored = restore(&queue.folder).expect("whole").expect("there is one");
     assert_ne!(restored.engine.state_hash(), queue.engine.state_hash());
-    // With rows that are written again at the same time, they go far one checkpoint later.
+    // With rows that are written again at the same time, they are spilled one checkpoint later.
     queue.checkpoint(queue.numbers());
     queue.checkpoint(Vec::new());
-    assert_eq!(queue.engine.far_jobs(), 201);
+    assert_eq!(queue.engine.spilled_jobs(), 201);
     let after = queue.by_key("other").expect("it is there");
     let to = queue.engine.topic_id("other").expect("it was made");
     assert_eq!(after, JobView { topic: to, body: after.body, ..before });
@@ -100,12 +100,12 @@ fn far_jobs_move_and_go_far_again_in_their_new_topic() {
 }
 
 #[test]
-fn near_jobs_move_while_their_rows_stay_where_they_are() {
+fn resident_jobs_move_while_their_rows_stay_where_they_are() {
     let mut queue = Queue::new();
     queue.push_to("t", 50, 1000, 10);
     queue.push_keyed(&["t"], 1000);
     queue.checkpoint(Vec::new());
-    assert_eq!(queue.engine.far_jobs(), 0);
+    assert_eq!(queue.engine.spilled_jobs(), 0);
     assert_eq!(queue.move_all("t", "other"), moved(51, 0));
     assert_eq!(queue.apply(Command::TopicDelete { topic: TopicSelect::Name("t") }), Outcome::Done);
     // First a new page alone, then new rows.

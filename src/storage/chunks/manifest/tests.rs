@@ -19,8 +19,8 @@ fn manifest(checkpoint: u64) -> Manifest {
     };
     let mut live = Bits::new(100);
     (10..30).for_each(|row| _ = live.set(row));
-    let mut far = Bits::new(100);
-    (20..25).for_each(|row| _ = far.set(row));
+    let mut spilled = Bits::new(100);
+    (20..25).for_each(|row| _ = spilled.set(row));
     let pages = |checkpoint, page| PagesSummary {
         id: PagesId { checkpoint, page },
         entries: 20,
@@ -40,8 +40,8 @@ fn manifest(checkpoint: u64) -> Manifest {
         jobs: 120,
         image: vec![0xab; 40],
         chunks: vec![
-            ManifestChunk { summary: summary(4), live: live.clone(), far },
-            ManifestChunk { summary: summary(11), live, far: Bits::new(100) },
+            ManifestChunk { summary: summary(4), live: live.clone(), spilled },
+            ManifestChunk { summary: summary(11), live, spilled: Bits::new(100) },
         ],
         pages: vec![pages(1, 2), pages(1, 3)],
     }
@@ -160,8 +160,8 @@ fn nonsense_under_a_right_checksum_is_refused() {
         |manifest| manifest.term = COUNT_MAX + 1,
         |manifest| manifest.checkpoint = u64::from(u32::MAX),
         |manifest| manifest.chunks[0].live = Bits::new(99),
-        |manifest| manifest.chunks[0].far = Bits::new(101),
-        |manifest| manifest.chunks[0].far = Bits::full(100),
+        |manifest| manifest.chunks[0].spilled = Bits::new(101),
+        |manifest| manifest.chunks[0].spilled = Bits::full(100),
         |manifest| manifest.chunks[1].summary.number = 4,
     ];
     for spoil in spoilt {

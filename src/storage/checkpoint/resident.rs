@@ -19,7 +19,7 @@ pub struct PageFile {
     pub summary: PagesSummary,
     /// Chunks in which its jobs have their rows.
     chunks: BTreeSet<u32>,
-    /// Some of its jobs may go far, and could not this time.
+    /// Some of its jobs may be spilled, and could not this time.
     again: bool,
 }
 
@@ -48,7 +48,7 @@ pub fn begin_capture(engine: &mut Engine, last: &[PageFile], rewritten: &[u32]) 
 pub(super) const PAGE_BYTES_MAX: usize = PAGE_SLOTS_MAX * 96;
 
 /// The page files that a checkpoint writes.
-pub(super) struct NearPages<F: Folder> {
+pub(super) struct ResidentPages<F: Folder> {
     folder: F,
     checkpoint: u32,
     /// The page whose jobs come at the moment.
@@ -80,7 +80,7 @@ pub(super) enum RowAt {
     Was(Place),
 }
 
-impl<F: Folder> NearPages<F> {
+impl<F: Folder> ResidentPages<F> {
     pub(super) fn new(folder: F, checkpoint: u32) -> Self {
         Self { folder, checkpoint, open: None, waiting: Vec::new(), waiting_bytes: 0, files: Vec::new() }
     }

@@ -1,73 +1,75 @@
-//! The location of a job: resident (*near*), in memory, or spilled (*far*), in a store. It is never state.
+//! The location of a job: resident, in memory, or spilled, in a store. It is never state.
 //!
 //! Only resident jobs are changed. So before a command is carried out, the spilled jobs that it names are loaded
-//! ([`Engine::bring_near`]), and so are the spilled jobs that are due before due jobs are moved
+//! ([`Engine::load_named`]), and so are the spilled jobs that are due before due jobs are moved
 //! ([`Engine::first_due`]). The rest of the engine does not know spilled jobs.
 
 use super::Engine;
 use super::clock::{Clock, Line, Moment};
 use super::command::{Command, JobSelect, TopicSelect};
-use super::far::FarSlot;
 use super::hash;
 use super::jobs::{Found, Slot};
 use super::outcome::JobView;
-use super::store::{BodyRef, FarTimer, JobStore, Place};
+use super::spilled::SpilledSlot;
+use super::store::{BodyRef, JobStore, Place, SpilledTimer};
 use crate::types::{JobId, JobState, Millis, TopicId};
 
-/// A delayed job may be far when what it waits for lies so far ahead, in milliseconds.
+/// A delayed job may be spilled if its time is further ahead than this, in milliseconds.
 pub const HORIZON_MS: u64 = 3_600_000;
 
-/// A far job that was written is left near after all when it is due sooner than this, in milliseconds: writing took
-/// its time.
+/// A job whose row was written stays resident if it is due sooner than this, in milliseconds: the write took
+/// a while.
 const HORIZON_LEAST_MS: u64 = HORIZON_MS / 2;
 
-/// Bodies that are read at once for far jobs that come near ahead of their time, in bytes.
+/// Bodies that are read at once for spilled jobs that are loaded ahead of their time, in bytes.
 const LOAD_BYTES_MAX: u64 = 2 << 20;
 
 /// When a timer fires, as a stamp, and the id of its job.
 type FiringOrder = (i128, u64);
 
-/// What became of a job whose record was written at a new place.
+/// The result for a job whose record was written at a new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rehomed {
+pub enum Relocated {
     /// It is gone, or its record is elsewhere: what was written is not needed.
     Gone,
-    /// It is near, and its record is there now.
-    Near,
-    /// It is far, and all of it is there now.
-    Far,
+    /// It is resident, and its record is there now.
+    Resident,
+    /// It is spilled, and all of it is there now.
+    Spilled,
 }
 
 impl Engine {
-    /// Whether a job that waits until then need not be near: see [`HORIZON_MS`].
+    /// Whether a job that waits until then need not be resident: see [`HORIZON_MS`].
     pub fn is_beyond_horizon(&self, until: Moment) -> bool {
         until.at > self.clock.now(until.line).saturating_add(HORIZON_MS)
     }
 
-    /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `far` all of
-    /// the job was written as it was when it had this hash: if it still has it, the job becomes far.
-    pub fn rehome(&mut self, job: JobId, from: Place, to: Place, far: Option<u128>) -> Rehomed {
+    /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `spilled` all of
+    /// the job was written as it was when it had this hash: if it still has it, the job is spilled.
+    pub fn relocate(&mut self, job: JobId, from: Place, to: Place, spilled: Option<u128>) -> Relocated {
         match self.jobs.find(job) {
-            Some(Found::Far(slot)) if self.jobs.far().place(slot) == from => {
-                self.jobs.far_mut().set_place(slot, to);
-                Rehomed::Far
+            Some(Found::Spilled(slot)) if self.jobs.spilled().place(slot) == from => {
+                self.jobs.spilled_mut().set_place(slot, to);
+                Relocated::Spilled
             }
-            Some(Found::Near(slot)) if self.jobs[slot].body.place == from && !self.renewed.contains(&job) => {
-                if let Some(hash) = far {
+            Some(Found::Resident(slot))
+                if self.jobs[slot].body.place == from && !self.renewed.contains(&job) =>
+            {
+                if let Some(hash) = spilled {
                     if self.may_leave(slot, hash) {
-                        self.demote(slot, to);
-                        return Rehomed::Far;
+                        self.spill(slot, to);
+                        return Relocated::Spilled;
                     }
                     self.jobs.recapture(slot);
                 }
                 self.jobs.set_place(slot, to);
-                Rehomed::Near
+                Relocated::Resident
             }
-            _ => Rehomed::Gone,
+            _ => Relocated::Gone,
         }
     }
 
-    /// Whether many jobs have gone, or gone far, and there is memory to be given back.
+    /// Whether many jobs were removed or spilled, and there is memory to be given back.
     pub fn can_shrink(&self) -> bool {
         self.jobs.can_shrink()
     }
@@ -80,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// Brings far jobs near that wait for a moment up to that of `stamp`: at most `budget` of them, and none after one with
+    /// Loads the spilled jobs that wait for a moment up to that of `stamp`: at most `budget` of them, and none after one with
     /// which the bodies that were read come to 2 MiB. Whether those are all.
     pub fn load_ahead<S: JobStore>(
         &mut self,
@@ -91,12 +93,12 @@ impl Engine {
         let clock = self.clock.at(stamp);
         let (mut jobs, mut bytes) = (0, 0);
         while jobs < budget && bytes < LOAD_BYTES_MAX {
-            let Some((_, first)) = first_far(store, clock)? else { return Ok(true) };
-            let slot = self.bring_one_near(first.job, store)?;
+            let Some((_, first)) = first_spilled(store, clock)? else { return Ok(true) };
+            let slot = self.load_one(first.job, store)?;
             jobs += 1;
             bytes += u64::from(self.jobs[slot].body.body_bytes);
         }
-        Ok(first_far(store, clock)?.is_none())
+        Ok(first_spilled(store, clock)?.is_none())
     }
 
     /// A job as it is now, wherever it is.
@@ -107,37 +109,39 @@ impl Engine {
     ) -> Result<Option<JobView>, S::Error> {
         Ok(match self.find(select) {
             None => None,
-            Some(Found::Near(slot)) => Some(self.view(&self.jobs[slot])),
-            Some(Found::Far(slot)) => Some(self.far_view(self.jobs.far().place(slot), store)?),
+            Some(Found::Resident(slot)) => Some(self.view(&self.jobs[slot])),
+            Some(Found::Spilled(slot)) => Some(self.spilled_view(self.jobs.spilled().place(slot), store)?),
         })
     }
 
-    /// A far job as it is now.
-    pub(super) fn far_view<S: JobStore>(&self, place: Place, store: &mut S) -> Result<JobView, S::Error> {
-        Ok(self.view(&store.far_job(place)?.into_job(place)))
+    /// A spilled job as it is now.
+    pub(super) fn spilled_view<S: JobStore>(&self, place: Place, store: &mut S) -> Result<JobView, S::Error> {
+        Ok(self.view(&store.spilled_job(place)?.into_job(place)))
     }
 
-    /// Makes sure that every job that a command names is near.
-    pub(super) fn bring_near<S: JobStore>(
+    /// Makes sure that every job that a command names is resident.
+    pub(super) fn load_named<S: JobStore>(
         &mut self,
         command: &Command<'_>,
         store: &mut S,
     ) -> Result<(), S::Error> {
-        self.far_named(command).into_iter().try_for_each(|far| self.promote(far, store).map(drop))
+        self.spilled_named(command).into_iter().try_for_each(|spilled| self.load(spilled, store).map(drop))
     }
 
-    /// Where the far jobs are that a command names: what it is going to read.
+    /// Where the spilled jobs are that a command names: what it is going to read.
     pub fn places_named<'a>(&'a self, command: &Command<'_>) -> impl Iterator<Item = Place> + 'a {
-        self.far_named(command).into_iter().map(|far| self.jobs.far().place(far))
+        self.spilled_named(command).into_iter().map(|spilled| self.jobs.spilled().place(spilled))
     }
 
-    /// The far jobs that a command names, each once.
-    fn far_named(&self, command: &Command<'_>) -> Vec<FarSlot> {
+    /// The spilled jobs that a command names, each once.
+    fn spilled_named(&self, command: &Command<'_>) -> Vec<SpilledSlot> {
         let mut named = Vec::new();
-        if self.jobs.far().len() == 0 {
+        if self.jobs.spilled().len() == 0 {
             return named;
         }
-        let mut name = |found| named.extend(if let Some(Found::Far(far)) = found { Some(far) } else { None });
+        let mut name = |found| {
+            named.extend(if let Some(Found::Spilled(spilled)) = found { Some(spilled) } else { None })
+        };
         match command {
             Command::Push { topic, jobs, .. } => {
                 if let Some(topic) = self.known(*topic) {
@@ -155,7 +159,7 @@ impl Engine {
                 }
             }
             Command::Move { jobs, .. } => jobs.iter().for_each(|one| name(self.jobs.find(one.job))),
-            // A lease is on a job that is near.
+            // A lease is on a job that is resident.
             _ => {}
         }
         named.sort_unstable();
@@ -163,18 +167,18 @@ impl Engine {
         named
     }
 
-    /// The slot of the first job whose timer fires by now, far jobs included.
+    /// The slot of the first job whose timer fires by now, spilled jobs included.
     pub(super) fn first_due<S: JobStore>(&mut self, store: &mut S) -> Result<Option<Slot>, S::Error> {
         loop {
-            let near = self.timers.first(self.clock);
-            if self.jobs.far().len() == 0 {
-                return Ok(near);
+            let resident = self.timers.first(self.clock);
+            if self.jobs.spilled().len() == 0 {
+                return Ok(resident);
             }
-            let Some((order, far)) = first_far(store, self.clock)? else { return Ok(near) };
-            if near.is_some_and(|slot| self.firing_order(slot) < order) {
-                return Ok(near);
+            let Some((order, spilled)) = first_spilled(store, self.clock)? else { return Ok(resident) };
+            if resident.is_some_and(|slot| self.firing_order(slot) < order) {
+                return Ok(resident);
             }
-            self.bring_one_near(far.job, store)?;
+            self.load_one(spilled.job, store)?;
         }
     }
 
@@ -197,31 +201,31 @@ impl Engine {
         }
     }
 
-    fn bring_one_near<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<Slot, S::Error> {
+    fn load_one<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<Slot, S::Error> {
         match self.jobs.find(job) {
-            Some(Found::Far(slot)) => self.promote(slot, store),
-            _ => unreachable!("a store offers far jobs alone"),
+            Some(Found::Spilled(slot)) => self.load(slot, store),
+            _ => unreachable!("a store offers spilled jobs alone"),
         }
     }
 
     /// Sums and counters take no notice: it is the same job.
-    fn promote<S: JobStore>(&mut self, far: FarSlot, store: &mut S) -> Result<Slot, S::Error> {
-        let place = self.jobs.far().place(far);
-        let job = store.far_job(place)?.into_job(place);
-        store.no_longer_far(place);
+    fn load<S: JobStore>(&mut self, spilled: SpilledSlot, store: &mut S) -> Result<Slot, S::Error> {
+        let place = self.jobs.spilled().place(spilled);
+        let job = store.spilled_job(place)?.into_job(place);
+        store.no_longer_spilled(place);
         let (id, timer) = (job.id, job.timer());
-        let slot = self.jobs.promote(far, job);
+        let slot = self.jobs.load(spilled, job);
         if let Some(timer) = timer {
             self.timers.set(slot, timer, id.0);
         }
         Ok(slot)
     }
 
-    fn demote(&mut self, slot: Slot, place: Place) {
+    fn spill(&mut self, slot: Slot, place: Place) {
         if let Some(timer) = self.jobs[slot].timer() {
             self.timers.cancel(slot, timer.line);
         }
-        self.jobs.demote(slot, place);
+        self.jobs.spill(slot, place);
     }
 
     fn may_leave(&self, slot: Slot, hash: u128) -> bool {
@@ -238,11 +242,14 @@ impl Engine {
     }
 }
 
-/// The far job that comes first of those whose timers fire by the time of `clock`, and where it stands in that order.
-fn first_far<S: JobStore>(store: &mut S, clock: Clock) -> Result<Option<(FiringOrder, FarTimer)>, S::Error> {
-    let mut first: Option<(FiringOrder, FarTimer)> = None;
+/// The spilled job that comes first of those whose timers fire by the time of `clock`, and where it stands in that order.
+fn first_spilled<S: JobStore>(
+    store: &mut S,
+    clock: Clock,
+) -> Result<Option<(FiringOrder, SpilledTimer)>, S::Error> {
+    let mut first: Option<(FiringOrder, SpilledTimer)> = None;
     for line in Line::ALL {
-        let Some(timer) = store.first_far(line)? else { continue };
+        let Some(timer) = store.first_spilled(line)? else { continue };
         let order = (clock.as_stamp(Moment { line, at: timer.at }), timer.job.0);
         if timer.at <= clock.now(line) && first.as_ref().is_none_or(|(other, _)| order < *other) {
             first = Some((order, timer));

@@ -1,0 +1,161 @@
+//! The memory of a spilled job: its id, its place, and the hash of its key if it has one.
+//!
+//! A resident job takes about 120 bytes in memory, without its record. A spilled one takes 16, and 32 with a key,
+//! plus 5 to 12 in each index. Which freed slot is reused next is not part of the state.
+
+use super::jobs::Identity;
+use super::slab::Slab;
+use super::store::Place;
+use crate::types::JobId;
+
+/// Where a spilled job lies: the lowest bit says in which of the two lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SpilledSlot(pub(super) u32);
+
+/// No job has this id: nothing is there.
+const FREE: JobId = JobId(0);
+
+#[derive(Debug)]
+struct Spilled {
+    id: JobId,
+    place: Place,
+}
+
+impl Default for Spilled {
+    fn default() -> Self {
+        Self { id: FREE, place: Place(0) }
+    }
+}
+
+/// All spilled jobs.
+#[derive(Debug, Default)]
+pub(super) struct SpilledJobs {
+    plain: Slab<Spilled>,
+    keyed: Slab<(Spilled, [u64; 2])>,
+}
+
+impl SpilledJobs {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.plain.len() + self.keyed.len()
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.plain.memory_bytes() + self.keyed.memory_bytes()
+    }
+
+    pub(super) fn id(&self, slot: SpilledSlot) -> JobId {
+        self.spilled(slot).id
+    }
+
+    pub(super) fn place(&self, slot: SpilledSlot) -> Place {
+        self.spilled(slot).place
+    }
+
+    pub(super) fn identity(&self, slot: SpilledSlot) -> Option<Identity> {
+        slot.is_keyed().then(|| wide(self.keyed[slot.number()].1))
+    }
+
+    /// Its record was written anew.
+    pub(super) fn set_place(&mut self, slot: SpilledSlot, place: Place) {
+        let keyed = slot.is_keyed();
+        let spilled = if keyed { &mut self.keyed[slot.number()].0 } else { &mut self.plain[slot.number()] };
+        spilled.place = place;
+    }
+
+    pub(super) fn insert(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> SpilledSlot {
+        let spilled = Spilled { id, place };
+        let (number, keyed) = match identity {
+            None => (self.plain.insert(spilled), 0),
+            Some(identity) => (self.keyed.insert((spilled, narrow(identity))), 1),
+        };
+        assert!(number < 1 << 30, "a billion spilled jobs are the most that one group can have");
+        SpilledSlot(number << 1 | keyed)
+    }
+
+    pub(super) fn remove(&mut self, slot: SpilledSlot) {
+        if slot.is_keyed() {
+            self.keyed.remove(slot.number());
+        } else {
+            self.plain.remove(slot.number());
+        }
+    }
+
+    /// Whether many have gone, and there is memory to be given back.
+    pub(super) fn can_shrink(&self) -> bool {
+        self.plain.can_shrink() || self.keyed.can_shrink()
+    }
+
+    /// Gives some of it back, if there is.
+    pub(super) fn shrink(&mut self) {
+        self.plain.shrink();
+        self.keyed.shrink();
+    }
+
+    /// Every spilled job, in no order that means anything.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (JobId, Option<Identity>, Place)> + '_ {
+        let plain = self.plain.places().map(|spilled| (spilled.id, None, spilled.place));
+        let keyed =
+            self.keyed.places().map(|(spilled, identity)| (spilled.id, Some(wide(*identity)), spilled.place));
+        plain.chain(keyed).filter(|spilled| spilled.0 != FREE)
+    }
+
+    fn spilled(&self, slot: SpilledSlot) -> &Spilled {
+        if slot.is_keyed() { &self.keyed[slot.number()].0 } else { &self.plain[slot.number()] }
+    }
+}
+
+impl SpilledSlot {
+    fn is_keyed(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    fn number(self) -> u32 {
+        self.0 >> 1
+    }
+}
+
+fn wide([low, high]: [u64; 2]) -> Identity {
+    u128::from(low) | u128::from(high) << 64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+fn narrow(identity: Identity) -> [u64; 2] {
+    [identity as u64, (identity >> 64) as u64]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_used_again() {
+        let mut spilled = SpilledJobs::default();
+        let one = spilled.insert(JobId(1), None, Place(10));
+        let two = spilled.insert(JobId(2), Some(7 << 64 | 3), Place(20));
+        assert_eq!((spilled.id(one), spilled.place(one), spilled.identity(one)), (JobId(1), Place(10), None));
+        assert_eq!(
+            (spilled.id(two), spilled.place(two), spilled.identity(two)),
+            (JobId(2), Place(20), Some(7 << 64 | 3))
+        );
+        spilled.remove(one);
+        spilled.remove(two);
+        assert_eq!((spilled.len(), spilled.iter().count()), (0, 0));
+        assert_eq!(spilled.insert(JobId(3), None, Place(30)), one);
+        assert_eq!(spilled.insert(JobId(4), Some(1), Place(40)), two);
+        let new = spilled.insert(JobId(5), None, Place(50));
+        assert!(new != one && new != two);
+        spilled.set_place(new, Place(51));
+        let all: Vec<_> = spilled.iter().collect();
+        assert_eq!(
+            all,
+            [(JobId(3), None, Place(30)), (JobId(5), None, Place(51)), (JobId(4), Some(1), Place(40))]
+        );
+    }
+
+    #[test]
+    fn a_spilled_job_takes_little() {
+        assert_eq!((size_of::<Spilled>(), size_of::<(Spilled, [u64; 2])>()), (16, 32));
+    }
+}
