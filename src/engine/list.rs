@@ -1,13 +1,16 @@
 //! The jobs of a list or a count; and the next delayed job of a topic, for a peek.
 //!
 //! No index has all jobs of a topic in order: one would cost each job more memory than everything else about a
-//! spilled one. So a pass scans every resident job, and walks over the spilled ones in the order of their timers. It
-//! keeps the first matching jobs after the cursor, up to one page. By due time the walk begins at the cursor and
-//! ends with the page. By id or by key it goes to the end.
+//! spilled one. So a pass scans every resident job and keeps the first matching ones after the cursor: its *window*.
+//! By due time it then walks over the spilled jobs in the order of their timers, and merges the two; a page ends the walk
+//! where it is full. By id or by key the walk goes to the end, and what matches competes for the window.
+//!
+//! The next page goes on with the same pass. A pass whose window is used up scans again, behind the last job that
+//! it showed, and for a larger window: who reads one page pays for one page, and who reads them all scans seldom.
 //!
 //! A pass scans a bounded number of jobs at once, with other work in between. It finds every job that matches from
-//! its beginning to its end. A job that changes meanwhile is shown once, as it is when the page is completed, if it
-//! still matches.
+//! its beginning to its end. A job that changes meanwhile is shown once a page, as it is when the page is completed, if
+//! it still matches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +27,12 @@ use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States,
 const READ_LOOKS: usize = 1024;
 const BYTES_PER_LOOK: usize = 16;
 
+/// Jobs in the window of a pass that goes on after its first page. A pass by id or key visits all jobs for each window.
+const WINDOW_JOBS: usize = 65_536;
+/// A pass that was begun so long ago scans again before its next page. A spilled job stays spilled for longer than
+/// this: see [`HORIZON_MS`](super::HORIZON_MS).
+const WINDOW_MS_MAX: u64 = 60_000;
+
 /// A pass over the jobs. `W` is the store's walk.
 #[derive(Clone, Debug)]
 pub struct Listing<W> {
@@ -32,33 +41,46 @@ pub struct Listing<W> {
     topic: Option<TopicId>,
     goal: Goal,
     order: ListOrder,
+    /// What is shown next stands behind this.
     after: Option<Position>,
+    /// The same when the page began.
+    page_after: Option<Position>,
     stage: Stage<W>,
-    found: BTreeMap<Position, JobId>,
+    /// The first jobs that were found and not shown yet.
+    window: BTreeMap<Position, JobId>,
+    window_max: usize,
+    /// Others were found behind the window.
+    left_out: bool,
+    /// When the scan for the window ended.
+    scanned_at: Millis,
+    /// All spilled jobs that come before this time are in the window, ahead or shown.
+    walked_to: Millis,
+    /// By due time: the next spilled job.
+    ahead: Option<(Position, JobId)>,
+    /// The page ends here, as it has looked at enough.
+    page_end: Option<Position>,
+    /// Jobs of this page.
     shown: BTreeSet<JobId>,
-    last_shown: Option<Position>,
-    /// There may be more jobs behind those that were found.
-    more: bool,
-    /// Where the next page goes on.
-    next: Option<Position>,
-    /// What the walk may look at before it ends the page.
+    /// What the page may look at before it ends.
     looks_left: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Goal {
-    /// The first jobs behind the cursor.
-    Page { jobs_max: usize },
+    /// The next jobs behind the cursor: so many.
+    Page { jobs_left: usize },
     /// How many match.
     Count { jobs: u64 },
 }
 
 #[derive(Clone, Debug)]
 enum Stage<W> {
-    /// The slot to go on with.
-    Resident(Slot),
-    Spilled(W),
-    Show,
+    /// Scans the resident jobs from this slot on.
+    Scan(Slot),
+    /// Walks over all spilled jobs, for the window or to count them.
+    Walk(W),
+    /// Shows the window; by due time merged with a walk, if there are spilled jobs left.
+    Show(Option<W>),
 }
 
 /// How far a pass has come.
@@ -87,33 +109,21 @@ impl<W> Listing<W> {
         after: Option<Position>,
         jobs_max: usize,
     ) -> Option<Self> {
-        Self::new(engine, filter, Goal::Page { jobs_max }, order, after)
+        let topic = filter_topic(engine, &filter)?;
+        Some(Self::of(filter, topic, Goal::Page { jobs_left: jobs_max }, order, after))
     }
 
     /// Counts the jobs that match. A job that changes meanwhile may be counted once, twice or not at all.
     pub fn count(engine: &Engine, filter: Filter) -> Option<Self> {
-        Self::new(engine, filter, Goal::Count { jobs: 0 }, ListOrder::Due, None)
+        let topic = filter_topic(engine, &filter)?;
+        Some(Self::of(filter, topic, Goal::Count { jobs: 0 }, ListOrder::Due, None))
     }
 
     /// The delayed job of a topic that is due first.
     pub fn first_delayed(topic: TopicId) -> Self {
         let filter = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
-        let goal = Goal::Page { jobs_max: 1 };
+        let goal = Goal::Page { jobs_left: 1 };
         Self { looks_left: usize::MAX, ..Self::of(filter, Some(topic), goal, ListOrder::Due, None) }
-    }
-
-    fn new(
-        engine: &Engine,
-        filter: Filter,
-        goal: Goal,
-        order: ListOrder,
-        after: Option<Position>,
-    ) -> Option<Self> {
-        let topic = match &filter.topic {
-            Some(name) => Some(engine.topics.id(name.as_str())?),
-            None => None,
-        };
-        Some(Self::of(filter, topic, goal, order, after))
     }
 
     fn of(
@@ -123,90 +133,142 @@ impl<W> Listing<W> {
         order: ListOrder,
         after: Option<Position>,
     ) -> Self {
+        let window_max = if let Goal::Page { jobs_left } = goal { jobs_left } else { 0 };
         Self {
             filter,
             topic,
             goal,
             order,
+            page_after: after.clone(),
             after,
-            stage: Stage::Resident(0),
-            found: BTreeMap::new(),
+            stage: Stage::Scan(0),
+            window: BTreeMap::new(),
+            window_max,
+            left_out: false,
+            scanned_at: Millis(0),
+            walked_to: Millis(0),
+            ahead: None,
+            page_end: None,
             shown: BTreeSet::new(),
-            last_shown: None,
-            more: false,
-            next: None,
             looks_left: LIST_LOOKS_MAX,
         }
     }
 
-    /// From now on a page by due time ends when this many jobs were looked at. For tests: a server goes by
-    /// [`LIST_LOOKS_MAX`].
+    /// Goes on with the next page, behind the one that ended.
+    pub fn next_page(&mut self, engine: &Engine, jobs_max: usize) {
+        self.goal = Goal::Page { jobs_left: jobs_max };
+        self.page_after.clone_from(&self.after);
+        self.page_end = None;
+        self.shown.clear();
+        self.looks_left = LIST_LOOKS_MAX;
+        if engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX) {
+            self.scan_again();
+        }
+    }
+
+    /// From now on this page ends when this many jobs were looked at. For tests: a server goes by [`LIST_LOOKS_MAX`].
     pub fn set_looks_max(&mut self, looks_max: usize) {
         self.looks_left = looks_max;
     }
 
-    /// Where the job stands that was shown last.
-    pub fn last_shown(&self) -> Option<&Position> {
-        self.last_shown.as_ref()
+    /// Where the pass stands: behind the last job that it showed.
+    pub fn position(&self) -> Option<&Position> {
+        self.after.as_ref()
     }
 
-    /// Whether the walk is over: what it comes to from `at` on is not wanted.
-    fn is_past(&mut self, at: Millis) -> bool {
-        let is_full = self.order == ListOrder::Due && self.is_full_before(&Position::Due(at, JobId(0)));
-        self.more |= is_full;
-        is_full || self.filter.due_before.is_some_and(|before| at >= before)
+    /// Whether spilled jobs are merged with the window when it is shown.
+    fn merges(&self) -> bool {
+        self.order == ListOrder::Due && matches!(self.goal, Goal::Page { .. })
     }
 
-    fn is_full_before(&self, position: &Position) -> bool {
-        let Goal::Page { jobs_max } = self.goal else { return false };
-        self.found.len() >= jobs_max && self.found.last_key_value().is_none_or(|(last, _)| last < position)
+    /// Whether what a walk comes to from `at` on cannot match.
+    fn is_past(&self, at: Millis) -> bool {
+        self.filter.due_before.is_some_and(|before| at >= before)
     }
 
-    /// Whether a job at this position belongs to the page, if it matches.
+    /// Whether a job at this position is to be shown by this pass, if it matches.
     fn wants(&mut self, position: &Position) -> bool {
-        let is_behind = self.after.as_ref().is_none_or(|after| position > after);
-        let is_too_late = self.is_full_before(position);
-        self.more |= is_behind && is_too_late;
-        is_behind && !is_too_late
+        if self.after.as_ref().is_some_and(|after| position <= after) {
+            return false;
+        }
+        let merges_it = matches!(self.stage, Stage::Show(_));
+        let is_full = self.window.len() >= self.window_max && matches!(self.goal, Goal::Page { .. });
+        let fits =
+            merges_it || !is_full || self.window.last_key_value().is_some_and(|(last, _)| position < last);
+        self.left_out |= !fits;
+        fits
     }
 
-    /// Takes a job that matches at this position.
+    /// Takes a job that is [wanted](Self::wants).
     fn take(&mut self, position: Position, job: JobId) {
-        match &mut self.goal {
-            Goal::Count { jobs } => *jobs += 1,
-            Goal::Page { jobs_max } => {
-                self.found.insert(position, job);
-                if self.found.len() > *jobs_max {
-                    self.found.pop_last();
-                    self.more = true;
-                }
-            }
+        if let Goal::Count { jobs } = &mut self.goal {
+            *jobs += 1;
+            return;
+        }
+        self.window.insert(position, job);
+        if self.window.len() > self.window_max {
+            self.window.pop_last();
+            self.left_out = true;
         }
     }
 
-    /// All that belongs to the page is found.
-    fn end_page(&mut self) {
-        let last = self.found.last_key_value().map(|(last, _)| last.clone());
-        self.next = last.filter(|_| self.more);
-        self.stage = Stage::Show;
+    /// Takes a job that stands further behind by now. Behind a window with jobs left out the next scan finds it.
+    fn put_back(&mut self, position: Position, job: JobId) {
+        if !self.left_out || self.window.last_key_value().is_some_and(|(last, _)| position < *last) {
+            self.window.insert(position, job);
+        }
     }
 
-    /// The same for a page that looked at enough before it was full.
-    fn end_page_before(&mut self, at: Millis) {
-        let end = Position::Due(at, JobId(0));
-        self.found.split_off(&end);
-        self.next = Some(end);
-        self.stage = Stage::Show;
+    /// Scans again behind the last job that was shown: the window is used up, or too old.
+    fn scan_again(&mut self) {
+        self.stage = Stage::Scan(0);
+        self.window.clear();
+        self.window_max = WINDOW_JOBS;
+        self.left_out = false;
+        self.walked_to = Millis(0);
+        self.ahead = None;
+        self.page_end = None;
     }
 
-    /// Whether the page has looked at enough, and has come further than the one before.
+    /// Whether the page has looked at enough, and would have come further than the one before.
     fn may_end_before(&self, at: Millis) -> bool {
-        let came_further = match &self.after {
+        let came_further = match &self.page_after {
             Some(Position::Due(after, _)) => at > *after,
             _ => at > self.filter.due_from.unwrap_or_default(),
         };
-        let is_page = self.order == ListOrder::Due && matches!(self.goal, Goal::Page { .. });
-        is_page && self.looks_left == 0 && came_further
+        self.looks_left == 0 && came_further
+    }
+
+    /// The first job of the window, if no spilled job that has not been walked over comes before it.
+    fn first_of_window(&self) -> Option<&Position> {
+        let (first, _) = self.window.first_key_value()?;
+        let is_walked_over = !matches!(self.stage, Stage::Show(Some(_)))
+            || self.ahead.is_some()
+            || *first < Position::Due(self.walked_to, JobId(0));
+        is_walked_over.then_some(first)
+    }
+
+    /// Takes out what is shown next.
+    fn take_next(&mut self) -> Option<(Position, JobId)> {
+        let first =
+            self.first_of_window().filter(|first| self.page_end.as_ref().is_none_or(|end| *first < end));
+        match (first, &self.ahead) {
+            (Some(first), Some((ahead, _))) if ahead < first => self.ahead.take(),
+            (Some(first), Some((ahead, _))) if ahead == first => {
+                self.ahead = None;
+                self.window.pop_first()
+            }
+            (Some(_), _) => self.window.pop_first(),
+            (None, _) => self.ahead.take(),
+        }
+    }
+
+    /// Whether a job may stand behind the page that is full.
+    fn has_more(&self) -> bool {
+        !self.window.is_empty()
+            || self.left_out
+            || !matches!(self.stage, Stage::Show(None))
+            || self.ahead.is_some()
     }
 
     /// Whether it takes more than the index of the store to tell if a spilled job matches.
@@ -246,24 +308,25 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Listed, S::Error> {
-        if let Stage::Resident(slot) = listing.stage {
-            if let Some(next) = self.list_resident(listing, slot, budget, store)? {
-                listing.stage = Stage::Resident(next);
+        if let Stage::Scan(slot) = listing.stage {
+            if let Some(next) = self.scan(listing, slot, budget, store)? {
+                listing.stage = Stage::Scan(next);
                 return Ok(Listed::NotYet);
             }
-            match self.begin_walk(listing, store) {
-                Some(walk) => listing.stage = Stage::Spilled(walk),
-                None => listing.end_page(),
-            }
+            listing.stage = match self.begin_walk(listing, store) {
+                Some(walk) if !listing.merges() => Stage::Walk(walk),
+                walk => Stage::Show(walk),
+            };
+            listing.scanned_at = self.clock.stamp;
         }
-        if !self.list_spilled(listing, budget, store)? {
+        if !self.walk(listing, budget, store)? {
             return Ok(Listed::NotYet);
         }
         self.show_next(listing, budget, store)
     }
 
     /// Looks at resident jobs from a slot on. Returns the slot to go on with, if there is one.
-    fn list_resident<S: JobStore>(
+    fn scan<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
         from: Slot,
@@ -275,8 +338,10 @@ impl Engine {
                 return Ok(Some(slot));
             }
             *budget -= 1;
-            if let Some(job) = job {
-                self.look_at(listing, job, budget, store)?;
+            if let Some(job) = job
+                && let Some(position) = self.wanted_position(listing, job, budget, store)?
+            {
+                listing.take(position, job.id);
             }
         }
         Ok(None)
@@ -284,7 +349,8 @@ impl Engine {
 
     /// The walk over spilled jobs, if any of them may match. They are all delayed.
     fn begin_walk<S: JobStore>(&self, listing: &Listing<S::Walk>, store: &S) -> Option<S::Walk> {
-        if !listing.filter.states.contains(JobState::Delayed) || listing.filter.buried.is_some() {
+        let may_match = listing.filter.states.contains(JobState::Delayed) && listing.filter.buried.is_none();
+        if !may_match || self.jobs.spilled().len() == 0 {
             return None;
         }
         let cursor = match &listing.after {
@@ -297,49 +363,90 @@ impl Engine {
         Some(store.walk(WalkFrom { topic: listing.topic, after, offset_ms: self.clock.offset_ms }))
     }
 
-    /// Walks over spilled jobs, if it is time for that. Whether the page is complete.
-    fn list_spilled<S: JobStore>(
+    /// Walks over all spilled jobs, if it is time for that. Whether it is at their end.
+    fn walk<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
         budget: &mut usize,
         store: &mut S,
     ) -> Result<bool, S::Error> {
-        while let Stage::Spilled(walk) = &mut listing.stage {
-            let had = *budget;
-            let walked = store.walk_on(walk, budget)?;
-            match walked {
+        while let Stage::Walk(walk) = &mut listing.stage {
+            match store.walk_on(walk, budget)? {
                 Walked::Job { at, job } if !listing.is_past(at) => {
-                    self.look_at_walked(listing, at, job, budget, store)?;
-                }
-                Walked::Until(at) if !listing.is_past(at) => {
-                    if !listing.may_end_before(at) {
-                        listing.looks_left = listing.looks_left.saturating_sub(had);
-                        return Ok(false);
+                    if let Some(position) = self.walked_position(listing, at, job, budget, store)? {
+                        listing.take(position, job);
                     }
-                    listing.end_page_before(at);
                 }
-                _ => listing.end_page(),
+                Walked::Until(at) if !listing.is_past(at) => return Ok(false),
+                _ => {
+                    listing.stage = Stage::Show(None);
+                    listing.scanned_at = self.clock.stamp;
+                }
             }
-            listing.looks_left = listing.looks_left.saturating_sub(had.saturating_sub(*budget));
         }
         Ok(true)
     }
 
-    fn look_at_walked<S: JobStore>(
+    /// Walks on to the next spilled job that matches, unless a job of the window comes first or the page has looked at
+    /// enough. Whether what comes next is known.
+    fn look_ahead<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<bool, S::Error> {
+        while listing.ahead.is_none()
+            && listing.page_end.is_none()
+            && listing.first_of_window().is_none()
+            && let Stage::Show(Some(walk)) = &mut listing.stage
+        {
+            let had = *budget;
+            let walked = store.walk_on(walk, budget)?;
+            listing.looks_left = listing.looks_left.saturating_sub(had.saturating_sub(*budget));
+            match walked {
+                Walked::Job { at, job } if !listing.is_past(at) => {
+                    listing.walked_to = at;
+                    let had = *budget;
+                    let position = self.walked_position(listing, at, job, budget, store)?;
+                    listing.looks_left = listing.looks_left.saturating_sub(had.saturating_sub(*budget));
+                    match position {
+                        Some(position) if position > Position::Due(at, job) => {
+                            listing.put_back(position, job)
+                        }
+                        position => listing.ahead = position.map(|position| (position, job)),
+                    }
+                }
+                Walked::Until(at) if !listing.is_past(at) => {
+                    listing.walked_to = at;
+                    if !listing.may_end_before(at) {
+                        return Ok(listing.first_of_window().is_some());
+                    }
+                    listing.page_end = Some(Position::Due(at, JobId(0)));
+                }
+                _ => listing.stage = Stage::Show(None),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where a job stands that the walk came to, if it is wanted.
+    fn walked_position<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
         at: Millis,
         job: JobId,
         budget: &mut usize,
         store: &mut S,
-    ) -> Result<(), S::Error> {
+    ) -> Result<Option<Position>, S::Error> {
         let spilled = match self.jobs.find(job) {
-            None => return Ok(()),
+            None => return Ok(None),
             Some(Found::Spilled(slot)) => slot,
-            // It has been loaded since the resident ones were looked at, or was there, and was counted.
+            // It became resident since those were scanned, or was so, and was counted.
             Some(Found::Resident(slot)) => match listing.goal {
-                Goal::Page { .. } => return self.look_at(listing, &self.jobs[slot], budget, store),
-                Goal::Count { .. } => return Ok(()),
+                Goal::Page { .. } => {
+                    return self.wanted_position(listing, &self.jobs[slot], budget, store);
+                }
+                Goal::Count { .. } => return Ok(None),
             },
         };
         let position = match listing.order {
@@ -348,15 +455,12 @@ impl Engine {
             ListOrder::Key => None,
         };
         match position {
-            Some(position) if !listing.wants(&position) => Ok(()),
-            Some(position) if !listing.reads_spilled_jobs() => {
-                listing.take(position, job);
-                Ok(())
-            }
+            Some(position) if !listing.wants(&position) => Ok(None),
+            Some(position) if !listing.reads_spilled_jobs() => Ok(Some(position)),
             _ => {
                 let spilled = self.spilled_job(spilled, store)?;
                 *budget = budget.saturating_sub(looks_to_read(&spilled));
-                self.look_at(listing, &spilled, budget, store)
+                self.wanted_position(listing, &spilled, budget, store)
             }
         }
     }
@@ -366,40 +470,38 @@ impl Engine {
         Ok(store.spilled_job(place)?.into_job(place))
     }
 
-    /// Takes a job if it matches and its position is one of the first.
-    fn look_at<S: JobStore>(
+    /// Where a job stands, if it matches and is wanted.
+    fn wanted_position<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
         job: &Job,
         budget: &mut usize,
         store: &mut S,
-    ) -> Result<(), S::Error> {
+    ) -> Result<Option<Position>, S::Error> {
         if !self.meets(&listing.filter, listing.topic, job) {
-            return Ok(());
+            return Ok(None);
         }
-        let position = match listing.order {
-            ListOrder::Due => Some(Position::Due(self.list_time(job), job.id)),
-            ListOrder::Id => Some(Position::Id(job.id)),
-            ListOrder::Key => None,
-        };
+        let position = self.unkeyed_position(listing.order, job);
         if position.as_ref().is_some_and(|position| !listing.wants(position)) {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(position) = &position
-            && listing.filter.key_prefix.is_none()
-        {
-            listing.take(position.clone(), job.id);
-            return Ok(());
+        if position.is_some() && listing.filter.key_prefix.is_none() {
+            return Ok(position);
         }
         *budget = budget.saturating_sub(looks_to_read(job));
         let prefix = listing.filter.key_prefix.as_deref().unwrap_or_default();
-        if let Some(key) = store.key(job.body)?.filter(|key| key.starts_with(prefix)) {
-            let position = position.unwrap_or(Position::Key(key, job.id));
-            if listing.wants(&position) {
-                listing.take(position, job.id);
-            }
+        let Some(key) = store.key(job.body)?.filter(|key| key.starts_with(prefix)) else { return Ok(None) };
+        let position = position.unwrap_or(Position::Key(key, job.id));
+        Ok(listing.wants(&position).then_some(position))
+    }
+
+    /// Where a job stands in an order that does not go by keys.
+    fn unkeyed_position(&self, order: ListOrder, job: &Job) -> Option<Position> {
+        match order {
+            ListOrder::Due => Some(Position::Due(self.list_time(job), job.id)),
+            ListOrder::Id => Some(Position::Id(job.id)),
+            ListOrder::Key => None,
         }
-        Ok(())
     }
 
     /// Whether a job meets all conditions of a filter but those on its topic's name and its key.
@@ -427,29 +529,70 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Listed, S::Error> {
-        while let Some(entry) = listing.found.first_entry() {
-            if *budget == 0 {
+        while *budget > 0 {
+            if matches!(listing.goal, Goal::Page { jobs_left: 0 }) {
+                let next = listing.after.clone().filter(|_| listing.has_more());
+                return Ok(Listed::End { next, jobs: 0 });
+            }
+            if listing.window.is_empty() && listing.left_out {
+                listing.scan_again();
                 return Ok(Listed::NotYet);
             }
-            let (position, job) = entry.remove_entry();
-            listing.last_shown = Some(position);
-            let Some(found) = self.jobs.find(job).filter(|_| listing.shown.insert(job)) else { continue };
-            let view = match found {
-                Found::Resident(slot) => self.matching_view(listing, &self.jobs[slot]),
-                Found::Spilled(slot) => self.matching_view(listing, &self.spilled_job(slot, store)?),
+            if !self.look_ahead(listing, budget, store)? {
+                return Ok(Listed::NotYet);
+            }
+            let Some((position, job)) = listing.take_next() else {
+                let jobs = if let Goal::Count { jobs } = listing.goal { jobs } else { 0 };
+                let next = listing.page_end.take();
+                if next.is_some() {
+                    listing.after.clone_from(&next);
+                }
+                return Ok(Listed::End { next, jobs });
             };
             *budget = budget.saturating_sub(READ_LOOKS);
-            if let Some(view) = view {
+            if let Some(view) = self.show(listing, position, job, store)? {
                 *budget = budget.saturating_sub(view.body.body_bytes as usize / BYTES_PER_LOOK);
                 return Ok(Listed::Job(view));
             }
         }
-        let jobs = if let Goal::Count { jobs } = listing.goal { jobs } else { 0 };
-        Ok(Listed::End { next: listing.next.take(), jobs })
+        Ok(Listed::NotYet)
     }
 
-    fn matching_view<W>(&self, listing: &Listing<W>, job: &Job) -> Option<JobView> {
-        self.meets(&listing.filter, listing.topic, job).then(|| self.view(job))
+    /// Shows a job that was found at this position, if it still matches and the page does not have it yet. One that stands
+    /// further behind by now is shown there.
+    fn show<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        position: Position,
+        id: JobId,
+        store: &mut S,
+    ) -> Result<Option<JobView>, S::Error> {
+        listing.after = Some(position.clone());
+        let spilled;
+        let job = match self.jobs.find(id) {
+            None => return Ok(None),
+            Some(Found::Resident(slot)) => &self.jobs[slot],
+            Some(Found::Spilled(slot)) => {
+                spilled = self.spilled_job(slot, store)?;
+                &spilled
+            }
+        };
+        if !self.meets(&listing.filter, listing.topic, job) {
+            return Ok(None);
+        }
+        if let Some(now) = self.unkeyed_position(listing.order, job)
+            && now > position
+        {
+            listing.put_back(now, id);
+            return Ok(None);
+        }
+        if !listing.shown.insert(id) {
+            return Ok(None);
+        }
+        if let Goal::Page { jobs_left } = &mut listing.goal {
+            *jobs_left -= 1;
+        }
+        Ok(Some(self.view(job)))
     }
 
     /// The job that would be reserved next, of those that a [pass](Listing::first_delayed) for a delayed one found.
@@ -475,6 +618,15 @@ impl Engine {
         // What was found has gone meanwhile.
         *listing = Listing::first_delayed(id);
         Ok(Listed::NotYet)
+    }
+}
+
+/// The id of the topic that a filter names, if it names one; `None` if there is no such topic.
+#[expect(clippy::option_option, reason = "no topic is named; or none has this name")]
+fn filter_topic(engine: &Engine, filter: &Filter) -> Option<Option<TopicId>> {
+    match &filter.topic {
+        Some(name) => engine.topics.id(name.as_str()).map(Some),
+        None => Some(None),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::bulk::ToChange;
+use super::bulk::{Found, ToChange};
 use super::io::ConnectionId;
 use super::requests::retry_later;
 use super::{Replica, Stop};
@@ -29,9 +29,25 @@ const PASSES_PER_CONNECTION_MAX: usize = 64;
 /// Who waits for an answer.
 pub(super) type Asker = (ConnectionId, RequestId);
 
-/// The passes under way, and behind them those that wait.
+/// Passes that wait for somebody to ask for their next page.
+const PASSES_KEPT_MAX: usize = 8;
+
+/// All passes.
 #[derive(Debug, Default)]
-pub(super) struct Passes(VecDeque<Pass>);
+pub(super) struct Passes {
+    /// Those under way, and behind them those that wait for their turn.
+    queue: VecDeque<Pass>,
+    /// Those whose page has ended, the oldest first. They save a scan, and nothing else: any may be dropped.
+    kept: VecDeque<Kept>,
+}
+
+/// A pass whose page has ended: its connection will ask for the next one with the cursor where it stands.
+#[derive(Debug)]
+struct Kept {
+    connection: ConnectionId,
+    filter: Filter,
+    listing: Listing<Walk>,
+}
 
 #[derive(Debug)]
 struct Pass {
@@ -68,30 +84,58 @@ pub(super) enum Purpose {
 impl Passes {
     /// Whether there is something to do.
     pub(super) fn are_any(&self) -> bool {
-        !self.0.is_empty()
+        !self.queue.is_empty()
     }
 
-    /// Everybody who waits for an answer.
+    /// Drops every pass. Returns everybody who waits for an answer.
     pub(super) fn take_askers(&mut self) -> Vec<Asker> {
-        self.0.drain(..).flat_map(|pass| pass.purpose.askers()).collect()
+        self.kept.clear();
+        self.queue.drain(..).flat_map(|pass| pass.purpose.askers()).collect()
     }
 
     /// How many passes of this connection are under way or wait.
     fn count(&self, connection: ConnectionId) -> usize {
-        self.0.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count()
+        self.queue.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count()
+    }
+
+    /// Keeps a pass for the next page.
+    fn keep(&mut self, connection: ConnectionId, filter: Filter, listing: Listing<Walk>) {
+        if self.kept.len() == PASSES_KEPT_MAX {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(Kept { connection, filter, listing });
+    }
+
+    /// The pass of this connection that stands here.
+    fn take_kept(
+        &mut self,
+        connection: ConnectionId,
+        filter: &Filter,
+        at: &Position,
+    ) -> Option<Listing<Walk>> {
+        let is_it = |kept: &Kept| {
+            kept.connection == connection && kept.listing.position() == Some(at) && kept.filter == *filter
+        };
+        let place = self.kept.iter().position(is_it)?;
+        self.kept.remove(place).map(|kept| kept.listing)
+    }
+
+    /// A connection is gone: nobody asks for its next pages.
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
+        self.kept.retain(|kept| kept.connection != connection);
     }
 
     /// Adds a pass: behind those of which their connections have no more than this one has already.
     fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
         let connection = purpose.connection();
-        let own = self.0.iter().filter(|pass| pass.purpose.connection() == connection).count();
+        let own = self.queue.iter().filter(|pass| pass.purpose.connection() == connection).count();
         let mut seen = BTreeMap::new();
-        let place = self.0.iter().position(|pass| {
+        let place = self.queue.iter().position(|pass| {
             let nth: &mut usize = seen.entry(pass.purpose.connection()).or_default();
             *nth += 1;
             *nth > own + 1
         });
-        self.0.insert(place.unwrap_or(self.0.len()), Pass { listing, purpose, has_begun: false });
+        self.queue.insert(place.unwrap_or(self.queue.len()), Pass { listing, purpose, has_begun: false });
     }
 }
 
@@ -122,7 +166,7 @@ impl Replica {
         }
         let asker = (connection, id);
         // A pass that has begun may be past a job that was pushed since.
-        let joined = self.passes.0.iter_mut().find_map(|pass| match &mut pass.purpose {
+        let joined = self.passes.queue.iter_mut().find_map(|pass| match &mut pass.purpose {
             Purpose::Peek { topic: of, askers } if *of == topic && !pass.has_begun => Some(askers),
             _ => None,
         });
@@ -147,8 +191,7 @@ impl Replica {
             );
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, many));
         }
-        let jobs_max = list.jobs_max as usize;
-        match Listing::page(&self.engine, list.filter.detached(), list.order, after, jobs_max) {
+        match self.begin_page(connection, &list.filter, list.order, after, list.jobs_max) {
             None => {
                 let response = Response::Jobs { jobs: Vec::new(), cursor: bytes::Bytes::new() };
                 self.connections.send(connection, id, response);
@@ -159,6 +202,24 @@ impl Replica {
                 self.add_pass(asker, listing, purpose);
             }
         }
+    }
+
+    /// The pass for a page: the one that made the page before, or a new one. `None` if no job can match.
+    pub(super) fn begin_page(
+        &mut self,
+        connection: ConnectionId,
+        filter: &Filter,
+        order: ListOrder,
+        after: Option<Position>,
+        jobs_max: u32,
+    ) -> Option<Listing<Walk>> {
+        let jobs_max = jobs_max as usize;
+        let kept = after.as_ref().and_then(|after| self.passes.take_kept(connection, filter, after));
+        if let Some(mut listing) = kept {
+            listing.next_page(&self.engine, jobs_max);
+            return Some(listing);
+        }
+        Listing::page(&self.engine, filter.detached(), order, after, jobs_max)
     }
 
     /// Counts jobs: by the counters of their topics if these tell, else by a pass.
@@ -199,7 +260,7 @@ impl Replica {
     pub(super) fn go_on_browsing(&mut self) {
         let mut budget = LOOKS_PER_TURN;
         while budget > 0
-            && let Some(mut pass) = self.passes.0.pop_front()
+            && let Some(mut pass) = self.passes.queue.pop_front()
         {
             let mut looks = budget.min(LOOKS_PER_PASS);
             budget -= looks;
@@ -208,8 +269,8 @@ impl Replica {
             if self.is_asked_for(&mut pass.purpose)
                 && let Some(pass) = self.browse(pass, &mut looks)
             {
-                let behind = self.passes.0.len().min(PASSES_AT_ONCE - 1);
-                self.passes.0.insert(behind, pass);
+                let behind = self.passes.queue.len().min(PASSES_AT_ONCE - 1);
+                self.passes.queue.insert(behind, pass);
             }
             budget += looks;
         }
@@ -257,14 +318,12 @@ impl Replica {
                         }
                     }
                     if *bytes >= LIST_BYTES_MAX {
-                        let cursor = pass.listing.last_shown().map(Position::to_cursor);
-                        self.show_page(pass.purpose, cursor.unwrap_or_default());
+                        self.end_page(pass.purpose, pass.listing, true);
                         return None;
                     }
                 }
                 (Purpose::List { .. }, Ok(Listed::End { next, .. })) => {
-                    let cursor = next.as_ref().map(Position::to_cursor);
-                    self.show_page(pass.purpose, cursor.unwrap_or_default());
+                    self.end_page(pass.purpose, pass.listing, next.is_some());
                     return None;
                 }
                 (Purpose::Count { asker }, Ok(Listed::End { jobs, .. })) => {
@@ -272,10 +331,10 @@ impl Replica {
                     return None;
                 }
                 (Purpose::Bulk { asker, bulk, found, bytes }, Ok(listed)) => {
-                    match self.bulk_found(bulk, found, bytes, &listed, pass.listing.last_shown()) {
-                        Ok(None) => {}
-                        Ok(Some(cursor)) => {
-                            self.propose_bulk(*asker, bulk, found, cursor);
+                    match self.bulk_found(bulk, found, bytes, &listed) {
+                        Ok(Found::NotYet) => {}
+                        Ok(Found::Step { has_more }) => {
+                            self.end_page(pass.purpose, pass.listing, has_more);
                             return None;
                         }
                         Err(error) => {
@@ -296,13 +355,29 @@ impl Replica {
         }
     }
 
-    /// Answers a LIST, or keeps it for when the connection has room for the answer.
-    fn show_page(&mut self, purpose: Purpose, cursor: bytes::Bytes) {
-        let Purpose::List { asker: (connection, id), list, jobs, .. } = purpose else { return };
-        if self.connections.must_wait(connection, id) {
-            return self.connections.hold(connection, id, Request::List(*list));
+    /// Answers with a page or does a step, and keeps the pass if there may be more.
+    fn end_page(&mut self, purpose: Purpose, listing: Listing<Walk>, has_more: bool) {
+        let position = listing.position().filter(|_| has_more);
+        let cursor = position.map(Position::to_cursor).unwrap_or_default();
+        let (connection, filter) = match purpose {
+            Purpose::List { asker: (connection, id), list, .. }
+                if self.connections.must_wait(connection, id) =>
+            {
+                return self.connections.hold(connection, id, Request::List(*list));
+            }
+            Purpose::List { asker: (connection, id), list, jobs, .. } => {
+                self.connections.send(connection, id, Response::Jobs { jobs, cursor });
+                (connection, list.filter)
+            }
+            Purpose::Bulk { asker, bulk, found, .. } => {
+                self.propose_bulk(asker, &bulk, &found, cursor);
+                (asker.0, bulk.filter)
+            }
+            Purpose::Peek { .. } | Purpose::Count { .. } => return,
+        };
+        if has_more {
+            self.passes.keep(connection, filter, listing);
         }
-        self.connections.send(connection, id, Response::Jobs { jobs, cursor });
     }
 
     /// Answers a peek with what was found.

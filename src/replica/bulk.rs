@@ -10,7 +10,7 @@ use super::io::ConnectionId;
 use super::proposals::Reply;
 use super::requests::{not_every_member, select_topic, too_much_under_way};
 use super::{Replica, Stop};
-use crate::engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed, Listing};
+use crate::engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed};
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, RequestId, Response};
 use crate::storage::StorageError;
 use crate::types::limits::DUE_BYTES_PER_ENTRY_MAX;
@@ -18,6 +18,12 @@ use crate::types::{FEATURE_BULK, FEATURE_MOVE, JobId, ListOrder, Position};
 
 /// A job that was found, and its key if the change needs that.
 pub(super) type ToChange = (JobId, Option<Vec<u8>>);
+
+/// Whether a step has found its jobs.
+pub(super) enum Found {
+    NotYet,
+    Step { has_more: bool },
+}
 
 impl Replica {
     /// A step of a change to many jobs.
@@ -36,7 +42,7 @@ impl Replica {
             let same = "the jobs are in this topic: move them to another one";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, same));
         }
-        match Listing::page(&self.engine, bulk.filter.detached(), order, after, bulk.jobs_max as usize) {
+        match self.begin_page(connection, &bulk.filter, order, after, bulk.jobs_max) {
             None => self.connections.send(connection, id, nothing(Bytes::new())),
             Some(listing) => {
                 let asker = (connection, id);
@@ -46,16 +52,14 @@ impl Replica {
         }
     }
 
-    /// Takes what a pass came to. Returns the cursor of the next step if this one is complete.
+    /// Takes what a pass came to.
     pub(super) fn bulk_found(
         &mut self,
         bulk: &Bulk,
         found: &mut Vec<ToChange>,
         bytes: &mut u64,
         listed: &Listed,
-        last: Option<&Position>,
-    ) -> Result<Option<Bytes>, StorageError> {
-        let cursor = |position: Option<&Position>| position.map(Position::to_cursor).unwrap_or_default();
+    ) -> Result<Found, StorageError> {
         match listed {
             Listed::Job(view) => {
                 let is_move = matches!(bulk.change, Change::Move { .. });
@@ -63,10 +67,11 @@ impl Replica {
                 found.push((view.id, key));
                 *bytes += u64::from(view.body.body_bytes);
                 // Applying the command reads the spilled ones among them, bodies and all.
-                Ok((*bytes >= DUE_BYTES_PER_ENTRY_MAX).then(|| cursor(last)))
+                let is_enough = *bytes >= DUE_BYTES_PER_ENTRY_MAX;
+                Ok(if is_enough { Found::Step { has_more: true } } else { Found::NotYet })
             }
-            Listed::End { next, .. } => Ok(Some(cursor(next.as_ref()))),
-            Listed::NotYet => Ok(None),
+            Listed::End { next, .. } => Ok(Found::Step { has_more: next.is_some() }),
+            Listed::NotYet => Ok(Found::NotYet),
         }
     }
 

@@ -54,6 +54,7 @@ impl Replica {
         self.take_last_requests(connection);
         self.drop_waiters(connection);
         self.waiters.forget(connection);
+        self.passes.forget(connection);
         if let Some(session) = self.connections.remove(connection).filter(|_| self.is_serving()) {
             self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
         }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::{BulkChange, Conditions, JobView};
+use crate::storage::Walk;
 use crate::types::{Filter, JobId, JobState, ListOrder, Position, States, TopicName};
 
 /// What a list is asked for.
@@ -20,6 +21,8 @@ struct Asked {
     jobs_max: usize,
     /// What it looks at between two other things.
     budget: usize,
+    /// Whether one pass makes all pages.
+    keeps_the_pass: bool,
 }
 
 const TOPICS: [&str; 3] = ["t", "rare", "empty"];
@@ -38,17 +41,18 @@ fn asked() -> impl Strategy<Value = Asked> {
         proptest::option::of("k[0-9]{0,2}"),
         proptest::option::of(0..2_u32),
         order,
-        (1..40_usize, 1..5000_usize),
+        (1..40_usize, 1..5000_usize, any::<bool>()),
     )
-        .prop_map(|(topic, states, due, key_prefix, attempts_min, order, (jobs_max, budget))| Asked {
+        .prop_map(|(topic, states, due, key_prefix, attempts_min, order, rest)| Asked {
             topic,
             states,
             due,
             key_prefix,
             attempts_min,
             order,
-            jobs_max,
-            budget,
+            jobs_max: rest.0,
+            budget: rest.1,
+            keeps_the_pass: rest.2,
         })
 }
 
@@ -142,10 +146,19 @@ impl Queue {
 
     /// All pages of a list, with something done each time the budget is used up.
     fn list(&mut self, asked: &Asked, mut between: impl FnMut(&mut Self)) -> Vec<JobId> {
-        let (mut all, mut after) = (Vec::new(), None);
+        let (mut all, mut after, mut kept) = (Vec::new(), None, None::<Listing<_>>);
         loop {
-            let page = Listing::page(&self.engine, asked.filter(), asked.order, after.take(), asked.jobs_max);
-            let Some(mut listing) = page else { return all };
+            let filter = asked.filter();
+            let mut listing = match kept.take() {
+                Some(mut listing) if asked.keeps_the_pass => {
+                    listing.next_page(&self.engine, asked.jobs_max);
+                    listing
+                }
+                _ => match Listing::page(&self.engine, filter, asked.order, after.take(), asked.jobs_max) {
+                    Some(listing) => listing,
+                    None => return all,
+                },
+            };
             let before = all.len();
             after = loop {
                 let Self { engine, records, .. } = self;
@@ -156,9 +169,11 @@ impl Queue {
                 }
             };
             assert!(all.len() - before <= asked.jobs_max);
+            assert!(after.is_none() || after.as_ref() == listing.position());
             if after.is_none() {
                 return all;
             }
+            kept = Some(listing);
         }
     }
 }
@@ -256,6 +271,7 @@ fn a_bulk_change_meets_spilled_jobs_and_leaves_alone_what_has_gone_on() {
             order: ListOrder::Id,
             jobs_max: 1000,
             budget: 1000,
+            keeps_the_pass: false,
         },
         |_| (),
     );
@@ -306,4 +322,51 @@ fn a_page_that_has_looked_at_enough_comes_back_short_and_goes_on() {
     }
     assert_eq!(jobs, 3);
     assert!(pages > 1, "{pages} pages");
+}
+
+/// The jobs of one page.
+fn page(queue: &mut Queue, listing: &mut Listing<Walk>, jobs_max: usize) -> Vec<u64> {
+    let Queue { engine, records, .. } = queue;
+    listing.next_page(engine, jobs_max);
+    let mut jobs = Vec::new();
+    loop {
+        match engine.list(listing, &mut 100_000, records).expect("read") {
+            Listed::Job(view) => jobs.push(view.id.0),
+            Listed::NotYet => {}
+            Listed::End { .. } => return jobs,
+        }
+    }
+}
+
+#[test]
+fn a_job_that_is_put_off_between_two_pages_comes_where_it_stands_then() {
+    for spilled in [false, true] {
+        let mut queue = Queue::new();
+        (1..=6).for_each(|day| queue.push_to("t", 1, day * DAY_MS, 10));
+        if spilled {
+            queue.checkpoint(Vec::new());
+        }
+        let listing = Listing::page(&queue.engine, Filter::default(), ListOrder::Due, None, 1);
+        let mut listing = listing.expect("there is one");
+        assert_eq!(page(&mut queue, &mut listing, 1), [1]);
+        assert_eq!(page(&mut queue, &mut listing, 1), [2]);
+        let due = When::At(Millis(5 * DAY_MS + DAY_MS / 2));
+        queue.apply(Command::Reschedule { job: JobSelect::Id(JobId(3)), due });
+        assert_eq!(page(&mut queue, &mut listing, 9), [4, 5, 3, 6], "spilled: {spilled}");
+    }
+}
+
+#[test]
+fn a_pass_that_was_kept_for_too_long_scans_again() {
+    let mut queue = Queue::new();
+    queue.push(4, DAY_MS, 10);
+    let listing = Listing::page(&queue.engine, Filter::default(), ListOrder::Id, None, 1);
+    let mut listing = listing.expect("there is one");
+    assert_eq!(page(&mut queue, &mut listing, 1), [1]);
+    assert_eq!(page(&mut queue, &mut listing, 1), [2]);
+    queue.push(1, DAY_MS, 10);
+    assert_eq!(page(&mut queue, &mut listing, 1), [3], "its window ends with the fourth job");
+    let late = Entry { stamp: Millis(120_000), commands: Vec::new() };
+    queue.engine.apply(&late, &mut queue.records).expect("applied");
+    assert_eq!(page(&mut queue, &mut listing, 9), [4, 5]);
 }
