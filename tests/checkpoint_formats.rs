@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use adjourn::storage::chunks::{
-    Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, LINE_STAMP, LINE_WALL, MANIFEST, Manifest,
-    ManifestChunk, PageWriter, Pages, PagesId, PagesSummary, RowHead, TopicSummary, chunk_name, pages_name,
+    Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, MANIFEST, Manifest, ManifestChunk, PageWriter, Pages,
+    PagesId, PagesSummary, RowHead, TIMELINE_STAMP, TIMELINE_WALL, TopicSummary, chunk_name, pages_name,
 };
 use adjourn::storage::folder::{FaultyFolder, Folder as _};
 
@@ -73,13 +73,13 @@ fn old(name: &str, today: &FaultyFolder) -> (Vec<u8>, FaultyFolder) {
     (bytes, folder)
 }
 
-/// Two pieces of index; blocks of many rows, and one of a single row; both lines; with identities and without.
+/// Two pieces of index; blocks of many rows, and one of a single row; both lines; with key hashes and without.
 fn rows() -> Vec<(RowHead, Vec<u8>)> {
     let row = |id: u64| {
-        let identity = id.is_multiple_of(3).then_some(u128::from(id) << 64 | 0xabcd);
-        let line = if id < 700 { LINE_STAMP } else { LINE_WALL };
+        let key_hash = id.is_multiple_of(3).then_some(u128::from(id) << 64 | 0xabcd);
+        let timeline = if id < 700 { TIMELINE_STAMP } else { TIMELINE_WALL };
         let topic = if id.is_multiple_of(2) { 3 } else { 70_000 };
-        let head = RowHead { id, line, at: 1_790_000_000_000 + id * 250, topic, identity };
+        let head = RowHead { id, timeline, at: 1_790_000_000_000 + id * 250, topic, key_hash };
         let bytes = if id == 10 { 17_000 } else { 12 };
         (head, id.to_le_bytes().into_iter().cycle().take(bytes).collect())
     };
@@ -137,7 +137,7 @@ fn manifest() -> Manifest {
         next_chunk: 43,
         state_hash: 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10,
         jobs: 5,
-        image: b"\x00\x01the rest of the state\xff".to_vec(),
+        metadata: b"\x00\x01the rest of the state\xff".to_vec(),
         chunks: vec![ManifestChunk { summary: chunk_summary(), live, spilled }],
         pages: vec![pages_summary()],
     }

@@ -9,7 +9,7 @@ mod disk;
 mod history;
 mod modes;
 mod rig;
-mod soundness;
+mod state_trust;
 
 use adjourn::protocol::{
     Applied, ErrorCode, ErrorReply, JobRef, NewJob, PushResult, Request, RequestId, Reserve, Response, Role,

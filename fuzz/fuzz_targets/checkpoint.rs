@@ -1,9 +1,9 @@
 //! The decoders of a checkpoint over arbitrary bytes: nothing panics, and what is accepted survives being encoded and
-//! decoded again. The first byte says which: the image of a state, a saved job, or the payload of a manifest, whose
+//! decoded again. The first byte says which: the metadata of a state, a saved job, or the payload of a manifest, whose
 //! frame and checksums are made right; a start then reads that manifest's checkpoint, and so does whoever looks at all of it.
 #![no_main]
 
-use adjourn::engine::{Image, SavedJob};
+use adjourn::engine::{StateMetadata, SavedJob};
 use adjourn::storage::Depth;
 use adjourn::storage::audit::audit;
 use adjourn::storage::checkpoint;
@@ -15,15 +15,15 @@ use libfuzzer_sys::fuzz_target;
 const HEADER_BYTES: usize = 20;
 
 fuzz_target!(|input: &[u8]| match input.split_first() {
-    Some((b'i', bytes)) => image(bytes),
+    Some((b'i', bytes)) => metadata(bytes),
     Some((b'j', bytes)) => job(bytes),
     Some((b'm', bytes)) => manifest(bytes),
     _ => {}
 });
 
-fn image(bytes: &[u8]) {
-    if let Ok(image) = Image::decode(bytes) {
-        assert_eq!(Image::decode(&image.encode()).map(|again| again.encode()), Ok(image.encode()));
+fn metadata(bytes: &[u8]) {
+    if let Ok(metadata) = StateMetadata::decode(bytes) {
+        assert_eq!(StateMetadata::decode(&metadata.encode()).map(|again| again.encode()), Ok(metadata.encode()));
     }
 }
 

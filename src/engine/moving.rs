@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::command::{Conditions, KeyedJob, TopicSelect};
-use super::jobs::{Found, Identity, Slot};
+use super::jobs::{Found, KeyHash, Slot};
 use super::outcome::{Outcome, Reject};
 use crate::types::{Filter, JobState, TopicId};
 
@@ -39,7 +39,7 @@ impl Engine {
                 Moves::Goes(slot) => {
                     // Made when the first job goes there: nothing was changed yet if that is refused.
                     let topic = self.intern(to)?;
-                    self.move_job(slot, topic, job.key.map(|key| self.identity(topic, key)));
+                    self.move_job(slot, topic, job.key.map(|key| self.key_hash(topic, key)));
                     moved += 1;
                 }
                 Moves::InTheWay => in_the_way += 1,
@@ -52,7 +52,7 @@ impl Engine {
     /// Puts a job that is not reserved into another topic, under this hash of its key there, which no job has. With `None` it is
     /// no longer found by its key, and its key may be used again in both topics. It counts as deleted from the one and as pushed to
     /// the other, so that the counts of each topic add up.
-    pub(super) fn move_job(&mut self, slot: Slot, topic: TopicId, identity: Option<Identity>) {
+    pub(super) fn move_job(&mut self, slot: Slot, topic: TopicId, key_hash: Option<KeyHash>) {
         debug_assert!(self.jobs[slot].state != JobState::Reserved, "its consumer has a lease on it");
         // A job that is remembered was counted as finished where it was.
         if self.jobs[slot].state != JobState::Finished {
@@ -60,7 +60,7 @@ impl Engine {
             self.topics.totals(topic).pushed += 1;
         }
         self.leave(slot);
-        self.jobs.set_topic(slot, topic, identity);
+        self.jobs.set_topic(slot, topic, key_hash);
         self.enter(slot);
     }
 
@@ -81,14 +81,14 @@ impl Engine {
         {
             return Moves::Stays;
         }
-        let taken = |key| self.jobs.find_identity(self.identity(to?, key));
+        let taken = |key| self.jobs.find_key(self.key_hash(to?, key));
         if job.key.and_then(taken).is_some() { Moves::InTheWay } else { Moves::Goes(slot) }
     }
 
     /// Whether this is the key of a job, as far as the state can tell: of a job that is not found by its key it knows nothing.
     fn is_key_of(&self, key: Option<&[u8]>, slot: Slot) -> bool {
         let job = &self.jobs[slot];
-        job.identity().is_none_or(|identity| key.is_some_and(|key| self.identity(job.topic, key) == identity))
+        job.key_hash().is_none_or(|key_hash| key.is_some_and(|key| self.key_hash(job.topic, key) == key_hash))
     }
 }
 

@@ -195,8 +195,8 @@ impl Engine {
         jobs + self.sessions.memory_bytes()
     }
 
-    /// Bytes of memory that [`Engine::image`] takes, with its encoding: an estimate.
-    pub fn image_bytes(&self) -> usize {
+    /// Bytes of memory that [`Engine::metadata`] takes, with its encoding: an estimate.
+    pub fn metadata_bytes(&self) -> usize {
         2 * (self.sessions.saved_bytes() + self.topics.saved_bytes())
     }
 

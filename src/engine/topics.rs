@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
-use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
 use super::policy::{Rule, SavedRule, Throttled};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
+use super::state_metadata::TopicCounts;
 use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
 

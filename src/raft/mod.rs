@@ -135,7 +135,7 @@ pub struct Group {
     /// Elections that were begun: two nodes whose timeouts are the same would get in each other's way for ever.
     campaigns: u64,
     /// This node begins no election by itself; it votes all the same.
-    abstains: bool,
+    campaigning_disabled: bool,
 }
 
 impl Group {
@@ -177,7 +177,7 @@ impl Group {
             released: Vec::new(),
             installing: None,
             campaigns: 0,
-            abstains: false,
+            campaigning_disabled: false,
         };
         group.fix_election_timeout();
         group
@@ -225,8 +225,8 @@ impl Group {
 
     /// Whether this node is to begin no election by itself. It does so when another one stands that lacks entries which it has:
     /// nobody else may have them.
-    pub fn abstain(&mut self, abstains: bool) {
-        self.abstains = abstains;
+    pub fn disable_campaigning(&mut self, campaigning_disabled: bool) {
+        self.campaigning_disabled = campaigning_disabled;
     }
 
     /// Whether this node leads.
@@ -267,7 +267,7 @@ impl Group {
     pub fn step(&mut self, message: Message) -> Result<(), LostEntries> {
         let message = message.into_raft();
         if self.installing.is_some()
-            || (self.abstains && message.get_msg_type() == MessageType::MsgTimeoutNow)
+            || (self.campaigning_disabled && message.get_msg_type() == MessageType::MsgTimeoutNow)
         {
             return Ok(());
         }
@@ -276,7 +276,7 @@ impl Group {
         {
             return Err(LostEntries { known, last });
         }
-        let is_needed = self.abstains && self.stands_without_our_entries(&message);
+        let is_needed = self.campaigning_disabled && self.stands_without_our_entries(&message);
         // From a node that is not a member any more, or a member that speaks before it is one.
         let _passed_over = self.node.step(message);
         if is_needed {
@@ -538,9 +538,9 @@ impl Group {
     }
 
     fn fix_election_timeout(&mut self) {
-        let abstains = self.abstains && !self.is_leader();
+        let campaigning_disabled = self.campaigning_disabled && !self.is_leader();
         let raft = &mut self.node.raft;
-        if abstains {
+        if campaigning_disabled {
             // It must go on counting, or it would take the leader that it heard of last for alive for ever.
             raft.set_randomized_election_timeout(2 * ELECTION_TICKS - 1);
             raft.election_elapsed = raft.election_elapsed.min(2 * ELECTION_TICKS - 3);

@@ -491,34 +491,34 @@ fn a_node_whose_disk_forgot_is_told() {
 }
 
 #[test]
-fn who_abstains_does_not_stand_for_election() {
+fn a_node_with_campaigning_disabled_does_not_stand_for_election() {
     let mut net = Net::of(&[1, 2, 3], &[]);
     let leader = net.elect();
     let others = [leader % 3 + 1, (leader + 1) % 3 + 1];
     for other in others {
-        net.group(other).abstain(true);
+        net.group(other).disable_campaigning(true);
     }
     net.cut_off.insert(leader);
     net.tick(10 * ELECTION_TICKS);
     assert!(others.iter().all(|other| !net.groups[other].is_leader()), "they could elect one");
-    net.group(others[0]).abstain(false);
+    net.group(others[0]).disable_campaigning(false);
     assert_eq!(net.elect(), others[0]);
 }
 
 #[test]
-fn who_abstains_stands_if_another_one_lacks_what_it_has() {
+fn a_node_with_campaigning_disabled_stands_if_another_one_lacks_what_it_has() {
     let mut net = Net::of(&[1, 2, 3], &[]);
     // How long a node waits depends on the term: whatever that is.
     for round in 0..40 {
         let leader = net.elect();
         let (behind, newest) = (leader % 3 + 1, (leader + 1) % 3 + 1);
-        net.group(newest).abstain(true);
+        net.group(newest).disable_campaigning(true);
         net.cut_off.insert(behind);
         net.group(leader).propose(vec![round]).expect("it leads");
         net.settle();
         net.cut_off = BTreeSet::from([leader]);
         assert_eq!(net.elect(), newest, "nobody else has entry {round}");
-        net.group(newest).abstain(false);
+        net.group(newest).disable_campaigning(false);
         net.cut_off.clear();
         net.tick(2 * ELECTION_TICKS);
         assert_eq!(net.bodies(behind).len(), usize::from(round) + 1);
@@ -526,7 +526,7 @@ fn who_abstains_stands_if_another_one_lacks_what_it_has() {
 }
 
 #[test]
-fn who_abstains_and_was_removed_stands_for_nothing() {
+fn a_removed_node_with_campaigning_disabled_stands_for_nothing() {
     let mut net = Net::of(&[1, 2, 3, 4], &[]);
     let leader = net.elect();
     let [removed, behind, newest] = [0, 1, 2].map(|nth| (leader + nth) % 4 + 1);
@@ -534,11 +534,11 @@ fn who_abstains_and_was_removed_stands_for_nothing() {
     net.group(leader).propose_change(MembershipChange::Remove(removed)).expect("nothing else is under way");
     net.tick(2);
     assert!(!net.groups[&removed].members().contains(removed), "it knows");
-    net.group(removed).abstain(true);
+    net.group(removed).disable_campaigning(true);
     // The newest has heard of no leader for long: it would vote for any of them.
-    net.group(newest).abstain(true);
+    net.group(newest).disable_campaigning(true);
     (0..2 * ELECTION_TICKS).for_each(|_| net.group(newest).tick());
-    net.group(newest).abstain(false);
+    net.group(newest).disable_campaigning(false);
     // Who is behind asks all of whom it knows.
     net.cut_off = BTreeSet::from([leader]);
     for _ in 0..10 * ELECTION_TICKS {

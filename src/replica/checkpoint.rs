@@ -238,7 +238,7 @@ impl Replica {
     pub(super) fn checkpoint_memory_bytes(&self) -> u64 {
         let written = self.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
-        (memory_bytes_max(self.chunk_bytes()) + written + handed_over + self.engine.image_bytes()) as u64
+        (memory_bytes_max(self.chunk_bytes()) + written + handed_over + self.engine.metadata_bytes()) as u64
     }
 
     /// One step of the checkpoint that is under way, or the first one of the next.
@@ -331,7 +331,7 @@ impl Replica {
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
-        if self.incoming.is_close() || self.unsound.is_some() {
+        if self.incoming.is_close() || self.untrusted.is_some() {
             return;
         }
         let connections = &mut self.connections;
@@ -367,7 +367,7 @@ impl Replica {
             learners: members.learners.clone(),
             state_hash: self.engine.state_hash(),
             jobs: self.engine.jobs(),
-            image: self.engine.partial_image(),
+            metadata: self.engine.partial_metadata(),
             chunks: self.records.begin_capture(),
             rewrite,
             pages,

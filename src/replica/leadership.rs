@@ -3,7 +3,7 @@
 use super::Replica;
 use super::io::{ConnectionId, Notice};
 use super::proposals::Reply;
-use super::soundness::Unsound;
+use super::state_trust::Untrusted;
 use crate::engine::Command;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, GoingAway, RequestId, Response};
 use crate::raft::MembershipChange;
@@ -25,7 +25,7 @@ impl Replica {
             let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
             self.clock.catch_up(wall);
         }
-        let sound = self.unsound.is_none();
+        let sound = self.untrusted.is_none();
         let serves = |serving: &mut u64| self.group.is_leader() && sound && *serving == term;
         if let Some(served_term) = self.serving.take_if(|serving| !serves(serving)) {
             self.end_leading(served_term);
@@ -119,15 +119,19 @@ impl Replica {
 
     /// What a request is told that only the leader can carry out.
     pub(super) fn elsewhere(&self) -> ErrorReply {
-        let leader = self.group.leader().or_else(|| self.heir()).filter(|leader| *leader != self.config.node);
+        let leader = self
+            .group
+            .leader()
+            .or_else(|| self.recent_transfer_target())
+            .filter(|leader| *leader != self.config.node);
         let address = leader.and_then(|leader| self.engine.members().get(&leader));
         let Some(member) = address else {
-            let text = match self.unsound {
+            let text = match self.untrusted {
                 None => "no leader is elected yet: try again",
-                Some(Unsound::Outvoted { .. }) => {
+                Some(Untrusted::Outvoted { .. }) => {
                     "this node's state is not that of most members, and no other node leads yet: try another one"
                 }
-                Some(Unsound::Lost { .. }) => {
+                Some(Untrusted::Lost { .. }) => {
                     "this node cannot read its state, and no other node leads yet: try another one"
                 }
             };

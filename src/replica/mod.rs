@@ -20,8 +20,8 @@ mod checkpoint;
 mod clock;
 mod cluster;
 mod connections;
-mod fitness;
 mod io;
+mod leader_health;
 mod leadership;
 mod memory;
 mod operator;
@@ -35,7 +35,7 @@ mod requests;
 mod sessions;
 mod shares;
 mod snapshots;
-mod soundness;
+mod state_trust;
 mod stopping;
 mod turns;
 mod waiters;
@@ -64,7 +64,7 @@ use peers::{CLOCKS_AGREE_MS, Peers, Verdict};
 use proposals::{Proposals, Reply};
 use reads::Reads;
 use snapshots::Incoming;
-use soundness::Unsound;
+use state_trust::Untrusted;
 use stopping::Stop;
 use turns::Turns;
 use waiters::Waiters;
@@ -101,7 +101,7 @@ pub struct Replica {
     cut_through: Option<u64>,
     failure: Failure,
     /// Why the state cannot be relied on, if it cannot.
-    unsound: Option<Unsound>,
+    untrusted: Option<Untrusted>,
     clock: LeaderClock,
     connections: Connections,
     waiters: Waiters,
@@ -261,7 +261,7 @@ impl Replica {
         self.want_state();
         self.lapse_sessions();
         self.keep_cluster();
-        self.hand_leadership_over();
+        self.transfer_leadership();
         if !self.group.is_alone()
             && let Some(context) = self.reads.ask()
         {
@@ -387,7 +387,7 @@ impl Replica {
         }
         for message in drained.messages {
             if let Some(offer) = message.snapshot() {
-                if self.unsound.is_some() {
+                if self.untrusted.is_some() {
                     continue;
                 }
                 self.peers.offered(message.to(), self.now_us);
@@ -533,7 +533,7 @@ impl Replica {
     }
 
     fn tick(&mut self) {
-        self.judge_fitness();
+        self.judge_leader_health();
         if self.group.is_alone() {
             self.next_tick_us = self.now_us;
             return;

@@ -225,7 +225,7 @@ impl Recovery {
             checkpoints,
             cut_through: None,
             failure: Failure::No,
-            unsound: None,
+            untrusted: None,
             clock,
             connections,
             waiters: Waiters::default(),

@@ -115,7 +115,7 @@ impl Replica {
         assert!(base.index == index, "checkpoint {} was taken for that of entry {index}", base.index);
         self.engine = engine;
         self.records = records;
-        self.unsound = self.unsound.filter(|_| !self.has_lost_state());
+        self.untrusted = self.untrusted.filter(|_| !self.has_lost_state());
         self.peers.forget_states();
         self.applied = (base.index, base.term);
         self.committed.clear();

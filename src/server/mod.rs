@@ -462,7 +462,7 @@ mod tests {
                 learners: Vec::new(),
                 state_hash: 0,
                 jobs: 0,
-                image: Engine::new(GroupId(0)).image().into(),
+                metadata: Engine::new(GroupId(0)).metadata().into(),
                 chunks: Vec::new(),
                 rewrite: Vec::new(),
                 pages: Vec::new(),

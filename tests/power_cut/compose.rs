@@ -7,7 +7,7 @@ use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
 use super::device::{Device, is_summary};
-use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Name, Node, blocks_in};
+use super::disk::{BLOCK_BYTES, Block, Content, FileId, Name, Node, StateMetadata, blocks_in};
 
 /// Blocks in a segment of sled's.
 const SEGMENT_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
@@ -65,7 +65,7 @@ pub(super) fn changes(device: &Device) -> Vec<Change> {
 }
 
 /// What is there, changed: a renaming is one change.
-fn names(durable: &Image, written: &Image) -> Vec<Change> {
+fn names(durable: &StateMetadata, written: &StateMetadata) -> Vec<Change> {
     let gone = durable.names.iter().filter(|(name, _)| !written.names.contains_key(*name));
     let mut gone: Vec<_> = gone.map(|(name, node)| (name.clone(), *node)).collect();
     let mut changes = Vec::new();
@@ -114,7 +114,12 @@ pub(super) fn random(changes: &[Change], dice: &mut TestRng) -> Choice {
 }
 
 /// The disk after the cut. A summary of sled's that did not get its name may be there half under its first name.
-pub(super) fn compose(device: &Device, changes: &[Change], choice: &Choice, dice: &mut TestRng) -> Image {
+pub(super) fn compose(
+    device: &Device,
+    changes: &[Change],
+    choice: &Choice,
+    dice: &mut TestRng,
+) -> StateMetadata {
     let Device { durable, written, .. } = device;
     if matches!(choice, Choice::Read) {
         return written.clone();
@@ -170,7 +175,13 @@ fn torn(old: &Block, new: &Block, dice: &mut TestRng) -> Block {
     Arc::new(block)
 }
 
-fn half_written(image: &mut Image, written: &Image, name: &Name, node: Node, dice: &mut TestRng) {
+fn half_written(
+    image: &mut StateMetadata,
+    written: &StateMetadata,
+    name: &Name,
+    node: Node,
+    dice: &mut TestRng,
+) {
     let Node::File(id) = node else { return };
     let mut first_name = name.clone();
     first_name.1.push(".generating");

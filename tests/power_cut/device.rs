@@ -14,30 +14,30 @@ use std::sync::Arc;
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
-use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Name};
+use super::disk::{BLOCK_BYTES, Block, Content, FileId, Name, StateMetadata};
 
 /// A device and the cache before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Device {
-    pub(super) durable: Image,
+    pub(super) durable: StateMetadata,
     /// As it is read.
-    pub(super) written: Image,
+    pub(super) written: StateMetadata,
     /// Blocks of `written` that no sync writes.
     pub(super) lost: BTreeSet<(FileId, usize)>,
 }
 
 impl Device {
     /// After a power cut: nothing is in the cache.
-    pub(super) fn cut_off(image: &Image) -> Self {
+    pub(super) fn cut_off(image: &StateMetadata) -> Self {
         Self { durable: image.clone(), written: image.clone(), lost: BTreeSet::new() }
     }
 
     /// Writes what is read into the empty directory `root`. It is the device that has it there.
     pub(super) fn moved_to(&self, root: &Path) -> Self {
         self.written.write(root);
-        let copy = Image::read(root, &Image::default());
+        let copy = StateMetadata::read(root, &StateMetadata::default());
         let numbers = self.written.numbers_in(&copy);
-        let written = Image { names: copy.names, ..self.written.renumbered(&numbers) };
+        let written = StateMetadata { names: copy.names, ..self.written.renumbered(&numbers) };
         let lost = self.lost.iter().filter_map(|(id, block)| Some((*numbers.get(id)?, *block)));
         Self { durable: self.durable.renumbered(&numbers), lost: lost.collect(), written }
     }
@@ -45,8 +45,8 @@ impl Device {
     /// Sees what is read now. What has changed is dirty.
     pub(super) fn look(&mut self, root: &Path) {
         let before = std::mem::take(&mut self.written);
-        self.written = Image::read(root, &before);
-        let block = |image: &Image, (id, at): &(FileId, usize)| {
+        self.written = StateMetadata::read(root, &before);
+        let block = |image: &StateMetadata, (id, at): &(FileId, usize)| {
             image.contents.get(id).and_then(|content| content.blocks.get(*at)).cloned()
         };
         self.lost.retain(|lost| {

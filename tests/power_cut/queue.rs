@@ -216,7 +216,7 @@ impl Queue {
             learners: Vec::new(),
             state_hash: taken.state_hash,
             jobs: taken.jobs,
-            image: self.engine.image().into(),
+            metadata: self.engine.metadata().into(),
             chunks: self.records.begin_capture(),
             rewrite,
             pages,

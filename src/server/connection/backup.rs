@@ -126,7 +126,7 @@ mod tests {
             learners: vec![],
             state_hash: 0,
             jobs: 0,
-            image: Engine::new(GroupId(0)).image().into(),
+            metadata: Engine::new(GroupId(0)).metadata().into(),
             chunks: vec![],
             rewrite: vec![],
             pages: vec![],

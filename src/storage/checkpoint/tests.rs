@@ -6,8 +6,8 @@ mod postponed;
 
 use super::*;
 use crate::engine::{
-    COUNT_MAX, Command, Entry, IDS_SKIPPED, ImageError, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob,
-    Outcome, TopicSelect, ids_floor,
+    COUNT_MAX, Command, Entry, IDS_SKIPPED, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob, Outcome,
+    RestoreError, TopicSelect, ids_floor,
 };
 use crate::storage::audit::audit;
 use crate::storage::folder::FaultyFolder;
@@ -27,7 +27,7 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         learners: Vec::new(),
         state_hash: engine.state_hash(),
         jobs: engine.jobs(),
-        image: engine.image().into(),
+        metadata: engine.metadata().into(),
         chunks: Vec::new(),
         rewrite: Vec::new(),
         pages: Vec::new(),
@@ -300,12 +300,12 @@ fn a_job_that_was_not_given_out_yet_is_refused() {
     for delay_ms in [0, 2 * DAY_MS] {
         let mut queue = Queue::new();
         queue.push(1, delay_ms, 10);
-        let early = queue.engine.image().encode();
+        let early = queue.engine.metadata().encode();
         queue.push(1, delay_ms, 10);
         queue.checkpoint(Vec::new());
         let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
-        let refused = read(&queue.folder, Manifest { image: early, ..manifest }).expect_err("refused");
-        let job = |damage: &Damage| matches!(damage, Damage::State(ImageError::Job(JobId(2))));
+        let refused = read(&queue.folder, Manifest { metadata: early, ..manifest }).expect_err("refused");
+        let job = |damage: &Damage| matches!(damage, Damage::State(RestoreError::Job(JobId(2))));
         assert!(matches!(&refused, StorageError::Damaged { damage, .. } if job(damage)), "{refused}");
     }
 }
@@ -314,19 +314,19 @@ fn a_job_that_was_not_given_out_yet_is_refused() {
 fn a_job_that_is_there_twice_is_refused() {
     let mut queue = Queue::new();
     queue.push(3, 0, 10);
-    let image = queue.engine.image();
-    let restoring = || image.clone().restore(0);
+    let metadata = queue.engine.metadata();
+    let restoring = || metadata.clone().restore(0);
     let twice = |restoring: Restoring, job| {
-        assert_eq!(restoring.finish().map(drop), Err(ImageError::Job(JobId(job))));
+        assert_eq!(restoring.finish().map(drop), Err(RestoreError::Job(JobId(job))));
     };
     let mut spilled = restoring();
-    for (id, identity) in [(1, None), (2, Some(7)), (1, None)] {
-        spilled.spilled(JobId(id), identity, Place(id)).expect("it is seen in the end");
+    for (id, key_hash) in [(1, None), (2, Some(7)), (1, None)] {
+        spilled.spilled(JobId(id), key_hash, Place(id)).expect("it is seen in the end");
     }
     twice(spilled, 1);
     let mut keys = restoring();
-    for (id, identity) in [(1, 7), (2, 8), (3, 7)] {
-        keys.spilled(JobId(id), Some(identity), Place(id)).expect("it is seen in the end");
+    for (id, key_hash) in [(1, 7), (2, 8), (3, 7)] {
+        keys.spilled(JobId(id), Some(key_hash), Place(id)).expect("it is seen in the end");
     }
     twice(keys, 3);
     let mut resident = restoring();
@@ -344,9 +344,9 @@ fn counts_that_leave_no_room_are_refused() {
     let mut queue = Queue::new();
     let skip = Command::SkipIds { floor: COUNT_MAX + 1 };
     let entry = Entry { stamp: Millis(1), commands: vec![skip] };
-    assert!(Image::decode(&queue.engine.image().encode()).is_ok());
+    assert!(StateMetadata::decode(&queue.engine.metadata().encode()).is_ok());
     queue.engine.apply(&entry, &mut queue.records).expect("applied");
-    assert_eq!(Image::decode(&queue.engine.image().encode()), Err(ImageError::Counts));
+    assert_eq!(StateMetadata::decode(&queue.engine.metadata().encode()), Err(RestoreError::Counts));
 }
 
 /// Somebody accepted a loss with a clock of the far future, more than once.

@@ -18,7 +18,7 @@ fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manife
     let number = manifest.next_chunk;
     let mut writer = ChunkWriter::create(folder, number)?;
     for id in 0..300 {
-        let head = RowHead { id, line: LINE_STAMP, at: id * 3, topic: 1, identity: None };
+        let head = RowHead { id, timeline: TIMELINE_STAMP, at: id * 3, topic: 1, key_hash: None };
         writer.push(head, &[u8::try_from(number).expect("few"); 100])?;
     }
     let summary = writer.finish()?;
@@ -141,7 +141,7 @@ fn a_long_chunk_is_synced_piece_by_piece() {
     })));
     let mut writer = ChunkWriter::create(&folder, 1).expect("created");
     for id in 0..60_u64 {
-        let head = RowHead { id, line: LINE_WALL, at: 5, topic: 1, identity: Some(9) };
+        let head = RowHead { id, timeline: TIMELINE_WALL, at: 5, topic: 1, key_hash: Some(9) };
         let bytes = if id == 7 { 3 << 20 } else { 50_000 };
         writer.push(head, &vec![3; bytes]).expect("written");
     }

@@ -38,8 +38,8 @@ fn opened(path: &Path) -> DiskStorage {
 fn checkpoint(storage: &mut DiskStorage, index: u64) {
     let LogBase { index, term, crc: log_crc } = storage.base_at(index).expect("it is there");
     let engine = Engine::new(GroupId(0));
-    let (image, state_hash) = (engine.image().encode(), engine.state_hash());
-    let manifest = Manifest { index, term, log_crc, state_hash, image, ..Manifest::default() };
+    let (metadata, state_hash) = (engine.metadata().encode(), engine.state_hash());
+    let manifest = Manifest { index, term, log_crc, state_hash, metadata, ..Manifest::default() };
     manifest.write(storage.chunks()).expect("written");
 }
 
@@ -238,8 +238,8 @@ fn a_checkpoint_of_another_member_gives_it_up() {
     let behind = entry(base.index + 1, 5, 50_000);
     let (directory, mut storage) = given_up(2, |storage| {
         let LogBase { index, term, crc: log_crc } = base;
-        let image = Engine::new(GroupId(0)).image().encode();
-        let manifest = Manifest { index, term, log_crc, image, ..Manifest::default() };
+        let metadata = Engine::new(GroupId(0)).metadata().encode();
+        let manifest = Manifest { index, term, log_crc, metadata, ..Manifest::default() };
         manifest.write(&storage.incoming()).expect("written");
         let entries = vec![behind.clone()];
         let install = PersistBatch { install: Some(index), entries, ..PersistBatch::default() };

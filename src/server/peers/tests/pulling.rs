@@ -38,7 +38,7 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
         learners: vec![],
         state_hash: engine.state_hash(),
         jobs: 0,
-        image: engine.image().into(),
+        metadata: engine.metadata().into(),
         chunks: vec![],
         rewrite: vec![],
         pages: vec![],

@@ -3,28 +3,30 @@
 use proptest::prelude::*;
 
 use super::super::super::folder::FaultyFolder;
-use super::super::{BlockCache, ChunkWriter, LINE_STAMP, LINE_WALL};
+use super::super::{BlockCache, ChunkWriter, TIMELINE_STAMP, TIMELINE_WALL};
 use super::*;
 use crate::storage::StorageErrorKind;
 
 type Row = (RowHead, Vec<u8>);
 
-fn head(id: u64, line: u8, at: u64, topic: u32, identity: Option<u128>) -> RowHead {
-    RowHead { id, line, at, topic, identity }
+fn head(id: u64, timeline: u8, at: u64, topic: u32, key_hash: Option<u128>) -> RowHead {
+    RowHead { id, timeline, at, topic, key_hash }
 }
 
 /// Rows as a checkpoint would write them: sorted, no id twice.
 fn rows(rows_max: usize, row_bytes_max: usize) -> impl Strategy<Value = Vec<Row>> {
-    let identity = prop::option::of(any::<u128>());
+    let key_hash = prop::option::of(any::<u128>());
     let bytes = prop_oneof![
         20 => prop::collection::vec(any::<u8>(), 0..300),
         1 => prop::collection::vec(any::<u8>(), 0..row_bytes_max),
     ];
-    let row = (LINE_STAMP..=LINE_WALL, 0..50_u64, any::<u64>(), 0..5_u32, identity, bytes);
+    let row = (TIMELINE_STAMP..=TIMELINE_WALL, 0..50_u64, any::<u64>(), 0..5_u32, key_hash, bytes);
     prop::collection::vec(row, 0..rows_max).prop_map(|rows| {
         let rows = rows.into_iter();
         let mut rows: Vec<Row> = rows
-            .map(|(line, at, id, topic, identity, bytes)| (head(id, line, at, topic, identity), bytes))
+            .map(|(timeline, at, id, topic, key_hash, bytes)| {
+                (head(id, timeline, at, topic, key_hash), bytes)
+            })
             .collect();
         rows.sort_by_key(|(head, _)| head.order());
         rows.dedup_by_key(|(head, _)| head.order());
@@ -61,9 +63,13 @@ fn check(folder: &FaultyFolder, summary: &ChunkSummary, rows: &[Row], cache: &mu
         chunk.read_heads(row, &mut heads).expect("they are there");
         assert!(expected[row as usize..].starts_with(&heads) && !heads.is_empty());
     }
-    for (line, at) in [(0, 0), (1, 0), (1, 25), (2, 0), (2, 25), (2, 50), (3, 0)] {
-        let first = expected.partition_point(|head| (head.line, head.at) < (line, at));
-        assert_eq!(chunk.first_row_from(line, at).expect("it verifies") as usize, first, "({line}, {at})");
+    for (timeline, at) in [(0, 0), (1, 0), (1, 25), (2, 0), (2, 25), (2, 50), (3, 0)] {
+        let first = expected.partition_point(|head| (head.timeline, head.at) < (timeline, at));
+        assert_eq!(
+            chunk.first_row_from(timeline, at).expect("it verifies") as usize,
+            first,
+            "({timeline}, {at})"
+        );
     }
     let mut told = 0;
     chunk.verify(|bytes| told = bytes).expect("it verifies");
@@ -88,9 +94,9 @@ proptest! {
 fn small() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..1030_u64)
         .map(|id| {
-            let identity = id.is_multiple_of(100).then_some(u128::from(id) << 70);
+            let key_hash = id.is_multiple_of(100).then_some(u128::from(id) << 70);
             let bytes = if id == 7 { vec![7; 17_000] } else { vec![id.to_le_bytes()[0]; 2] };
-            (head(id, if id < 500 { LINE_STAMP } else { LINE_WALL }, 1000 + id, 3, identity), bytes)
+            (head(id, if id < 500 { TIMELINE_STAMP } else { TIMELINE_WALL }, 1000 + id, 3, key_hash), bytes)
         })
         .collect();
     let folder = FaultyFolder::new(1);
@@ -102,8 +108,8 @@ fn small() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
 fn tiny() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..4_u64)
         .map(|id| {
-            let identity = (id == 2).then_some(u128::MAX / 3);
-            (head(id, LINE_STAMP, 1_790_000_000_000 + id, 3 + id as u32 % 2, identity), vec![id as u8; 5])
+            let key_hash = (id == 2).then_some(u128::MAX / 3);
+            (head(id, TIMELINE_STAMP, 1_790_000_000_000 + id, 3 + id as u32 % 2, key_hash), vec![id as u8; 5])
         })
         .collect();
     let folder = FaultyFolder::new(1);

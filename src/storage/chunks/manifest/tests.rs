@@ -38,7 +38,7 @@ fn manifest(checkpoint: u64) -> Manifest {
         next_chunk: 12,
         state_hash: u128::MAX / 5,
         jobs: 120,
-        image: vec![0xab; 40],
+        metadata: vec![0xab; 40],
         chunks: vec![
             ManifestChunk { summary: summary(4), live: live.clone(), spilled },
             ManifestChunk { summary: summary(11), live, spilled: Bits::new(100) },

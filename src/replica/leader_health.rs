@@ -12,17 +12,17 @@ const DISK_HANGS_US: u64 = 2_000_000;
 
 impl Replica {
     /// Looks at clock, disk and state, and sees to what follows.
-    pub(super) fn judge_fitness(&mut self) {
+    pub(super) fn judge_leader_health(&mut self) {
         if self.group.is_alone() {
-            return self.group.abstain(false);
+            return self.group.disable_campaigning(false);
         }
-        let is_unfit = self.judge_clock() | self.disk_hangs() | self.unsound.is_some();
-        self.group.abstain(is_unfit);
-        if is_unfit
+        let is_unhealthy = self.judge_clock() | self.disk_hangs() | self.untrusted.is_some();
+        self.group.disable_campaigning(is_unhealthy);
+        if is_unhealthy
             && self.group.takes_proposals()
-            && let Some(to) = self.successor()
+            && let Some(to) = self.transfer_target()
         {
-            self.hand_to(to);
+            self.transfer_to(to);
         }
     }
 

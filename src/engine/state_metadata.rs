@@ -20,7 +20,7 @@ use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 ///
 /// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Image {
+pub struct StateMetadata {
     head: Head,
     sessions: Vec<SavedSession>,
     tail: Tail,
@@ -61,13 +61,13 @@ struct Tail {
     sum: hash::Sum,
 }
 
-/// An encoded image whose sessions follow, a few at a time: there may be megabytes of them.
+/// Encoded metadata whose sessions follow, a few at a time: there may be megabytes of them.
 #[derive(Clone, Debug)]
-pub struct PartialImage {
+pub struct PartialMetadata {
     bytes: Vec<u8>,
-    /// What stands after the sessions.
+    /// The bytes after the sessions.
     tail: Vec<u8>,
-    /// Sessions that are missing yet.
+    /// The number of sessions that are still missing.
     missing: usize,
 }
 
@@ -80,28 +80,28 @@ pub struct CapturedSessions {
 
 /// Why a state cannot be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ImageError {
-    /// Bytes are no image.
-    #[error("the image of the state cannot be decoded")]
+pub enum RestoreError {
+    /// The bytes are not metadata.
+    #[error("the metadata of the state cannot be decoded")]
     Malformed,
     /// A topic's name is none.
     #[error("the name of topic {0} is none")]
     TopicName(u32),
     /// Numbers that leave no room for those that follow, or of which a later one was given out already.
-    #[error("the image of the state counts what it cannot have given out")]
+    #[error("the metadata of the state counts what it cannot have given out")]
     Counts,
     /// A job that is there twice, whose topic is not, or whose id or fence was not given out yet.
     #[error("job {0:?} does not fit into the state")]
     Job(JobId),
-    /// The jobs are not those that the image counts.
+    /// The jobs are not those that the metadata counts.
     #[error("the checkpoint counts {expected} jobs and has {found}")]
     Jobs {
-        /// As the image says.
+        /// As the metadata says.
         expected: u64,
         /// As they came.
         found: u64,
     },
-    /// A topic's jobs are not those that the image counts.
+    /// A topic's jobs are not those that the metadata counts.
     #[error("the jobs of topic {0} are not as many as the checkpoint counts")]
     TopicJobs(u32),
     /// All is there, but not as it was.
@@ -132,7 +132,7 @@ pub struct TopicCounts {
 #[derive(Debug)]
 pub struct Restoring {
     engine: Engine,
-    image: Image,
+    metadata: StateMetadata,
     /// Handles of jobs that no index has yet.
     unindexed: Vec<u32>,
 }
@@ -145,13 +145,13 @@ const INDEXED_AT_ONCE: usize = 1 << 18;
 
 impl Engine {
     /// Everything in the state but the jobs.
-    pub fn image(&self) -> Image {
-        Image { sessions: self.sessions.save(), ..self.image_without_sessions() }
+    pub fn metadata(&self) -> StateMetadata {
+        StateMetadata { sessions: self.sessions.save(), ..self.metadata_without_sessions() }
     }
 
     /// The same, without the sessions: [`Self::capture_sessions`] gives them as they are now, if a capture has just begun.
-    pub fn partial_image(&self) -> PartialImage {
-        PartialImage::new(&self.image_without_sessions(), self.sessions.len())
+    pub fn partial_metadata(&self) -> PartialMetadata {
+        PartialMetadata::new(&self.metadata_without_sessions(), self.sessions.len())
     }
 
     /// Encodes the next sessions, as they were when the capture began, until they remember `outcomes_max` outcomes. Each counts
@@ -169,7 +169,7 @@ impl Engine {
         captured
     }
 
-    fn image_without_sessions(&self) -> Image {
+    fn metadata_without_sessions(&self) -> StateMetadata {
         let head = Head {
             group: self.group,
             stamp: self.clock.stamp,
@@ -185,7 +185,7 @@ impl Engine {
         let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
         let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
         let rules = self.topics.save_rules();
-        Image { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules }
+        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules }
     }
 }
 
@@ -195,37 +195,37 @@ impl Engine {
     }
 }
 
-impl Image {
+impl StateMetadata {
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut partial = PartialImage::new(self, self.sessions.len());
+        let mut partial = PartialMetadata::new(self, self.sessions.len());
         let bytes = self.sessions.iter().flat_map(encoded).collect();
         partial.push(&CapturedSessions { count: self.sessions.len(), bytes });
         partial.finish()
     }
 
     /// Reads one.
-    pub fn decode(bytes: &[u8]) -> Result<Self, ImageError> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, RestoreError> {
         let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
-        let mut image = Self::deserialize(&mut decoder).map_err(|_| ImageError::Malformed)?;
+        let mut metadata = Self::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)?;
         if !rest.is_empty() {
-            image.topic_numbers = next(&mut rest)?;
+            metadata.topic_numbers = next(&mut rest)?;
         }
         if !rest.is_empty() {
-            image.attempts = next(&mut rest)?;
+            metadata.attempts = next(&mut rest)?;
         }
         if !rest.is_empty() {
-            image.rules = next(&mut rest)?;
+            metadata.rules = next(&mut rest)?;
         }
         if !rest.is_empty() {
-            return Err(ImageError::Malformed);
+            return Err(RestoreError::Malformed);
         }
-        let nameless = image.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
+        let nameless = metadata.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
         match nameless {
-            Some(id) => Err(ImageError::TopicName(id.0)),
-            None if image.counts() => Ok(image),
-            None => Err(ImageError::Counts),
+            Some(id) => Err(RestoreError::TopicName(id.0)),
+            None if metadata.counts() => Ok(metadata),
+            None => Err(RestoreError::Counts),
         }
     }
 
@@ -279,13 +279,13 @@ impl Image {
         engine.finished.restore(&self.tail.finished, &self.attempts);
         engine.members.clone_from(&self.tail.members);
         engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
-        Restoring { engine, image: self, unindexed: Vec::new() }
+        Restoring { engine, metadata: self, unindexed: Vec::new() }
     }
 }
 
-impl PartialImage {
-    fn new(image: &Image, missing: usize) -> Self {
-        let Image { head, tail, topic_numbers, attempts, rules, .. } = image;
+impl PartialMetadata {
+    fn new(metadata: &StateMetadata, missing: usize) -> Self {
+        let StateMetadata { head, tail, topic_numbers, attempts, rules, .. } = metadata;
         let mut bytes = encoded(head);
         bytes.extend(encoded(&(missing as u64)));
         let mut tail = encoded(tail);
@@ -306,28 +306,28 @@ impl PartialImage {
     ///
     /// # Panics
     ///
-    /// If there are more than the image has.
+    /// If there are more than the metadata has.
     pub fn push(&mut self, sessions: &CapturedSessions) {
-        assert!(sessions.count <= self.missing, "the image has {} more sessions", self.missing);
+        assert!(sessions.count <= self.missing, "the metadata has {} more sessions", self.missing);
         self.missing -= sessions.count;
         self.bytes.extend_from_slice(&sessions.bytes);
     }
 
-    /// The image as bytes, when all sessions are there.
+    /// The metadata as bytes, when all sessions are there.
     ///
     /// # Panics
     ///
     /// If one is missing.
     pub fn finish(mut self) -> Vec<u8> {
-        assert_eq!(self.missing, 0, "sessions that the image has were not captured");
+        assert_eq!(self.missing, 0, "sessions that the metadata has were not captured");
         self.bytes.append(&mut self.tail);
         self.bytes
     }
 }
 
-impl From<Image> for PartialImage {
-    fn from(image: Image) -> Self {
-        Self { bytes: image.encode(), tail: Vec::new(), missing: 0 }
+impl From<StateMetadata> for PartialMetadata {
+    fn from(metadata: StateMetadata) -> Self {
+        Self { bytes: metadata.encode(), tail: Vec::new(), missing: 0 }
     }
 }
 
@@ -344,9 +344,9 @@ impl CapturedSessions {
 }
 
 /// Reads what stands at the beginning of `rest`, and leaves what follows it.
-fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, ImageError> {
+fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, RestoreError> {
     let mut decoder = bincode::Deserializer::with_reader(rest, options());
-    T::deserialize(&mut decoder).map_err(|_| ImageError::Malformed)
+    T::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)
 }
 
 fn encoded(saved: &impl Serialize) -> Vec<u8> {
@@ -357,33 +357,33 @@ fn encoded(saved: &impl Serialize) -> Vec<u8> {
 
 impl Restoring {
     /// Takes a resident job back, whose record is at `place`.
-    pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), ImageError> {
+    pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), RestoreError> {
         let engine = &mut self.engine;
         let given_out = engine.has_given_out(saved.id()) && saved.fence().0 <= engine.last_fence;
         if !given_out || engine.topics.find(saved.topic()).is_none() {
-            return Err(ImageError::Job(saved.id()));
+            return Err(RestoreError::Job(saved.id()));
         }
         let slot = engine.jobs.place(saved.into_job(place));
         self.taken(slot)
     }
 
     /// Takes a spilled job back, which is at `place`.
-    pub fn spilled(&mut self, id: JobId, identity: Option<u128>, place: Place) -> Result<(), ImageError> {
+    pub fn spilled(&mut self, id: JobId, key_hash: Option<u128>, place: Place) -> Result<(), RestoreError> {
         if !self.engine.has_given_out(id) {
-            return Err(ImageError::Job(id));
+            return Err(RestoreError::Job(id));
         }
-        let handle = self.engine.jobs.place_spilled(id, identity, place);
+        let handle = self.engine.jobs.place_spilled(id, key_hash, place);
         self.taken(handle)
     }
 
-    fn taken(&mut self, handle: u32) -> Result<(), ImageError> {
+    fn taken(&mut self, handle: u32) -> Result<(), RestoreError> {
         self.unindexed.push(handle);
         if self.unindexed.len() < INDEXED_AT_ONCE { Ok(()) } else { self.index() }
     }
 
     /// A job that is there twice is noticed here.
-    fn index(&mut self) -> Result<(), ImageError> {
-        self.engine.jobs.index_all(&self.unindexed).map_err(ImageError::Job)?;
+    fn index(&mut self) -> Result<(), RestoreError> {
+        self.engine.jobs.index_all(&self.unindexed).map_err(RestoreError::Job)?;
         let resident = self.unindexed.drain(..).filter_map(|handle| jobs::found(handle).resident());
         resident.for_each(|slot| self.engine.enter(slot));
         Ok(())
@@ -392,25 +392,28 @@ impl Restoring {
     /// Ends it though the jobs cannot be had: what is left says who is in the group, and what time it is. Nothing may be
     /// applied to it.
     pub fn give_up(self) -> Engine {
-        let Image { head: Head { clock_offset_ms, group, stamp, .. }, tail: Tail { members, .. }, .. } =
-            self.image;
+        let StateMetadata {
+            head: Head { clock_offset_ms, group, stamp, .. },
+            tail: Tail { members, .. },
+            ..
+        } = self.metadata;
         let mut engine = Engine::new(group);
         (engine.members, engine.clock) = (members, Clock { stamp, offset_ms: clock_offset_ms });
         engine
     }
 
     /// Ends it, when all jobs are back.
-    pub fn finish(mut self) -> Result<Engine, ImageError> {
+    pub fn finish(mut self) -> Result<Engine, RestoreError> {
         self.index()?;
-        let Self { mut engine, image, .. } = self;
+        let Self { mut engine, metadata, .. } = self;
         let found = engine.jobs();
-        if found != image.head.jobs {
-            return Err(ImageError::Jobs { expected: image.head.jobs, found });
+        if found != metadata.head.jobs {
+            return Err(RestoreError::Jobs { expected: metadata.head.jobs, found });
         }
         // The spilled jobs are counted, and in the sum, without having been looked at.
-        let counted = engine.topics.restore_delayed(&image.head.topics, &image.rules);
-        counted.map_err(|topic| ImageError::TopicJobs(topic.0))?;
-        engine.sum = image.tail.sum;
+        let counted = engine.topics.restore_delayed(&metadata.head.topics, &metadata.rules);
+        counted.map_err(|topic| RestoreError::TopicJobs(topic.0))?;
+        engine.sum = metadata.tail.sum;
         Ok(engine)
     }
 }

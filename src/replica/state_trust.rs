@@ -26,7 +26,7 @@ const HOLD_BACK_US: u64 = 1_000_000;
 
 /// Why the state cannot be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsound {
+pub(super) enum Untrusted {
     /// After the entry at `index` a majority had another one.
     Outvoted { index: u64 },
     /// A part of it cannot be read, since this moment on the monotonic clock.
@@ -36,17 +36,17 @@ pub(super) enum Unsound {
 impl Replica {
     /// Whether there is no state to apply anything to.
     pub(super) fn has_lost_state(&self) -> bool {
-        matches!(self.unsound, Some(Unsound::Lost { .. }))
+        matches!(self.untrusted, Some(Untrusted::Lost { .. }))
     }
 
     /// A member said what its state was. `differs` is the entry after which that was not this node's, if it is news.
     pub(super) fn compare_states(&mut self, node: u64, differs: Option<u64>) {
         let Some(index) = differs else { return };
         self.notices.push(Notice::StateDiffers { node, index });
-        if self.unsound.is_none()
+        if self.untrusted.is_none()
             && let Some(index) = self.peers.outvoted(self.config.node, self.group.members())
         {
-            self.unsound = Some(Unsound::Outvoted { index });
+            self.untrusted = Some(Untrusted::Outvoted { index });
             self.notices.push(Notice::StateOutvoted { index });
         }
     }
@@ -70,7 +70,7 @@ impl Replica {
 
     /// From here on there is no state, until a checkpoint of another member brings one.
     pub(super) fn lose_state(&mut self, error: &StorageError) {
-        self.unsound = Some(Unsound::Lost { since_us: self.now_us });
+        self.untrusted = Some(Untrusted::Lost { since_us: self.now_us });
         self.notices.push(Notice::StateLost { what: error.to_string() });
         self.prepared = true;
         self.checkpoints.stage = match std::mem::take(&mut self.checkpoints.stage) {
@@ -100,7 +100,7 @@ impl Replica {
     /// Whether entries from the leader are to be lost on their way, which they may be: when no more come, all of the log is
     /// committed soon.
     pub(super) fn holds_back(&self, message: &Message) -> bool {
-        let Some(Unsound::Lost { since_us }) = self.unsound else { return false };
+        let Some(Untrusted::Lost { since_us }) = self.untrusted else { return false };
         let holds = (self.now_us.saturating_sub(since_us) / HOLD_BACK_US).is_multiple_of(2);
         holds && !message.is_urgent() && self.group.last_index() > self.group.commit()
     }
