@@ -123,7 +123,7 @@ struct Net {
     applied: BTreeMap<u64, Vec<LogEntry>>,
     /// Whom nobody hears, and who hears nobody.
     cut_off: BTreeSet<u64>,
-    /// Whose orders are not carried out.
+    /// Nodes that write nothing.
     slow: BTreeMap<u64, Vec<u64>>,
     reads: Vec<(u64, u64, u64)>,
 }
@@ -190,7 +190,7 @@ impl Net {
                     if let Some((number, batch)) = drained.persist {
                         self.persist(node, batch);
                         match self.slow.get_mut(&node) {
-                            Some(orders) => orders.push(number),
+                            Some(writes) => writes.push(number),
                             None => _ = self.group(node).persisted(number),
                         }
                     }
@@ -270,8 +270,8 @@ fn a_leader_speaks_before_its_disk_has_heard_and_commits_by_the_others() {
     let other = leader % 3 + 1;
     assert_eq!(net.bodies(other), [b"early"]);
     assert!(net.bodies(leader).is_empty(), "it applies nothing that its own disk does not have");
-    let orders = net.slow.remove(&leader).expect("it is slow");
-    net.group(leader).persisted(*orders.last().expect("there was one"));
+    let writes = net.slow.remove(&leader).expect("it is slow");
+    net.group(leader).persisted(*writes.last().expect("there was one"));
     net.settle();
     assert_eq!(net.bodies(leader), [b"early"]);
 }
@@ -287,8 +287,8 @@ fn nobody_says_what_its_disk_has_not_heard() {
     net.group(leader).propose(b"waits".to_vec()).expect("it leads");
     net.settle();
     assert!(net.bodies(leader).is_empty(), "one disk is no majority");
-    let orders = net.slow.remove(&others[0]).expect("it is slow");
-    net.group(others[0]).persisted(*orders.last().expect("there was one"));
+    let writes = net.slow.remove(&others[0]).expect("it is slow");
+    net.group(others[0]).persisted(*writes.last().expect("there was one"));
     net.settle();
     assert_eq!(net.bodies(leader), [b"waits"]);
 }

@@ -167,7 +167,7 @@ pub enum Input {
         /// Who.
         connection: ConnectionId,
     },
-    /// The batch of this [`PersistOrder`], and all before it, are durable.
+    /// The batch of this [`WriteBatch`], and all before it, are durable.
     Persisted {
         /// Its number.
         number: u64,
@@ -243,12 +243,12 @@ pub enum Input {
     Stop,
 }
 
-/// A batch to make durable. Orders are numbered from 1, and are to be carried out in order.
+/// A batch to make durable. Batches are numbered from 1, and are written in that order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PersistOrder {
-    /// To be named in [`Input::Persisted`].
+pub struct WriteBatch {
+    /// The number for [`Input::Persisted`].
     pub number: u64,
-    /// What.
+    /// The term, vote, entries and commit to write.
     pub batch: PersistBatch,
 }
 
@@ -287,7 +287,7 @@ pub enum Output {
         connection: ConnectionId,
     },
     /// Something to make durable.
-    Persist(PersistOrder),
+    Persist(WriteBatch),
     /// Something to say to another node. It may be lost.
     Peer {
         /// To whom.

@@ -47,6 +47,6 @@ impl Replica {
     /// Whether the disk takes longer for a batch than one does that is only slow. Heartbeats would go on all the same, and
     /// keep everybody content with a leader that acknowledges nothing.
     fn disk_hangs(&self) -> bool {
-        !self.orders_out.is_empty() && self.now_us >= self.writing_since_us + DISK_HANGS_US
+        !self.writes_in_flight.is_empty() && self.now_us >= self.writing_since_us + DISK_HANGS_US
     }
 }

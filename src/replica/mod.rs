@@ -43,8 +43,8 @@ mod waiters;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub use io::{
-    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, PersistOrder,
-    ProbeError, ReplicaConfig,
+    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, ProbeError,
+    ReplicaConfig, WriteBatch,
 };
 pub use recovery::{Recovery, ReplayError};
 
@@ -70,9 +70,9 @@ use turns::Turns;
 use waiters::Waiters;
 
 /// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
-const ORDERS_MAX: usize = 2;
+const WRITES_IN_FLIGHT_MAX: usize = 2;
 /// No batch is larger than this by more than one entry, in bytes: it is what the disk has unsynced at once.
-const ORDER_BYTES_MAX: usize = 512 << 10;
+const WRITE_BYTES_MAX: usize = 512 << 10;
 /// Without a waiter, due jobs are moved so often.
 const HOUSEKEEPING_US: u64 = 1_000_000;
 /// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
@@ -136,8 +136,9 @@ pub struct Replica {
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     /// Leases that this leader itself gives back, as their jobs did not reach their consumer.
     given_back: BTreeSet<Lease>,
-    orders_out: Vec<u64>,
-    /// While there are such: when the disk began with the oldest of them.
+    /// The numbers of the batches that the disk has not reported durable.
+    writes_in_flight: Vec<u64>,
+    /// While there are some: when the disk began with the oldest of them.
     writing_since_us: u64,
     /// Whether all timers of the next seconds are in order, and no job that is due soon is spilled.
     prepared: bool,
@@ -350,7 +351,7 @@ impl Replica {
         if self.is_serving() {
             let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
             wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);
-            if self.orders_out.len() < ORDERS_MAX {
+            if self.writes_in_flight.len() < WRITES_IN_FLIGHT_MAX {
                 let is_held_back = self.next_proposal_us > self.now_us;
                 wake_us =
                     wake_us.min(if is_held_back { self.next_proposal_us } else { self.next_timer_us() });
@@ -379,11 +380,11 @@ impl Replica {
     fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) {
         if let Some((number, batch)) = drained.persist {
             self.read_ahead_of(&batch.entries);
-            if self.orders_out.is_empty() {
+            if self.writes_in_flight.is_empty() {
                 self.writing_since_us = self.now_us;
             }
-            self.orders_out.push(number);
-            outputs.push(Output::Persist(PersistOrder { number, batch }));
+            self.writes_in_flight.push(number);
+            outputs.push(Output::Persist(WriteBatch { number, batch }));
         }
         for message in drained.messages {
             if let Some(offer) = message.snapshot() {
@@ -402,7 +403,7 @@ impl Replica {
     }
 
     fn persisted(&mut self, number: u64) {
-        self.orders_out.retain(|order| *order > number);
+        self.writes_in_flight.retain(|order| *order > number);
         self.writing_since_us = self.now_us;
         if let Some(index) = self.group.persisted(number) {
             self.installed(index);
@@ -443,13 +444,13 @@ impl Replica {
     /// what waits is not lost. Whether there was anything.
     fn propose(&mut self) -> bool {
         let ready = self.is_serving() && self.group.takes_proposals() && self.now_us >= self.next_proposal_us;
-        if !ready || self.orders_out.len() >= ORDERS_MAX {
+        if !ready || self.writes_in_flight.len() >= WRITES_IN_FLIGHT_MAX {
             return false;
         }
         let stamp = self.clock.stamp();
         self.take_turns(stamp);
         let pause_us = self.lagging_pause_us();
-        let bytes_max = if pause_us == 0 { ORDER_BYTES_MAX } else { ENTRY_BYTES_TARGET };
+        let bytes_max = if pause_us == 0 { WRITE_BYTES_MAX } else { ENTRY_BYTES_TARGET };
         let housekeeping = self.housekeeping_is_due(stamp);
         let mut bytes = 0;
         while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
@@ -515,7 +516,7 @@ impl Replica {
     }
 
     fn may_keep_house(&self) -> bool {
-        self.orders_out.is_empty() && self.stop == Stop::No
+        self.writes_in_flight.is_empty() && self.stop == Stop::No
     }
 
     /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.

@@ -251,7 +251,7 @@ impl Recovery {
             lapsing: BTreeSet::new(),
             held_ends: BTreeMap::new(),
             given_back: BTreeSet::new(),
-            orders_out: Vec::new(),
+            writes_in_flight: Vec::new(),
             writing_since_us: now.elapsed_us,
             prepared: true,
             serving: None,

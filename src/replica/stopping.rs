@@ -66,7 +66,7 @@ impl Replica {
     /// Whether everything that was accepted is done, and another member leads if there is one that can. Nobody waits for what
     /// a follower writes, and under load there is always something.
     pub(super) fn may_stop(&self) -> bool {
-        (self.orders_out.is_empty() || !self.group.is_leader())
+        (self.writes_in_flight.is_empty() || !self.group.is_leader())
             && match self.stop {
                 Stop::Asked => self.proposals.is_idle() && self.own_transfer_target().is_none(),
                 Stop::Transferring { until_us } => {

@@ -205,9 +205,9 @@ impl Core {
                     done.inputs.push(Input::Disconnected { connection });
                 }
             }
-            Output::Persist(order) => {
+            Output::Persist(write) => {
                 // As above: its failure reaches this thread as `Abort`.
-                let _ = self.disk.send(ToDisk::Persist(order));
+                let _ = self.disk.send(ToDisk::Persist(write));
             }
             Output::Close { connection } => {
                 if let Some(outbox) = self.outboxes.get(&connection) {

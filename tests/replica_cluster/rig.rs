@@ -35,7 +35,7 @@ pub(crate) struct Node {
     pub(crate) feature_level_max: u32,
     /// What it says to the others.
     feature_level_said: u32,
-    /// Its disk takes orders, and does nothing.
+    /// Its disk accepts write batches and writes nothing.
     pub(crate) hangs: bool,
     ordered: Vec<(u64, PersistBatch)>,
     pub(crate) disk: Disk,

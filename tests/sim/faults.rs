@@ -195,7 +195,7 @@ impl World {
 
     /// The power fails or the process is killed, perhaps while it writes.
     fn crash(&mut self, node: NodeId) {
-        let Some(order) = self.nodes[&node].life.as_ref().map(|life| life.orders.front().cloned()) else {
+        let Some(order) = self.nodes[&node].life.as_ref().map(|life| life.writes.front().cloned()) else {
             return;
         };
         if let Some(order) = order.filter(|_| self.random.percent(60)) {

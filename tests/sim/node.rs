@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{PushResult, RequestId, Response};
-use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
+use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch};
 use adjourn::storage::StorageError;
 use adjourn::types::Millis;
 
@@ -65,7 +65,7 @@ pub(super) struct Life {
     began: Us,
     /// What the monotonic clock showed when it began.
     base_us: u64,
-    pub(super) orders: VecDeque<PersistOrder>,
+    pub(super) writes: VecDeque<WriteBatch>,
     pub(super) serving: bool,
     pub(super) stopping: bool,
     /// Whom it is to talk to.
@@ -145,7 +145,7 @@ impl Life {
             number,
             began: now,
             base_us,
-            orders: VecDeque::new(),
+            writes: VecDeque::new(),
             serving: false,
             stopping: false,
             told: Told::default(),
@@ -353,7 +353,7 @@ impl World {
         }
     }
 
-    fn ordered(&mut self, node: NodeId, life: u64, order: PersistOrder) {
+    fn ordered(&mut self, node: NodeId, life: u64, order: WriteBatch) {
         self.see(&Seen::Ordered { node, order: &order });
         self.forge_agreement(node, &order);
         let too_soon = self.plan.mutant.reports_too_soon(&order.batch);
@@ -362,8 +362,8 @@ impl World {
             self.node(node).proposed.insert(entry.index, now);
         }
         let Some(found) = self.life(node, life) else { return };
-        found.orders.push_back(order);
-        if found.orders.len() == 1 {
+        found.writes.push_back(order);
+        if found.writes.len() == 1 {
             self.write_next(node, life);
         }
         if too_soon {
@@ -383,15 +383,15 @@ impl World {
 
     /// The disk thread has carried out the oldest order.
     pub(super) fn written(&mut self, node: NodeId, number: u64) {
-        let Some(order) = self.life(node, number).and_then(|life| life.orders.front().cloned()) else {
+        let Some(order) = self.life(node, number).and_then(|life| life.writes.front().cloned()) else {
             return;
         };
         if let Err(why) = self.node(node).disk.persist(&order.batch) {
             return self.end(node, why);
         }
         let Some(life) = self.life(node, number) else { return };
-        life.orders.pop_front();
-        let more = !life.orders.is_empty();
+        life.writes.pop_front();
+        let more = !life.writes.is_empty();
         if let Some(installed) = order.batch.install {
             self.cut_ordered(node, number, installed);
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use adjourn::engine::Entry;
 use adjourn::protocol::{Request, RequestId, Response};
 use adjourn::raft::MembershipChange;
-use adjourn::replica::{Bundle, ConnectionId, Notice, PersistOrder};
+use adjourn::replica::{Bundle, ConnectionId, Notice, WriteBatch};
 use adjourn::storage::{Checkpoint, CheckpointBegin, EntryKind, LogEntry, Recovered, Restored};
 use adjourn::types::{Millis, SessionId};
 
@@ -40,7 +40,7 @@ pub(super) enum Seen<'a> {
     /// A node says something to its operator.
     Noticed { node: NodeId, notice: &'a Notice },
     /// A node wants something made durable.
-    Ordered { node: NodeId, order: &'a PersistOrder },
+    Ordered { node: NodeId, order: &'a WriteBatch },
     /// A node is told that it is durable.
     Persisted { node: NodeId, number: u64 },
     /// A node begins to write a checkpoint.
@@ -191,8 +191,8 @@ impl fmt::Display for Seen<'_> {
     }
 }
 
-fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &PersistOrder) -> fmt::Result {
-    let PersistOrder { number, batch } = order;
+fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &WriteBatch) -> fmt::Result {
+    let WriteBatch { number, batch } = order;
     write!(f, "node {node} writes {number}: {:?}, commit {}", batch.vote, batch.commit)?;
     batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
 }
