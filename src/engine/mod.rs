@@ -59,7 +59,7 @@ mod index;
 mod jobs;
 mod list;
 mod members;
-mod moving;
+mod move_jobs;
 mod paged;
 mod policy;
 mod postpone;

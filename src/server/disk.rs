@@ -236,11 +236,11 @@ impl<S: Storage> Disk<S> {
                 return Ok(());
             }
             Shrunk::More => {}
-            Shrunk::Moved { bytes_before, bytes_after } => {
+            Shrunk::Compacted { bytes_before, bytes_after } => {
                 let took_ms = whole_ms(self.clock.elapsed().saturating_sub(begun));
                 info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
             }
-            Shrunk::Spoilt => warn!(
+            Shrunk::CopyCorrupt => warn!(
                 "the log was copied into a smaller file, and the copy is not what was written: the log itself is whole, \
                  but the disk or the memory may be failing"
             ),
@@ -473,9 +473,12 @@ mod tests {
             let fetch = || ToDisk::Fetch(Wanted { first: 1, last: 1, bytes_max: 1 });
             vec![ToDisk::Persist(write(1, 1..=1, 1, 0)), fetch(), ToDisk::Persist(write(2, 2..=2, 1, 0))]
         };
-        for shrunk in
-            [Shrunk::Nothing, Shrunk::More, Shrunk::Spoilt, Shrunk::Moved { bytes_before: 2, bytes_after: 1 }]
-        {
+        for shrunk in [
+            Shrunk::Nothing,
+            Shrunk::More,
+            Shrunk::CopyCorrupt,
+            Shrunk::Compacted { bytes_before: 2, bytes_after: 1 },
+        ] {
             let (good, written, told) = run_with(9, Some(Ok(shrunk)), writes());
             assert_eq!((good, told.len()), (true, 3));
             assert!(written.starts_with(&[vec![1], vec![SHRUNK]]), "the write that waited comes first");

@@ -35,13 +35,13 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::compaction::{self, LOG, LOG_MOVE, LOG_OLD};
 use super::folder::DiskFolder;
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::inspect::FileReport;
 use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::lock::{self, Lock};
 use super::log::Log;
-use super::moving::{self, LOG, LOG_MOVE, LOG_OLD};
 use super::slots::{Slots, Values};
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, chunks, sync};
 
@@ -100,7 +100,7 @@ pub(super) struct Contents {
     pub(super) directory: Arc<Directory>,
     pub(super) identity: Identity,
     pub(super) log: Log,
-    /// The log that it moves into.
+    /// The new log of a compaction.
     pub(super) log_new: Option<Log>,
     /// The log that it came from, until it is closed.
     pub(super) log_old: Option<Log>,
@@ -234,7 +234,7 @@ impl Directory {
     /// `identity`, and what a manifest lists, and the manifest itself.
     pub(super) fn settle(&self) -> Result<(), StorageError> {
         install::complete(self)?;
-        moving::complete(self)?;
+        compaction::complete(self)?;
         [VOTE, WATERMARK].into_iter().try_for_each(|name| sync::settle(&self.path.join(name)))?;
         Log::settle(&self.path, &self.log_path())
     }
@@ -299,11 +299,11 @@ impl Directory {
     /// The folder of the log that counts, for somebody who must not change anything.
     pub(super) fn log_that_counts(&self) -> PathBuf {
         // One that takes another's place counts from the first step on.
-        let name = if moving::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
+        let name = if compaction::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
         self.path.join(name)
     }
 
-    /// The folders of a move beside it, and the bytes of their files.
+    /// The folders of a compaction beside it, and the bytes of their files.
     pub(super) fn logs_beside(&self) -> Result<Vec<FileReport>, StorageError> {
         let counts = self.log_that_counts();
         let mut found = Vec::new();
@@ -316,14 +316,14 @@ impl Directory {
         Ok(found)
     }
 
-    /// An empty log into which the one that is there can move. All of it is durable, its name too.
-    pub(super) fn create_log_to_move(&self, base: LogBase) -> Result<Log, StorageError> {
+    /// Creates an empty log for a compaction. It is durable with its name.
+    pub(super) fn create_log_for_compaction(&self, base: LogBase) -> Result<Log, StorageError> {
         let log = Log::create(&self.path, &self.path.join(LOG_MOVE), base)?;
         sync::directory(&self.path)?;
         Ok(log)
     }
 
-    /// Removes a piece of what lies beside the log of a move. Returns whether nothing does any more.
+    /// Removes a piece of what a compaction left beside the log. Returns whether all of it is gone.
     pub(super) fn remove_piece(&self) -> Result<bool, StorageError> {
         for name in [LOG_MOVE, LOG_OLD] {
             if !self.has(name)? {

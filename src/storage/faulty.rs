@@ -10,7 +10,7 @@
 //! ([`FaultyStorage::crash`]) keeps a random part of the data written since the last sync:
 //!
 //! - of the log, a prefix of the values written and removed since its last sync, in their order, which is what sled
-//!   leaves of a round; likewise of the log that a [compaction](super::moving) writes, and of their names;
+//!   leaves of a round; likewise of the log that a [compaction](super::compaction) writes, and of their names;
 //! - of a small file's slot, all of the write, none of it, or only its first bytes.
 //!
 //! A failed sync makes a random part durable in the same way, and the rest is **lost**: it is still readable, and no
@@ -32,13 +32,13 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 
+use super::compaction::{self, CompactionBackend as _, LOG};
 use super::directory::{VOTE_MAGIC, WATERMARK_MAGIC};
-use super::durable::{self, Durable, Media, SmallFile, Visit};
+use super::durable::{self, Durable, LogBackend, SmallFile, Visit};
 use super::extent::{self, Extent, Head, Heads};
 use super::folder::FaultyFolder;
 use super::install;
 use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX, removals_along};
-use super::moving::{self, LOG, Movable as _};
 use super::slots::{self, Values};
 use super::value::{self, Assembler, Key, Value};
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
@@ -172,7 +172,7 @@ impl FaultyStorage {
 
     /// Writes and syncs that were done.
     pub fn steps(&self) -> u64 {
-        self.durable.media().steps
+        self.durable.backend().steps
     }
 
     /// From now on the log stays where it is while no more bytes than these were ever put there.
@@ -234,7 +234,7 @@ impl Storage for FaultyStorage {
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {
-        Ok(self.durable.media().disk.free_bytes)
+        Ok(self.durable.backend().disk.free_bytes)
     }
 }
 
@@ -275,7 +275,7 @@ impl Device {
         let newest = [find(SmallFile::Vote, Damage::Vote)?, find(SmallFile::Watermark, Damage::Watermark)?];
         let (cutting, extent) = (None, Extent::empty(base));
         let mut device = Self { disk, cache, base, cutting, extent, newest, chunks, steps: 0, armed: None };
-        moving::complete(&Names(RefCell::new(&mut device)))?;
+        compaction::complete(&Names(RefCell::new(&mut device)))?;
         device.extent = Extent::find(&mut device, base)?;
         // A disk finds out when it is read; here that costs nothing.
         device.read(base.index + 1, base, &mut |_| Ok(ControlFlow::Continue(())))?;
@@ -358,7 +358,7 @@ impl Device {
     }
 }
 
-impl Media for Device {
+impl LogBackend for Device {
     fn base(&self) -> LogBase {
         self.base
     }

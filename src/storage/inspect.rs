@@ -38,7 +38,7 @@ pub struct Inspection {
     pub checkpoint: Option<CheckpointReport>,
     /// Files among those of the checkpoint that it does not list: the next start removes them.
     pub unlisted: Vec<FileReport>,
-    /// Folders of logs beside the one that counts, of a move that is not finished: the next start removes them.
+    /// Folders that an unfinished compaction left beside the log: the next start removes them.
     pub logs: Vec<FileReport>,
     /// Jobs in the checkpoint of which something cannot be read, if it can be said which.
     pub unreadable: Vec<UnreadableJob>,

@@ -11,6 +11,7 @@ pub mod backup;
 mod bodies;
 pub mod checkpoint;
 pub mod chunks;
+mod compaction;
 mod directory;
 mod durable;
 mod extent;
@@ -18,7 +19,6 @@ mod identity;
 mod install;
 mod lock;
 mod log;
-mod moving;
 mod slots;
 pub mod sync;
 
@@ -39,11 +39,11 @@ pub use checkpoint::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
     Written, begin_capture,
 };
+pub use compaction::Shrunk;
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
-pub use moving::Shrunk;
 pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
 

@@ -96,7 +96,7 @@ impl StorageLife {
             Step::Shrink { steps } => {
                 for _ in 0..*steps {
                     let shrunk = storage.shrink(0)?;
-                    self.moves += usize::from(matches!(shrunk, Shrunk::Moved { .. }));
+                    self.moves += usize::from(matches!(shrunk, Shrunk::Compacted { .. }));
                 }
             }
             _ => storage.write_watermark()?,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::super::compaction::{self, CompactionBackend, LOG, LOG_MOVE, LOG_OLD, Which};
 use super::super::install::Folders;
-use super::super::moving::{self, LOG, LOG_MOVE, LOG_OLD, Movable, Which};
 use super::super::value::Key;
 use super::super::{LogBase, StorageError};
 use super::{Device, Write};
@@ -73,7 +73,7 @@ impl Logs {
     }
 }
 
-impl Movable for Device {
+impl CompactionBackend for Device {
     fn file_bytes(&self) -> Result<u64, StorageError> {
         Ok(self.cache.0.get(LOG).map_or(0, |log| log.file_bytes))
     }
@@ -120,7 +120,7 @@ impl Movable for Device {
     }
 
     fn swap_logs(&mut self) -> Result<(), StorageError> {
-        moving::swap(&Names(RefCell::new(self)))?;
+        compaction::swap(&Names(RefCell::new(self)))?;
         self.cutting = Some(self.base.index);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Log compaction: the log is copied into a new, small database, and the old one is removed.
 //!
 //! sled reuses the space of removed values, and never shrinks its file. So a log that once was long, and was
-//! truncated, keeps all its space. When it is large and little of it is needed, it **moves**, a step at a time
+//! truncated, keeps all its space. When it is large and little of it is needed, it is **compacted**, a step at a time
 //! between commits, each of which writes one synced round of at most 1 MiB:
 //!
 //! 1. An empty log is created beside it, `log.move`, which begins after the same base.
@@ -34,42 +34,42 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::durable::Media;
+use super::durable::LogBackend;
 use super::install::Folders;
 use super::log::ROUND_BYTES_MAX;
 use super::value::{Assembler, HEADER_BYTES, Key, PAYLOAD_BYTES_MAX, VALUE_BYTES_MAX, Value, ValueError};
 use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind};
 use crate::types::GroupId;
 
-/// The folder of the log that counts.
+/// The folder of the authoritative log.
 pub(super) const LOG: &str = "log";
-/// The folder of the one that it moves into.
+/// The folder of the new log during a compaction.
 pub(super) const LOG_MOVE: &str = "log.move";
-/// The folder of the one that it came from.
+/// The folder of the old log after the swap.
 pub(super) const LOG_OLD: &str = "log.old";
 
 /// A file that is not larger than this stays.
 const FILE_BYTES_MIN: u64 = 128 << 20;
-/// A log moves when the values behind its base take less than one such part of the file.
+/// A log is compacted when the values behind its base take less than this part of the file.
 const LIVE_SHARE: u64 = 4;
-/// Free space that nobody but the log that counts may take, beside what the caller wants kept.
+/// Free space that nobody but the authoritative log may take, beside what the caller wants kept.
 const ROOM_BYTES: u64 = 16 << 20;
 const GROUP: GroupId = GroupId(0);
 
-/// What a step of giving space back came to.
+/// The result of one step of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shrunk {
-    /// There is nothing to give back.
+    /// There is nothing to do.
     Nothing,
-    /// Another step is to follow.
+    /// Another step follows.
     More,
-    /// What was written of a copy is not what is read of it: the copy was given up. Another step is to follow.
-    Spoilt,
-    /// The log has moved; another step is to follow.
-    Moved {
-        /// Bytes of the file it was in.
+    /// The copy does not read back as it was written, and was discarded. Another step follows.
+    CopyCorrupt,
+    /// The log was replaced by its copy. Another step follows.
+    Compacted {
+        /// Bytes of the old file.
         bytes_before: u64,
-        /// Bytes of the file it is in.
+        /// Bytes of the new file.
         bytes_after: u64,
     },
 }
@@ -77,15 +77,15 @@ pub enum Shrunk {
 /// One of the two logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// The one that counts.
+    /// The authoritative log.
     Log,
-    /// The one that is made of it.
+    /// Its copy.
     New,
 }
 
-/// A log beside which another one is made. It has two implementations, as [`Media`] has.
-pub(super) trait Movable {
-    /// Bytes of the file of the log that counts.
+/// The operations of a compaction on a log and its copy. It has two implementations, as [`LogBackend`] has.
+pub(super) trait CompactionBackend {
+    /// Bytes of the file of the authoritative log.
     fn file_bytes(&self) -> Result<u64, StorageError>;
     /// Free space on the device.
     fn free_bytes(&self) -> Result<u64, StorageError>;
@@ -105,7 +105,7 @@ pub(super) trait Movable {
     fn reopen_new(&mut self) -> Result<(), StorageError>;
     /// The new log takes the place of the one that counts, with its base and its end. Durable when it returns.
     fn swap_logs(&mut self) -> Result<(), StorageError>;
-    /// Removes a part of what there is beside the log that counts. Returns whether all of it is gone.
+    /// Removes a part of what there is beside the authoritative log. Returns whether all of it is gone.
     fn remove_rest(&mut self) -> Result<bool, StorageError>;
 }
 
@@ -134,13 +134,13 @@ pub(super) fn is_cut_short(folders: &impl Folders) -> Result<bool, StorageError>
 }
 
 /// Moves a log.
-pub(super) struct Mover {
+pub(super) struct Compactor {
     /// The data directory, for messages.
     path: PathBuf,
     file_bytes_min: u64,
-    /// Bytes that were added to the log since it moved.
+    /// Bytes added to the log since its last compaction.
     added_bytes: u64,
-    /// Bytes of the file that it moved into.
+    /// Bytes of the file after its last compaction.
     moved_bytes: u64,
     stage: Stage,
 }
@@ -149,7 +149,7 @@ enum Stage {
     /// There is one log.
     Rest,
     Copying(Copying),
-    /// There is something beside the log that counts.
+    /// There is something beside the authoritative log.
     Removing,
 }
 
@@ -164,7 +164,7 @@ struct Copying {
     bytes_before: u64,
 }
 
-impl Mover {
+impl Compactor {
     /// For the data directory `path`, in which there is one log.
     pub(super) fn new(path: &Path) -> Self {
         let (added_bytes, moved_bytes) = (0, 0);
@@ -186,45 +186,46 @@ impl Mover {
     /// `spare_bytes` of the device are left alone.
     pub(super) fn step(
         &mut self,
-        media: &mut impl Media,
+        backend: &mut impl LogBackend,
         live_bytes: Option<u64>,
         spare_bytes: u64,
     ) -> Result<Shrunk, StorageError> {
         match &mut self.stage {
             Stage::Rest => {
-                let Some(bytes_before) = self.is_due(media, live_bytes, spare_bytes)? else {
+                let Some(bytes_before) = self.is_due(backend, live_bytes, spare_bytes)? else {
                     return Ok(Shrunk::Nothing);
                 };
-                let created = media.create_new(media.base()).map_err(CopyError::of);
+                let created = backend.create_new(backend.base()).map_err(CopyError::of);
                 self.stage = match created {
-                    Ok(()) => Stage::Copying(Copying::new(media.base(), bytes_before)),
+                    Ok(()) => Stage::Copying(Copying::new(backend.base(), bytes_before)),
                     Err(_) => Stage::Removing,
                 };
                 created.map_or_else(CopyError::given_up, |()| Ok(Shrunk::More))
             }
             Stage::Copying(copying) => {
-                let has_room = media.free_bytes()? >= spare_bytes.saturating_add(ROOM_BYTES);
-                let stepped = if has_room { copying.step(media, &self.path) } else { Err(CopyError::Short) };
+                let has_room = backend.free_bytes()? >= spare_bytes.saturating_add(ROOM_BYTES);
+                let stepped =
+                    if has_room { copying.step(backend, &self.path) } else { Err(CopyError::Short) };
                 let bytes_before = copying.bytes_before;
                 match stepped {
                     Ok(true) => {}
                     Ok(false) => return Ok(Shrunk::More),
                     Err(error) => {
                         self.stage = Stage::Removing;
-                        if matches!(error, CopyError::Spoilt) {
+                        if matches!(error, CopyError::Corrupt) {
                             // It may be so again: not before there is as much to gain as now.
                             (self.added_bytes, self.moved_bytes) = (0, bytes_before);
                         }
                         return error.given_up();
                     }
                 }
-                media.swap_logs()?;
+                backend.swap_logs()?;
                 self.stage = Stage::Removing;
-                (self.added_bytes, self.moved_bytes) = (0, media.file_bytes()?);
-                Ok(Shrunk::Moved { bytes_before, bytes_after: self.moved_bytes })
+                (self.added_bytes, self.moved_bytes) = (0, backend.file_bytes()?);
+                Ok(Shrunk::Compacted { bytes_before, bytes_after: self.moved_bytes })
             }
             Stage::Removing => {
-                if !media.remove_rest()? {
+                if !backend.remove_rest()? {
                     return Ok(Shrunk::More);
                 }
                 self.stage = Stage::Rest;
@@ -254,10 +255,10 @@ impl Mover {
         }
     }
 
-    /// How large the file is, if the log is to move.
+    /// The size of the file, if the log is due for compaction.
     fn is_due(
         &self,
-        media: &impl Media,
+        backend: &impl LogBackend,
         live_bytes: Option<u64>,
         spare_bytes: u64,
     ) -> Result<Option<u64>, StorageError> {
@@ -265,13 +266,13 @@ impl Mover {
         if self.added_bytes < self.moved_bytes / LIVE_SHARE {
             return Ok(None);
         }
-        let file_bytes = media.file_bytes()?;
+        let file_bytes = backend.file_bytes()?;
         if file_bytes <= self.file_bytes_min || live_bytes >= file_bytes / LIVE_SHARE {
             return Ok(None);
         }
         // Until it is done, there are both. sled writes some values several times.
         let wanted = spare_bytes.saturating_add(4 * (ROOM_BYTES + live_bytes));
-        Ok((media.free_bytes()? >= wanted).then_some(file_bytes))
+        Ok((backend.free_bytes()? >= wanted).then_some(file_bytes))
     }
 }
 
@@ -281,12 +282,12 @@ impl Copying {
     }
 
     /// Copies a round and reads one back. Returns whether all is copied and read back.
-    fn step(&mut self, media: &mut impl Media, path: &Path) -> Result<bool, CopyError> {
-        let end = media.end().index;
+    fn step(&mut self, backend: &mut impl LogBackend, path: &Path) -> Result<bool, CopyError> {
+        let end = backend.end().index;
         if self.copied.next().index <= end {
-            let values = round(media, Which::Log, &mut self.copied, end, path).map_err(CopyError::Log)?;
+            let values = round(backend, Which::Log, &mut self.copied, end, path).map_err(CopyError::Log)?;
             self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
-            media.put_new(&values).map_err(CopyError::of)?;
+            backend.put_new(&values).map_err(CopyError::of)?;
             // A copy that does not get smaller than what it is made of is worth nothing.
             if self.bytes > self.bytes_before / 2 {
                 return Err(CopyError::Short);
@@ -296,36 +297,36 @@ impl Copying {
         let Some(checked) = &mut self.checked else {
             if is_copied {
                 // It writes a little.
-                media.reopen_new().map_err(CopyError::of)?;
+                backend.reopen_new().map_err(CopyError::of)?;
                 self.checked = Some(after(self.base));
             }
             return Ok(false);
         };
         if checked.next() < self.copied.next() {
-            round(media, Which::New, checked, end, path).map_err(CopyError::of)?;
+            round(backend, Which::New, checked, end, path).map_err(CopyError::of)?;
         }
         Ok(is_copied && checked.next() == self.copied.next())
     }
 }
 
-/// Why a copy cannot go on.
+/// Why a copy was discarded.
 enum CopyError {
-    /// There is no room for it, or nothing to gain.
+    /// There is no space for it, or nothing to gain.
     Short,
-    /// It is not what was written.
-    Spoilt,
-    /// The log that counts fails, and with it all.
+    /// It does not read back as it was written.
+    Corrupt,
+    /// The authoritative log failed, which ends the process.
     Log(StorageError),
 }
 
 impl CopyError {
-    /// What a failure of the new log means. The log that counts is whole, whatever becomes of the copy.
+    /// What a failure of the new log means. The authoritative log is whole, whatever becomes of the copy.
     fn of(error: StorageError) -> Self {
         // Some file systems look for room when they sync. Nobody counts on what was written before.
         if error.is_shortage() || is_full(&error) {
             Self::Short
         } else if error.kind() == StorageErrorKind::Damaged {
-            Self::Spoilt
+            Self::Corrupt
         } else {
             Self::Log(error)
         }
@@ -335,7 +336,7 @@ impl CopyError {
     fn given_up(self) -> Result<Shrunk, StorageError> {
         match self {
             Self::Short => Ok(Shrunk::More),
-            Self::Spoilt => Ok(Shrunk::Spoilt),
+            Self::Corrupt => Ok(Shrunk::CopyCorrupt),
             Self::Log(error) => Err(error),
         }
     }
@@ -348,14 +349,14 @@ fn after(base: LogBase) -> Assembler {
 
 /// The next values of a log, up to entry `end`, each of which must continue the one before.
 fn round(
-    media: &mut impl Media,
+    backend: &mut impl LogBackend,
     which: Which,
     assembler: &mut Assembler,
     end: u64,
     path: &Path,
 ) -> Result<Vec<(Key, Bytes)>, StorageError> {
     let damaged = |damage| StorageError::Damaged { path: path.to_owned(), damage };
-    let mut values = media.values_from(which, assembler.next(), ROUND_BYTES_MAX)?;
+    let mut values = backend.values_from(which, assembler.next(), ROUND_BYTES_MAX)?;
     values.retain(|(key, _)| key.index <= end);
     if values.is_empty() {
         return Err(damaged(Damage::Hole { index: assembler.next().index }));

@@ -1,4 +1,4 @@
-//! A log that moves: every entry comes along, whenever the power goes, and what would be wrong gives it up.
+//! Log compaction: the copy has every entry, whenever the power fails; a copy that would be wrong is discarded.
 
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
@@ -68,15 +68,15 @@ fn long_ago() -> (TempDir, DiskStorage) {
     (directory, storage)
 }
 
-/// Takes steps until there is nothing more to do; the sizes of each move.
+/// Takes steps until there is nothing more to do; the sizes of each compaction.
 fn shrink(storage: &mut impl Storage) -> Vec<(u64, u64)> {
-    let mut moves = Vec::new();
+    let mut compactions = Vec::new();
     loop {
         match storage.shrink(0).expect("it goes well") {
-            Shrunk::Nothing => return moves,
+            Shrunk::Nothing => return compactions,
             Shrunk::More => {}
-            Shrunk::Spoilt => panic!("nobody spoilt it"),
-            Shrunk::Moved { bytes_before, bytes_after } => moves.push((bytes_before, bytes_after)),
+            Shrunk::CopyCorrupt => panic!("nobody corrupted it"),
+            Shrunk::Compacted { bytes_before, bytes_after } => compactions.push((bytes_before, bytes_after)),
         }
     }
 }
@@ -93,22 +93,23 @@ fn bytes_of(path: &Path) -> u64 {
     fs::metadata(path.join("log/db")).expect("it is there").len()
 }
 
-/// How many steps a move takes until the swap, and all of them.
+/// How many steps a compaction takes until the swap, and all of them.
 fn steps_of_a_move() -> (usize, usize) {
     let (_directory, mut storage) = long_ago();
     let mut steps = Vec::new();
     while steps.last() != Some(&Shrunk::Nothing) {
         steps.push(storage.shrink(0).expect("it goes well"));
     }
-    let swap = steps.iter().position(|step| matches!(step, Shrunk::Moved { .. })).expect("it moves");
+    let swap =
+        steps.iter().position(|step| matches!(step, Shrunk::Compacted { .. })).expect("it is compacted");
     (swap, steps.len())
 }
 
 #[test]
-fn a_log_moves_with_all_that_is_needed_of_it_and_goes_on() {
+fn a_compacted_log_has_all_that_is_needed_and_goes_on() {
     let (directory, mut storage) = long_ago();
     let before = bytes_of(directory.path());
-    let [(bytes_before, bytes_after)] = shrink(&mut storage)[..] else { panic!("it moves once") };
+    let [(bytes_before, bytes_after)] = shrink(&mut storage)[..] else { panic!("it is compacted once") };
     assert_eq!((bytes_before, bytes_after), (before, bytes_of(directory.path())));
     assert!(bytes_after <= 16 << 20 && bytes_before >= 48 << 20, "{bytes_before} to {bytes_after}");
     assert_eq!(names(directory.path()), [LOG]);
@@ -139,17 +140,17 @@ fn a_log_moves_with_all_that_is_needed_of_it_and_goes_on() {
 }
 
 #[test]
-fn appends_and_cuts_go_on_while_it_moves() {
+fn appends_and_cuts_go_on_during_a_compaction() {
     let (directory, mut storage) = long_ago();
-    let (mut last, mut moved) = (LAST, false);
-    while !moved {
-        moved = matches!(storage.shrink(0).expect("it goes well"), Shrunk::Moved { .. });
-        if !moved && last < LAST + 4 {
+    let (mut last, mut compacted) = (LAST, false);
+    while !compacted {
+        compacted = matches!(storage.shrink(0).expect("it goes well"), Shrunk::Compacted { .. });
+        if !compacted && last < LAST + 4 {
             // Up to the copy's beginning, so that it stays good.
             append(&mut storage, last + 1..=last + 1);
             last += 1;
         }
-        if last == LAST + 3 && !moved {
+        if last == LAST + 3 && !compacted {
             checkpoint(&mut storage, BASE + 1);
             cut(&mut storage, BASE + 1);
         }
@@ -163,7 +164,7 @@ fn appends_and_cuts_go_on_while_it_moves() {
 }
 
 #[test]
-fn an_empty_log_moves() {
+fn an_empty_log_is_compacted() {
     let (directory, mut storage) = long_ago();
     checkpoint(&mut storage, LAST);
     cut(&mut storage, LAST);
@@ -191,7 +192,7 @@ fn a_log_that_is_small_or_needed_stays() {
     assert_eq!(storage.shrink(0).expect("a look"), Shrunk::More);
 }
 
-/// What gives a move up, after so many of its steps.
+/// An operation that aborts a compaction, after this number of its steps.
 fn given_up(steps: usize, disturb: impl FnOnce(&mut DiskStorage)) -> (TempDir, DiskStorage) {
     let (directory, mut storage) = long_ago();
     for _ in 0..steps {
@@ -269,8 +270,8 @@ fn a_copy_that_does_not_read_back_gives_it_up() {
         let database = storage.incoming().path().with_file_name(LOG_MOVE).join("db");
         let file = fs::File::options().write(true).open(database).expect("opened");
         let bytes = file.metadata().expect("it is there").len();
-        (4096..bytes).step_by(4096).for_each(|at| file.write_all_at(&[0x5A; 64], at).expect("spoilt"));
-        assert_eq!(storage.shrink(0).expect("no failure"), Shrunk::Spoilt);
+        (4096..bytes).step_by(4096).for_each(|at| file.write_all_at(&[0x5A; 64], at).expect("corrupted"));
+        assert_eq!(storage.shrink(0).expect("no failure"), Shrunk::CopyCorrupt);
     });
     assert_eq!(entries(&mut storage, BASE + 1), (BASE + 1..=LAST).map(large).collect::<Vec<_>>());
     assert_eq!(shrink(&mut storage), [], "it may be so again, and is not tried all the time");
@@ -319,10 +320,10 @@ fn it_can_be_cut_short_anywhere() {
     assert_eq!(seen.len(), states.len(), "{seen:?}");
 }
 
-/// A node's work on the twin: it writes, makes checkpoints, cuts and moves; until the armed fault strikes. Returns the
-/// entries acknowledged, where the newest checkpoint stands, and how often the log has moved.
+/// A node's work on the twin: it writes, makes checkpoints, truncates and compacts, until the armed fault strikes. Returns the
+/// entries acknowledged, where the newest checkpoint stands, and how often the log was compacted.
 fn work(storage: &mut FaultyStorage) -> (Vec<LogEntry>, Option<LogBase>, usize) {
-    let (mut log, mut base, mut moves) = (Vec::new(), None, 0);
+    let (mut log, mut base, mut compactions) = (Vec::new(), None, 0);
     let sized = |index: u64| (index, if index.is_multiple_of(3) { 40_000 } else { 10_000 });
     storage.set_move_bytes_min(200_000);
     for round in 0..30_u64 {
@@ -342,21 +343,21 @@ fn work(storage: &mut FaultyStorage) -> (Vec<LogEntry>, Option<LogBase>, usize) 
             while let Ok(false) = storage.cut(reached.index) {}
         }
         for _ in 0..3 {
-            moves += usize::from(matches!(storage.shrink(0), Ok(Shrunk::Moved { .. })));
+            compactions += usize::from(matches!(storage.shrink(0), Ok(Shrunk::Compacted { .. })));
         }
         if storage.write_watermark().is_err() {
             break;
         }
     }
-    (log, base, moves)
+    (log, base, compactions)
 }
 
 #[test]
 fn a_power_cut_at_every_step_on_the_twin_loses_nothing() {
     let mut whole = FaultyDisk::new(0).open().expect("empty");
-    let (_, _, moves) = work(&mut whole);
+    let (_, _, compactions) = work(&mut whole);
     let steps = whole.steps();
-    assert!(moves >= 3 && steps > 100, "{moves} moves, {steps} steps");
+    assert!(compactions >= 3 && steps > 100, "{compactions} compactions, {steps} steps");
     for seed in 0..4 {
         for step in 0..steps {
             let mut storage = FaultyDisk::new(seed).open().expect("empty");
@@ -395,7 +396,7 @@ fn what_is_full_while_it_copies_is_no_failure_and_what_fails_is() {
     for step in 0..7 {
         let (mut storage, at) = prepared(Fault::Full, step);
         for _ in 0..2 {
-            assert!(!matches!(storage.shrink(0).expect("no failure"), Shrunk::Moved { .. }));
+            assert!(!matches!(storage.shrink(0).expect("no failure"), Shrunk::Compacted { .. }));
             if storage.steps() > at {
                 // There is space again.
                 storage.arm(u64::MAX >> 1, Fault::Full);
@@ -424,7 +425,7 @@ fn a_log_that_is_gone_is_not_made_of_an_old_one() {
     fs::rename(path.join(LOG), path.join(LOG_OLD)).expect("renamed");
     let refused = DiskStorage::open(&options(path)).map(drop).expect_err("it is refused");
     assert!(matches!(refused, StorageError::Damaged { damage: Damage::LogMissing, .. }), "{refused}");
-    assert_eq!(names(path), [LOG_OLD], "nothing is removed before the log is accepted");
+    assert_eq!(names(path), [LOG_OLD], "nothing is recompacted before the log is accepted");
     fs::rename(path.join(LOG_OLD), path.join(LOG)).expect("renamed");
     assert_eq!(entries(&mut opened(path), LAST), [large(LAST)]);
 }

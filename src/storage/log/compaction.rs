@@ -1,4 +1,4 @@
-//! A log during its [compaction](super::super::moving): unchanged values are read from one and written to another.
+//! A log during its [compaction](super::super::compaction): unchanged values are read from one and written to another.
 
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ impl Log {
     }
 
     /// Values from `from` on, in the order of their keys: the first one in any case, and no further one with which
-    /// they would have more than `bytes_max` bytes. None at the end. They are not verified.
+    /// they would exceed `bytes_max` bytes. None at the end. They are not verified.
     pub(in crate::storage) fn values_from(
         &mut self,
         from: Key,
