@@ -7,7 +7,7 @@ use adjourn::storage::chunks::{
     Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, MANIFEST, Manifest, ManifestChunk, PageWriter, Pages,
     PagesId, PagesSummary, RowHead, TIMELINE_STAMP, TIMELINE_WALL, TopicSummary, chunk_name, pages_name,
 };
-use adjourn::storage::folder::{FaultyFolder, Folder as _};
+use adjourn::storage::folder::{Folder as _, SimulatedFolder};
 
 use super::formats::frozen;
 
@@ -18,7 +18,7 @@ const PAGES_HASH: u128 = 0x69dd_fb2a_d28e_eef3_5bca_c32c_4bd9_24ed;
 
 #[test]
 fn a_chunk() {
-    let (name, today) = (chunk_name(CHUNK), FaultyFolder::new(0));
+    let (name, today) = (chunk_name(CHUNK), SimulatedFolder::new(0));
     let written = write_chunk(&today);
     let (bytes, folder) = old(&name, &today);
     assert_eq!(today.contents(&name), Some(bytes), "the writer writes other bytes");
@@ -38,7 +38,7 @@ fn a_chunk() {
 
 #[test]
 fn pages() {
-    let (name, today) = (pages_name(PAGES), FaultyFolder::new(0));
+    let (name, today) = (pages_name(PAGES), SimulatedFolder::new(0));
     let written = write_pages(&today);
     let (bytes, folder) = old(&name, &today);
     assert_eq!(today.contents(&name), Some(bytes), "the writer writes other bytes");
@@ -55,7 +55,7 @@ fn pages() {
 
 #[test]
 fn a_manifest() {
-    let today = FaultyFolder::new(0);
+    let today = SimulatedFolder::new(0);
     manifest().write(&today).expect("written");
     let (bytes, folder) = old(MANIFEST, &today);
     assert_eq!(today.contents(MANIFEST), Some(bytes), "the writer writes other bytes");
@@ -63,11 +63,11 @@ fn a_manifest() {
 }
 
 /// The old file, alone in a folder.
-fn old(name: &str, today: &FaultyFolder) -> (Vec<u8>, FaultyFolder) {
+fn old(name: &str, today: &SimulatedFolder) -> (Vec<u8>, SimulatedFolder) {
     let path = Path::new("chunks-v1").join(name);
     let path = path.to_str().expect("it is text");
     let bytes = frozen(path, || today.contents(name).expect("it was written"));
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     folder.put(name, bytes.clone());
     folder.sync().expect("synced");
     (bytes, folder)
@@ -86,7 +86,7 @@ fn rows() -> Vec<(RowHead, Vec<u8>)> {
     (1..=1030).map(row).collect()
 }
 
-fn write_chunk(folder: &FaultyFolder) -> ChunkSummary {
+fn write_chunk(folder: &SimulatedFolder) -> ChunkSummary {
     let mut writer = ChunkWriter::create(folder, CHUNK).expect("created");
     for (head, bytes) in rows() {
         writer.push(head, &bytes).expect("written");
@@ -107,7 +107,7 @@ fn entries() -> Vec<Vec<u8>> {
     vec![Vec::new(), b"an entry".to_vec(), vec![0x5a; 66_000], b"another".to_vec()]
 }
 
-fn write_pages(folder: &FaultyFolder) -> PagesSummary {
+fn write_pages(folder: &SimulatedFolder) -> PagesSummary {
     let mut writer = PageWriter::create(folder, PAGES).expect("created");
     for entry in entries() {
         writer.push(&entry).expect("written");

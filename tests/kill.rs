@@ -120,11 +120,11 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
     let data = tempfile::tempdir().expect("a directory");
     let mut ledger = Ledger::default();
     let mut pushes = Pushes { next: 1, ..Pushes::default() };
-    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
+    let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
     for round in 0..ROUNDS {
         let server = Process::start(data.path(), &SETTINGS);
         spilled_jobs(server.address, &ledger);
-        let until = 1 + dice.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
+        let until = 1 + rng.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
         pushes = under_load(server, (round, pushes), until, &mut ledger);
     }
     let server = Process::start(data.path(), &SETTINGS);

@@ -8,7 +8,7 @@ use adjourn::storage::Depth;
 use adjourn::storage::audit::audit;
 use adjourn::storage::checkpoint;
 use adjourn::storage::chunks::{MANIFEST, Manifest};
-use adjourn::storage::folder::{FaultyFolder, Folder, FolderFile, FolderWriter};
+use adjourn::storage::folder::{SimulatedFolder, Folder, FolderFile, FolderWriter};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of the header with which a manifest begins.
@@ -36,7 +36,7 @@ fn job(bytes: &[u8]) {
 }
 
 fn manifest(payload: &[u8]) {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     Manifest::default().write(&folder).expect("written");
     let mut header = [0; HEADER_BYTES];
     folder.open(MANIFEST).expect("opened").expect("there").read_at(0, &mut header).expect("read");

@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::tcp::WriteHalf;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::backoff::{Reconnects, dice};
+use super::backoff::{Reconnects, rng};
 use super::config::ClientConfig;
 use super::dial::{Attempt, Link, decoder, dial, hello, unreachable};
 use super::error::{ClientError, ProtocolFault};
@@ -88,7 +88,7 @@ async fn first(
         }
         let Elsewhere { leader: hint, retry_after_ms } = missed.elsewhere;
         leader = hint;
-        sleep(waits.wait(dice(), missed.was_answered) + millis(retry_after_ms)).await;
+        sleep(waits.wait(rng(), missed.was_answered) + millis(retry_after_ms)).await;
     }
 }
 
@@ -316,7 +316,7 @@ impl Task {
         let mut was_answered = elsewhere != Elsewhere::default();
         loop {
             // All who were sent away are told the same pause: what is drawn comes on top of it.
-            sleep(waits.wait(dice(), was_answered) + millis(elsewhere.retry_after_ms)).await;
+            sleep(waits.wait(rng(), was_answered) + millis(elsewhere.retry_after_ms)).await;
             let welcome = self.shared.welcome();
             let resume = Resume { session: welcome.session, secret: welcome.secret };
             search.begin(elsewhere.leader.as_deref(), &welcome.members);

@@ -1,7 +1,7 @@
 //! Durable storage: the log on sled, the small files beside it, and the place of bodies.
 //!
 //! The disk thread drives a [`Storage`]. It has two implementations: [`disk`] on sled and real files, and
-//! [`faulty`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
+//! [`simulated`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -25,11 +25,11 @@ pub mod sync;
 pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
-pub mod faulty;
 pub mod folder;
 pub mod inspect;
 pub mod records;
 pub mod recover;
+pub mod simulated;
 pub mod value;
 
 pub use audit::Depth;
@@ -42,10 +42,10 @@ pub use checkpoint::{
 pub use compaction::Shrunk;
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
-pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
 pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
+pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,20 +95,20 @@ pub(super) fn extremes(changes: &[Change]) -> [Choice; 2] {
     [0, changes.len()].map(|changes| Choice::Prefix { changes, kept: true })
 }
 
-/// One choice by dice, of any kind.
-pub(super) fn random(changes: &[Change], dice: &mut TestRng) -> Choice {
-    let kept = dice.random();
+/// One random choice of any kind.
+pub(super) fn random(changes: &[Change], rng: &mut TestRng) -> Choice {
+    let kept = rng.random();
     let segments: Vec<usize> = segments(changes).into_iter().collect();
-    match dice.random_range(0..7) {
-        0 => Choice::Prefix { changes: dice.random_range(0..=changes.len()), kept },
-        1 if !changes.is_empty() => Choice::One { change: dice.random_range(0..changes.len()), kept },
+    match rng.random_range(0..7) {
+        0 => Choice::Prefix { changes: rng.random_range(0..=changes.len()), kept },
+        1 if !changes.is_empty() => Choice::One { change: rng.random_range(0..changes.len()), kept },
         2 if segments.len() > 1 => {
-            Choice::Segment { segment: segments[dice.random_range(0..segments.len())], kept }
+            Choice::Segment { segment: segments[rng.random_range(0..segments.len())], kept }
         }
-        3 if !changes.is_empty() => Choice::Torn { changes: dice.random_range(0..changes.len()) },
+        3 if !changes.is_empty() => Choice::Torn { changes: rng.random_range(0..changes.len()) },
         _ => {
-            let share = [0.03, 0.2, 0.5, 0.8, 0.97][dice.random_range(0..5)];
-            Choice::Any(changes.iter().map(|_| dice.random_bool(share)).collect())
+            let share = [0.03, 0.2, 0.5, 0.8, 0.97][rng.random_range(0..5)];
+            Choice::Any(changes.iter().map(|_| rng.random_bool(share)).collect())
         }
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn compose(
     device: &Device,
     changes: &[Change],
     choice: &Choice,
-    dice: &mut TestRng,
+    rng: &mut TestRng,
 ) -> StateMetadata {
     let Device { durable, written, .. } = device;
     if matches!(choice, Choice::Read) {
@@ -132,8 +132,8 @@ pub(super) fn compose(
                 for (name, node) in names {
                     match node {
                         Some(node) if kept => drop(image.names.insert(name.clone(), *node)),
-                        Some(node) if is_summary(name) && dice.random() => {
-                            half_written(&mut image, written, name, *node, dice);
+                        Some(node) if is_summary(name) && rng.random() => {
+                            half_written(&mut image, written, name, *node, rng);
                         }
                         None if kept => drop(image.names.remove(name)),
                         _ => {}
@@ -153,7 +153,7 @@ pub(super) fn compose(
                 // Beyond the end: the length did not get there.
                 let Some(there) = file.blocks.get_mut(*place) else { continue };
                 match choice {
-                    Choice::Torn { changes } if at == *changes => *there = torn(there, block, dice),
+                    Choice::Torn { changes } if at == *changes => *there = torn(there, block, rng),
                     _ => *there = Arc::clone(block),
                 }
             }
@@ -164,12 +164,12 @@ pub(super) fn compose(
 }
 
 /// Up to a place between their first and their last difference, or from there on, the new block; else the old one.
-fn torn(old: &Block, new: &Block, dice: &mut TestRng) -> Block {
+fn torn(old: &Block, new: &Block, rng: &mut TestRng) -> Block {
     let differing = |at: &usize| old[*at] != new[*at];
     let first = (0..BLOCK_BYTES).find(differing).unwrap_or(0);
     let last = (0..BLOCK_BYTES).rfind(differing).unwrap_or(0);
-    let at = dice.random_range(first..=last);
-    let (head, tail) = if dice.random() { (new, old) } else { (old, new) };
+    let at = rng.random_range(first..=last);
+    let (head, tail) = if rng.random() { (new, old) } else { (old, new) };
     let mut block = *Arc::clone(head);
     block[at..].copy_from_slice(&tail[at..]);
     Arc::new(block)
@@ -180,14 +180,14 @@ fn half_written(
     written: &StateMetadata,
     name: &Name,
     node: Node,
-    dice: &mut TestRng,
+    rng: &mut TestRng,
 ) {
     let Node::File(id) = node else { return };
     let mut first_name = name.clone();
     first_name.1.push(".generating");
     image.names.insert(first_name, node);
     let content = &written.contents[&id];
-    let bytes = dice.random_range(0..=content.bytes);
+    let bytes = rng.random_range(0..=content.bytes);
     let blocks = content.blocks[..blocks_in(bytes)].to_vec();
     image.contents.insert(id, Arc::new(Content { bytes, blocks }));
 }

@@ -58,10 +58,10 @@ pub(super) trait Life: Sized {
         at: usize,
         changes: &'a [Change],
         choice: Choice,
-        dice: &mut TestRng,
+        rng: &mut TestRng,
     ) -> Cut<'a, Self> {
         let moment = &self.moments()[at];
-        let image = compose::compose(&moment.device, changes, &choice, dice);
+        let image = compose::compose(&moment.device, changes, &choice, rng);
         Cut { life: self, at, moment, changes, choice, image }
     }
 }

@@ -78,13 +78,13 @@ impl Device {
     }
 
     /// A sync of a file fails: of its dirty blocks a part gets to the disk, and the others are lost.
-    pub(super) fn fail_to_sync_file(&mut self, id: FileId, dice: &mut TestRng) {
+    pub(super) fn fail_to_sync_file(&mut self, id: FileId, rng: &mut TestRng) {
         let written = Arc::clone(&self.written.contents[&id]);
         let old: Arc<Content> = self.durable.contents.get(&id).cloned().unwrap_or_default();
-        let share = [0.0, 0.2, 0.5, 0.8][dice.random_range(0..4)];
+        let share = [0.0, 0.2, 0.5, 0.8][rng.random_range(0..4)];
         for (at, block) in written.blocks.iter().enumerate() {
             let is_dirty = old.blocks.get(at).is_none_or(|old| old != block);
-            if is_dirty && !dice.random_bool(share) {
+            if is_dirty && !rng.random_bool(share) {
                 self.lost.insert((id, at));
             }
         }

@@ -82,7 +82,7 @@ impl Node {
         let calm = plan.calm;
         let ahead_ms = if calm { 0 } else { random.below(20_000).cast_signed() - 10_000 };
         let drift_ppm = if calm { 0 } else { random.below(400).cast_signed() - 200 };
-        // Its dice fall anew for each strike that is tried.
+        // Its rng has another seed for each strike that is tried.
         let seed = plan.strikes.iter().fold(random.next(), |seed, (_, step, _)| seed.rotate_left(9) ^ step);
         let mut disk = Disk::new(seed, plan.mutant);
         for (part, step, fault) in &plan.strikes {

@@ -50,7 +50,7 @@ impl World {
             && self.nodes.get(&from).is_some_and(|owner| owner.life.is_some());
         if reaches {
             if pull.files.is_none() {
-                let owner = &self.nodes[&from].disk.chunks.twin;
+                let owner = &self.nodes[&from].disk.chunks.folder;
                 let Some(files) = files(owner, index) else {
                     self.hand(from, Input::SnapshotRefused { node });
                     return self.hand(node, Input::SnapshotGone { index });
@@ -70,7 +70,7 @@ impl World {
     }
 
     fn unpack(&mut self, node: NodeId, index: u64, files: &Files) {
-        match unpack(&self.nodes[&node].disk.chunks.twin, files) {
+        match unpack(&self.nodes[&node].disk.chunks.folder, files) {
             Ok(mut restored) => {
                 if self.plan.mutant == Mutant::SessionsLeftBehind {
                     forget_sessions(&mut restored);

@@ -10,7 +10,7 @@ use crate::engine::{
     RestoreError, TopicSelect, ids_floor,
 };
 use crate::storage::audit::audit;
-use crate::storage::folder::FaultyFolder;
+use crate::storage::folder::SimulatedFolder;
 use crate::storage::{Depth, Fault};
 use crate::types::limits::LAPSE_LEASES_MAX;
 use crate::types::{FEATURE_BOUNDED_STATE, IfExists, Millis, SessionId, SessionSecret, TopicId, When};
@@ -41,7 +41,7 @@ fn base(number: u32) -> LogBase {
     LogBase { index: number.into(), term: 1, crc: number }
 }
 
-fn write(folder: &FaultyFolder, number: u32) -> Result<Checkpoint, StorageError> {
+fn write(folder: &SimulatedFolder, number: u32) -> Result<Checkpoint, StorageError> {
     CheckpointWriter::begin(folder.clone(), begin(number, &Engine::new(GroupId(0))))?
         .seal(base(number))?
         .publish()
@@ -51,7 +51,7 @@ fn write(folder: &FaultyFolder, number: u32) -> Result<Checkpoint, StorageError>
 struct Queue {
     engine: Engine,
     records: Records,
-    folder: FaultyFolder,
+    folder: SimulatedFolder,
     number: u32,
     next_chunk: u32,
     chunk_bytes: usize,
@@ -77,7 +77,7 @@ impl Queue {
         Self {
             engine,
             records,
-            folder: FaultyFolder::new(0),
+            folder: SimulatedFolder::new(0),
             number: 0,
             next_chunk: 1,
             chunk_bytes: CHUNK_BYTES,
@@ -224,7 +224,7 @@ fn without_a_resident_job_there_is_no_page_file() {
 #[test]
 #[should_panic(expected = "stands for the entry at which it was captured")]
 fn the_entry_of_another_checkpoint_is_refused() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     let writer = CheckpointWriter::begin(folder, begin(2, &Engine::new(GroupId(0)))).expect("begun");
     let _ = writer.seal(base(1));
 }
@@ -235,7 +235,7 @@ fn the_entry_of_another_checkpoint_is_refused() {
 fn a_checkpoint_can_be_given_up_until_its_manifest_has_its_name() {
     let mut given_up = 0;
     for step in 0..100 {
-        let folder = FaultyFolder::new(0);
+        let folder = SimulatedFolder::new(0);
         write(&folder, 1).expect("written");
         let before = folder.steps();
         folder.arm(step, Fault::Full);
@@ -261,7 +261,7 @@ fn a_checkpoint_can_be_given_up_until_its_manifest_has_its_name() {
 
 #[test]
 fn a_sync_that_fails_is_no_shortage() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     folder.arm(0, Fault::Full);
     assert!(!folder.sync().expect_err("it fails").is_shortage());
     folder.arm(0, Fault::Full);
@@ -273,14 +273,14 @@ fn a_sync_that_fails_is_no_shortage() {
 #[test]
 fn what_a_start_goes_by_is_durable_before_it_removes_anything() {
     for seed in 0..20 {
-        let folder = FaultyFolder::new(seed);
+        let folder = SimulatedFolder::new(seed);
         write(&folder, 1).expect("written");
         let steps = folder.steps();
-        let whole = FaultyFolder::new(seed);
+        let whole = SimulatedFolder::new(seed);
         write(&whole, 1).and_then(|_| write(&whole, 2)).expect("written");
         for failure in 0..whole.steps() - steps {
             for power_cut in 0..4 {
-                let folder = FaultyFolder::new(seed);
+                let folder = SimulatedFolder::new(seed);
                 write(&folder, 1).expect("written");
                 folder.arm(failure, Fault::Failure);
                 assert!(write(&folder, 2).is_err());

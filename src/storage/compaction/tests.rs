@@ -10,9 +10,9 @@ use tempfile::TempDir;
 
 use super::super::chunks::Manifest;
 use super::super::disk::tests::{batch, entries, entry, options};
-use super::super::faulty::{Fault, FaultyDisk, FaultyStorage};
 use super::super::folder::Folder as _;
 use super::super::recover::tests::images_of;
+use super::super::simulated::{Fault, SimulatedDisk, SimulatedStorage};
 use super::super::{
     Depth, DiskStorage, PersistBatch, Recovered, Salvage, Storage, StorageErrorKind, inspect,
 };
@@ -320,9 +320,9 @@ fn it_can_be_cut_short_anywhere() {
     assert_eq!(seen.len(), states.len(), "{seen:?}");
 }
 
-/// A node's work on the twin: it writes, makes checkpoints, truncates and compacts, until the armed fault strikes. Returns the
+/// A node's work on the simulated disk: it writes, makes checkpoints, truncates and compacts, until the armed fault strikes. Returns the
 /// entries acknowledged, where the newest checkpoint stands, and how often the log was compacted.
-fn work(storage: &mut FaultyStorage) -> (Vec<LogEntry>, Option<LogBase>, usize) {
+fn work(storage: &mut SimulatedStorage) -> (Vec<LogEntry>, Option<LogBase>, usize) {
     let (mut log, mut base, mut compactions) = (Vec::new(), None, 0);
     let sized = |index: u64| (index, if index.is_multiple_of(3) { 40_000 } else { 10_000 });
     storage.set_move_bytes_min(200_000);
@@ -353,14 +353,14 @@ fn work(storage: &mut FaultyStorage) -> (Vec<LogEntry>, Option<LogBase>, usize) 
 }
 
 #[test]
-fn a_power_cut_at_every_step_on_the_twin_loses_nothing() {
-    let mut whole = FaultyDisk::new(0).open().expect("empty");
+fn a_power_cut_at_every_step_on_the_simulated_disk_loses_nothing() {
+    let mut whole = SimulatedDisk::new(0).open().expect("empty");
     let (_, _, compactions) = work(&mut whole);
     let steps = whole.steps();
     assert!(compactions >= 3 && steps > 100, "{compactions} compactions, {steps} steps");
     for seed in 0..4 {
         for step in 0..steps {
-            let mut storage = FaultyDisk::new(seed).open().expect("empty");
+            let mut storage = SimulatedDisk::new(seed).open().expect("empty");
             storage.arm(step, Fault::PowerCut);
             let (log, base, _) = work(&mut storage);
             let disk = if seed % 2 == 0 { storage.crash() } else { storage.kill() };
@@ -384,7 +384,7 @@ fn a_power_cut_at_every_step_on_the_twin_loses_nothing() {
 #[test]
 fn what_is_full_while_it_copies_is_no_failure_and_what_fails_is() {
     let prepared = |fault, step| {
-        let mut storage = FaultyDisk::new(4).open().expect("empty");
+        let mut storage = SimulatedDisk::new(4).open().expect("empty");
         storage.persist(&batch((1..=40).map(|index| entry(index, 1, 30_000)).collect())).expect("written");
         while !storage.cut(38).expect("cut") {}
         storage.set_move_bytes_min(1);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::super::folder::FaultyFolder;
+use super::super::super::folder::SimulatedFolder;
 use super::super::{BlockCache, ChunkWriter, TIMELINE_STAMP, TIMELINE_WALL};
 use super::*;
 use crate::storage::StorageErrorKind;
@@ -34,7 +34,7 @@ fn rows(rows_max: usize, row_bytes_max: usize) -> impl Strategy<Value = Vec<Row>
     })
 }
 
-fn write(folder: &FaultyFolder, number: u32, rows: &[Row]) -> ChunkSummary {
+fn write(folder: &SimulatedFolder, number: u32, rows: &[Row]) -> ChunkSummary {
     let mut writer = ChunkWriter::create(folder, number).expect("created");
     for ((head, bytes), row) in rows.iter().zip(0..) {
         assert_eq!(writer.push(*head, bytes).expect("written"), row);
@@ -52,7 +52,7 @@ fn index(chunk: &Chunk) -> Result<Vec<RowHead>, StorageError> {
 }
 
 /// Everything that a reader can ask a chunk for.
-fn check(folder: &FaultyFolder, summary: &ChunkSummary, rows: &[Row], cache: &mut BlockCache) {
+fn check(folder: &SimulatedFolder, summary: &ChunkSummary, rows: &[Row], cache: &mut BlockCache) {
     let chunk = Chunk::open(folder, summary).expect("it opens");
     assert_eq!(chunk.rows() as usize, rows.len());
     let expected: Vec<RowHead> = rows.iter().map(|(head, _)| *head).collect();
@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn what_is_written_is_read(one in rows(2500, 100_000), two in rows(40, 3_000_000)) {
-        let folder = FaultyFolder::new(1);
+        let folder = SimulatedFolder::new(1);
         let mut cache = BlockCache::new(3);
         let summaries = [write(&folder, 1, &one), write(&folder, 0x7fff_ffff, &two)];
         folder.sync().expect("synced");
@@ -91,7 +91,7 @@ proptest! {
 }
 
 /// A chunk of three blocks and two pieces of index, and small for all that.
-fn small() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
+fn small() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..1030_u64)
         .map(|id| {
             let key_hash = id.is_multiple_of(100).then_some(u128::from(id) << 70);
@@ -99,26 +99,26 @@ fn small() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
             (head(id, if id < 500 { TIMELINE_STAMP } else { TIMELINE_WALL }, 1000 + id, 3, key_hash), bytes)
         })
         .collect();
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 42, &rows);
     (folder, summary, rows)
 }
 
 /// A small chunk: what is spoilt in it is tried byte by byte.
-fn tiny() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
+fn tiny() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..4_u64)
         .map(|id| {
             let key_hash = (id == 2).then_some(u128::MAX / 3);
             (head(id, TIMELINE_STAMP, 1_790_000_000_000 + id, 3 + id as u32 % 2, key_hash), vec![id as u8; 5])
         })
         .collect();
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 42, &rows);
     (folder, summary, rows)
 }
 
 /// Opens a chunk and reads all that is in it, but for the sake of verifying.
-fn read_all(folder: &FaultyFolder, summary: &ChunkSummary) -> Result<Vec<Row>, StorageError> {
+fn read_all(folder: &SimulatedFolder, summary: &ChunkSummary) -> Result<Vec<Row>, StorageError> {
     let chunk = Chunk::open(folder, summary)?;
     let mut cache = BlockCache::default();
     let heads = index(&chunk)?.into_iter().zip(0..);
@@ -224,7 +224,7 @@ fn the_text_says_which_jobs_and_what_to_do() {
     let error = Chunk::open(&folder, &summary).map(drop).expect_err("gone");
     assert_eq!(
         error.to_string(),
-        "the data in the twin is damaged: chunk-0000002a is missing. It holds up to 4 jobs: 2 of topic 3, due from \
+        "the data in the simulated disk is damaged: chunk-0000002a is missing. It holds up to 4 jobs: 2 of topic 3, due from \
          1790000000000 to 1790000000002; 2 of topic 4, due from 1790000000001 to 1790000000003 (ms since 1970). Put a \
          copy of this file back, if there is one: it never changes after it was written. Or restore the directory \
          from a backup"
@@ -270,7 +270,7 @@ fn a_cached_block_is_not_read_again() {
 
 #[test]
 fn an_empty_chunk_is_one() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 0, &[]);
     check(&folder, &summary, &[], &mut BlockCache::default());
 }

@@ -7,7 +7,7 @@
 //! # The device
 //!
 //! Every write and every sync is a **step**. Written data is readable at once, and durable after a sync. A power cut
-//! ([`FaultyStorage::crash`]) keeps a random part of the data written since the last sync:
+//! ([`SimulatedStorage::crash`]) keeps a random part of the data written since the last sync:
 //!
 //! - of the log, a prefix of the values written and removed since its last sync, in their order, which is what sled
 //!   leaves of a round; likewise of the log that a [compaction](super::compaction) writes, and of their names;
@@ -17,10 +17,10 @@
 //! later sync makes it durable. A start drops it, like a node that [settles](super::sync::settle) its files, and
 //! syncs the rest.
 //!
-//! If a process dies while the power stays on ([`FaultyStorage::kill`]), nothing readable is lost, and nothing more
+//! If a process dies while the power stays on ([`SimulatedStorage::kill`]), nothing readable is lost, and nothing more
 //! becomes durable: a power cut after the next start can still lose it.
 //!
-//! Its checkpoints are in a [`FaultyFolder`]: a separate device, with steps and faults of its own. A test that cuts
+//! Its checkpoints are in a [`SimulatedFolder`]: a separate device, with steps and faults of its own. A test that cuts
 //! the power cuts that of both.
 
 #![expect(clippy::indexing_slicing, reason = "there are two files of two slots, and a slot has its length")]
@@ -36,7 +36,7 @@ use super::compaction::{self, CompactionBackend as _, LOG};
 use super::directory::{VOTE_MAGIC, WATERMARK_MAGIC};
 use super::durable::{self, Durable, LogBackend, SmallFile, Visit};
 use super::extent::{self, Extent, Head, Heads};
-use super::folder::FaultyFolder;
+use super::folder::SimulatedFolder;
 use super::install;
 use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX, removals_along};
 use super::slots::{self, Values};
@@ -66,55 +66,55 @@ pub enum Fault {
 
 /// A device at rest: what a power cut, or the end of a process, left of it.
 #[derive(Clone, Debug)]
-pub struct FaultyDisk {
+pub struct SimulatedDisk {
     durable: Contents,
     cached: Cached,
-    dice: Dice,
+    rng: Rng,
     lies: bool,
     free_bytes: u64,
 }
 
-/// The twin: a device in use.
-pub struct FaultyStorage {
+/// A device in use.
+pub struct SimulatedStorage {
     durable: Durable<Device>,
 }
 
-impl FaultyDisk {
+impl SimulatedDisk {
     /// A device with a directory that was just founded. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
         let (durable, cached) = (Contents::founded(), Cached::default());
-        Self { durable, cached, dice: Dice(seed), lies: false, free_bytes: 1 << 40 }
+        Self { durable, cached, rng: Rng(seed), lies: false, free_bytes: 1 << 40 }
     }
 
     /// Opens it, as a node that starts does; refuses what a node refuses. There is no checkpoint.
-    pub fn open(self) -> Result<FaultyStorage, StorageError> {
+    pub fn open(self) -> Result<SimulatedStorage, StorageError> {
         self.open_after(None)
     }
 
     /// Opens it beside a checkpoint that stands for `base`. None of another member can be installed.
-    pub fn open_after(self, base: Option<LogBase>) -> Result<FaultyStorage, StorageError> {
+    pub fn open_after(self, base: Option<LogBase>) -> Result<SimulatedStorage, StorageError> {
         self.open_with(base, None)
     }
 
     /// Opens it beside the folder of checkpoints, the newest of which stands for `base`; the folder was
-    /// [opened](FaultyFolder::complete_install) by the same process.
+    /// [opened](SimulatedFolder::complete_install) by the same process.
     pub fn open_beside(
         self,
-        chunks: &FaultyFolder,
+        chunks: &SimulatedFolder,
         base: Option<LogBase>,
-    ) -> Result<FaultyStorage, StorageError> {
+    ) -> Result<SimulatedStorage, StorageError> {
         self.open_with(base, Some(chunks.clone()))
     }
 
     fn open_with(
         self,
         base: Option<LogBase>,
-        chunks: Option<FaultyFolder>,
-    ) -> Result<FaultyStorage, StorageError> {
+        chunks: Option<SimulatedFolder>,
+    ) -> Result<SimulatedStorage, StorageError> {
         let device = Device::open(self, base.unwrap_or(ROOT), chunks)?;
         let mut durable = Durable::new(device, path())?;
         while !durable.media_mut().remove_rest()? {}
-        Ok(FaultyStorage { durable })
+        Ok(SimulatedStorage { durable })
     }
 
     /// From now on a sync does nothing and says that it did: a device that lies.
@@ -122,12 +122,12 @@ impl FaultyDisk {
         self.lies = true;
     }
 
-    /// Flips a bit in the `nth` value of the log, wherever the dice say. False if there is no such value.
+    /// Flips a bit in the `nth` value of the log, at a random place. False if there is no such value.
     pub fn flip_bit(&mut self, nth: usize) -> bool {
         let Some(value) = self.durable.logs.log_mut().values_mut().nth(nth) else { return false };
         let mut bytes = value.to_vec();
-        let at = self.dice.below(bytes.len());
-        bytes[at] ^= 1 << self.dice.below(8);
+        let at = self.rng.below(bytes.len());
+        bytes[at] ^= 1 << self.rng.below(8);
         *value = bytes.into();
         true
     }
@@ -158,7 +158,7 @@ impl FaultyDisk {
     }
 }
 
-impl FaultyStorage {
+impl SimulatedStorage {
     /// What was found: where the log begins and ends, term and vote.
     pub fn recovered(&self) -> Recovered {
         self.durable.recovered()
@@ -187,20 +187,20 @@ impl FaultyStorage {
 
     /// The power goes now.
     #[must_use]
-    pub fn crash(self) -> FaultyDisk {
+    pub fn crash(self) -> SimulatedDisk {
         let Device { mut disk, .. } = self.durable.into_media();
-        disk.cached.crash(&mut disk.durable, &mut disk.dice);
+        disk.cached.crash(&mut disk.durable, &mut disk.rng);
         disk
     }
 
     /// The process goes now; the power stays.
     #[must_use]
-    pub fn kill(self) -> FaultyDisk {
+    pub fn kill(self) -> SimulatedDisk {
         self.durable.into_media().disk
     }
 }
 
-impl Storage for FaultyStorage {
+impl Storage for SimulatedStorage {
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
         self.durable.persist(batch)
     }
@@ -240,7 +240,7 @@ impl Storage for FaultyStorage {
 
 /// A device in use.
 struct Device {
-    disk: FaultyDisk,
+    disk: SimulatedDisk,
     /// The logs as they are read.
     cache: Logs,
     base: LogBase,
@@ -250,7 +250,7 @@ struct Device {
     /// Where each small file stands.
     newest: [Newest; 2],
     /// Where checkpoints are, if they are in reach.
-    chunks: Option<FaultyFolder>,
+    chunks: Option<SimulatedFolder>,
     steps: u64,
     armed: Option<(u64, Fault)>,
 }
@@ -264,7 +264,11 @@ struct Newest {
 }
 
 impl Device {
-    fn open(mut disk: FaultyDisk, base: LogBase, chunks: Option<FaultyFolder>) -> Result<Self, StorageError> {
+    fn open(
+        mut disk: SimulatedDisk,
+        base: LogBase,
+        chunks: Option<SimulatedFolder>,
+    ) -> Result<Self, StorageError> {
         disk.settle();
         let Contents { logs: cache, files } = disk.cached.over(&disk.durable);
         let find = |file, damage| {
@@ -310,13 +314,13 @@ impl Device {
 
     fn sync(&mut self) -> Result<(), StorageError> {
         let stepped = self.step("sync");
-        let FaultyDisk { durable, cached, dice, lies, .. } = &mut self.disk;
+        let SimulatedDisk { durable, cached, rng, lies, .. } = &mut self.disk;
         match &stepped {
             Ok(()) if *lies => {}
             Ok(()) => cached.sync(durable),
             // The power goes before anything of the sync is done.
             Err(_) if matches!(self.armed, Some((_, Fault::PowerCut))) => {}
-            Err(_) => cached.fail(durable, dice),
+            Err(_) => cached.fail(durable, rng),
         }
         stepped
     }
@@ -327,9 +331,11 @@ impl Device {
         match armed {
             None => Ok(()),
             Some((_, Fault::Full)) => Err(StorageError::DiskFull { action, path: path() }),
-            Some((_, Fault::PowerCut | Fault::Failure)) => {
-                Err(StorageError::io(action, &path(), io::Error::other("the twin was told to fail")))
-            }
+            Some((_, Fault::PowerCut | Fault::Failure)) => Err(StorageError::io(
+                action,
+                &path(),
+                io::Error::other("the simulated disk was told to fail"),
+            )),
         }
     }
 
@@ -480,9 +486,9 @@ impl Heads for Device {
 
 /// `SplitMix64`, after Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct Rng(pub(super) u64);
 
-impl Dice {
+impl Rng {
     /// Any number below `bound`, which is not 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -515,7 +521,7 @@ fn magic(file: SmallFile) -> [u8; 4] {
 }
 
 fn path() -> PathBuf {
-    PathBuf::from("the twin")
+    PathBuf::from("the simulated disk")
 }
 
 fn damaged(damage: Damage) -> StorageError {

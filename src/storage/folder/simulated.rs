@@ -4,7 +4,7 @@
 //! [installed](super::super::install). A folder is looked up by its name each time, as on a disk.
 //!
 //! Everything that changes the device (create, append, sync, rename, remove) is a **step**. A seed and the armed
-//! faults determine what it does, so a run can be repeated to the byte. A power cut ([`FaultyFolder::crash`])
+//! faults determine what it does, so a run can be repeated to the byte. A power cut ([`SimulatedFolder::crash`])
 //! leaves:
 //!
 //! - of the names that changed since the last sync of the folder, each change or not, decided at random one by one.
@@ -14,15 +14,15 @@
 //! A failed sync of a file makes a random part durable in the same way, and the rest is **lost**: it is still
 //! readable, and no later sync makes it durable.
 //!
-//! If a process dies while the power stays on ([`FaultyFolder::kill`]), nothing is lost; a later power cut can still
+//! If a process dies while the power stays on ([`SimulatedFolder::kill`]), nothing is lost; a later power cut can still
 //! lose what it did not sync.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::super::faulty::{Dice, Fault};
 use super::super::install::{self, CHUNKS, Folders, INCOMING};
+use super::super::simulated::{Fault, Rng};
 use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError};
 use content::Content;
 
@@ -30,30 +30,30 @@ mod content;
 
 /// A folder in memory. Clones are the same folder.
 #[derive(Clone)]
-pub struct FaultyFolder {
+pub struct SimulatedFolder {
     device: Arc<Mutex<Device>>,
     name: &'static str,
     path: PathBuf,
 }
 
 /// The folders of a device.
-pub(in crate::storage) struct FaultyRoot(FaultyFolder);
+pub(in crate::storage) struct SimulatedRoot(SimulatedFolder);
 
 /// A file in memory that is open for reading.
 pub struct FaultyFile {
-    folder: FaultyFolder,
+    folder: SimulatedFolder,
     content: Shared,
     name: String,
 }
 
 /// A file in memory that is being written.
 pub struct FaultyWriter {
-    folder: FaultyFolder,
+    folder: SimulatedFolder,
     content: Shared,
     name: String,
 }
 
-impl FaultyFolder {
+impl SimulatedFolder {
     /// An empty folder. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
         let root = Root::from([(CHUNKS, 0)]);
@@ -62,7 +62,7 @@ impl FaultyFolder {
             durable: root,
             aside: Vec::new(),
             entries: vec![Entries::default()],
-            dice: Dice(seed),
+            rng: Rng(seed),
             steps: 0,
             reads: 0,
             begun: BTreeSet::new(),
@@ -91,8 +91,8 @@ impl FaultyFolder {
         Self { name, ..self.clone() }
     }
 
-    pub(in crate::storage) fn root(&self) -> FaultyRoot {
-        FaultyRoot(self.clone())
+    pub(in crate::storage) fn root(&self) -> SimulatedRoot {
+        SimulatedRoot(self.clone())
     }
 
     /// Arms a fault `steps` steps from now: 0 is the next one. A later fault takes the place of an earlier one. After a
@@ -168,15 +168,15 @@ impl FaultyFolder {
     pub fn crash(&self) -> Self {
         let mut device = self.device();
         device.failed = true;
-        let mut dice = device.dice;
+        let mut rng = device.rng;
         let mut root = device.durable.clone();
         for change in &device.aside {
-            if dice.below(2) == 1 {
+            if rng.below(2) == 1 {
                 change.carry_out(&mut root);
             }
         }
-        let entries = device.entries.iter().map(|entries| entries.after_crash(&mut dice)).collect();
-        device.dice = dice;
+        let entries = device.entries.iter().map(|entries| entries.after_crash(&mut rng)).collect();
+        device.rng = rng;
         let folder = device.reborn(self.name);
         {
             let mut left = folder.device();
@@ -203,7 +203,7 @@ impl FaultyFolder {
     }
 
     fn of(device: Device) -> Self {
-        Self { device: Arc::new(Mutex::new(device)), name: CHUNKS, path: PathBuf::from("the twin") }
+        Self { device: Arc::new(Mutex::new(device)), name: CHUNKS, path: PathBuf::from("the simulated disk") }
     }
 
     fn device(&self) -> MutexGuard<'_, Device> {
@@ -254,7 +254,11 @@ impl FaultyFolder {
     }
 
     fn failure(&self, action: &'static str, name: &str) -> StorageError {
-        StorageError::io(action, &self.path.join(name), io::Error::other("the twin was told to fail"))
+        StorageError::io(
+            action,
+            &self.path.join(name),
+            io::Error::other("the simulated disk was told to fail"),
+        )
     }
 
     fn full(&self, action: &'static str, name: &str) -> StorageError {
@@ -266,7 +270,7 @@ impl FaultyFolder {
     }
 }
 
-impl Folder for FaultyFolder {
+impl Folder for SimulatedFolder {
     type File = FaultyFile;
     type Writer = FaultyWriter;
 
@@ -324,7 +328,7 @@ impl Folder for FaultyFolder {
     }
 }
 
-impl Folders for FaultyRoot {
+impl Folders for SimulatedRoot {
     fn has(&self, name: &'static str) -> Result<bool, StorageError> {
         self.0.read(name)?;
         Ok(self.0.device().names.contains_key(name))
@@ -421,7 +425,7 @@ impl FolderWriter for FaultyWriter {
             Err(error) => {
                 let mut device = self.folder.device();
                 if matches!(device.armed, Some((_, Fault::Failure | Fault::Full))) {
-                    content.lose(&mut device.dice);
+                    content.lose(&mut device.rng);
                 }
                 return Err(error);
             }
@@ -457,7 +461,7 @@ struct Device {
     aside: Vec<Change<&'static str, usize>>,
     /// Every folder that there is or was.
     entries: Vec<Entries>,
-    dice: Dice,
+    rng: Rng,
     steps: u64,
     reads: u64,
     /// What will be read soon, by file and place.
@@ -513,11 +517,11 @@ impl Device {
     }
 
     /// The same device without anything on it and with nothing armed, as it is found after a start.
-    fn reborn(&self, name: &'static str) -> FaultyFolder {
-        let folder = FaultyFolder::new(0).beside(name);
+    fn reborn(&self, name: &'static str) -> SimulatedFolder {
+        let folder = SimulatedFolder::new(0).beside(name);
         {
             let mut device = folder.device();
-            device.dice = self.dice;
+            device.rng = self.rng;
             device.lies = self.lies;
             device.capacity_bytes = self.capacity_bytes;
         }
@@ -527,15 +531,15 @@ impl Device {
 
 impl Entries {
     /// What the power leaves of a folder.
-    fn after_crash(&self, dice: &mut Dice) -> Self {
+    fn after_crash(&self, rng: &mut Rng) -> Self {
         let mut names = self.durable.clone();
         for change in &self.aside {
-            if dice.below(2) == 1 {
+            if rng.below(2) == 1 {
                 change.carry_out(&mut names);
             }
         }
         let left = names.into_iter().map(|(name, content)| {
-            let bytes = locked(&content).after_crash(dice);
+            let bytes = locked(&content).after_crash(rng);
             (name, Arc::new(Mutex::new(Content::durable(bytes))))
         });
         let names: Names = left.collect();

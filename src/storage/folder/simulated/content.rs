@@ -1,6 +1,6 @@
 //! The content of a file of the simulated folder, and how much of it is durable.
 
-use crate::storage::faulty::Dice;
+use crate::storage::simulated::Rng;
 
 const SECTOR_BYTES: usize = 512;
 
@@ -21,20 +21,20 @@ impl Content {
     }
 
     /// A sync fails: some of it is durable, and no more.
-    pub(super) fn lose(&mut self, dice: &mut Dice) {
-        self.synced += dice.below(self.bytes.len() - self.synced + 1);
+    pub(super) fn lose(&mut self, rng: &mut Rng) {
+        self.synced += rng.below(self.bytes.len() - self.synced + 1);
         self.is_lost = true;
     }
 
     /// What a power cut leaves of it.
-    pub(super) fn after_crash(&self, dice: &mut Dice) -> Vec<u8> {
+    pub(super) fn after_crash(&self, rng: &mut Rng) -> Vec<u8> {
         let cached = if self.is_lost { 0 } else { self.bytes.len() - self.synced };
-        let kept = self.synced + dice.below(cached + 1);
+        let kept = self.synced + rng.below(cached + 1);
         let mut left = self.bytes.get(..kept).unwrap_or_default().to_vec();
         let unsynced = left.get_mut(self.synced..).unwrap_or_default();
         // The system wrote the length, and the data behind, before this sector.
-        if dice.below(3) == 0 && !unsynced.is_empty() {
-            let at = dice.below(unsynced.len());
+        if rng.below(3) == 0 && !unsynced.is_empty() {
+            let at = rng.below(unsynced.len());
             unsynced.iter_mut().skip(at).take(SECTOR_BYTES).for_each(|byte| *byte = 0);
         }
         left

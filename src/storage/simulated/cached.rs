@@ -3,7 +3,7 @@
 use super::super::durable::SmallFile;
 use super::super::slots::{self, SLOT_BYTES, Slot};
 use super::logs::{Change, Logs};
-use super::{Dice, magic, place};
+use super::{Rng, magic, place};
 
 /// Logs and small files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,18 +43,18 @@ impl Contents {
         }
     }
 
-    /// Carries out what the dice say. Returns what is not there, or not all of it.
-    fn carry_out_some(&mut self, writes: Vec<Write>, dice: &mut Dice) -> Vec<Write> {
+    /// Carries out a random part of the writes. Returns those that are missing or incomplete.
+    fn carry_out_some(&mut self, writes: Vec<Write>, rng: &mut Rng) -> Vec<Write> {
         let in_log = writes.iter().filter(|write| matches!(write, Write::Log(_))).count();
-        let mut kept_of_log = dice.below(in_log + 1);
+        let mut kept_of_log = rng.below(in_log + 1);
         let mut left = Vec::new();
         for write in writes {
             match write {
                 Write::Slot(file, slot, bytes) => {
-                    let written = match dice.below(3) {
+                    let written = match rng.below(3) {
                         0 => 0,
                         1 => SLOT_BYTES,
-                        _ => dice.below(SLOT_BYTES),
+                        _ => rng.below(SLOT_BYTES),
                     };
                     let place = &mut self.files[place(file)][slot];
                     place[..written].copy_from_slice(&bytes[..written]);
@@ -91,13 +91,13 @@ impl Cached {
     }
 
     /// A sync fails.
-    pub(super) fn fail(&mut self, durable: &mut Contents, dice: &mut Dice) {
-        self.lost.extend(durable.carry_out_some(std::mem::take(&mut self.dirty), dice));
+    pub(super) fn fail(&mut self, durable: &mut Contents, rng: &mut Rng) {
+        self.lost.extend(durable.carry_out_some(std::mem::take(&mut self.dirty), rng));
     }
 
     /// The power goes.
-    pub(super) fn crash(&mut self, durable: &mut Contents, dice: &mut Dice) {
-        durable.carry_out_some(std::mem::take(&mut self.dirty), dice);
+    pub(super) fn crash(&mut self, durable: &mut Contents, rng: &mut Rng) {
+        durable.carry_out_some(std::mem::take(&mut self.dirty), rng);
         self.lost.clear();
     }
 

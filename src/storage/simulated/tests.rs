@@ -14,7 +14,7 @@ fn batch(indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> Pers
     PersistBatch { vote, install: None, entries: indices.map(|index| entry(index, term)).collect(), commit }
 }
 
-fn replayed(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
+fn replayed(storage: &mut SimulatedStorage) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let mut visit = |entry: LogEntry| {
         assert_eq!(entry.data, self::entry(entry.index, entry.term).data);
@@ -26,7 +26,7 @@ fn replayed(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
 }
 
 /// Appends, takes back and appends again; returns what was acknowledged when the armed fault struck.
-fn work(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
+fn work(storage: &mut SimulatedStorage) -> Vec<(u64, u64)> {
     let mut acknowledged = Vec::new();
     let steps = [batch(1..=4, 1, 0), batch(5..=8, 1, 4), batch(7..=9, 2, 6), batch(10..=10, 2, 9)];
     for step in steps {
@@ -44,13 +44,13 @@ fn work(storage: &mut FaultyStorage) -> Vec<(u64, u64)> {
 
 #[test]
 fn a_power_cut_at_every_step_keeps_what_was_acknowledged() {
-    let mut whole = FaultyDisk::new(0).open().expect("empty");
+    let mut whole = SimulatedDisk::new(0).open().expect("empty");
     work(&mut whole);
     let steps = whole.steps();
     assert!(steps > 20, "{steps}");
     for seed in 0..20 {
         for step in 0..steps {
-            let mut storage = FaultyDisk::new(seed).open().expect("empty");
+            let mut storage = SimulatedDisk::new(seed).open().expect("empty");
             storage.arm(step, Fault::PowerCut);
             let acknowledged = work(&mut storage);
             assert!(matches!(storage.write_watermark(), Err(StorageError::FailedBefore { .. })));
@@ -67,7 +67,7 @@ fn a_power_cut_at_every_step_keeps_what_was_acknowledged() {
 fn a_device_that_lies_loses_what_was_acknowledged() {
     let mut missing = 0;
     for seed in 0..100 {
-        let mut disk = FaultyDisk::new(seed);
+        let mut disk = SimulatedDisk::new(seed);
         disk.lie_about_syncs();
         let mut storage = disk.open().expect("empty");
         let acknowledged = work(&mut storage);
@@ -81,7 +81,7 @@ fn a_device_that_lies_loses_what_was_acknowledged() {
 
 #[test]
 fn what_a_process_wrote_outlives_it() {
-    let mut storage = FaultyDisk::new(1).open().expect("empty");
+    let mut storage = SimulatedDisk::new(1).open().expect("empty");
     let acknowledged = work(&mut storage);
     storage.arm(3, Fault::Failure);
     let more = batch(11..=20, 3, 10);
@@ -95,13 +95,13 @@ fn what_a_process_wrote_outlives_it() {
 /// goes. What the other one has read and built on must be there.
 #[test]
 fn a_power_cut_after_a_restart_keeps_what_the_restart_found() {
-    let mut whole = FaultyDisk::new(0).open().expect("empty");
+    let mut whole = SimulatedDisk::new(0).open().expect("empty");
     work(&mut whole);
     let steps = whole.steps();
     let mut more = 0;
     for seed in 0..20 {
         for step in 0..steps {
-            let mut storage = FaultyDisk::new(seed).open().expect("empty");
+            let mut storage = SimulatedDisk::new(seed).open().expect("empty");
             storage.arm(step, Fault::Failure);
             let acknowledged = work(&mut storage);
             let mut again = storage.kill().open().expect("whole");
@@ -125,8 +125,8 @@ fn a_power_cut_after_a_restart_keeps_what_the_restart_found() {
 
 #[test]
 fn damage_is_found() {
-    let disk = |spoil: &dyn Fn(&mut FaultyDisk)| {
-        let mut storage = FaultyDisk::new(3).open().expect("empty");
+    let disk = |spoil: &dyn Fn(&mut SimulatedDisk)| {
+        let mut storage = SimulatedDisk::new(3).open().expect("empty");
         work(&mut storage);
         let mut disk = storage.crash();
         spoil(&mut disk);
@@ -141,13 +141,13 @@ fn damage_is_found() {
     assert!(matches!(short, Err(StorageError::ShortLog { last: 8, durable: 10, .. })), "{short:?}");
     let hole = disk(&|disk| disk.lose_entry(5));
     assert!(matches!(hole, Err(StorageError::Damaged { damage: Damage::Hole { index: 5 }, .. })));
-    let vote = disk(&FaultyDisk::spoil_vote);
+    let vote = disk(&SimulatedDisk::spoil_vote);
     assert!(matches!(vote, Err(StorageError::Damaged { damage: Damage::Vote, .. })));
 }
 
 #[test]
 fn a_full_device_says_so() {
-    let mut storage = FaultyDisk::new(1).open().expect("empty");
+    let mut storage = SimulatedDisk::new(1).open().expect("empty");
     storage.set_free_bytes(7);
     assert_eq!(storage.free_bytes().expect("a number"), 7);
     storage.arm(0, Fault::Full);
@@ -157,7 +157,7 @@ fn a_full_device_says_so() {
 #[test]
 fn the_same_seed_leaves_the_same() {
     let left = |seed| {
-        let mut storage = FaultyDisk::new(seed).open().expect("empty");
+        let mut storage = SimulatedDisk::new(seed).open().expect("empty");
         storage.arm(16, Fault::PowerCut);
         work(&mut storage);
         let disk = storage.crash();
@@ -169,7 +169,7 @@ fn the_same_seed_leaves_the_same() {
 
 /// Appends, and cuts off the beginning whenever a checkpoint stands, or leaves the rest of it to what is appended next;
 /// returns what was acknowledged and where the newest checkpoint stands when the armed fault struck.
-fn cutting_work(storage: &mut FaultyStorage, at_once: bool) -> (Vec<(u64, u64)>, Option<LogBase>) {
+fn cutting_work(storage: &mut SimulatedStorage, at_once: bool) -> (Vec<(u64, u64)>, Option<LogBase>) {
     let (mut acknowledged, mut base) = (Vec::new(), None);
     let steps = [(batch(1..=40, 1, 0), 30), (batch(38..=45, 2, 37), 37), (batch(38..=47, 3, 46), 47)];
     for (step, checkpoint) in steps {
@@ -192,12 +192,12 @@ fn cutting_work(storage: &mut FaultyStorage, at_once: bool) -> (Vec<(u64, u64)>,
 
 #[test]
 fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
-    let mut whole = FaultyDisk::new(0).open().expect("empty");
+    let mut whole = SimulatedDisk::new(0).open().expect("empty");
     let (_, base) = cutting_work(&mut whole, true);
     assert_eq!(base.map(|base| base.index), Some(47));
     assert!(whole.kill().durable.logs.log().is_empty());
     let steps = [false, true].map(|at_once| {
-        let mut whole = FaultyDisk::new(0).open().expect("empty");
+        let mut whole = SimulatedDisk::new(0).open().expect("empty");
         cutting_work(&mut whole, at_once);
         whole.steps()
     });
@@ -205,7 +205,7 @@ fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
     for seed in 0..8 {
         let at_once = seed % 2 == 1;
         for step in 0..steps[usize::from(at_once)] {
-            let mut storage = FaultyDisk::new(seed).open().expect("empty");
+            let mut storage = SimulatedDisk::new(seed).open().expect("empty");
             storage.arm(step, Fault::PowerCut);
             let (mut acknowledged, base) = cutting_work(&mut storage, at_once);
             let disk = storage.crash();
@@ -231,7 +231,7 @@ fn a_power_cut_at_every_step_of_a_cut_leaves_the_log_behind_the_checkpoint() {
 #[test]
 fn what_is_cut_is_gone_for_good() {
     for seed in 0..20 {
-        let mut storage = FaultyDisk::new(seed).open().expect("empty");
+        let mut storage = SimulatedDisk::new(seed).open().expect("empty");
         storage.persist(&batch(1..=40, 1, 0)).expect("written");
         let base = storage.base_at(30).expect("it is there");
         assert!(!storage.cut(30).expect("cut"), "it takes several rounds");
@@ -245,7 +245,7 @@ fn what_is_cut_is_gone_for_good() {
 #[test]
 fn a_beginning_that_does_not_fit_the_checkpoint_is_refused() {
     let disk = |cut: u64| {
-        let mut storage = FaultyDisk::new(3).open().expect("empty");
+        let mut storage = SimulatedDisk::new(3).open().expect("empty");
         work(&mut storage);
         let base = storage.base_at(6).expect("it is there");
         while !storage.cut(cut).expect("cut") {}
@@ -270,7 +270,7 @@ fn a_beginning_that_does_not_fit_the_checkpoint_is_refused() {
 #[test]
 fn a_checkpoint_ahead_of_the_log_takes_its_place() {
     let disk = || {
-        let mut storage = FaultyDisk::new(3).open().expect("empty");
+        let mut storage = SimulatedDisk::new(3).open().expect("empty");
         work(&mut storage);
         storage.kill()
     };
