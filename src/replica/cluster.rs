@@ -343,8 +343,8 @@ impl Replica {
         if !self.group.is_leader() || self.now_us < self.cluster.next_us {
             return;
         }
-        // Before this node serves, too: it may need the member that pulls for its majority.
-        self.follow_pulls();
+        // Before this node serves, too: it may need the member that fetches for its majority.
+        self.follow_fetches();
         if !self.is_serving() {
             return;
         }
@@ -390,14 +390,14 @@ impl Replica {
         }
     }
 
-    /// A member that was offered a checkpoint and does not pull it is offered the newest. One that shows that it has come as
+    /// A member that was offered a checkpoint and does not fetch it is offered the newest. One that shows that it has come as
     /// far goes on from there: what it told Raft may be lost.
-    fn follow_pulls(&mut self) {
+    fn follow_fetches(&mut self) {
         for (node, progress) in self.group.progress() {
             let Some(index) = progress.snapshot else { continue };
             if self.peers.one(node).is_some_and(|peer| peer.applied >= index) {
                 self.group.snapshot_installed(node);
-            } else if self.peers.pulls_nothing(node, self.now_us) {
+            } else if self.peers.fetches_nothing(node, self.now_us) {
                 self.peers.offered(node, self.now_us);
                 self.group.snapshot_failed(node);
             }

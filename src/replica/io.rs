@@ -214,7 +214,7 @@ pub enum Input {
         /// The last entry that it contains.
         index: u64,
     },
-    /// A member pulls the checkpoint that it was offered. Worth telling once a second.
+    /// A member fetches the checkpoint that it was offered. Worth telling once a second.
     SnapshotPulled {
         /// Which.
         node: u64,
@@ -312,7 +312,7 @@ pub enum Output {
     /// Entries of the log to be read, for a member who lags; [`Input::Fetched`] brings them. What is ordered to be persisted
     /// before is there.
     Fetch(Wanted),
-    /// A checkpoint to be pulled from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
+    /// A checkpoint to be fetched from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
     /// that it will not come. There is one at a time: this one takes the place of any before it.
     FetchSnapshot {
         /// From whom.

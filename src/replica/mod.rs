@@ -7,7 +7,7 @@
 //! The path of a request: it waits for its connection's turn (`turns`). `requests` turns it into a command and adds
 //! it to `proposals`. `poll` stamps the gathered commands and proposes them. When Raft reports the entry as durable
 //! and committed, `outcomes` applies it to the engine and answers the waiting requests. Nothing is answered before
-//! it is durable. Reads are answered from the applied state: at once on a single node, else when `reads` has
+//! it is durable. Reads are answered from the applied state: at once on a single node, else when `read_index` has
 //! confirmed that this node still led.
 //!
 //! Waiting consumers are not state. `waiters` has them, and `poll` proposes a reserve for them in the same entry
@@ -28,8 +28,8 @@ mod operator;
 mod outcomes;
 mod peers;
 mod proposals;
-mod read;
-mod reads;
+mod queries;
+mod read_index;
 mod recovery;
 mod requests;
 mod sessions;
@@ -62,7 +62,7 @@ use connections::Connections;
 use memory::Memory;
 use peers::{CLOCKS_AGREE_MS, Peers, Verdict};
 use proposals::{Proposals, Reply};
-use reads::Reads;
+use read_index::PendingReads;
 use snapshots::Incoming;
 use state_trust::Untrusted;
 use stopping::Stop;
@@ -106,7 +106,7 @@ pub struct Replica {
     connections: Connections,
     waiters: Waiters,
     proposals: Proposals,
-    reads: Reads,
+    reads: PendingReads,
     peers: Peers,
     cluster: Cluster,
     incoming: Incoming,
@@ -191,7 +191,7 @@ impl Replica {
             }
             Input::SnapshotFetched { index, restored } => self.snapshot_fetched(index, restored),
             Input::SnapshotGone { index } => self.snapshot_gone(index),
-            Input::SnapshotPulled { node } => self.peers.pulls(node, self.now_us),
+            Input::SnapshotPulled { node } => self.peers.fetches(node, self.now_us),
             Input::SnapshotRefused { node } => self.group.snapshot_failed(node),
             Input::DiskLow(low) => self.disk_low = low,
             Input::Memory { resident_bytes } => {

@@ -11,7 +11,7 @@ use super::io::{Now, ReplicaConfig};
 use super::memory::Memory;
 use super::peers::Peers;
 use super::proposals::Proposals;
-use super::reads::Reads;
+use super::read_index::PendingReads;
 use super::snapshots::Incoming;
 use super::turns::Turns;
 use super::waiters::Waiters;
@@ -230,7 +230,7 @@ impl Recovery {
             connections,
             waiters: Waiters::default(),
             proposals: Proposals::default(),
-            reads: Reads::default(),
+            reads: PendingReads::default(),
             peers,
             cluster: Cluster::default(),
             incoming: Incoming::default(),

@@ -48,7 +48,7 @@ use clock::Clock;
 #[cfg(feature = "cli")]
 pub(crate) use clock::wall;
 use config::Config;
-use connection::{InputRoom, Terms};
+use connection::{ConnectionConfig, InputRoom};
 use disk::{Disk, ToDisk};
 pub use entropy::NoEntropy;
 use listener::Reserved;
@@ -320,9 +320,9 @@ async fn launch(
         running.ended().await?;
         return Err(ServerError::Panicked("core"));
     }
-    let terms = Arc::new(terms(config, clock, to_core, running.stopping.clone()));
+    let connections = Arc::new(connection_config(config, clock, to_core, running.stopping.clone()));
     let listener = listen(ports.clients, &config.listen)?;
-    tokio::spawn(listener::accept(listener, running.room.clone(), terms));
+    tokio::spawn(listener::accept(listener, running.room.clone(), connections));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
     Ok(running)
 }
@@ -381,8 +381,13 @@ fn start_threads(
     Ok(threads)
 }
 
-fn terms(config: &Config, clock: Clock, core: Sender<ToCore>, stopping: CancellationToken) -> Terms {
-    Terms {
+fn connection_config(
+    config: &Config,
+    clock: Clock,
+    core: Sender<ToCore>,
+    stopping: CancellationToken,
+) -> ConnectionConfig {
+    ConnectionConfig {
         core,
         clock,
         tokens: config.auth_tokens.clone(),

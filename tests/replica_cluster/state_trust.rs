@@ -136,7 +136,7 @@ fn delete(rig: &mut Rig, leader: u64, jobs: &[JobId]) {
 
 /// A node has all of the state again: it may lead, and finds what is left.
 fn recovers(rig: &mut Rig, leader: u64, node: u64, jobs: &[JobId]) {
-    rig.wait("its state is here", 20_000, |rig| (rig.nodes[&node].pulled > 0).then_some(()));
+    rig.wait("its state is here", 20_000, |rig| (rig.nodes[&node].fetched > 0).then_some(()));
     if leader != node {
         rig.pass(3_000);
         assert_eq!(step_down(rig, leader, node), node);

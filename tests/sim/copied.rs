@@ -1,4 +1,4 @@
-//! What a pull of a checkpoint copies: the files of one node's newest, and how another one unpacks them.
+//! What a fetch of a checkpoint copies: the files of one node's newest, and how another one unpacks them.
 
 use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
 use adjourn::storage::folder::{Folder as _, FolderWriter as _, SimulatedFolder};

@@ -13,9 +13,9 @@ use super::disk::{Disk, Part};
 use super::mutants::Mutant;
 use super::peers::{Told, client_address, peer_address};
 use super::plan::Plan;
-use super::pulls::Pull;
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
+use super::snapshots::Fetch;
 use super::time::{MS, SECOND, Us, WallClock};
 use super::world::{Event, NODE, World};
 
@@ -70,8 +70,8 @@ pub(super) struct Life {
     pub(super) stopping: bool,
     /// Whom it is to talk to.
     pub(super) told: Told,
-    /// The checkpoint that it pulls.
-    pub(super) pull: Option<Pull>,
+    /// The checkpoint that it fetches.
+    pub(super) fetch: Option<Fetch>,
     pub(super) checkpointing: Checkpointing,
     turn_at: Option<Us>,
     watermark_lags: bool,
@@ -149,7 +149,7 @@ impl Life {
             serving: false,
             stopping: false,
             told: Told::default(),
-            pull: None,
+            fetch: None,
             checkpointing: Checkpointing::default(),
             turn_at: None,
             watermark_lags: false,
@@ -245,7 +245,7 @@ impl World {
             }
             Output::Probe { address } => self.probe(node, life, address),
             Output::Fetch(wanted) => self.fetch(node, life, wanted),
-            Output::FetchSnapshot { from, index } => self.pull_ordered(node, life, from, index),
+            Output::FetchSnapshot { from, index } => self.fetch_ordered(node, life, from, index),
             Output::Failed(error @ StorageError::LostAcknowledged { .. }) => {
                 self.breaks("acknowledged", format!("node {node} ends: {error}"));
             }

@@ -91,7 +91,7 @@ pub(super) enum Seen<'a> {
     /// These nodes, and no others, are cut off from all others.
     Islands { islands: &'a [NodeId] },
     /// A checkpoint of another node is there, beside what the node has.
-    Pulled { node: NodeId, index: u64 },
+    Fetched { node: NodeId, index: u64 },
     /// A backup that a node held is whole: the last entry in it, and the hash of its state.
     BackedUp { node: NodeId, index: u64, state_hash: u128 },
     /// A node has lost all that was on its disk.
@@ -181,7 +181,7 @@ impl fmt::Display for Seen<'_> {
                 messages.iter().try_for_each(|message| write!(f, "; {message:?}"))
             }
             Self::Islands { islands } => write!(f, "nodes {islands:?} are cut off"),
-            Self::Pulled { node, index } => write!(f, "node {node} has pulled the checkpoint at {index}"),
+            Self::Fetched { node, index } => write!(f, "node {node} has fetched the checkpoint at {index}"),
             Self::BackedUp { node, index, .. } => write!(f, "node {node} has a backup at {index}"),
             Self::Wiped { node } => write!(f, "node {node} has lost its disk"),
             Self::Healed => write!(f, "all is healed"),

@@ -86,7 +86,7 @@ pub enum Purpose {
     Probe,
 }
 
-/// How two nodes make each other's acquaintance.
+/// The handshake of two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// What for.

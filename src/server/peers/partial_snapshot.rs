@@ -13,14 +13,14 @@ use crate::storage::backup::{FOOTER_BYTES, footer};
 const READ_BYTES: usize = 256 << 10;
 
 /// A file that grows.
-pub(super) struct Pulled {
+pub(super) struct PartialSnapshot {
     path: PathBuf,
     file: File,
     hasher: Box<Xxh3>,
     bytes: u64,
 }
 
-impl Pulled {
+impl PartialSnapshot {
     /// Goes on with what is at `path`, if it begins with these bytes, which a checkpoint of `total` bytes begins with; else
     /// begins it anew with them.
     pub(super) fn begin(path: &Path, first: &[u8], total: u64) -> Result<Self, StorageError> {
@@ -29,13 +29,13 @@ impl Pulled {
         let mut file = open().map_err(fail)?;
         let kept = kept_bytes(&mut file, first, total).map_err(fail)?;
         file.set_len(kept).map_err(fail)?;
-        let mut pulled = Self { path: path.to_owned(), file, hasher: Box::new(Xxh3::new()), bytes: 0 };
+        let mut partial = Self { path: path.to_owned(), file, hasher: Box::new(Xxh3::new()), bytes: 0 };
         if kept == 0 {
-            pulled.put(first)?;
+            partial.put(first)?;
         } else {
-            pulled.hash_all().map_err(fail)?;
+            partial.hash_all().map_err(fail)?;
         }
-        Ok(pulled)
+        Ok(partial)
     }
 
     /// How much there is.
@@ -72,7 +72,7 @@ impl Pulled {
     }
 }
 
-/// Takes what was pulled away, whatever there is of it.
+/// Removes the file, if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), StorageError> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StorageError::io("remove", path, error)),
@@ -105,17 +105,17 @@ mod tests {
     #[test]
     fn it_goes_on_where_it_was_if_it_begins_with_the_same_bytes() {
         let (_directory, path) = places();
-        let mut pulled = Pulled::begin(&path, b"head", 12).expect("begun");
-        pulled.put(b"more").expect("written");
-        drop(pulled);
-        let mut pulled = Pulled::begin(&path, b"head", 12).expect("begun");
-        assert_eq!(pulled.bytes(), 8);
-        pulled.put(b"rest").expect("written");
-        pulled.finish().expect("written");
+        let mut partial = PartialSnapshot::begin(&path, b"head", 12).expect("begun");
+        partial.put(b"more").expect("written");
+        drop(partial);
+        let mut partial = PartialSnapshot::begin(&path, b"head", 12).expect("begun");
+        assert_eq!(partial.bytes(), 8);
+        partial.put(b"rest").expect("written");
+        partial.finish().expect("written");
         let whole = std::fs::read(&path).expect("a file");
         let hash = xxhash_rust::xxh3::xxh3_128(b"headmorerest");
         assert_eq!(whole, [b"headmorerest", &footer(hash, 12 + FOOTER_BYTES)[..]].concat());
-        let again = Pulled::begin(&path, b"head", 12).expect("begun");
+        let again = PartialSnapshot::begin(&path, b"head", 12).expect("begun");
         assert_eq!(again.bytes(), 12, "a footer is none of it");
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let (_directory, path) = places();
         for there in [&b"tail and more"[..], b"he", b""] {
             std::fs::write(&path, there).expect("written");
-            drop(Pulled::begin(&path, b"head", 12).expect("begun"));
+            drop(PartialSnapshot::begin(&path, b"head", 12).expect("begun"));
             assert_eq!(std::fs::read(&path).expect("a file"), b"head");
         }
         remove(&path).and_then(|()| remove(&path)).expect("gone, and gone already");

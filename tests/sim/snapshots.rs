@@ -1,6 +1,6 @@
-//! Checkpoints that one node pulls from another: what the transport does for a node that is too far behind for entries.
+//! Checkpoints that one node fetches from another: what the transport does for a node that is too far behind for entries.
 //!
-//! The files are held by whoever has them from the first moment on; the pull goes on after a broken connection. When all
+//! The files are held by whoever has them from the first moment on; the fetch goes on after a broken connection. When all
 //! is there it is written beside what the node has, and read.
 
 use adjourn::replica::Input;
@@ -15,12 +15,12 @@ use super::world::{Event, World};
 
 /// Between two parts.
 const PART_PAUSE: (Us, Us) = (MS, 300 * MS);
-/// A pull has so many parts at most.
+/// A fetch has so many parts at most.
 const PARTS_MAX: u64 = 8;
 
 /// A checkpoint on its way.
 #[derive(Debug)]
-pub(super) struct Pull {
+pub(super) struct Fetch {
     from: NodeId,
     index: u64,
     /// What is in its files, once its owner holds them.
@@ -29,44 +29,44 @@ pub(super) struct Pull {
 }
 
 impl World {
-    pub(super) fn pull_ordered(&mut self, node: NodeId, life: u64, from: NodeId, index: u64) {
+    pub(super) fn fetch_ordered(&mut self, node: NodeId, life: u64, from: NodeId, index: u64) {
         let parts_left = self.random.below(PARTS_MAX);
         let Some(found) = self.life(node, life) else { return };
-        found.pull = Some(Pull { from, index, files: None, parts_left });
-        self.pull_later(node, life, index);
+        found.fetch = Some(Fetch { from, index, files: None, parts_left });
+        self.fetch_later(node, life, index);
     }
 
-    fn pull_later(&mut self, node: NodeId, life: u64, index: u64) {
+    fn fetch_later(&mut self, node: NodeId, life: u64, index: u64) {
         let pause = self.random.within(PART_PAUSE);
-        self.after(pause, Event::Pulls { node, life, index });
+        self.after(pause, Event::FetchPart { node, life, index });
     }
 
-    /// The next part of a pull.
-    pub(super) fn pulls(&mut self, node: NodeId, life: u64, index: u64) {
+    /// The next part of a fetch.
+    pub(super) fn fetches(&mut self, node: NodeId, life: u64, index: u64) {
         let Some(found) = self.life(node, life) else { return };
-        let Some(mut pull) = found.pull.take_if(|pull| pull.index == index) else { return };
-        let from = pull.from;
+        let Some(mut fetch) = found.fetch.take_if(|fetch| fetch.index == index) else { return };
+        let from = fetch.from;
         let reaches = self.wires.are_joined(node, from)
             && self.nodes.get(&from).is_some_and(|owner| owner.life.is_some());
         if reaches {
-            if pull.files.is_none() {
+            if fetch.files.is_none() {
                 let owner = &self.nodes[&from].disk.chunks.folder;
                 let Some(files) = files(owner, index) else {
                     self.hand(from, Input::SnapshotRefused { node });
                     return self.hand(node, Input::SnapshotGone { index });
                 };
-                pull.files = Some(files);
+                fetch.files = Some(files);
             }
             self.hand(from, Input::SnapshotPulled { node });
-            pull.parts_left = pull.parts_left.saturating_sub(1);
-            if let (0, Some(files)) = (pull.parts_left, &pull.files) {
+            fetch.parts_left = fetch.parts_left.saturating_sub(1);
+            if let (0, Some(files)) = (fetch.parts_left, &fetch.files) {
                 return self.unpack(node, index, files);
             }
         }
         if let Some(found) = self.life(node, life) {
-            found.pull = Some(pull);
+            found.fetch = Some(fetch);
         }
-        self.pull_later(node, life, index);
+        self.fetch_later(node, life, index);
     }
 
     fn unpack(&mut self, node: NodeId, index: u64, files: &Files) {
@@ -75,7 +75,7 @@ impl World {
                 if self.plan.mutant == Mutant::SessionsLeftBehind {
                     forget_sessions(&mut restored);
                 }
-                self.see(&Seen::Pulled { node, index });
+                self.see(&Seen::Fetched { node, index });
                 self.hand(node, Input::SnapshotFetched { index, restored: Box::new(restored) });
             }
             Err(StorageError::DiskFull { .. }) => self.hand(node, Input::SnapshotGone { index }),

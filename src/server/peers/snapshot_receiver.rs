@@ -1,9 +1,9 @@
-//! The snapshot receiver: pulls a checkpoint from another node part by part into a file, verifies it as a whole,
+//! The snapshot receiver: fetches a checkpoint from another node part by part into a file, verifies it as a whole,
 //! then unpacks it beside this node's data.
 //!
 //! One snapshot at a time, and one part in flight: the sender is never flooded, and urgent messages overtake. After
-//! a broken connection, or when a pull starts again, it resumes at the end of the file, if the checkpoint begins
-//! with the same bytes: these contain the hash of everything in it. A damaged checkpoint is discarded and pulled
+//! a broken connection, or when a fetch starts again, it resumes at the end of the file, if the checkpoint begins
+//! with the same bytes: these contain the hash of everything in it. A damaged checkpoint is discarded and fetched
 //! again, a few times; so is one for which there is no space.
 //!
 //! ```text
@@ -25,17 +25,17 @@ use tracing::{info, warn};
 use super::super::core::ToCore;
 use super::Shared;
 use super::frames::PeerFrame;
-use super::pulled::{self, Pulled};
+use super::partial_snapshot::{self, PartialSnapshot};
 use crate::replica::Input;
 use crate::storage::folder::{DiskFolder, Folder, SpareFolder};
 use crate::storage::{Backup, Restored, StorageError, StorageErrorKind, checkpoint};
 
-/// A checkpoint to be pulled.
+/// The order of the core to fetch a checkpoint.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PullOrder {
-    /// By this number the core tells the answer to its last order from those to earlier ones.
+pub(super) struct FetchRequest {
+    /// With this number the core tells the result of its last order from those of earlier ones.
     pub(super) number: u64,
-    /// From whom.
+    /// The node that has it.
     pub(super) from: u64,
     /// The last entry that it contains.
     pub(super) index: u64,
@@ -46,14 +46,14 @@ pub(super) struct PullOrder {
 pub(super) enum Answer {
     /// A part.
     Part { node: u64, index: u64, offset: u64, total: u64, data: Bytes },
-    /// It is not the newest there.
+    /// It no longer has that checkpoint.
     Gone { node: u64, index: u64 },
 }
 
-/// Where it all goes.
+/// Where a fetched checkpoint is written.
 #[derive(Clone, Debug)]
 pub(in crate::server) struct Places {
-    /// What was pulled.
+    /// The partial snapshot.
     pub(in crate::server) file: PathBuf,
     /// The files of the checkpoint, on the same device: what is spared of it is left to the log.
     pub(in crate::server) incoming: SpareFolder<DiskFolder>,
@@ -69,20 +69,20 @@ impl Places {
     }
 }
 
-/// Why a pull ended without a checkpoint.
+/// Why a fetch ended without a checkpoint.
 #[derive(Debug)]
-enum PullEnd {
+enum FetchError {
     /// Another one is wanted, or none.
     Cancelled,
     /// The other node has it no more, or does not answer.
     Gone,
-    /// What came is of no use: it may be, if it is pulled again.
+    /// The checkpoint is damaged. Fetching it again may help.
     Useless(Flaw),
     /// The disk failed.
     Failed(StorageError),
 }
 
-/// Why a checkpoint that was pulled is of no use.
+/// Why a fetched checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum Flaw {
     /// It is damaged, or of a later version, or something is short that it needs.
@@ -96,127 +96,131 @@ enum Flaw {
     Parts,
 }
 
-/// How often a checkpoint is pulled that turns out to be of no use.
+/// The number of attempts to fetch a checkpoint that arrives damaged.
 const ATTEMPTS_MAX: u32 = 3;
 
 /// Pulls what is ordered, until nobody can order any more.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     places: Places,
-    mut orders: mpsc::UnboundedReceiver<PullOrder>,
+    mut requests: mpsc::UnboundedReceiver<FetchRequest>,
     mut answers: mpsc::Receiver<Answer>,
 ) {
-    let mut next = orders.recv().await;
-    while let Some(order) = next.take() {
+    let mut next = requests.recv().await;
+    while let Some(request) = next.take() {
         let cancelled = shared.stopping.child_token();
-        let pull = Pull { order, shared: &shared, places: &places, cancelled: &cancelled };
+        let fetch = Fetch { request, shared: &shared, places: &places, cancelled: &cancelled };
         let outcome = {
-            let mut pulling = pin!(pull.run(&mut answers));
+            let mut fetching = pin!(fetch.run(&mut answers));
             tokio::select! {
-                outcome = &mut pulling => outcome,
-                newer = orders.recv() => {
+                outcome = &mut fetching => outcome,
+                newer = requests.recv() => {
                     // What is being unpacked comes to its end first: two would write into the same folder.
                     cancelled.cancel();
                     next = newer;
-                    pulling.await
+                    fetching.await
                 }
             }
         };
-        let PullOrder { number, from, index } = order;
+        let FetchRequest { number, from, index } = request;
         match outcome {
             Ok(restored) => {
                 info!(from, index, "a checkpoint was pulled and is whole");
                 let input = Input::SnapshotFetched { index, restored };
-                shared.send(ToCore::Pulled { number, input });
+                shared.send(ToCore::SnapshotFetch { number, input });
             }
-            Err(PullEnd::Gone | PullEnd::Useless(_)) => {
+            Err(FetchError::Gone | FetchError::Useless(_)) => {
                 warn!(from, index, "a checkpoint could not be pulled: the next one that is offered will be");
-                shared.send(ToCore::Pulled { number, input: Input::SnapshotGone { index } });
+                shared.send(ToCore::SnapshotFetch { number, input: Input::SnapshotGone { index } });
             }
-            Err(PullEnd::Cancelled) => {}
-            Err(PullEnd::Failed(error)) => return shared.send(ToCore::Failed(error)),
+            Err(FetchError::Cancelled) => {}
+            Err(FetchError::Failed(error)) => return shared.send(ToCore::Failed(error)),
         }
         if next.is_none() {
-            next = orders.recv().await;
+            next = requests.recv().await;
         }
     }
 }
 
-/// A pull that is under way.
-struct Pull<'a> {
-    order: PullOrder,
+/// A fetch under way.
+struct Fetch<'a> {
+    request: FetchRequest,
     shared: &'a Shared,
     places: &'a Places,
     cancelled: &'a CancellationToken,
 }
 
-impl Pull<'_> {
-    async fn run(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<Box<Restored>, PullEnd> {
-        let PullOrder { from, index, .. } = self.order;
+impl Fetch<'_> {
+    async fn run(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<Box<Restored>, FetchError> {
+        let FetchRequest { from, index, .. } = self.request;
         info!(from, index, "pulling a checkpoint");
         let mut attempt = 1;
         loop {
             let useless = match self.attempt(answers).await {
-                Err(PullEnd::Useless(flaw)) => flaw,
+                Err(FetchError::Useless(flaw)) => flaw,
                 outcome => return outcome,
             };
             warn!(from, index, attempt, reason = %useless, "a checkpoint that was pulled is of no use");
             if attempt == ATTEMPTS_MAX {
                 let path = self.places.file.clone();
-                blocking(move || pulled::remove(&path)).await?;
-                return Err(PullEnd::Useless(useless));
+                blocking(move || partial_snapshot::remove(&path)).await?;
+                return Err(FetchError::Useless(useless));
             }
             tokio::select! {
-                () = tokio::time::sleep(self.shared.timing.pull_again * attempt) => attempt += 1,
-                () = self.cancelled.cancelled() => return Err(PullEnd::Cancelled),
+                () = tokio::time::sleep(self.shared.timing.fetch_retry * attempt) => attempt += 1,
+                () = self.cancelled.cancelled() => return Err(FetchError::Cancelled),
             }
         }
     }
 
-    async fn attempt(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<Box<Restored>, PullEnd> {
+    async fn attempt(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<Box<Restored>, FetchError> {
         let total = self.fetch(answers).await?;
         let restored = self.unpack(total).await?;
-        if self.cancelled.is_cancelled() { Err(PullEnd::Cancelled) } else { Ok(restored) }
+        if self.cancelled.is_cancelled() { Err(FetchError::Cancelled) } else { Ok(restored) }
     }
 
     /// Brings the whole checkpoint into the file. Returns its length.
-    async fn fetch(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<u64, PullEnd> {
+    async fn fetch(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<u64, FetchError> {
         let (total, first) = self.part(0, answers).await?;
         let path = self.places.file.clone();
-        let mut pulled = blocking(move || Pulled::begin(&path, &first, total)).await?;
-        if pulled.bytes() > first_bytes(total) {
-            info!(bytes = pulled.bytes(), total, "some of the checkpoint is here already");
+        let mut partial = blocking(move || PartialSnapshot::begin(&path, &first, total)).await?;
+        if partial.bytes() > first_bytes(total) {
+            info!(bytes = partial.bytes(), total, "some of the checkpoint is here already");
         }
-        let (places, missing) = (self.places.clone(), total.saturating_sub(pulled.bytes()));
+        let (places, missing) = (self.places.clone(), total.saturating_sub(partial.bytes()));
         blocking(move || places.look(missing)).await?;
-        while pulled.bytes() < total {
-            let (claimed, data) = self.part(pulled.bytes(), answers).await?;
+        while partial.bytes() < total {
+            let (claimed, data) = self.part(partial.bytes(), answers).await?;
             if claimed != total || data.is_empty() {
-                return Err(PullEnd::Useless(Flaw::Parts));
+                return Err(FetchError::Useless(Flaw::Parts));
             }
             let places = self.places.clone();
-            pulled = blocking(move || {
+            partial = blocking(move || {
                 places.look(data.len() as u64)?;
-                pulled.put(&data)?;
-                Ok(pulled)
+                partial.put(&data)?;
+                Ok(partial)
             })
             .await?;
         }
-        blocking(move || pulled.finish()).await?;
+        blocking(move || partial.finish()).await?;
         Ok(total)
     }
 
     /// Asks for the part at `offset` until it is there.
-    async fn part(&self, offset: u64, answers: &mut mpsc::Receiver<Answer>) -> Result<(u64, Bytes), PullEnd> {
+    async fn part(
+        &self,
+        offset: u64,
+        answers: &mut mpsc::Receiver<Answer>,
+    ) -> Result<(u64, Bytes), FetchError> {
         let timing = &self.shared.timing;
         let begun = Instant::now();
         loop {
             self.ask(offset);
             tokio::select! {
-                () = self.cancelled.cancelled() => return Err(PullEnd::Cancelled),
+                () = self.cancelled.cancelled() => return Err(FetchError::Cancelled),
                 answered = timeout(timing.part, self.answer(offset, answers)) => match answered {
                     Ok(answer) => return answer,
-                    Err(_) if begun.elapsed() >= timing.pull_silence => return Err(PullEnd::Gone),
+                    Err(_) if begun.elapsed() >= timing.fetch_silence => return Err(FetchError::Gone),
                     Err(_) => {}
                 },
             }
@@ -224,9 +228,9 @@ impl Pull<'_> {
     }
 
     fn ask(&self, offset: u64) {
-        let PullOrder { from, index, .. } = self.order;
+        let FetchRequest { from, index, .. } = self.request;
         if let Some(peer) = self.shared.peer(from) {
-            peer.lanes.push_frame(PeerFrame::Fetch { index, offset });
+            peer.send_queue.push_frame(PeerFrame::Fetch { index, offset });
         }
     }
 
@@ -235,8 +239,8 @@ impl Pull<'_> {
         &self,
         asked: u64,
         answers: &mut mpsc::Receiver<Answer>,
-    ) -> Result<(u64, Bytes), PullEnd> {
-        let ours = (self.order.from, self.order.index);
+    ) -> Result<(u64, Bytes), FetchError> {
+        let ours = (self.request.from, self.request.index);
         while let Some(answer) = answers.recv().await {
             match answer {
                 Answer::Part { node, index, offset, total, data }
@@ -244,42 +248,42 @@ impl Pull<'_> {
                 {
                     return Ok((total, data));
                 }
-                Answer::Gone { node, index } if (node, index) == ours => return Err(PullEnd::Gone),
+                Answer::Gone { node, index } if (node, index) == ours => return Err(FetchError::Gone),
                 _ => {}
             }
         }
-        Err(PullEnd::Cancelled)
+        Err(FetchError::Cancelled)
     }
 
     /// Verifies all of it and unpacks it. Meanwhile the other node goes on hearing of this one: it would take it for gone,
     /// and offer the next checkpoint.
-    async fn unpack(&self, total: u64) -> Result<Box<Restored>, PullEnd> {
-        let (places, index) = (self.places.clone(), self.order.index);
+    async fn unpack(&self, total: u64) -> Result<Box<Restored>, FetchError> {
+        let (places, index) = (self.places.clone(), self.request.index);
         let mut unpacking = pin!(blocking(move || Ok(unpack(&places, index))));
         loop {
             tokio::select! {
                 unpacked = &mut unpacking => return unpacked?,
-                () = tokio::time::sleep(self.shared.timing.pulled_every) => self.ask(total),
+                () = tokio::time::sleep(self.shared.timing.progress_every) => self.ask(total),
             }
         }
     }
 }
 
 /// The checkpoint in the file, beside what this node has; the file is not needed any more then, whether it is whole or not.
-fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, PullEnd> {
+fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, FetchError> {
     let unpacked = || {
         let backup = Backup::open(&places.file)?;
         if backup.header().index != index {
-            return Err(PullEnd::Useless(Flaw::OtherIndex(backup.header().index)));
+            return Err(FetchError::Useless(Flaw::OtherIndex(backup.header().index)));
         }
         backup.verify(|_| {})?;
-        // What an earlier pull left there is of no use any more: the core has asked for another one.
+        // The files of an earlier fetch are not needed: the core has ordered another one.
         empty(&places.incoming)?;
         backup.unpack(&places.incoming)?;
-        checkpoint::restore(&places.incoming)?.ok_or(PullEnd::Gone)
+        checkpoint::restore(&places.incoming)?.ok_or(FetchError::Gone)
     };
     let outcome = unpacked();
-    pulled::remove(&places.file)?;
+    partial_snapshot::remove(&places.file)?;
     if outcome.is_err() {
         // Half a checkpoint takes space, and that may be what there was too little of.
         empty(&places.incoming)?;
@@ -293,21 +297,21 @@ fn empty(folder: &impl Folder) -> Result<(), StorageError> {
 
 /// So much comes with the first part.
 fn first_bytes(total: u64) -> u64 {
-    total.min(super::offers::PART_BYTES as u64)
+    total.min(super::snapshot_sender::PART_BYTES as u64)
 }
 
 /// Does what blocks beside the threads that serve connections, and always to its end.
 async fn blocking<T: Send + 'static>(
     step: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
-) -> Result<T, PullEnd> {
+) -> Result<T, FetchError> {
     match spawn_blocking(step).await {
-        Ok(done) => done.map_err(PullEnd::from),
+        Ok(done) => done.map_err(FetchError::from),
         // The server ends, and does not begin to write any more.
-        Err(_) => Err(PullEnd::Cancelled),
+        Err(_) => Err(FetchError::Cancelled),
     }
 }
 
-impl From<StorageError> for PullEnd {
+impl From<StorageError> for FetchError {
     fn from(error: StorageError) -> Self {
         if error.kind() == StorageErrorKind::DiskFailed && !error.is_shortage() {
             Self::Failed(error)

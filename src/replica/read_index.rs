@@ -17,9 +17,9 @@ use crate::types::Millis;
 /// A read and who waits for it.
 pub(super) type Read = (ConnectionId, RequestId, Request);
 
-/// Reads on their way.
+/// The reads that wait for their confirmation or for the state.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
+pub(super) struct PendingReads {
     gathering: Vec<Timed>,
     /// By what they were asked with, rising.
     asked: VecDeque<(u64, Vec<Timed>)>,
@@ -34,7 +34,7 @@ pub(super) struct Reads {
 /// A read, and when it came.
 type Timed = (Millis, Read);
 
-impl Reads {
+impl PendingReads {
     /// Adds a read that shows the state as of `stamp`, or a later one.
     pub(super) fn add(&mut self, stamp: Millis, connection: ConnectionId, id: RequestId, request: Request) {
         self.gathering.push((stamp, (connection, id, request)));
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn a_read_waits_for_its_answer_and_for_the_state() {
-        let mut reads = Reads::default();
-        let add = |reads: &mut Reads, id: u32| {
+        let mut reads = PendingReads::default();
+        let add = |reads: &mut PendingReads, id: u32| {
             reads.add(Millis(id.into()), ConnectionId(1), RequestId(id), Request::Stats);
         };
         add(&mut reads, 1);

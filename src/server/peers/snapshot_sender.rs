@@ -71,7 +71,7 @@ async fn answer(
     checkpoint: &Sender<ToCheckpoint>,
 ) {
     let Asked { node, index, offset } = ask;
-    if shared.offers_nothing.load(Ordering::Relaxed) {
+    if shared.sends_no_snapshots.load(Ordering::Relaxed) {
         pins.clear();
         return refuse(ask, shared);
     }
@@ -85,7 +85,7 @@ async fn answer(
     }
     let Some(pin) = pins.get_mut(&node) else { return };
     pin.asked = Instant::now();
-    if pin.told.is_none_or(|told| told.elapsed() >= shared.timing.pulled_every) {
+    if pin.told.is_none_or(|told| told.elapsed() >= shared.timing.progress_every) {
         pin.told = Some(pin.asked);
         shared.tell(Input::SnapshotPulled { node });
     }
@@ -97,7 +97,7 @@ async fn answer(
     match spawn_blocking(move || read(&backup, offset, total)).await {
         Ok(Ok(data)) => {
             if let Some(peer) = shared.peer(node) {
-                peer.lanes.push_part(PeerFrame::Part { index, offset, total, data });
+                peer.send_queue.push_part(PeerFrame::Part { index, offset, total, data });
             }
         }
         Ok(Err(error)) => {
@@ -121,7 +121,7 @@ async fn newest(checkpoint: &Sender<ToCheckpoint>) -> Option<Arc<PinnedBackup>> 
 fn refuse(Asked { node, index, .. }: Asked, shared: &Shared) {
     info!(node, index, "a node asks for a checkpoint that this one has no more: it is offered the newest");
     if let Some(peer) = shared.peer(node) {
-        peer.lanes.push_frame(PeerFrame::Gone { index });
+        peer.send_queue.push_frame(PeerFrame::Gone { index });
     }
     shared.tell(Input::SnapshotRefused { node });
 }

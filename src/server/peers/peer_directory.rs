@@ -11,7 +11,7 @@ use crate::types::Member;
 
 /// Who this node is, and whom it knows.
 #[derive(Clone, Debug)]
-pub(super) struct Roster {
+pub(super) struct PeerDirectory {
     cluster_id: [u8; 16],
     own: PeerInfo,
     members: BTreeMap<u64, Member>,
@@ -26,7 +26,7 @@ pub(super) fn short(id: &[u8; 16]) -> String {
     format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
-impl Roster {
+impl PeerDirectory {
     /// That of a node which knows nobody yet.
     pub(super) fn new(cluster_id: [u8; 16], own: PeerInfo) -> Self {
         Self { cluster_id, own, members: BTreeMap::new(), removed: BTreeSet::new(), feature_level: 0 }
@@ -145,16 +145,16 @@ mod tests {
         PeerInfo { member, feature_level_max: 1 }
     }
 
-    fn roster() -> Roster {
-        let mut roster = Roster::new([7; 16], about(1, 1));
-        roster.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 1);
-        roster
+    fn directory() -> PeerDirectory {
+        let mut directory = PeerDirectory::new([7; 16], about(1, 1));
+        directory.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 1);
+        directory
     }
 
     fn check(cluster: u8, node: u64, storage: u8, dialled: Option<u64>) -> Option<RefusalCode> {
         let greeting =
             Greeting { purpose: Purpose::Peer, cluster_id: [cluster; 16], about: about(node, storage) };
-        roster().check(&greeting, dialled).err().map(|refusal| refusal.code)
+        directory().check(&greeting, dialled).err().map(|refusal| refusal.code)
     }
 
     #[test]
@@ -175,20 +175,20 @@ mod tests {
 
     #[test]
     fn whoever_cannot_do_what_the_cluster_does_is_refused() {
-        let mut roster = roster();
-        roster.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 2);
+        let mut directory = directory();
+        directory.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 2);
         let check = |feature_level_max| {
             let about = PeerInfo { feature_level_max, ..about(2, 2) };
             let greeting = Greeting { purpose: Purpose::Probe, cluster_id: [7; 16], about };
-            roster.check(&greeting, None).map_err(|refusal| refusal.code)
+            directory.check(&greeting, None).map_err(|refusal| refusal.code)
         };
         assert_eq!([check(1), check(2), check(3)], [Err(RefusalCode::FeatureLevel), Ok(()), Ok(())]);
     }
 
     #[test]
     fn a_new_node_learns_the_cluster_and_an_emptied_one_does_not() {
-        let refused = |node| roster().cluster(node).expect_err("refused").code;
-        assert_eq!(roster().cluster(4).map(|cluster| cluster.members.len()), Ok(2));
+        let refused = |node| directory().cluster(node).expect_err("refused").code;
+        assert_eq!(directory().cluster(4).map(|cluster| cluster.members.len()), Ok(2));
         assert_eq!(refused(2), RefusalCode::DataLost);
         assert_eq!(refused(3), RefusalCode::Removed);
         assert_eq!(refused(1), RefusalCode::SameNumber);

@@ -5,7 +5,7 @@ use std::path::Path;
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
-use super::super::offers::PART_BYTES;
+use super::super::snapshot_sender::PART_BYTES;
 use super::*;
 use crate::engine::{Command, Engine, Entry};
 use crate::storage::SealedCheckpoint;
@@ -83,11 +83,11 @@ fn send_parts(
 }
 
 impl Rig {
-    /// How the pull of this number ended.
-    fn pulled(&self, expected: u64) -> Option<Box<Restored>> {
+    /// How the fetch of this number ended.
+    fn fetched(&self, expected: u64) -> Option<Box<Restored>> {
         loop {
             match self.told() {
-                ToCore::Pulled { number, input } => {
+                ToCore::SnapshotFetch { number, input } => {
                     assert_eq!(number, expected);
                     return match input {
                         Input::SnapshotFetched { index: INDEX, restored } => Some(restored),
@@ -117,7 +117,7 @@ fn hasty() -> Timing {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_node_pulls_the_checkpoint_of_another() {
+async fn one_node_fetches_the_checkpoint_of_another() {
     let folder = tempfile::tempdir().expect("a directory");
     let (backup, hash) = checkpoint(folder.path());
     let (one, mut two) = two().await;
@@ -129,20 +129,20 @@ async fn one_node_pulls_the_checkpoint_of_another() {
         });
         pins.filter(|sent| *sent).count()
     });
-    one.peers.pull(1, 2, INDEX);
-    let restored = one.pulled(1).expect("it is there");
+    one.peers.fetch_snapshot(1, 2, INDEX);
+    let restored = one.fetched(1).expect("it is there");
     assert_eq!((restored.engine.state_hash(), restored.base.index), (hash, INDEX));
     let (file, names) = one.left_behind();
     assert!(!file && names.contains(&"manifest".to_owned()), "{names:?}");
-    let pulls =
+    let progress =
         two.told_of(|input| if let Input::SnapshotPulled { node } = input { Some(node) } else { None });
-    assert_eq!(pulls, 1);
+    assert_eq!(progress, 1);
     // One that is not the newest is not there.
-    one.peers.pull(2, 2, INDEX);
-    one.pulled(2).expect("again");
+    one.peers.fetch_snapshot(2, 2, INDEX);
+    one.fetched(2).expect("again");
     let other = INDEX + 1;
-    one.peers.pull(3, 2, other);
-    let ToCore::Pulled { number: 3, input: Input::SnapshotGone { index } } = one.told() else {
+    one.peers.fetch_snapshot(3, 2, other);
+    let ToCore::SnapshotFetch { number: 3, input: Input::SnapshotGone { index } } = one.told() else {
         panic!("gone")
     };
     assert_eq!(index, other);
@@ -154,27 +154,27 @@ async fn one_node_pulls_the_checkpoint_of_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_goes_on_where_the_connection_broke() {
+async fn a_fetch_goes_on_where_the_connection_broke() {
     let folder = tempfile::tempdir().expect("a directory");
     let (backup, hash) = checkpoint(folder.path());
     let one = Rig::start(1, hasty()).await;
     let first = send_parts(let_in(&one, 2).await, Arc::clone(&backup), |offset, _| offset < part(2));
     one.connected();
-    one.peers.pull(1, 2, INDEX);
+    one.peers.fetch_snapshot(1, 2, INDEX);
     assert_eq!(first.await.expect("ended"), [0, part(1)]);
-    // The same pull asks for what is missing, and nothing else.
+    // The same fetch asks for what is missing, and nothing else.
     let second = send_parts(let_in(&one, 2).await, Arc::clone(&backup), |offset, _| offset < part(3));
     assert_eq!(second.await.expect("ended"), [part(2)]);
     // Another one looks whether it is the same checkpoint.
-    one.peers.pull(2, 2, INDEX);
+    one.peers.fetch_snapshot(2, 2, INDEX);
     let third = send_parts(let_in(&one, 2).await, backup, |_, _| true);
-    assert_eq!(one.pulled(2).expect("it is there").engine.state_hash(), hash);
+    assert_eq!(one.fetched(2).expect("it is there").engine.state_hash(), hash);
     drop(one);
     assert!(third.await.expect("ended").starts_with(&[0, part(3)]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_checkpoint_is_thrown_away_and_pulled_again() {
+async fn a_damaged_checkpoint_is_thrown_away_and_fetched_again() {
     let folder = tempfile::tempdir().expect("a directory");
     let (backup, hash) = checkpoint(folder.path());
     let one = Rig::start(1, quick()).await;
@@ -186,8 +186,8 @@ async fn a_damaged_checkpoint_is_thrown_away_and_pulled_again() {
         }
         true
     });
-    one.peers.pull(1, 2, INDEX);
-    assert_eq!(one.pulled(1).expect("the third time").engine.state_hash(), hash);
+    one.peers.fetch_snapshot(1, 2, INDEX);
+    assert_eq!(one.fetched(1).expect("the third time").engine.state_hash(), hash);
     drop(one);
     let asked = sender.await.expect("ended");
     assert_eq!(asked.iter().filter(|offset| **offset == 0).count(), 3);
@@ -205,8 +205,8 @@ async fn a_checkpoint_that_stays_damaged_is_given_up_and_leaves_nothing_behind()
             }
             true
         });
-        one.peers.pull(1, 2, INDEX);
-        assert!(one.pulled(1).is_none());
+        one.peers.fetch_snapshot(1, 2, INDEX);
+        assert!(one.fetched(1).is_none());
         assert_eq!(one.left_behind(), (false, vec![]));
     }
 }
@@ -218,8 +218,8 @@ async fn what_the_log_needs_of_the_disk_is_left_alone() {
     let data = tempfile::tempdir().expect("a directory");
     let one = Rig::start_sparing(1, quick(), data, u64::MAX).await;
     let sender = send_parts(let_in(&one, 2).await, backup, |_, _| true);
-    one.peers.pull(1, 2, INDEX);
-    assert!(one.pulled(1).is_none());
+    one.peers.fetch_snapshot(1, 2, INDEX);
+    assert!(one.fetched(1).is_none());
     assert_eq!(one.left_behind(), (false, vec![]));
     drop(one);
     let asked = sender.await.expect("ended");
@@ -232,17 +232,17 @@ async fn a_later_order_takes_the_place_of_one_that_gets_no_answer() {
     let (backup, hash) = checkpoint(folder.path());
     let one = Rig::start(1, quick()).await;
     let _silent = let_in(&one, 3).await;
-    one.peers.pull(1, 3, INDEX);
-    one.peers.pull(2, 3, INDEX + 1);
+    one.peers.fetch_snapshot(1, 3, INDEX);
+    one.peers.fetch_snapshot(2, 3, INDEX + 1);
     send_parts(let_in(&one, 2).await, backup, |_, _| true);
-    one.peers.pull(3, 2, INDEX);
-    assert_eq!(one.pulled(3).expect("it is there").engine.state_hash(), hash);
+    one.peers.fetch_snapshot(3, 2, INDEX);
+    assert_eq!(one.fetched(3).expect("it is there").engine.state_hash(), hash);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_never_answers_has_no_checkpoint() {
     let short = Duration::from_millis(20);
-    let one = Rig::start(1, Timing { part: short, pull_silence: 3 * short, ..quick() }).await;
-    one.peers.pull(1, 2, INDEX);
-    assert!(one.pulled(1).is_none());
+    let one = Rig::start(1, Timing { part: short, fetch_silence: 3 * short, ..quick() }).await;
+    one.peers.fetch_snapshot(1, 2, INDEX);
+    assert!(one.fetched(1).is_none());
 }

@@ -25,9 +25,9 @@ const BUNDLE_BYTES_TARGET: usize = 256 << 10;
 /// What a bundle takes beside its messages, by and large.
 const BUNDLE_BYTES: usize = 128;
 
-/// The lanes to one node.
+/// The send queue to one node.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
+pub(super) struct SendQueue {
     waiting: Mutex<Waiting>,
     wake: Notify,
 }
@@ -54,8 +54,8 @@ enum Item {
     Frame(PeerFrame),
 }
 
-impl Lanes {
-    /// Adds what the replica says, at this time. Returns how many bundles were dropped since the lanes were empty, if this
+impl SendQueue {
+    /// Adds what the replica says, at this time. Returns how many bundles were dropped since the queue was empty, if this
     /// one was, or a part of it.
     pub(super) fn push(&self, bundle: Bundle, now: Duration) -> Option<u64> {
         let mut waiting = lock(&self.waiting);
