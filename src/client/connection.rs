@@ -14,7 +14,7 @@ use super::backoff::{Reconnects, rng};
 use super::config::ClientConfig;
 use super::dial::{Attempt, Link, decoder, dial, hello, unreachable};
 use super::error::{ClientError, ProtocolFault};
-use super::pulse::Beat;
+use super::heartbeats::Beat;
 use super::reader::Reader;
 use super::requests::{Connection, Requests};
 use super::search::{Elsewhere, Search};
@@ -233,7 +233,7 @@ impl Task {
                 std::mem::swap(&mut requests.out, &mut output);
                 requests.writer_waits = output.is_empty();
                 if !output.is_empty() {
-                    requests.pulse.spoken(now);
+                    requests.heartbeats.spoken(now);
                 }
             });
             if output.is_empty() {
@@ -256,7 +256,7 @@ impl Task {
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
-            self.shared.change(|requests, now, _| requests.pulse.moved(now));
+            self.shared.change(|requests, now, _| requests.heartbeats.moved(now));
         }
     }
 

@@ -177,7 +177,7 @@ impl Engine {
             Some(rule) if !policy.is_empty() => rule.change(policy),
             _ => *rule = (!policy.is_empty()).then(|| Box::new(Rule::new(policy))),
         }
-        self.topics.note_serving(id);
+        self.topics.note_deliverable(id);
         Ok(Outcome::Done)
     }
 

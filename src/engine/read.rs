@@ -60,8 +60,8 @@ impl Engine {
     }
 
     /// Topics from which a reserve could have a job now.
-    pub fn serving(&self) -> &BTreeSet<TopicId> {
-        self.topics.serving()
+    pub fn deliverable_topics(&self) -> &BTreeSet<TopicId> {
+        self.topics.deliverable()
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in

@@ -129,8 +129,12 @@ impl Engine {
             let topic = self.topics.find(view.id);
             assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
             assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");
-            let serves = topic.is_some_and(|topic| topic.serves(self.clock.stamp));
-            assert_eq!(self.topics.serving().contains(&view.id), serves, "the topics that serve: {view:?}");
+            let can_deliver = topic.is_some_and(|topic| topic.can_deliver(self.clock.stamp));
+            assert_eq!(
+                self.topics.deliverable().contains(&view.id),
+                can_deliver,
+                "the topics that can deliver: {view:?}"
+            );
             let bytes = bytes.remove(&view.id).unwrap_or_default();
             assert_eq!(self.topic_bytes(view.id), bytes, "the bytes of {view:?}");
         }

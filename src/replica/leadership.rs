@@ -14,7 +14,7 @@ const ELECTION_PAUSE_MS: u32 = 20;
 impl Replica {
     /// Whether this node leads and has applied everything from before: then it takes requests.
     pub(super) fn is_serving(&self) -> bool {
-        self.serving.is_some()
+        self.serving_term.is_some()
     }
 
     /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
@@ -26,12 +26,12 @@ impl Replica {
             self.clock.catch_up(wall);
         }
         let sound = self.untrusted.is_none();
-        let serves = |serving: &mut u64| self.group.is_leader() && sound && *serving == term;
-        if let Some(served_term) = self.serving.take_if(|serving| !serves(serving)) {
+        let serves = |served: &mut u64| self.group.is_leader() && sound && *served == term;
+        if let Some(served_term) = self.serving_term.take_if(|served| !serves(served)) {
             self.end_leading(served_term);
         }
-        if self.serving.is_none() && self.group.is_leader() && sound && self.applied.1 == term {
-            self.serving = Some(term);
+        if self.serving_term.is_none() && self.group.is_leader() && sound && self.applied.1 == term {
+            self.serving_term = Some(term);
             self.notices.push(Notice::Leading { term });
             self.begin_leading();
         }

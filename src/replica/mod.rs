@@ -143,7 +143,7 @@ pub struct Replica {
     /// Whether all timers of the next seconds are in order, and no job that is due soon is spilled.
     prepared: bool,
     /// The term in which this node leads and has applied everything from before.
-    serving: Option<u64>,
+    serving_term: Option<u64>,
     disk_low: bool,
     memory: Memory,
     stop: Stop,
@@ -482,8 +482,8 @@ impl Replica {
                 self.next_housekeeping_us = self.now_us;
             }
             let engine = &self.engine;
-            let mut topics = self.waiters.waited_for(engine.serving());
-            topics.extend(coming.keys().filter(|topic| !engine.serving().contains(topic)));
+            let mut topics = self.waiters.waited_for(engine.deliverable_topics());
+            topics.extend(coming.keys().filter(|topic| !engine.deliverable_topics().contains(topic)));
             topics.extend(engine.free_by(stamp).filter(|topic| self.waiters.in_line(*topic)));
             let available = |topic| engine.available(topic, coming.get(&topic).copied().unwrap_or(0), stamp);
             if coming.keys().any(|topic| self.waiters.in_line(*topic) && available(*topic) == 0) {

@@ -254,7 +254,7 @@ impl Recovery {
             writes_in_flight: Vec::new(),
             writing_since_us: now.elapsed_us,
             prepared: true,
-            serving: None,
+            serving_term: None,
             disk_low: false,
             memory,
             stop: Stop::No,

@@ -64,8 +64,8 @@ pub(super) struct Core {
     clock: Clock,
     /// What cannot be read is not logged before: clients may ask for it as often as they like.
     next_unreadable: Duration,
-    /// Told once, when requests are taken.
-    serving: Option<oneshot::Sender<()>>,
+    /// Signalled once, when the node serves.
+    readiness: Option<oneshot::Sender<()>>,
 }
 
 /// What is next.
@@ -99,10 +99,10 @@ impl Core {
         checkpoint: Sender<ToCheckpoint>,
         peers: Option<Peers>,
         clock: Clock,
-        serving: oneshot::Sender<()>,
+        readiness: oneshot::Sender<()>,
     ) -> Self {
-        let (outboxes, next_unreadable, serving) = (BTreeMap::new(), Duration::ZERO, Some(serving));
-        Self { replica, outboxes, disk, checkpoint, peers, fetches: 0, clock, next_unreadable, serving }
+        let (outboxes, next_unreadable, readiness) = (BTreeMap::new(), Duration::ZERO, Some(readiness));
+        Self { replica, outboxes, disk, checkpoint, peers, fetches: 0, clock, next_unreadable, readiness }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -278,9 +278,9 @@ impl Core {
         match notice {
             Notice::Leading { term } => {
                 info!(term, "leading");
-                if let Some(serving) = self.serving.take() {
+                if let Some(readiness) = self.readiness.take() {
                     // A start that was given up listens no longer.
-                    let _ = serving.send(());
+                    let _ = readiness.send(());
                 }
             }
             Notice::Following { term } => info!(term, "no longer leading"),

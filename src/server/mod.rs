@@ -277,7 +277,7 @@ async fn launch(
     let places = Places { file: config.data.join("incoming.pull"), incoming };
     let channels = Channels::new();
     let to_core = channels.to_core.clone();
-    let (tell_serving, serving) = oneshot::channel();
+    let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
     let peers = ports.peers.zip(config.peer_listen.as_ref()).map(|(reserved, address)| {
@@ -296,7 +296,7 @@ async fn launch(
     let peers = peers.transpose()?;
     let threads = start_threads(config, storage, clock, channels, move |inputs, to_disk, to_checkpoint| {
         let replica = recovery.start(clock.now());
-        Core::new(replica, to_disk, to_checkpoint, peers, clock, tell_serving).run(&inputs);
+        Core::new(replica, to_disk, to_checkpoint, peers, clock, signal_ready).run(&inputs);
     })?;
     let mut running = Running {
         address: ports.address,
@@ -310,7 +310,7 @@ async fn launch(
     };
     let serves = !alone
         || tokio::select! {
-            served = serving => served.is_ok(),
+            served = ready => served.is_ok(),
             ended = running.ended() => {
                 ended?;
                 false

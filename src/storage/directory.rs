@@ -42,7 +42,7 @@ use super::inspect::FileReport;
 use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::lock::{self, Lock};
 use super::log::Log;
-use super::slots::{Slots, Values};
+use super::slot_file::{SlotFile, Values};
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, chunks, sync};
 
 /// The magic of the vote file.
@@ -104,8 +104,8 @@ pub(super) struct Contents {
     pub(super) log_new: Option<Log>,
     /// The log that it came from, until it is closed.
     pub(super) log_old: Option<Log>,
-    pub(super) vote: Slots,
-    pub(super) watermark: Slots,
+    pub(super) vote: SlotFile,
+    pub(super) watermark: SlotFile,
 }
 
 impl Directory {
@@ -180,8 +180,8 @@ impl Directory {
         let log = self.log_path();
         remove_folder(&log)?;
         let log = Log::create(&self.path, &log, LogBase::root(identity.cluster_id))?;
-        let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
-        let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
+        let vote = SlotFile::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
+        let watermark = SlotFile::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
         sync::directory(&self.path)?;
         self.rename_durably(FOUNDING, IDENTITY)?;
         Ok(self.contents(identity, log, [vote, watermark]))
@@ -254,7 +254,12 @@ impl Directory {
         Ok(self.contents(identity, self.log(base)?, [vote, watermark]))
     }
 
-    fn contents(self: &Arc<Self>, identity: Identity, log: Log, [vote, watermark]: [Slots; 2]) -> Contents {
+    fn contents(
+        self: &Arc<Self>,
+        identity: Identity,
+        log: Log,
+        [vote, watermark]: [SlotFile; 2],
+    ) -> Contents {
         let directory = Arc::clone(self);
         Contents { directory, identity, log, log_new: None, log_old: None, vote, watermark }
     }
@@ -383,29 +388,29 @@ impl Directory {
     }
 
     pub(super) fn replace_vote(&self, values: Values) -> Result<(), StorageError> {
-        Slots::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
+        SlotFile::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
     }
 
     pub(super) fn replace_watermark(&self, values: Values) -> Result<(), StorageError> {
-        Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
+        SlotFile::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
     }
 
-    pub(super) fn vote(&self) -> Result<Option<Slots>, StorageError> {
-        Slots::open(&self.path.join(VOTE), VOTE_MAGIC)
+    pub(super) fn vote(&self) -> Result<Option<SlotFile>, StorageError> {
+        SlotFile::open(&self.path.join(VOTE), VOTE_MAGIC)
     }
 
-    pub(super) fn watermark(&self) -> Result<Option<Slots>, StorageError> {
-        Slots::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+    pub(super) fn watermark(&self) -> Result<Option<SlotFile>, StorageError> {
+        SlotFile::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
     /// Term and vote, read alone; `None` if neither copy is good.
     pub(super) fn vote_values(&self) -> Result<Option<Values>, StorageError> {
-        Slots::read(&self.path.join(VOTE), VOTE_MAGIC)
+        SlotFile::read(&self.path.join(VOTE), VOTE_MAGIC)
     }
 
     /// The watermark, read alone; `None` if neither copy is good.
     pub(super) fn watermark_values(&self) -> Result<Option<Values>, StorageError> {
-        Slots::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+        SlotFile::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
     fn read_identity(&self, name: &str) -> Result<Identity, StorageError> {

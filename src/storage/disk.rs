@@ -46,7 +46,7 @@ use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
 use super::install;
 use super::log::Log;
-use super::slots::Values;
+use super::slot_file::Values;
 use super::value::Key;
 use super::{LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
 

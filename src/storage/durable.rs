@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use super::chunks::Manifest;
 use super::compaction::{CompactionBackend, Compactor, Shrunk, Weights};
 use super::folder::Folder;
-use super::slots::Values;
+use super::slot_file::Values;
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 
 /// The small files beside the log.

@@ -19,7 +19,7 @@ mod identity;
 mod install;
 mod lock;
 mod log;
-mod slots;
+mod slot_file;
 pub mod sync;
 
 pub mod disk;

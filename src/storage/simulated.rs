@@ -39,7 +39,7 @@ use super::extent::{self, Extent, Head, Heads};
 use super::folder::SimulatedFolder;
 use super::install;
 use super::log::{ROUND_BYTES_MAX, ROUND_REMOVALS_MAX, removals_along};
-use super::slots::{self, Values};
+use super::slot_file::{self, Values};
 use super::value::{self, Assembler, Key, Value};
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
 use crate::types::GroupId;
@@ -272,7 +272,7 @@ impl Device {
         disk.settle();
         let Contents { logs: cache, files } = disk.cached.over(&disk.durable);
         let find = |file, damage| {
-            let newest = slots::newest(&files[place(file)], magic(file));
+            let newest = slot_file::newest(&files[place(file)], magic(file));
             let (slot, sequence, values) = newest.ok_or_else(|| damaged(damage))?;
             Ok(Newest { slot, sequence, values })
         };
@@ -453,7 +453,7 @@ impl LogBackend for Device {
     fn write(&mut self, file: SmallFile, values: Values) -> Result<(), StorageError> {
         let Newest { slot, sequence, .. } = self.newest[place(file)];
         let newest = Newest { slot: 1 - slot, sequence: sequence + 1, values };
-        let bytes = slots::encode(magic(file), newest.sequence, values);
+        let bytes = slot_file::encode(magic(file), newest.sequence, values);
         self.write(Write::Slot(file, newest.slot, bytes))?;
         self.sync()?;
         self.newest[place(file)] = newest;

@@ -1,7 +1,7 @@
 //! The durable content of the simulated device, and the content that is only in the system's memory.
 
 use super::super::durable::SmallFile;
-use super::super::slots::{self, SLOT_BYTES, Slot};
+use super::super::slot_file::{self, FileSlot, SLOT_BYTES};
 use super::logs::{Change, Logs};
 use super::{Rng, magic, place};
 
@@ -9,14 +9,14 @@ use super::{Rng, magic, place};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contents {
     pub(super) logs: Logs,
-    pub(super) files: [[Slot; 2]; 2],
+    pub(super) files: [[FileSlot; 2]; 2],
 }
 
 /// One write.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     Log(Change),
-    Slot(SmallFile, usize, Slot),
+    Slot(SmallFile, usize, FileSlot),
 }
 
 /// What is written and not durable, in order: whoever reads sees it until the power goes.
@@ -32,7 +32,7 @@ impl Contents {
     /// Those of a directory that was just founded.
     pub(super) fn founded() -> Self {
         let files = [SmallFile::Vote, SmallFile::Watermark]
-            .map(|file| [slots::encode(magic(file), 1, [0, 0, 0]), [0; SLOT_BYTES]]);
+            .map(|file| [slot_file::encode(magic(file), 1, [0, 0, 0]), [0; SLOT_BYTES]]);
         Self { logs: Logs::new(), files }
     }
 

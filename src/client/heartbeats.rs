@@ -19,7 +19,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// What was heard and said on the present connection.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeats {
     /// `None`: the server asks for no heartbeats.
     every: Option<Duration>,
     /// When something came last.
@@ -48,7 +48,7 @@ pub(super) enum Beat {
     Quiet(Instant),
 }
 
-impl Pulse {
+impl Heartbeats {
     /// A connection that was welcomed just now.
     pub(super) fn new(now: Instant, every: Option<Duration>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Pulse {
 impl Requests {
     /// Sends what is due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
     pub(super) fn beat(&mut self, now: Instant) -> Beat {
-        let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.pulse.moved));
+        let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.heartbeats.moved));
         let due = since + self.answer_max();
         if due <= now {
             return Beat::Stuck;
@@ -105,16 +105,16 @@ impl Requests {
 
     /// The request that has waited longest for its answer, but for what it is to wait on purpose; and since when.
     pub(super) fn oldest_unanswered(&mut self) -> Option<(RequestId, Instant)> {
-        let sent = self.slots.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
+        let sent = self.open_requests.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
         sent.map(|(id, open)| (id, open.sent + open.wait())).min_by_key(|(_, since)| *since)
     }
 
     fn answer_max(&self) -> Duration {
-        self.pulse.every.map_or(ANSWER_MAX, |every| ANSWER_MAX.max(every * 2))
+        self.heartbeats.every.map_or(ANSWER_MAX, |every| ANSWER_MAX.max(every * 2))
     }
 
     fn ask_members(&mut self, now: Instant) -> Option<Instant> {
-        let due = self.pulse.members_due.as_mut()?;
+        let due = self.heartbeats.members_due.as_mut()?;
         if *due <= now {
             *due = now + MEMBERS_EVERY;
             if self.connection == Connection::Up {
@@ -129,19 +129,19 @@ impl Requests {
     /// Either side must see a frame in each interval. A client that only sends (a long poll) has to ask for an answer; one
     /// that only receives (a subscription) has to say something. PING does both, and its answer proves that the leases are kept.
     fn heartbeat(&mut self, now: Instant) -> Beat {
-        let Some(every) = self.pulse.every else { return Beat::Quiet(now + MEMBERS_EVERY) };
-        let lost = self.pulse.heard + every * 2;
+        let Some(every) = self.heartbeats.every else { return Beat::Quiet(now + MEMBERS_EVERY) };
+        let lost = self.heartbeats.heard + every * 2;
         if now >= lost {
             return Beat::Lost;
         }
-        let quiet_since = self.pulse.heard.min(self.pulse.spoken).min(self.leases.proven());
-        let due = quiet_since.max(self.pulse.pinged) + every;
+        let quiet_since = self.heartbeats.heard.min(self.heartbeats.spoken).min(self.leases.proven());
+        let due = quiet_since.max(self.heartbeats.pinged) + every;
         if now < due {
             return Beat::Quiet(due.min(lost));
         }
         Request::Ping.encode(OWN_ID, &mut self.out);
-        self.pulse.pinged = now;
-        self.pulse.unanswered.push_back(now);
+        self.heartbeats.pinged = now;
+        self.heartbeats.unanswered.push_back(now);
         Beat::Quiet(lost.min(now + every))
     }
 }

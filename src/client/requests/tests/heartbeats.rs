@@ -7,10 +7,10 @@ fn a_heartbeat_is_sent_in_silence_and_silence_ends_the_connection() {
     let mut client = Client::new(welcome());
     let start = client.now;
     let at = |ms| start + Duration::from_millis(ms);
-    client.requests.pulse.stop_asking();
+    client.requests.heartbeats.stop_asking();
     assert_eq!(client.requests.beat(at(999)), Beat::Quiet(at(1_000)));
     assert_eq!(client.sent(), []);
-    client.requests.pulse.heard(at(999));
+    client.requests.heartbeats.heard(at(999));
     assert_eq!(client.requests.beat(at(1_000)), Beat::Quiet(at(2_000)));
     assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
     assert_eq!(client.requests.beat(at(1_500)), Beat::Quiet(at(2_000)), "one is enough");
@@ -25,8 +25,8 @@ fn a_connection_that_is_only_slow_is_kept() {
     let at = |s| start + Duration::from_secs(s);
     let push = client.push(1);
     for seconds in 0..60 {
-        client.requests.pulse.heard(at(seconds));
-        client.requests.pulse.moved(at(seconds));
+        client.requests.heartbeats.heard(at(seconds));
+        client.requests.heartbeats.moved(at(seconds));
         assert!(matches!(client.requests.beat(at(seconds + 4)), Beat::Quiet(_)), "{seconds} s");
     }
     assert_eq!(client.requests.beat(at(59 + 5)), Beat::Stuck, "nothing moves any more");
@@ -40,8 +40,8 @@ fn a_server_that_answers_heartbeats_alone_is_left() {
         let start = client.now;
         let beat = |client: &mut Client, ms| {
             client.now = start + Duration::from_millis(ms);
-            client.requests.pulse.heard(client.now);
-            client.requests.pulse.spoken(client.now);
+            client.requests.heartbeats.heard(client.now);
+            client.requests.heartbeats.spoken(client.now);
             client.requests.beat(client.now)
         };
         assert!(matches!(beat(&mut client, 60_000), Beat::Quiet(_)), "nothing was asked");

@@ -6,7 +6,7 @@ use crate::protocol::{Delivered, Leased};
 /// A client with a subscription under id 1.
 fn subscribed() -> Client {
     let mut client = Client::new(welcome());
-    client.requests.pulse.stop_asking();
+    client.requests.heartbeats.stop_asking();
     let (topics, weights) = (vec!["t".parse().unwrap()], Vec::new());
     let subscribe = Subscribe { topics, credit_jobs: 8, credit_bytes: 1_000, weights };
     let (id, _call) = client.requests.subscribe(client.now, subscribe, Arc::new(Feed::new(8))).unwrap();

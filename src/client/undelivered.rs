@@ -17,8 +17,8 @@ use crate::types::{Fence, JobId, Lease};
 
 /// What came, and whether the rest is asked for.
 #[derive(Debug, Default)]
-pub(super) struct Unseen {
-    /// No lease up to this fence is unseen.
+pub(super) struct Undelivered {
+    /// No lease up to this fence is undelivered.
     through: Fence,
     /// Fences beyond it of leases that came, while it is not known whether there are others.
     since: BTreeSet<Fence>,
@@ -32,7 +32,7 @@ pub(super) struct Unseen {
     refuses_cancel: bool,
 }
 
-impl Unseen {
+impl Undelivered {
     /// A request is sent.
     pub(super) fn note_request(&mut self, request: &Request) {
         self.consumes |= matches!(request, Request::Reserve(_) | Request::Subscribe(_));
@@ -74,12 +74,12 @@ impl Unseen {
 impl Requests {
     /// A connection is there over which the session goes on, with its leases or without.
     pub(super) fn look_for_unseen(&mut self, now: Instant, leases_kept: bool) {
-        self.unseen.refuses_cancel = false;
+        self.undelivered.refuses_cancel = false;
         if !leases_kept {
-            return self.unseen.close();
+            return self.undelivered.close();
         }
-        if self.unseen.consumes {
-            self.unseen.is_open = true;
+        if self.undelivered.consumes {
+            self.undelivered.is_open = true;
             self.ask_for_leases(now, JobId(0));
         }
     }
@@ -89,35 +89,39 @@ impl Requests {
         let jobs_max = self.limits().reserve_jobs_max.max(1);
         if let Ok(id) = self.enter(now, Request::Leases { after, jobs_max }, None, None) {
             self.line.rotate_right(1);
-            self.unseen.asking = Some(id);
+            self.undelivered.asking = Some(id);
         }
     }
 
     /// The answer to LEASES.
     pub(super) fn leased(&mut self, now: Instant, id: RequestId, leased: Leased, answers: &mut Answers) {
         let mut leased = leased;
-        if !self.unseen.is_asking(id) {
+        if !self.undelivered.is_asking(id) {
             leased.jobs.retain(|job| !answers.stray.contains(&job.lease) && !self.settles(job.lease));
-            if self.slots.get_mut(id).is_some_and(|open| open.is_awaited()) {
-                self.unseen.came(&leased.jobs);
+            if self.open_requests.get_mut(id).is_some_and(|open| open.is_awaited()) {
+                self.undelivered.came(&leased.jobs);
             }
             // What is too late to be handed out may have been handed out before: it is not given back.
             drop(self.leases.age(now, &mut leased.jobs));
             return self.finish(id, Ok(Response::Leased(leased)), answers);
         }
-        let asked = self.slots.get_mut(id).map(|open| open.request.clone());
-        let unseen: Vec<Lease> =
-            leased.jobs.iter().map(|job| job.lease).filter(|lease| self.unseen.is_unseen(*lease)).collect();
-        if !unseen.is_empty() {
+        let asked = self.open_requests.get_mut(id).map(|open| open.request.clone());
+        let undelivered: Vec<Lease> = leased
+            .jobs
+            .iter()
+            .map(|job| job.lease)
+            .filter(|lease| self.undelivered.is_unseen(*lease))
+            .collect();
+        if !undelivered.is_empty() {
             tracing::info!(
-                jobs = unseen.len(),
+                jobs = undelivered.len(),
                 "jobs that never came over the lost connection are given back"
             );
         }
-        answers.stray.extend(unseen);
+        answers.stray.extend(undelivered);
         self.finish(id, Ok(Response::Done), answers);
         if !leased.has_more {
-            return self.unseen.close();
+            return self.undelivered.close();
         }
         let before = if let Some(Request::Leases { after, .. }) = asked { after } else { JobId(0) };
         self.ask_for_leases(now, leased.jobs.last().map_or(before, |job| job.lease.job));
@@ -125,28 +129,29 @@ impl Requests {
 
     /// The server does not say which leases it holds.
     pub(super) fn leases_refused(&mut self, id: RequestId) {
-        if self.unseen.is_asking(id) {
-            self.unseen.close();
+        if self.undelivered.is_asking(id) {
+            self.undelivered.close();
         }
     }
 
     /// Ends the wait of a reserve whose caller has left, so that the server grants it nothing. `serial` says that the id is still
     /// that reserve's.
     pub(super) fn cancel(&mut self, now: Instant, id: RequestId, serial: u64) {
-        let is_waiting = self.slots.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
-        if is_waiting && !self.unseen.refuses_cancel {
+        let is_waiting =
+            self.open_requests.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
+        if is_waiting && !self.undelivered.refuses_cancel {
             self.accept_unheard(now, Request::Cancel { request: id.0 });
         }
     }
 
     /// A server of before answers CANCEL so: the reserve goes on, and its jobs are given back when they come.
     pub(super) fn cancel_refused(&mut self, code: ErrorCode) {
-        self.unseen.refuses_cancel |= code == ErrorCode::Unsupported;
+        self.undelivered.refuses_cancel |= code == ErrorCode::Unsupported;
     }
 
     /// Whether a request without an answer settles this lease.
     fn settles(&mut self, lease: Lease) -> bool {
-        self.slots.iter_mut().any(|(_, open)| match &open.request {
+        self.open_requests.iter_mut().any(|(_, open)| match &open.request {
             Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
                 leases.contains(&lease)
             }

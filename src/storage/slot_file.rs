@@ -22,7 +22,7 @@ use super::{StorageError, sync};
 /// What a file holds.
 pub(super) type Values = [u64; 3];
 /// One slot, as it lies in the file.
-pub(super) type Slot = [u8; SLOT_BYTES];
+pub(super) type FileSlot = [u8; SLOT_BYTES];
 
 const VERSION: u32 = 1;
 /// Bytes of a slot.
@@ -33,7 +33,7 @@ const FILE_BYTES: usize = 2 * 4096;
 
 /// An open file of two slots.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct SlotFile {
     file: File,
     path: PathBuf,
     magic: [u8; 4],
@@ -43,7 +43,7 @@ pub(super) struct Slots {
     values: Values,
 }
 
-impl Slots {
+impl SlotFile {
     /// Writes a new file, over an old one if there is one, and syncs it; not its directory.
     pub(super) fn create(path: &Path, magic: [u8; 4], values: Values) -> Result<Self, StorageError> {
         let fail = |action| move |source| StorageError::io(action, path, source);
@@ -114,7 +114,7 @@ impl Slots {
 }
 
 /// The valid slot with the higher sequence: its number, its sequence and what it holds.
-pub(super) fn newest(slots: &[Slot; 2], magic: [u8; 4]) -> Option<(usize, u64, Values)> {
+pub(super) fn newest(slots: &[FileSlot; 2], magic: [u8; 4]) -> Option<(usize, u64, Values)> {
     let valid = slots.iter().enumerate().filter_map(|(number, slot)| {
         let (sequence, values) = decode(slot, magic)?;
         Some((number, sequence, values))
@@ -123,7 +123,7 @@ pub(super) fn newest(slots: &[Slot; 2], magic: [u8; 4]) -> Option<(usize, u64, V
 }
 
 /// A slot that holds these values.
-pub(super) fn encode(magic: [u8; 4], sequence: u64, values: Values) -> Slot {
+pub(super) fn encode(magic: [u8; 4], sequence: u64, values: Values) -> FileSlot {
     let mut bytes = [0; SLOT_BYTES];
     let fields = magic
         .into_iter()
@@ -138,7 +138,7 @@ pub(super) fn encode(magic: [u8; 4], sequence: u64, values: Values) -> Slot {
     bytes
 }
 
-fn decode(bytes: &Slot, magic: [u8; 4]) -> Option<(u64, Values)> {
+fn decode(bytes: &FileSlot, magic: [u8; 4]) -> Option<(u64, Values)> {
     let (covered, crc) = bytes.split_at(CRC_AT);
     let valid = crc32c::crc32c(covered).to_le_bytes() == crc;
     let (found, rest) = covered.split_first_chunk()?;
@@ -166,7 +166,7 @@ mod tests {
     /// A file that holds `old`, with `new` written over it up to `torn` bytes.
     fn torn(directory: &TempDir, old: Values, new: Values, torn: usize) -> PathBuf {
         let path = directory.path().join("slots");
-        let mut slots = Slots::create(&path, MAGIC, [0, 0, 0]).expect("created");
+        let mut slots = SlotFile::create(&path, MAGIC, [0, 0, 0]).expect("created");
         slots.write(old).expect("written");
         let before = fs::read(&path).expect("read");
         slots.write(new).expect("written");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn read(path: &Path) -> Option<Values> {
-        Slots::open(path, MAGIC).expect("read").map(|slots| slots.values())
+        SlotFile::open(path, MAGIC).expect("read").map(|slots| slots.values())
     }
 
     #[test]
@@ -186,13 +186,13 @@ mod tests {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path().join("slots");
         assert_eq!(read(&path), None);
-        drop(Slots::create(&path, MAGIC, [1, 2, 3]).expect("created"));
+        drop(SlotFile::create(&path, MAGIC, [1, 2, 3]).expect("created"));
         for values in [[3, 4, 5], [u64::MAX, 0, u64::MAX], [0, 7, 0], [5, 5, 5]] {
-            let mut slots = Slots::open(&path, MAGIC).expect("read").expect("valid");
+            let mut slots = SlotFile::open(&path, MAGIC).expect("read").expect("valid");
             slots.write(values).expect("written");
             assert_eq!((slots.values(), read(&path)), (values, Some(values)));
         }
-        assert!(Slots::open(&path, *b"ELSE").expect("read").is_none(), "another file's magic");
+        assert!(SlotFile::open(&path, *b"ELSE").expect("read").is_none(), "another file's magic");
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             let path = torn(&directory, old, new, length);
             let expected = if length == SLOT_BYTES { new } else { old };
             assert_eq!(read(&path), Some(expected), "torn after {length} bytes");
-            let mut slots = Slots::open(&path, MAGIC).expect("read").expect("valid");
+            let mut slots = SlotFile::open(&path, MAGIC).expect("read").expect("valid");
             slots.write([31, 32, 33]).expect("it goes on");
             assert_eq!(read(&path), Some([31, 32, 33]));
         }
@@ -214,7 +214,7 @@ mod tests {
         let directory = TempDir::new().expect("a directory");
         let path = torn(&directory, [11, 12, 13], [21, 22, 23], SLOT_BYTES);
         let whole = fs::read(&path).expect("read");
-        let newest = Slots::open(&path, MAGIC).expect("read").expect("valid").newest;
+        let newest = SlotFile::open(&path, MAGIC).expect("read").expect("valid").newest;
         let (at, other) = if newest == 0 { (0, 4096) } else { (4096, 0) };
         for bit in 0..SLOT_BYTES * 8 {
             let mut flipped = whole.clone();

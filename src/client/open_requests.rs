@@ -14,7 +14,7 @@ use crate::protocol::{Request, RequestId};
 
 /// One request without an answer, or one standing subscription.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenRequest {
     /// Counts requests in the order in which they were accepted.
     pub(super) serial: u64,
     /// When it was accepted.
@@ -35,14 +35,14 @@ pub(super) struct Open {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
-    places: Vec<Option<Open>>,
+pub(super) struct OpenRequests {
+    places: Vec<Option<OpenRequest>>,
     free: Vec<u32>,
 }
 
-impl Slots {
+impl OpenRequests {
     /// Takes a request in; its id from now on.
-    pub(super) fn insert(&mut self, open: Open) -> RequestId {
+    pub(super) fn insert(&mut self, open: OpenRequest) -> RequestId {
         if let Some(place) = self.free.pop() {
             if let Some(slot) = self.places.get_mut(place as usize) {
                 *slot = Some(open);
@@ -53,19 +53,19 @@ impl Slots {
         RequestId(u32::try_from(self.places.len()).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn get_mut(&mut self, id: RequestId) -> Option<&mut Open> {
+    pub(super) fn get_mut(&mut self, id: RequestId) -> Option<&mut OpenRequest> {
         self.places.get_mut(place(id)?)?.as_mut()
     }
 
     /// Takes a request out; its id may be given to another.
-    pub(super) fn remove(&mut self, id: RequestId) -> Option<Open> {
+    pub(super) fn remove(&mut self, id: RequestId) -> Option<OpenRequest> {
         let open = self.places.get_mut(place(id)?)?.take()?;
         self.free.push(id.0 - 1);
         Some(open)
     }
 
     /// Every open request, in no order.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (RequestId, &mut Open)> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (RequestId, &mut OpenRequest)> {
         (1..).zip(&mut self.places).filter_map(|(id, slot)| Some((RequestId(id), slot.as_mut()?)))
     }
 }
@@ -78,9 +78,9 @@ fn place(id: RequestId) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn open(serial: u64) -> Open {
+    fn open(serial: u64) -> OpenRequest {
         let now = Instant::now();
-        Open {
+        OpenRequest {
             serial,
             accepted: now,
             request: Request::Ping,
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn ids_start_at_one_and_are_used_again() {
-        let mut slots = Slots::default();
+        let mut slots = OpenRequests::default();
         assert_eq!([slots.insert(open(1)), slots.insert(open(2))], [RequestId(1), RequestId(2)]);
         assert_eq!(slots.remove(RequestId(1)).map(|open| open.serial), Some(1));
         for unknown in [0, 1, 3, u32::MAX] {
