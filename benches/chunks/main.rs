@@ -32,7 +32,7 @@ struct Load {
     /// Size of a row
     #[arg(long, default_value_t = 200)]
     bytes: usize,
-    /// Give each row the key_hash of a key
+    /// Give each row the hash of a key
     #[arg(long)]
     keys: bool,
     /// What `cargo bench` adds

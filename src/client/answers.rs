@@ -39,7 +39,7 @@ impl Requests {
             return self.members_told(response);
         }
         self.heartbeats.moved(now);
-        let Some(open) = self.open_requests.get_mut(id).filter(|open| open.on_wire) else {
+        let Some(open) = self.open.get_mut(id).filter(|open| open.on_wire) else {
             tracing::debug!(id = id.0, "an answer to what was not asked");
             return;
         };
@@ -79,7 +79,7 @@ impl Requests {
 
     /// An answer that is no error, to what is no subscription.
     fn fulfilled(&mut self, id: RequestId, response: Response, answers: &mut Answers) {
-        let Some(open) = self.open_requests.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         let items = match (&open.request, &response) {
             (Request::Push(push), Response::Pushed(results)) => (push.jobs.len(), results.len()),
             (
@@ -111,7 +111,7 @@ impl Requests {
     }
 
     fn refused(&mut self, id: RequestId, reply: ErrorReply, answers: &mut Answers) {
-        let Some(open) = self.open_requests.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         let not_applied = reply.applied == Applied::No;
         if not_applied {
             open.doubts = open.doubts.saturating_sub(1);
@@ -128,7 +128,7 @@ impl Requests {
             Request::Leases { .. } if !not_here(reply.code) => self.leases_refused(id),
             _ => {}
         }
-        let Some(open) = self.open_requests.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         let (may_repeat, is_doubtful) = (not_applied || open.repeatable(), open.doubtful_push());
         // After GOODBYE nothing is to go on anywhere.
         if not_here(reply.code) && self.ended.is_none() {

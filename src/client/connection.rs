@@ -92,7 +92,7 @@ async fn first(
     }
 }
 
-/// A round of attempts of which none succeeded.
+/// A round of attempts that all failed.
 #[derive(Debug, Default)]
 struct Missed {
     /// What went wrong; what a server said tells more than that another cannot be reached.

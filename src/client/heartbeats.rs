@@ -89,7 +89,7 @@ impl Heartbeats {
 }
 
 impl Requests {
-    /// Sends what is due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
+    /// Sends the messages that are due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
     pub(super) fn beat(&mut self, now: Instant) -> Beat {
         let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.heartbeats.moved));
         let due = since + self.answer_max();
@@ -105,7 +105,7 @@ impl Requests {
 
     /// The request that has waited longest for its answer, but for what it is to wait on purpose; and since when.
     pub(super) fn oldest_unanswered(&mut self) -> Option<(RequestId, Instant)> {
-        let sent = self.open_requests.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
+        let sent = self.open.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
         sent.map(|(id, open)| (id, open.sent + open.wait())).min_by_key(|(_, since)| *since)
     }
 

@@ -25,9 +25,9 @@ pub(super) struct OpenRequest {
     pub(super) on_wire: bool,
     /// When it was sent last; until then when it was accepted.
     pub(super) sent: Instant,
-    /// How many copies were sent of which nobody knows whether they were carried out.
+    /// The number of copies sent whose effect is unknown.
     pub(super) doubts: u32,
-    /// Whoever waits for the answer. Taken when it was given, or nobody waits any more.
+    /// The caller that waits for the answer; `None` after the answer, or when no caller waits any more.
     pub(super) waiter: Option<oneshot::Sender<Outcome>>,
     /// Where the jobs of a subscription go.
     pub(super) feed: Option<Arc<Feed>>,

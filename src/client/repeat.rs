@@ -93,7 +93,7 @@ impl OpenRequest {
         }
     }
 
-    /// Whether it is a push of which a copy may have been carried out.
+    /// Whether it is a push that may already have taken effect.
     pub(super) fn doubtful_push(&self) -> bool {
         self.doubts > 0 && matches!(self.request, Request::Push(_))
     }

@@ -39,7 +39,7 @@ pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
 pub(super) const MEMBERS_ID: RequestId = RequestId(u32::MAX - 1);
 /// Requests that these two may add to those in flight.
 const OWN_REQUESTS: usize = 2;
-/// Nothing more is encoded while so many bytes wait to be written.
+/// Nothing more is encoded while this many bytes wait to be written.
 const OUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a frame that its length field does not count.
 const UNCOUNTED_BYTES: usize = 4;
@@ -65,7 +65,7 @@ pub(super) struct Limits {
 /// The state.
 #[derive(Debug)]
 pub(super) struct Requests {
-    pub(super) open_requests: OpenRequests,
+    pub(super) open: OpenRequests,
     /// What is to be sent, in order. What was ended meanwhile has another serial in its slot, or none.
     pub(super) line: VecDeque<(RequestId, u64)>,
     pub(super) connection: Connection,
@@ -123,7 +123,7 @@ impl Requests {
         leases_outlive: bool,
     ) -> Self {
         Self {
-            open_requests: OpenRequests::default(),
+            open: OpenRequests::default(),
             line: VecDeque::new(),
             connection: Connection::Up,
             in_flight: 0,
@@ -192,12 +192,12 @@ impl Requests {
 
     /// Ends a subscription whose feed was left.
     pub(super) fn unsubscribe(&mut self, now: Instant, id: RequestId) {
-        let known = self.open_requests.get_mut(id).filter(|open| open.left_subscription());
+        let known = self.open.get_mut(id).filter(|open| open.left_subscription());
         let Some(on_wire) = known.map(|open| open.on_wire) else { return };
         if on_wire {
             self.accept_unheard(now, Request::Unsubscribe { subscription: id.0 });
         } else {
-            self.open_requests.remove(id);
+            self.open.remove(id);
         }
     }
 
@@ -215,7 +215,7 @@ impl Requests {
             && self.out.len() < OUT_BYTES_MAX
         {
             let Some(&(id, serial)) = self.line.front() else { return };
-            let open = self.open_requests.get_mut(id).filter(|open| open.serial == serial);
+            let open = self.open.get_mut(id).filter(|open| open.serial == serial);
             let numbers = open.map(|open| open.numbers());
             if let Some(numbers) = numbers
                 && !self.fits_window(&numbers)
@@ -237,7 +237,7 @@ impl Requests {
         self.out.clear();
         let mut ending = Vec::new();
         let mut waiting = Vec::new();
-        for (id, open) in self.open_requests.iter_mut() {
+        for (id, open) in self.open.iter_mut() {
             let was_on_wire = std::mem::take(&mut open.on_wire);
             match open.after_loss(was_on_wire, fault) {
                 Some(outcome) => ending.push((id, outcome)),
@@ -315,12 +315,12 @@ impl Requests {
         let timeout = self.timeout?;
         let mut next = now + timeout;
         let mut late = Vec::new();
-        for (id, open) in self.open_requests.iter_mut().filter(|(_, open)| open.waiter.is_some()) {
+        for (id, open) in self.open.iter_mut().filter(|(_, open)| open.waiter.is_some()) {
             let deadline = open.accepted + timeout + open.wait();
             if deadline <= now { late.push(id) } else { next = next.min(deadline) }
         }
         for id in late {
-            let Some(open) = self.open_requests.get_mut(id) else { continue };
+            let Some(open) = self.open.get_mut(id) else { continue };
             let error = if open.doubtful_push() {
                 ClientError::OutcomeUnknown
             } else {
@@ -341,9 +341,9 @@ impl Requests {
         self.ended = Some(error.clone());
         self.connection = Connection::Down;
         self.line.clear();
-        let open: Vec<RequestId> = self.open_requests.iter_mut().map(|(id, _)| id).collect();
+        let open: Vec<RequestId> = self.open.iter_mut().map(|(id, _)| id).collect();
         for id in open {
-            let doubtful = self.open_requests.get_mut(id).is_some_and(|open| open.doubtful_push());
+            let doubtful = self.open.get_mut(id).is_some_and(|open| open.doubtful_push());
             let error = if doubtful { ClientError::OutcomeUnknown } else { error.clone() };
             self.finish(id, Err(error), answers);
         }
@@ -351,7 +351,7 @@ impl Requests {
 
     /// Ends one request: frees its slot, tells who waits.
     pub(super) fn finish(&mut self, id: RequestId, outcome: Outcome, answers: &mut Answers) {
-        let Some(open) = self.open_requests.remove(id) else { return };
+        let Some(open) = self.open.remove(id) else { return };
         self.undelivered.ended(id);
         self.leave_wire(&open);
         if let Some(feed) = &open.feed {
@@ -367,7 +367,7 @@ impl Requests {
 
     /// Puts a request that was answered "not here" back in line, for the next connection.
     pub(super) fn send_elsewhere(&mut self, id: RequestId) {
-        if let Some(open) = self.open_requests.get_mut(id)
+        if let Some(open) = self.open.get_mut(id)
             && std::mem::take(&mut open.on_wire)
             && open.feed.is_none()
         {
@@ -377,7 +377,7 @@ impl Requests {
 
     /// Jobs in memory that nobody has taken yet, taken out.
     fn forget_jobs(&mut self) -> Vec<Lease> {
-        self.open_requests
+        self.open
             .iter_mut()
             .filter_map(|(_, open)| open.feed.as_ref())
             .flat_map(|feed| feed.forget())
@@ -406,7 +406,7 @@ impl Requests {
             waiter,
             feed,
         };
-        let id = self.open_requests.insert(open);
+        let id = self.open.insert(open);
         self.line.push_back((id, serial));
         Ok(id)
     }
@@ -418,7 +418,7 @@ impl Requests {
         }
         let end = numbers.first.unwrap_or(self.sequence) + numbers.jobs;
         while let Some(&(id, serial, first)) = self.window.front() {
-            if self.open_requests.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
+            if self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
                 return end - first <= PRODUCER_WINDOW_MAX as u64;
             }
             self.window.pop_front();
@@ -427,9 +427,9 @@ impl Requests {
     }
 
     fn send(&mut self, now: Instant, id: RequestId, answers: &mut Answers) {
-        let Some(open) = self.open_requests.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         if open.nobody_wants() {
-            self.open_requests.remove(id);
+            self.open.remove(id);
             return;
         }
         let Numbers { jobs, first } = open.numbers();
@@ -469,7 +469,7 @@ impl Requests {
     fn renumber(&mut self, answers: &mut Answers) {
         self.sequence = 1;
         let mut unknown = Vec::new();
-        for (id, open) in self.open_requests.iter_mut() {
+        for (id, open) in self.open.iter_mut() {
             if open.doubtful_push() {
                 unknown.push(id);
             } else if let Request::Push(push) = &mut open.request {

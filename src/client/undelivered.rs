@@ -98,14 +98,14 @@ impl Requests {
         let mut leased = leased;
         if !self.undelivered.is_asking(id) {
             leased.jobs.retain(|job| !answers.stray.contains(&job.lease) && !self.settles(job.lease));
-            if self.open_requests.get_mut(id).is_some_and(|open| open.is_awaited()) {
+            if self.open.get_mut(id).is_some_and(|open| open.is_awaited()) {
                 self.undelivered.came(&leased.jobs);
             }
             // What is too late to be handed out may have been handed out before: it is not given back.
             drop(self.leases.age(now, &mut leased.jobs));
             return self.finish(id, Ok(Response::Leased(leased)), answers);
         }
-        let asked = self.open_requests.get_mut(id).map(|open| open.request.clone());
+        let asked = self.open.get_mut(id).map(|open| open.request.clone());
         let undelivered: Vec<Lease> = leased
             .jobs
             .iter()
@@ -137,8 +137,7 @@ impl Requests {
     /// Ends the wait of a reserve whose caller has left, so that the server grants it nothing. `serial` says that the id is still
     /// that reserve's.
     pub(super) fn cancel(&mut self, now: Instant, id: RequestId, serial: u64) {
-        let is_waiting =
-            self.open_requests.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
+        let is_waiting = self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
         if is_waiting && !self.undelivered.refuses_cancel {
             self.accept_unheard(now, Request::Cancel { request: id.0 });
         }
@@ -151,7 +150,7 @@ impl Requests {
 
     /// Whether a request without an answer settles this lease.
     fn settles(&mut self, lease: Lease) -> bool {
-        self.open_requests.iter_mut().any(|(_, open)| match &open.request {
+        self.open.iter_mut().any(|(_, open)| match &open.request {
             Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
                 leases.contains(&lease)
             }

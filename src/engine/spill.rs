@@ -140,7 +140,7 @@ impl Engine {
             return named;
         }
         let mut name = |found| {
-            named.extend(if let Some(Found::Spilled(spilled)) = found { Some(spilled) } else { None })
+            named.extend(if let Some(Found::Spilled(spilled)) = found { Some(spilled) } else { None });
         };
         match command {
             Command::Push { topic, jobs, .. } => {
