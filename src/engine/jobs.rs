@@ -151,7 +151,7 @@ fn halves(key_hash: KeyHash) -> [u64; 2] {
 pub(super) enum Found {
     /// In the slab.
     Resident(Slot),
-    /// Among those of which little is in memory.
+    /// Among the spilled jobs.
     Spilled(SpilledSlot),
 }
 
@@ -171,7 +171,7 @@ pub(super) struct Jobs {
     /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end:
     /// they are forgotten before it grows again.
     free: FreeNumbers,
-    /// What is known of each page of slots.
+    /// The state of each page of slots.
     pages: Vec<Page>,
     /// How many jobs are on pages that changed.
     changed: usize,
@@ -244,7 +244,7 @@ impl Jobs {
             .map_err(id)
     }
 
-    /// Makes room in the indexes for so many jobs in all.
+    /// Makes room in the indexes for this total number of jobs.
     pub(super) fn reserve(&mut self, jobs: usize, keyed: usize) {
         let (slots, spilled) = (&self.slots, &self.spilled);
         self.ids.reserve(jobs, |handle| id_hash(slots, spilled, handle));
@@ -277,7 +277,7 @@ impl Jobs {
     }
 
     /// Puts a job into another topic, under this hash of its key there: one that no job has. `None`: it is not found by its key.
-    /// Whoever calls this sees to the orders of the topics, and to the sums.
+    /// The caller updates the orders of the topics, and the sums.
     pub(super) fn set_topic(&mut self, slot: Slot, topic: TopicId, key_hash: Option<KeyHash>) {
         if let Some(old) = self[slot].key_hash() {
             self.key_hashes.remove(table_hash(old), slot);

@@ -31,7 +31,7 @@ struct Candidate {
     front: Option<Slot>,
 }
 
-/// What is done with a ready job whose turn it is.
+/// The action for a ready job when its turn comes.
 enum Delivery {
     /// It is granted.
     InTime,

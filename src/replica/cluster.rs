@@ -25,7 +25,7 @@ const TRANSFER_US_MAX: u64 = 1_500_000;
 /// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
 /// for so long is not there.
 const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
-/// Whoever did not take leadership is not asked again for so long if there are others.
+/// A member that did not take leadership is not asked again for this long, if there are others.
 const REFUSED_US: u64 = 2_000_000;
 
 /// What the leader keeps in mind.
@@ -147,7 +147,7 @@ impl Replica {
         }
     }
 
-    /// What is at the address of a node that is to be added.
+    /// The node found at the address of a node to be added.
     pub(super) fn probed(&mut self, probed: &str, found: Result<PeerInfo, ProbeError>) {
         let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
         let Some(under_way) = self.cluster.under_way.take_if(ours) else { return };
@@ -313,7 +313,7 @@ impl Replica {
         true
     }
 
-    /// A change of membership is applied: whoever asked for it hears so.
+    /// A change of membership is applied. The client that asked for it gets its answer.
     pub(super) fn change_applied(&mut self, entry: &LogEntry) {
         let ours = |under_way: &mut UnderWay| matches!(under_way.step, Step::Changing { term, index } if (term, index) == (entry.term, entry.index));
         if let Some(done) = self.cluster.under_way.take_if(ours) {
@@ -324,7 +324,7 @@ impl Replica {
     /// This node does not lead any more, as it did in that term: what an operator asked for is done, or nobody knows.
     pub(super) fn leave_cluster_work(&mut self, served_term: u64, moved: ErrorReply) {
         if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
-            // Whoever takes over does so in a term of its own; a leader may also just lose the majority.
+            // A new leader has a term of its own; a leader may also just lose the majority.
             let taken_over = self.group.term() > served_term;
             if taken_over
                 && matches!(step, Step::Transferring { to, .. } if self.recent_transfer_target() == Some(to))

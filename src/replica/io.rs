@@ -252,7 +252,7 @@ pub struct WriteBatch {
     pub batch: PersistBatch,
 }
 
-/// A part of a checkpoint, for whoever writes it. There is one checkpoint at a time.
+/// A part of a checkpoint, for the checkpoint thread. There is one checkpoint at a time.
 #[derive(Debug)]
 pub enum CheckpointOrder {
     /// One begins.
@@ -271,7 +271,7 @@ pub enum CheckpointOrder {
 #[derive(Debug)]
 pub enum Output {
     /// Answers for one connection. Those to different requests may stand in any order. When it writes one, the driver lets
-    /// [`Response::age`] say what is left of the leases in it.
+    /// [`Response::age`] give the remaining time of the leases in it.
     Send {
         /// To whom.
         connection: ConnectionId,
@@ -336,7 +336,7 @@ pub enum Output {
         /// The last entry that may go.
         through: u64,
     },
-    /// What is on the disk cannot be read, or is not all that was there. The node has to end; nothing comes after this.
+    /// The data on the disk cannot be read, or a part is missing. The node has to end; nothing comes after this.
     Failed(StorageError),
     /// Something an operator should know.
     Notice(Notice),

@@ -149,7 +149,7 @@ pub struct Replica {
     stop: Stop,
 }
 
-/// Whether what is on the disk could be read. Nothing is done after it could not.
+/// Whether the disk could be read. After a failure nothing more is done.
 enum Failure {
     No,
     Happened(StorageError),
@@ -164,7 +164,7 @@ impl Replica {
         Recovery::new(config, recovered, restored)
     }
 
-    /// Takes in what happened. What is to be done about it comes from [`Self::poll`].
+    /// Takes in an event. [`Self::poll`] returns the actions that follow.
     pub fn handle(&mut self, now: Now, input: Input) {
         self.look_at_clocks(now);
         match input {
@@ -478,7 +478,7 @@ impl Replica {
             if self.engine.is_overdue(stamp)
                 && self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1)
             {
-                // What is waited for may come after all of these.
+                // The awaited jobs may come after all of these.
                 self.next_housekeeping_us = self.now_us;
             }
             let engine = &self.engine;
@@ -501,7 +501,7 @@ impl Replica {
         }
     }
 
-    /// Whether an entry without commands is wanted, to move what is due although nobody waits for it.
+    /// Whether an entry without commands is needed, to move due jobs that no consumer waits for.
     fn housekeeping_is_due(&mut self, stamp: Millis) -> bool {
         if self.proposals.any_waiting() || !self.engine.is_overdue(stamp) {
             return false;

@@ -227,7 +227,7 @@ impl Peers {
         self.outboxes.entry(message.to()).or_default().push(message);
     }
 
-    /// Hands over what is to be said.
+    /// Returns the messages to send.
     pub(super) fn flush(&mut self, wall: Millis, stamp_us: u64, applied: u64, outputs: &mut Vec<Output>) {
         let audited = self.audited();
         for (to, messages) in std::mem::take(&mut self.outboxes) {

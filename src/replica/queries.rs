@@ -17,7 +17,7 @@ use crate::types::{Attributes, JobHistory, JobState, Key, Millis, TopicId, Topic
 impl Replica {
     /// # Errors
     ///
-    /// When what is on the disk cannot be read.
+    /// When the disk cannot be read.
     pub(super) fn read(
         &mut self,
         connection: ConnectionId,
@@ -120,7 +120,7 @@ impl Replica {
         })
     }
 
-    /// What is left of a job that was finished a short time ago.
+    /// The remembered data of a job that was finished a short time ago.
     fn finished_job(&self, job: &JobRef) -> Option<Response> {
         let JobRef::Id(id) = *job else { return None };
         let finished = self.engine.finished_job(id, self.clock.stamp())?;

@@ -30,12 +30,12 @@ pub struct Recovery {
     checkpoints: Checkpoints,
     /// The entry that the log begins after.
     before: (u64, u64),
-    /// Where each term begins, up to what is applied.
+    /// Where each term begins, up to the applied index.
     terms: Vec<(u64, u64)>,
     members: Membership,
     offer: Option<Offer>,
     applied: (u64, u64),
-    /// What is not known to be committed.
+    /// Entries that are not known to be committed.
     tail: VecDeque<LogEntry>,
     /// What the state was after some entries, to be compared with that of other members.
     peers: Peers,
@@ -164,7 +164,7 @@ impl Recovery {
                 if self.lost.is_none()
                     && let Ok(Some(decoded)) = decode(entry)
                 {
-                    // Whoever waited for these outcomes is long gone.
+                    // The clients that waited for these outcomes are long gone.
                     let applied = self.engine.apply(&decoded, &mut self.records).map(drop);
                     self.survive(applied)?;
                 }

@@ -119,7 +119,7 @@ impl Core {
                 break turn;
             }
         };
-        // Whoever connected in the meantime hears of the end like the others.
+        // Clients that connected in the meantime are told of the end like the others.
         for late in inputs.try_iter() {
             if let ToCore::Connected { connection, outbox, .. } = late {
                 self.outboxes.insert(connection, outbox);

@@ -77,7 +77,7 @@ impl Cut {
         self.written_bytes >= CUT_LAGS_BYTES
     }
 
-    /// A commit of entries with so many bytes has ended; it took twice as much along.
+    /// A commit of entries of this size has ended; it took twice as much along.
     fn committed(&mut self, ended: Duration, bytes: usize) {
         self.written_bytes += bytes;
         if !self.lags() {
@@ -86,7 +86,7 @@ impl Cut {
     }
 }
 
-/// Orders stop being gathered when they hold so many bytes: storage syncs that often anyway.
+/// Batches are merged up to this size in bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of removing entries while there are no commits; each of which would wait for the one under way.
@@ -95,7 +95,7 @@ const CUT_EVERY: Duration = Duration::from_millis(2);
 const CUT_AFTER_COMMIT: Duration = Duration::from_millis(10);
 /// Between two rounds at most: commits may have taken all, which only a round finds out.
 const CUT_EVERY_MAX: Duration = Duration::from_secs(1);
-/// A cut lags when so many bytes were written since it was ordered.
+/// A cut lags when this many bytes were written since it was ordered.
 const CUT_LAGS_BYTES: usize = 256 << 20;
 /// Then there are so many rounds at once, so that the log does not grow for ever under load. Commits wait for them.
 const CUT_LAGS_ROUNDS: usize = 6;
@@ -146,7 +146,7 @@ impl<S: Storage> Disk<S> {
                     self.tell(Input::Fetched { entries });
                 }
                 Some(ToDisk::Base { index, reply }) => {
-                    // Whoever asked may have ended meanwhile.
+                    // The receiver may have ended meanwhile.
                     let _ = reply.send(self.storage.base_at(index)?);
                 }
                 Some(ToDisk::Cut { through }) => self.order_cut(through),

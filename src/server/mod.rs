@@ -248,7 +248,7 @@ impl Running {
         // A core that has ended needs no telling.
         let _ = self.core.send(ToCore::Input(Input::Stop));
         self.ended().await?;
-        // Whoever does not read by then is closed all the same.
+        // A client that does not read by then is closed all the same.
         let _ = timeout(FLUSH_MAX, self.room.acquire_many(self.connections_max)).await;
         info!("stopped");
         Ok(())

@@ -30,7 +30,7 @@ use crate::client::{Client, ClientError};
 use crate::protocol::{Delivered, JobRef, NewJob, PushResult};
 use crate::types::{TopicName, When};
 
-/// One job of so many is due in days.
+/// One job in this many is due in days.
 const FAR_EVERY: u64 = 16;
 /// When those are due.
 const FAR_DELAY: DelayRange = DelayRange { min_ms: 86_400_000, max_ms: 30 * 86_400_000 };
@@ -125,7 +125,7 @@ async fn churn(args: &ChurnBenchArgs, topic: &TopicName, footprints: Footprints)
 
 /// The jobs that are alive, and what was done with jobs up to now. All connections share it.
 struct Population {
-    /// For so many more jobs.
+    /// Credit for this many more jobs.
     room: Semaphore,
     operations_min: u64,
     counts: Counts<AtomicU64>,
@@ -315,7 +315,7 @@ fn is_cancelled(number: u64) -> bool {
     (number / FAR_EVERY).is_multiple_of(2)
 }
 
-/// What is printed from time to time.
+/// The lines printed from time to time.
 struct ProgressLines {
     footprints: Footprints,
     started: Instant,

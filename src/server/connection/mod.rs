@@ -50,13 +50,13 @@ pub(super) struct ConnectionConfig {
     pub(super) input: InputRoom,
     /// Most requests that wait for their answer.
     pub(super) in_flight_max: u32,
-    /// While so many bytes wait to be written, no request is taken.
+    /// While this many bytes wait to be written, no request is taken.
     pub(super) output_bytes_max: usize,
     /// For HELLO, and for a frame that was begun.
     pub(super) frame_deadline: Duration,
     /// The heartbeat of a client that wishes for no other.
     pub(super) heartbeat_ms: u32,
-    /// Cancelled when the server stops: whoever has not said HELLO yet is sent away.
+    /// Cancelled when the server stops: connections without a HELLO are closed.
     pub(super) stopping: CancellationToken,
 }
 
@@ -138,6 +138,6 @@ async fn linger(stream: &mut TcpStream) {
             }
         }
     };
-    // Whoever goes on sending for longer is not owed more.
+    // A client that goes on sending for longer gets no more time.
     let _ = timeout(LINGER, drain).await;
 }

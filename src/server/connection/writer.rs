@@ -36,7 +36,7 @@ pub(super) struct Writer<'a> {
     buffered: Buffered,
 }
 
-/// What is in the buffer.
+/// The contents of the buffer.
 #[derive(Default)]
 struct Buffered {
     answers: u32,

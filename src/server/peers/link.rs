@@ -21,9 +21,9 @@ use super::{Shared, wire::Wire};
 use crate::replica::Input;
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 64 << 10;
-/// What is written at once, in bytes; but one frame is never split.
+/// The size of one write, in bytes; but one frame is never split.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Why a connection ended.

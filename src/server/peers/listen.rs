@@ -35,7 +35,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         };
         match accepted {
             Ok((stream, from)) => {
-                // Whoever finds no place at the door is closed without a word.
+                // Above the limit, a connection is closed without an answer.
                 if let Ok(place) = Arc::clone(&door).try_acquire_owned() {
                     let (shared, complaints) = (Arc::clone(&shared), Arc::clone(&complaints));
                     tokio::spawn(receive(stream, from, place, shared, complaints));

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::storage::StorageError;
 use crate::storage::backup::{FOOTER_BYTES, footer};
 
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 256 << 10;
 
 /// A file that grows.

@@ -27,7 +27,7 @@ use crate::replica::Input;
 pub(super) struct Peer {
     /// Its number.
     pub(super) node: u64,
-    /// What is to be sent to it.
+    /// The messages to send to it.
     pub(super) send_queue: SendQueue,
     /// Where it listens.
     pub(super) address: Mutex<String>,

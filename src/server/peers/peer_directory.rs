@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_not_who_it_should_be_is_refused() {
+    fn a_node_with_a_wrong_identity_is_refused() {
         assert_eq!(check(8, 2, 2, None), Some(RefusalCode::OtherCluster));
         assert_eq!(check(7, 2, 3, None), Some(RefusalCode::DataLost));
         assert_eq!(check(7, 3, 3, None), Some(RefusalCode::Removed));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_cannot_do_what_the_cluster_does_is_refused() {
+    fn a_node_below_the_feature_level_is_refused() {
         let mut directory = directory();
         directory.update(vec![about(1, 1).member, about(2, 2).member], vec![3], 2);
         let check = |feature_level_max| {

@@ -60,7 +60,7 @@ pub(in crate::server) struct Places {
 }
 
 impl Places {
-    /// Refuses to go on if there is no room for so many bytes more.
+    /// Fails if there is no space for this many more bytes.
     fn look(&self, bytes: u64) -> Result<(), StorageError> {
         if self.incoming.free_bytes()? < bytes {
             return Err(StorageError::DiskFull { action: "write", path: self.file.clone() });
@@ -99,7 +99,7 @@ enum Flaw {
 /// The number of attempts to fetch a checkpoint that arrives damaged.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// Pulls what is ordered, until nobody can order any more.
+/// Fetches the ordered checkpoints, until the core ends.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     places: Places,

@@ -16,7 +16,7 @@ use super::fields::{HEADER_BYTES, HEADER_END, HeaderError, newer};
 use super::index::{PIECE_BYTES_MAX, PIECE_ROWS, Piece, RowHead};
 use super::layout::{BlockPlace, CHUNK_VERSION, ChunkSummary, Footer, header};
 
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 256 << 10;
 
 /// A chunk that is open for reading. It stays readable when its file is removed.

@@ -112,7 +112,7 @@ fn clocks_go_on_while_a_bundle_waits() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_woken() {
+async fn a_waiting_sender_is_woken() {
     let send_queue = SendQueue::default();
     let ((), ()) = tokio::join!(send_queue.wait(), async { send_queue.push_part(part(0)) });
     assert_eq!(drain(&send_queue), [part(0)]);
