@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use adjourn::storage::chunks::{
-    Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, LINE_STAMP, LINE_WALL, MANIFEST, Manifest,
-    ManifestChunk, PageWriter, Pages, PagesId, PagesSummary, RowHead, TopicSummary, chunk_name, pages_name,
+    Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, MANIFEST, Manifest, ManifestChunk, PageWriter, Pages,
+    PagesId, PagesSummary, RowHead, TIMELINE_STAMP, TIMELINE_WALL, TopicSummary, chunk_name, pages_name,
 };
-use adjourn::storage::folder::{FaultyFolder, Folder as _};
+use adjourn::storage::folder::{Folder as _, SimulatedFolder};
 
 use super::formats::frozen;
 
@@ -18,7 +18,7 @@ const PAGES_HASH: u128 = 0x69dd_fb2a_d28e_eef3_5bca_c32c_4bd9_24ed;
 
 #[test]
 fn a_chunk() {
-    let (name, today) = (chunk_name(CHUNK), FaultyFolder::new(0));
+    let (name, today) = (chunk_name(CHUNK), SimulatedFolder::new(0));
     let written = write_chunk(&today);
     let (bytes, folder) = old(&name, &today);
     assert_eq!(today.contents(&name), Some(bytes), "the writer writes other bytes");
@@ -38,7 +38,7 @@ fn a_chunk() {
 
 #[test]
 fn pages() {
-    let (name, today) = (pages_name(PAGES), FaultyFolder::new(0));
+    let (name, today) = (pages_name(PAGES), SimulatedFolder::new(0));
     let written = write_pages(&today);
     let (bytes, folder) = old(&name, &today);
     assert_eq!(today.contents(&name), Some(bytes), "the writer writes other bytes");
@@ -55,7 +55,7 @@ fn pages() {
 
 #[test]
 fn a_manifest() {
-    let today = FaultyFolder::new(0);
+    let today = SimulatedFolder::new(0);
     manifest().write(&today).expect("written");
     let (bytes, folder) = old(MANIFEST, &today);
     assert_eq!(today.contents(MANIFEST), Some(bytes), "the writer writes other bytes");
@@ -63,30 +63,30 @@ fn a_manifest() {
 }
 
 /// The old file, alone in a folder.
-fn old(name: &str, today: &FaultyFolder) -> (Vec<u8>, FaultyFolder) {
+fn old(name: &str, today: &SimulatedFolder) -> (Vec<u8>, SimulatedFolder) {
     let path = Path::new("chunks-v1").join(name);
     let path = path.to_str().expect("it is text");
     let bytes = frozen(path, || today.contents(name).expect("it was written"));
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     folder.put(name, bytes.clone());
     folder.sync().expect("synced");
     (bytes, folder)
 }
 
-/// Two pieces of index; blocks of many rows, and one of a single row; both lines; with identities and without.
+/// Two pieces of index; blocks of many rows, and one of a single row; both lines; with key hashes and without.
 fn rows() -> Vec<(RowHead, Vec<u8>)> {
     let row = |id: u64| {
-        let identity = id.is_multiple_of(3).then_some(u128::from(id) << 64 | 0xabcd);
-        let line = if id < 700 { LINE_STAMP } else { LINE_WALL };
+        let key_hash = id.is_multiple_of(3).then_some(u128::from(id) << 64 | 0xabcd);
+        let timeline = if id < 700 { TIMELINE_STAMP } else { TIMELINE_WALL };
         let topic = if id.is_multiple_of(2) { 3 } else { 70_000 };
-        let head = RowHead { id, line, at: 1_790_000_000_000 + id * 250, topic, identity };
+        let head = RowHead { id, timeline, at: 1_790_000_000_000 + id * 250, topic, key_hash };
         let bytes = if id == 10 { 17_000 } else { 12 };
         (head, id.to_le_bytes().into_iter().cycle().take(bytes).collect())
     };
     (1..=1030).map(row).collect()
 }
 
-fn write_chunk(folder: &FaultyFolder) -> ChunkSummary {
+fn write_chunk(folder: &SimulatedFolder) -> ChunkSummary {
     let mut writer = ChunkWriter::create(folder, CHUNK).expect("created");
     for (head, bytes) in rows() {
         writer.push(head, &bytes).expect("written");
@@ -107,7 +107,7 @@ fn entries() -> Vec<Vec<u8>> {
     vec![Vec::new(), b"an entry".to_vec(), vec![0x5a; 66_000], b"another".to_vec()]
 }
 
-fn write_pages(folder: &FaultyFolder) -> PagesSummary {
+fn write_pages(folder: &SimulatedFolder) -> PagesSummary {
     let mut writer = PageWriter::create(folder, PAGES).expect("created");
     for entry in entries() {
         writer.push(&entry).expect("written");
@@ -137,7 +137,7 @@ fn manifest() -> Manifest {
         next_chunk: 43,
         state_hash: 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10,
         jobs: 5,
-        image: b"\x00\x01the rest of the state\xff".to_vec(),
+        metadata: b"\x00\x01the rest of the state\xff".to_vec(),
         chunks: vec![ManifestChunk { summary: chunk_summary(), live, spilled }],
         pages: vec![pages_summary()],
     }

@@ -164,10 +164,10 @@ struct Secret {
 
 impl Secret {
     fn new(seed: u8) -> Self {
-        let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
-        let key = format!("{:016x}{:016x}", dice.next_u64(), dice.next_u64());
+        let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+        let key = format!("{:016x}{:016x}", rng.next_u64(), rng.next_u64());
         let mut body = [0; 64];
-        dice.fill_bytes(&mut body);
+        rng.fill_bytes(&mut body);
         Self { key, body }
     }
 

@@ -89,18 +89,18 @@ impl Wire {
     }
 
     /// One storm that cuts a worker off which is surely at work, and others behind it.
-    async fn storms(self: Arc<Self>, mut dice: TestRng) {
-        sleep(Duration::from_millis(dice.random_range(1_000..2_000))).await;
+    async fn storms(self: Arc<Self>, mut rng: TestRng) {
+        sleep(Duration::from_millis(rng.random_range(1_000..2_000))).await;
         self.storm([Flow::Hang; 2], [false; 2], 2 * GRACE_MS).await;
         loop {
-            sleep(Duration::from_millis(dice.random_range(10..600))).await;
-            let flows = [(); 2].map(|()| match dice.random_range(0..4) {
+            sleep(Duration::from_millis(rng.random_range(10..600))).await;
+            let flows = [(); 2].map(|()| match rng.random_range(0..4) {
                 0 => Flow::Free,
                 1 => Flow::Trickle,
                 _ => Flow::Hang,
             });
-            let breaks = [(); 2].map(|()| dice.random_bool(0.4));
-            self.storm(flows, breaks, dice.random_range(20..STORM_MS_MAX)).await;
+            let breaks = [(); 2].map(|()| rng.random_bool(0.4));
+            self.storm(flows, breaks, rng.random_range(20..STORM_MS_MAX)).await;
         }
     }
 }
@@ -246,8 +246,8 @@ async fn workers_in_bad_weather_share_no_job_and_lose_none() {
     for (nth, wire) in (seed..).zip(&wires) {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&nth.to_le_bytes());
-        let dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-        storms.push(tokio::spawn(Arc::clone(wire).storms(dice)));
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        storms.push(tokio::spawn(Arc::clone(wire).storms(rng)));
     }
     let observer = Client::connect(ClientConfig::new(running.address().to_string())).await.unwrap();
     let done = async {

@@ -88,13 +88,13 @@ fn leadership_is_handed_over_again_and_again() {
 fn frozen_and_cut_off_nodes_do_no_harm() {
     let mut cluster = Cluster::of_three(Gates::default(), &ARGUMENTS);
     let load = Load::start(&cluster.addresses());
-    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[9; 32]);
+    let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[9; 32]);
     let mut pauses = Pauses::default();
     for round in 0..12 {
         load.await_pushes(200);
         let leader = cluster.await_voters(3).node;
         let others = [leader % 3 + 1, (leader + 1) % 3 + 1];
-        let other = if dice.next_u32().is_multiple_of(2) { others[0] } else { others[1] };
+        let other = if rng.next_u32().is_multiple_of(2) { others[0] } else { others[1] };
         load.watch();
         let (what, stays) = match round % 6 {
             0 => ("leader frozen", freeze(&mut cluster, leader)),

@@ -1,7 +1,8 @@
 //! What the state remembers is bounded, and what it forgets first: sessions, outcomes of pushes, topics.
 
 use adjourn::engine::{
-    Command, Engine, Entry, Image, ImageError, JobSelect, NewJob, Outcome, PushOutcome, Reject, TopicSelect,
+    Command, Engine, Entry, JobSelect, NewJob, Outcome, PushOutcome, Reject, RestoreError, StateMetadata,
+    TopicSelect,
 };
 use adjourn::types::limits::{
     LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PRODUCER_WINDOW_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
@@ -286,21 +287,21 @@ fn a_checkpoint_keeps_numbers_and_counts_of_topics() {
     pass(&mut queue, "gone");
     queue.stamp += TOPIC_RETENTION_MS;
     pass(&mut queue, "here");
-    let image = queue.engine.image();
-    let bytes = image.encode();
-    assert_eq!(Image::decode(&bytes), Ok(image.clone()));
+    let metadata = queue.engine.metadata();
+    let bytes = metadata.encode();
+    assert_eq!(StateMetadata::decode(&bytes), Ok(metadata.clone()));
     for cut in 0..bytes.len() {
-        let Ok(cut_off) = Image::decode(bytes.get(..cut).expect("shorter")) else { continue };
+        let Ok(cut_off) = StateMetadata::decode(bytes.get(..cut).expect("shorter")) else { continue };
         let Ok(restored) = cut_off.restore(0).finish() else { continue };
         let Ok(recounted) = restored.recount(&mut queue.bodies);
-        assert_eq!(recounted, Err(ImageError::Hash), "cut at {cut}");
+        assert_eq!(recounted, Err(RestoreError::Hash), "cut at {cut}");
     }
-    let restored = image.restore(0).finish().expect("no jobs");
+    let restored = metadata.restore(0).finish().expect("no jobs");
     restored.verify(&mut queue.bodies);
     assert_eq!(restored.state_hash(), queue.engine.state_hash());
     assert_eq!(restored.topic_id("here"), Some(TopicId(1)));
     assert_eq!(restored.forgotten_topics(), queue.engine.forgotten_topics());
-    assert_eq!(restored.image(), queue.engine.image());
+    assert_eq!(restored.metadata(), queue.engine.metadata());
 }
 
 /// The entry that ends the lease would forget the topic to which the job goes.

@@ -2,8 +2,8 @@
 //! for a short time that it was finished.
 
 use adjourn::engine::{
-    CapturedJob, Command, Engine, Entry, FinishedView, Image, JobSelect, JobView, NewJob, Outcome, Reject,
-    SavedJob, TopicSelect,
+    CapturedJob, Command, Engine, Entry, FinishedView, JobSelect, JobView, NewJob, Outcome, Reject, SavedJob,
+    StateMetadata, TopicSelect,
 };
 use adjourn::types::limits::{FINISHED_WINDOW_MS, REASON_BYTES_MAX};
 use adjourn::types::{
@@ -87,20 +87,20 @@ impl Queue {
     /// What a checkpoint writes now of the resident jobs, and all else of the state.
     fn captured(&mut self) -> (Vec<CapturedJob>, Vec<u8>) {
         self.engine.begin_capture(|_| true);
-        let (image, mut jobs) = (self.engine.image().encode(), Vec::new());
+        let (metadata, mut jobs) = (self.engine.metadata().encode(), Vec::new());
         while !self.engine.capture(100, u64::MAX, &mut jobs) {}
-        (jobs, image)
+        (jobs, metadata)
     }
 
     /// The same state, read from a checkpoint; with its delayed jobs spilled.
     fn restored(mut self) -> Self {
-        let (hash, (jobs, image)) = (self.engine.state_hash(), self.captured());
+        let (hash, (jobs, metadata)) = (self.engine.state_hash(), self.captured());
         self.engine.end_capture();
         for job in jobs {
             self.bodies.write(&mut self.engine, job);
         }
         let (resident, _) = self.captured();
-        let mut restoring = Image::decode(&image).expect("it was just encoded").restore(0);
+        let mut restoring = StateMetadata::decode(&metadata).expect("it was just encoded").restore(0);
         for job in &resident {
             let mut bytes = Vec::new();
             job.saved.encode(&mut bytes);
@@ -108,8 +108,8 @@ impl Queue {
             assert_eq!((&saved, rest), (&job.saved, &[][..]));
             restoring.resident(saved, job.place).expect("it fits");
         }
-        for (id, identity, place) in self.bodies.spilled_jobs() {
-            restoring.spilled(id, identity, place).expect("it fits");
+        for (id, key_hash, place) in self.bodies.spilled_jobs() {
+            restoring.spilled(id, key_hash, place).expect("it fits");
         }
         self.engine = restoring.finish().expect("all jobs are there");
         assert_eq!(self.engine.state_hash(), hash);
@@ -255,7 +255,7 @@ fn a_finished_job_is_shown_for_a_while() {
 /// What older versions wrote, and what this one writes, under `tests/formats/`.
 #[test]
 fn the_state_in_both_formats() {
-    for (level, job, image, is_written_so) in [
+    for (level, job, metadata, is_written_so) in [
         (FEATURE_JOB_HISTORY - 1, "job-v1.bin", "image-v1.bin", true),
         (FEATURE_JOB_HISTORY, "job-v2.bin", "image-v1-level-3.bin", false),
         (FEATURE_JOB_HISTORY, "job-v2.bin", "image-v1-level-3-topics.bin", true),
@@ -273,9 +273,9 @@ fn the_state_in_both_formats() {
         let old = frozen(job, || bytes.clone());
         assert_eq!(bytes, old, "{job}: the encoder writes other bytes");
         assert_eq!(SavedJob::decode(&old), Ok((captured.saved.clone(), &[][..])));
-        let old = frozen(image, || today.clone());
-        assert_eq!(today == old, is_written_so, "{image}: the encoder writes other bytes");
-        let mut restoring = Image::decode(&old).expect("it decodes").restore(0);
+        let old = frozen(metadata, || today.clone());
+        assert_eq!(today == old, is_written_so, "{metadata}: the encoder writes other bytes");
+        let mut restoring = StateMetadata::decode(&old).expect("it decodes").restore(0);
         restoring.resident(captured.saved.clone(), captured.place).expect("it fits");
         let restored = restoring.finish().expect("all jobs are there");
         assert_eq!(restored.state_hash(), queue.engine.state_hash());

@@ -1,8 +1,8 @@
 //! Jobs that are remembered after their finish: in the state, in a checkpoint, and in no way below the feature level.
 
 use adjourn::engine::{
-    CapturedJob, Command, Engine, Entry, Image, JobSelect, NewJob, Outcome, PushOutcome, Reject, SavedJob,
-    TopicSelect,
+    CapturedJob, Command, Engine, Entry, JobSelect, NewJob, Outcome, PushOutcome, Reject, SavedJob,
+    StateMetadata, TopicSelect,
 };
 use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DUE_PER_ENTRY_MAX, TOPIC_RETENTION_MS};
 use adjourn::types::{
@@ -82,10 +82,10 @@ impl Queue {
 
     fn captured(&mut self) -> (Vec<CapturedJob>, Vec<u8>) {
         self.engine.begin_capture(|_| true);
-        let (image, mut jobs) = (self.engine.image().encode(), Vec::new());
+        let (metadata, mut jobs) = (self.engine.metadata().encode(), Vec::new());
         while !self.engine.capture(100, u64::MAX, &mut jobs) {}
         self.engine.end_capture();
-        (jobs, image)
+        (jobs, metadata)
     }
 
     fn counts(&self) -> [u64; 4] {
@@ -174,7 +174,7 @@ fn a_remembered_job_in_a_checkpoint() {
     queue.push(IfExists::Reject, b"17", DAY_MS);
     queue.pass(20);
     queue.finish(1);
-    let (jobs, image) = queue.captured();
+    let (jobs, metadata) = queue.captured();
     let [captured] = &jobs[..] else { panic!("one job") };
     let mut bytes = Vec::new();
     captured.saved.encode(&mut bytes);
@@ -182,7 +182,7 @@ fn a_remembered_job_in_a_checkpoint() {
     assert_eq!(bytes, old, "the encoder writes other bytes");
     let (saved, rest) = SavedJob::decode(&old).expect("it decodes");
     assert_eq!((&saved, rest), (&captured.saved, &[][..]));
-    let mut restoring = Image::decode(&image).expect("it was just encoded").restore(0);
+    let mut restoring = StateMetadata::decode(&metadata).expect("it was just encoded").restore(0);
     restoring.resident(saved, captured.place).expect("it fits");
     let restored = restoring.finish().expect("all jobs are there");
     assert_eq!(restored.state_hash(), queue.engine.state_hash());

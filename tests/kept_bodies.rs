@@ -24,11 +24,11 @@ impl KeptBodies {
         record
     }
 
-    /// Every spilled job: id, identity, place.
+    /// Every spilled job: id, hash of its key, place.
     pub(crate) fn spilled_jobs(&self) -> impl Iterator<Item = (JobId, Option<u128>, Place)> + '_ {
         self.spilled.values().map(|place| {
             let saved = &self.saved[place].0;
-            (saved.id(), saved.identity(), *place)
+            (saved.id(), saved.key_hash(), *place)
         })
     }
 
@@ -46,8 +46,8 @@ impl KeptBodies {
             self.kept.insert(to, record);
         }
         if let (Relocated::Spilled, Some(until)) = (relocated, until) {
-            self.spilled.insert((until.line, until.at, id), to);
-            self.saved.insert(to, (captured.saved, until.line, until.at));
+            self.spilled.insert((until.timeline, until.at, id), to);
+            self.saved.insert(to, (captured.saved, until.timeline, until.at));
         }
         (to, relocated == Relocated::Spilled)
     }

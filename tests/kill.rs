@@ -35,9 +35,9 @@ const ACKNOWLEDGEMENTS_MAX: usize = 4000;
 const PUSHES_IN_FLIGHT: usize = 64;
 /// So far ahead that a checkpoint takes the job out of memory.
 const FAR_MS: u64 = 2 * 3_600_000;
-/// One in so many jobs is spilled.
+/// One job in this many is spilled.
 const FAR_EVERY: usize = 8;
-/// One in so many spilled jobs stays. So half of each chunk is soon dead, and somebody needs the rest.
+/// One spilled job in this many stays. So half of each chunk is soon dead, and somebody needs the rest.
 const STAYS_EVERY: usize = 4;
 /// So many of those that do not stay live: long enough for a checkpoint to take them.
 const DOOMED_MAX: usize = 64;
@@ -120,11 +120,11 @@ fn whatever_was_acknowledged_survives_fifty_kills() {
     let data = tempfile::tempdir().expect("a directory");
     let mut ledger = Ledger::default();
     let mut pushes = Pushes { next: 1, ..Pushes::default() };
-    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
+    let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[50; 32]);
     for round in 0..ROUNDS {
         let server = Process::start(data.path(), &SETTINGS);
         spilled_jobs(server.address, &ledger);
-        let until = 1 + dice.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
+        let until = 1 + rng.next_u32() as usize % ACKNOWLEDGEMENTS_MAX;
         pushes = under_load(server, (round, pushes), until, &mut ledger);
     }
     let server = Process::start(data.path(), &SETTINGS);

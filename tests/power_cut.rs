@@ -2,7 +2,7 @@
 //!
 //! A [recorder] keeps, at each sync, what is durable and what is only written. Disks are [put together](compose)
 //! from the first and any part of the second: nothing, everything, each block or segment alone or missing, each
-//! prefix, and what the dice say; names and lengths too. Each is opened, read, written to and opened again. A sync
+//! prefix, and a random part; names and lengths too. Each is opened, read, written to and opened again. A sync
 //! that is left out shows, because what it would have made durable may then be missing.
 //!
 //! Of lives in a row, some end with a power cut. In others a sync fails, or the process is killed, and the next one starts
@@ -156,8 +156,8 @@ fn run(plan: Plan) {
     let mut moves = 0;
     // Of a founding the first half alone: the next generation founds again.
     let series = Series { kind: workload as u8, generations, disks, early: steps == 0 };
-    series.strike(|beginning, dice| {
-        let life = StorageLife::live(beginning, (workload, steps), dice);
+    series.strike(|beginning, rng| {
+        let life = StorageLife::live(beginning, (workload, steps), rng);
         moves += life.moves;
         life
     });
@@ -167,14 +167,14 @@ fn run(plan: Plan) {
 /// Lets a queue take so many steps between two cuts.
 fn run_queue(series: Series, steps: usize) {
     let counts = RefCell::new(Counts::default());
-    series.strike(|beginning, dice| QueueLife::live(beginning, steps, &counts, dice));
+    series.strike(|beginning, rng| QueueLife::live(beginning, steps, &counts, rng));
     counts.into_inner().expect(seed(), &HAPPENS_IN_A_QUEUE);
 }
 
 /// Power cuts, one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Series {
-    /// What is struck has dice of its own.
+    /// The strikes have an rng of their own.
     kind: u8,
     /// Lives, each on the disk that the cut before left.
     generations: usize,
@@ -206,14 +206,14 @@ impl Series {
         let mut bytes = [self.kind; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         bytes[8] = u8::try_from(self.generations).expect("a small number");
-        let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let mut tally = Tally::default();
         let (mut device, mut state, mut before) = (Device::default(), L::State::default(), None);
         let disks = (self.disks * times).div_ceil(self.generations);
         for generation in 0..self.generations {
             let _whereabouts = Whereabouts { seed, generation };
-            let failure = (self.generations > 1).then(|| recorder::failure(&mut dice)).flatten();
-            let life = record(Beginning { device, state, before, failure }, &mut dice);
+            let failure = (self.generations > 1).then(|| recorder::failure(&mut rng)).flatten();
+            let life = record(Beginning { device, state, before, failure }, &mut rng);
             let moments = life.telling_moments();
             for number in 0..disks {
                 // All the moments in turn, as often as it takes; fewer if there are more moments than disks.
@@ -222,11 +222,11 @@ impl Series {
                 } else {
                     &moments[number % moments.len()]
                 };
-                let choice = choose(changes, number * 2 / moments.len(), &mut dice);
-                let cut = life.cut(*at, changes, choice, &mut dice);
+                let choice = choose(changes, number * 2 / moments.len(), &mut rng);
+                let cut = life.cut(*at, changes, choice, &mut rng);
                 tally.take(&cut, generation, cut.try_out(number % 4 == 0));
             }
-            let cut = self.end(&life, &moments, &mut dice);
+            let cut = self.end(&life, &moments, &mut rng);
             if matches!(cut.choice, Choice::Read) {
                 let died = cut.moment.clone();
                 (device, state) = (died.device.clone(), L::State::default());
@@ -244,25 +244,25 @@ impl Series {
         &self,
         life: &'a L,
         moments: &'a [(usize, Vec<Change>)],
-        dice: &mut TestRng,
+        rng: &mut TestRng,
     ) -> Cut<'a, L> {
         if life.has_failed() {
-            return life.cut(life.moments().len() - 1, &[], Choice::Read, dice);
+            return life.cut(life.moments().len() - 1, &[], Choice::Read, rng);
         }
         let until = if self.early { moments.len() / 2 } else { moments.len() };
-        let (at, changes) = &moments[dice.random_range(0..until)];
-        let dies = self.generations > 1 && dice.random();
-        let choice = if dies { Choice::Read } else { compose::random(changes, dice) };
-        life.cut(*at, changes, choice, dice)
+        let (at, changes) = &moments[rng.random_range(0..until)];
+        let dies = self.generations > 1 && rng.random();
+        let choice = if dies { Choice::Read } else { compose::random(changes, rng) };
+        life.cut(*at, changes, choice, rng)
     }
 }
 
 /// What gets to the disk: at the first visits to a moment nothing, and all of it.
-fn choose(changes: &[Change], visit: usize, dice: &mut TestRng) -> Choice {
-    if visit < 2 && dice.random() {
-        return compose::extremes(changes)[usize::from(dice.random::<bool>())].clone();
+fn choose(changes: &[Change], visit: usize, rng: &mut TestRng) -> Choice {
+    if visit < 2 && rng.random() {
+        return compose::extremes(changes)[usize::from(rng.random::<bool>())].clone();
     }
-    compose::random(changes, dice)
+    compose::random(changes, rng)
 }
 
 fn seed() -> u64 {

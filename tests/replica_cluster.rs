@@ -9,7 +9,7 @@ mod disk;
 mod history;
 mod modes;
 mod rig;
-mod soundness;
+mod state_trust;
 
 use adjourn::protocol::{
     Applied, ErrorCode, ErrorReply, JobRef, NewJob, PushResult, Request, RequestId, Reserve, Response, Role,
@@ -455,17 +455,17 @@ fn one_far_behind() -> (Rig, u64, u64, u64) {
 }
 
 /// A node starts, and is offered a checkpoint of which nothing comes.
-fn start_to_pull(rig: &mut Rig, node: u64) {
-    rig.node(node).pulls_hang = true;
+fn start_to_fetch(rig: &mut Rig, node: u64) {
+    rig.node(node).fetches_hang = true;
     rig.start(node);
-    rig.wait("it is offered a checkpoint", 3_000, |rig| rig.nodes[&node].pull);
-    rig.node(node).pulls_hang = false;
+    rig.wait("it is offered a checkpoint", 3_000, |rig| rig.nodes[&node].fetch);
+    rig.node(node).fetches_hang = false;
 }
 
 #[test]
 fn a_member_that_was_restarted_is_offered_the_checkpoint_anew() {
     let (mut rig, first, second, third) = one_far_behind();
-    start_to_pull(&mut rig, third);
+    start_to_fetch(&mut rig, third);
     rig.kill(third);
     rig.start(third);
     rig.kill(second);
@@ -476,7 +476,7 @@ fn a_member_that_was_restarted_is_offered_the_checkpoint_anew() {
 fn a_leader_that_does_not_serve_yet_offers_the_checkpoint_anew() {
     let (mut rig, first, second, third) = one_far_behind();
     rig.kill(first);
-    start_to_pull(&mut rig, third);
+    start_to_fetch(&mut rig, third);
     rig.kill(third);
     rig.start(third);
     assert_eq!(rig.elect_another(first), second);
@@ -486,7 +486,7 @@ fn a_leader_that_does_not_serve_yet_offers_the_checkpoint_anew() {
 #[test]
 fn a_member_whose_word_that_it_has_the_checkpoint_is_lost_goes_on() {
     let (mut rig, first, second, third) = one_far_behind();
-    start_to_pull(&mut rig, third);
+    start_to_fetch(&mut rig, third);
     rig.pass(5);
     rig.cut.insert((third, first));
     rig.pass(100);

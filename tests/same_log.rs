@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use adjourn::engine::{
-    Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, Image, JobSelect, Outcome, PartialImage,
-    Place, SESSION_OUTCOMES, SavedJob,
+    Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, JobSelect, Outcome, PartialMetadata,
+    Place, SESSION_OUTCOMES, SavedJob, StateMetadata,
 };
 use adjourn::types::{GroupId, JobId, Millis, TopicId};
 use proptest::prelude::*;
@@ -39,8 +39,8 @@ fn between() -> impl Strategy<Value = Between> {
 /// A capture that is under way, and what was there when it began.
 struct Capture {
     /// Of the state when it began, and as it is captured.
-    image: Vec<u8>,
-    captured_image: PartialImage,
+    metadata: Vec<u8>,
+    captured_metadata: PartialMetadata,
     hash: u128,
     spilled: KeptBodies,
     captured: Vec<CapturedJob>,
@@ -57,11 +57,11 @@ struct Checkpoints {
 
 impl Checkpoints {
     fn begin(&mut self, engine: &mut Engine, store: &KeptBodies) -> Capture {
-        let (image, hash) = (engine.image().encode(), engine.state_hash());
+        let (metadata, hash) = (engine.metadata().encode(), engine.state_hash());
         let unchanged = engine.begin_capture(|_| false);
         self.pages.retain(|page, _| unchanged.contains(page));
-        let captured_image = engine.partial_image();
-        Capture { image, captured_image, hash, spilled: store.clone(), captured: Vec::new() }
+        let captured_metadata = engine.partial_metadata();
+        Capture { metadata, captured_metadata, hash, spilled: store.clone(), captured: Vec::new() }
     }
 
     /// Goes on with the capture that is under way, or begins one. Says how many jobs were spilled.
@@ -72,7 +72,7 @@ impl Checkpoints {
         let mut under_way = under_way.unwrap_or_else(|| self.begin(engine, store));
         let sessions = engine.capture_sessions(budget * SESSION_OUTCOMES);
         if !sessions.is_empty() {
-            under_way.captured_image.push(&sessions);
+            under_way.captured_metadata.push(&sessions);
         } else if engine.capture(budget, u64::MAX, &mut under_way.captured) {
             return self.end(under_way, engine, store);
         }
@@ -82,9 +82,13 @@ impl Checkpoints {
 
     /// The state that it restores is the one that was captured. Then its jobs are spilled.
     fn end(&mut self, mut capture: Capture, engine: &mut Engine, store: &mut KeptBodies) -> usize {
-        assert_eq!(capture.captured_image.finish(), capture.image, "each session as it was at that moment");
-        let image = Image::decode(&capture.image).expect("it was just encoded");
-        let mut restoring = image.restore(0);
+        assert_eq!(
+            capture.captured_metadata.finish(),
+            capture.metadata,
+            "each session as it was at that moment"
+        );
+        let metadata = StateMetadata::decode(&capture.metadata).expect("it was just encoded");
+        let mut restoring = metadata.restore(0);
         let captured = capture.captured.iter().map(|job| (&job.saved, job.place));
         let unchanged = self.pages.values().flatten().map(|(saved, place)| (saved, *place));
         for (saved, place) in unchanged.chain(captured) {
@@ -93,13 +97,13 @@ impl Checkpoints {
             let (saved, _) = SavedJob::decode(&bytes).expect("it was just encoded");
             restoring.resident(saved, place).expect("it fits");
         }
-        for (id, identity, place) in capture.spilled.spilled_jobs() {
-            restoring.spilled(id, identity, place).expect("it was given out");
+        for (id, key_hash, place) in capture.spilled.spilled_jobs() {
+            restoring.spilled(id, key_hash, place).expect("it was given out");
         }
         let restored = restoring.finish().expect("all jobs are there");
         assert_eq!(restored.state_hash(), capture.hash, "the state of that moment");
         restored.verify(&mut capture.spilled);
-        assert_eq!(restored.image().encode(), capture.image);
+        assert_eq!(restored.metadata().encode(), capture.metadata);
         engine.keep_captured();
         let mut jobs_spilled = 0;
         for job in capture.captured {

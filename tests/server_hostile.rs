@@ -188,11 +188,11 @@ fn frames_cut_short_by_the_end_of_the_stream_are_dropped() {
 #[test]
 fn random_bytes_harm_nobody() {
     let (_data, node, mut watcher) = watched();
-    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     for round in 0..200 {
         let mut client = if round % 2 == 0 { Raw::connect(node.address) } else { Raw::greeted(node.address) };
-        let mut noise = vec![0; 1 + dice.next_u32() as usize % 600];
-        dice.fill_bytes(&mut noise);
+        let mut noise = vec![0; 1 + rng.next_u32() as usize % 600];
+        rng.fill_bytes(&mut noise);
         if round % 4 == 3 {
             // Well delimited, so that it reaches the decoders of payloads.
             let opcode = noise[0] & 0x3F;

@@ -42,21 +42,21 @@ enum Start {
 
 #[test]
 fn bytes_that_flip_in_the_log() {
-    damage_the_database(400, |bytes, dice| {
-        let place = place_in(bytes, dice);
-        bytes[place] ^= 1 << dice.random_range(0..8);
+    damage_the_database(400, |bytes, rng| {
+        let place = place_in(bytes, rng);
+        bytes[place] ^= 1 << rng.random_range(0..8);
     });
 }
 
 #[test]
 fn blocks_that_hold_something_else() {
-    damage_the_database(300, |bytes, dice| {
-        let [to, from] = [0; 2].map(|_| place_in(bytes, dice) / BLOCK_BYTES * BLOCK_BYTES);
+    damage_the_database(300, |bytes, rng| {
+        let [to, from] = [0; 2].map(|_| place_in(bytes, rng) / BLOCK_BYTES * BLOCK_BYTES);
         let end = (to + BLOCK_BYTES).min(bytes.len());
-        match dice.random_range(0..4) {
+        match rng.random_range(0..4) {
             0 => bytes[to..end].fill(0),
             1 => bytes[to..end].fill(0xff),
-            2 => dice.fill_bytes(&mut bytes[to..end]),
+            2 => rng.fill_bytes(&mut bytes[to..end]),
             _ if from + BLOCK_BYTES <= bytes.len() => {
                 let block = bytes[from..from + BLOCK_BYTES].to_vec();
                 bytes[to..end].copy_from_slice(&block[..end - to]);
@@ -68,9 +68,9 @@ fn blocks_that_hold_something_else() {
 
 #[test]
 fn a_log_file_that_is_cut_anywhere() {
-    damage_the_database(200, |bytes, dice| {
-        let place = place_in(bytes, dice);
-        let place = if dice.random() { place } else { place / BLOCK_BYTES * BLOCK_BYTES };
+    damage_the_database(200, |bytes, rng| {
+        let place = place_in(bytes, rng);
+        let place = if rng.random() { place } else { place / BLOCK_BYTES * BLOCK_BYTES };
         bytes.truncate(place);
     });
 }
@@ -78,19 +78,19 @@ fn a_log_file_that_is_cut_anywhere() {
 #[test]
 fn small_files_that_flip_or_are_cut_anywhere() {
     let original = Original::new();
-    let mut dice = dice(4);
+    let mut rng = rng(4);
     for (name, second_copy) in [("identity", false), ("vote", true), ("watermark", true)] {
         let whole = fs::read(original.directory.path().join(name)).expect("the file");
         for _ in 0..60 {
             let mut bytes = whole.clone();
-            let place = dice.random_range(0..bytes.len());
-            bytes[place] ^= 1 << dice.random_range(0..8);
+            let place = rng.random_range(0..bytes.len());
+            bytes[place] ^= 1 << rng.random_range(0..8);
             let start = original.start_with(name, Some(&bytes));
             // Every byte counts, and there is a second copy.
             assert_eq!(matches!(start, Start::Whole), second_copy, "{name}, byte {place}: {start:?}");
         }
         for _ in 0..40 {
-            let length = dice.random_range(0..whole.len());
+            let length = rng.random_range(0..whole.len());
             let start = original.start_with(name, Some(&whole[..length]));
             // The first of two slots has 44 bytes.
             let expected = second_copy && length >= 44;
@@ -102,7 +102,7 @@ fn small_files_that_flip_or_are_cut_anywhere() {
 #[test]
 fn a_summary_or_a_configuration_that_flips_or_is_cut() {
     let original = Original::new();
-    let mut dice = dice(5);
+    let mut rng = rng(5);
     let names = original.files();
     let beside = names.iter().filter(|name| name.starts_with("log/") && *name != DATABASE);
     let beside: Vec<&String> = beside.collect();
@@ -111,11 +111,11 @@ fn a_summary_or_a_configuration_that_flips_or_is_cut() {
         let whole = fs::read(original.directory.path().join(name)).expect("the file");
         for round in 0..60 {
             let mut bytes = whole.clone();
-            let place = dice.random_range(0..bytes.len());
+            let place = rng.random_range(0..bytes.len());
             if round % 3 == 0 {
                 bytes.truncate(place);
             } else {
-                bytes[place] ^= 1 << dice.random_range(0..8);
+                bytes[place] ^= 1 << rng.random_range(0..8);
             }
             original.start_with(name, Some(&bytes));
         }
@@ -178,18 +178,18 @@ fn a_log_that_is_emptied_or_replaced() {
 #[test]
 fn values_that_sled_gives_back_wrong() {
     let original = Original::new();
-    let mut dice = dice(6);
+    let mut rng = rng(6);
     for round in 0..60 {
         let tampered = original.copy();
         let config = sled::Config::new().path(tampered.path().join("log")).segment_size(8 << 20);
         let db = config.flush_every_ms(None).open().expect("it opens");
-        let index = dice.random_range(2..=39);
+        let index = rng.random_range(2..=39);
         let key = Key { index, part: 0 }.encode();
         let mut value = db.get(key).expect("read").expect("it is there").to_vec();
         match round % 4 {
             0 => {
-                let place = dice.random_range(0..value.len());
-                value[place] ^= 1 << dice.random_range(0..8);
+                let place = rng.random_range(0..value.len());
+                value[place] ^= 1 << rng.random_range(0..8);
                 db.insert(key, value).expect("written");
             }
             1 => drop(db.remove(key).expect("removed")),
@@ -249,11 +249,11 @@ fn a_directory_that_cannot_be_written() {
 fn damage_the_database(copies: usize, damage: impl Fn(&mut Vec<u8>, &mut TestRng)) {
     let original = Original::new();
     let whole = fs::read(original.directory.path().join(DATABASE)).expect("the database");
-    let mut dice = dice(copies as u64);
+    let mut rng = rng(copies as u64);
     let (mut intact, mut refused) = (0, 0);
     for _ in 0..copies {
         let mut bytes = whole.clone();
-        damage(&mut bytes, &mut dice);
+        damage(&mut bytes, &mut rng);
         match original.start_with(DATABASE, Some(&bytes)) {
             Start::Whole => intact += 1,
             Start::Refused(_) => refused += 1,
@@ -266,10 +266,10 @@ fn damage_the_database(copies: usize, damage: impl Fn(&mut Vec<u8>, &mut TestRng
 impl Original {
     fn new() -> Self {
         let directory = directory();
-        let mut dice = dice(0);
+        let mut rng = rng(0);
         let mut entry = |index, term| {
-            let mut data = vec![0; if index % 13 == 0 { 40_000 } else { dice.random_range(0..4000) }];
-            dice.fill_bytes(&mut data);
+            let mut data = vec![0; if index % 13 == 0 { 40_000 } else { rng.random_range(0..4000) }];
+            rng.fill_bytes(&mut data);
             LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(data) }
         };
         let old: Vec<LogEntry> = (1..=40).map(|index| entry(index, 1)).collect();
@@ -367,10 +367,10 @@ impl Original {
 }
 
 /// A place in a file; mostly one at which something is written.
-fn place_in(bytes: &[u8], dice: &mut TestRng) -> usize {
-    let anywhere = dice.random_ratio(1, 10);
+fn place_in(bytes: &[u8], rng: &mut TestRng) -> usize {
+    let anywhere = rng.random_ratio(1, 10);
     loop {
-        let place = dice.random_range(0..bytes.len());
+        let place = rng.random_range(0..bytes.len());
         if anywhere || bytes[place] != 0 {
             return place;
         }
@@ -409,7 +409,7 @@ fn directory() -> TempDir {
     directory.expect("a directory")
 }
 
-fn dice(seed: u64) -> TestRng {
+fn rng(seed: u64) -> TestRng {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use adjourn::storage::chunks::{BlockCache, Chunk, ChunkSummary, ChunkWriter, LINE_STAMP, RowHead};
+use adjourn::storage::chunks::{BlockCache, Chunk, ChunkSummary, ChunkWriter, RowHead, TIMELINE_STAMP};
 use adjourn::storage::folder::{DiskFolder, Folder as _};
 use clap::Parser;
 
@@ -32,7 +32,7 @@ struct Load {
     /// Size of a row
     #[arg(long, default_value_t = 200)]
     bytes: usize,
-    /// Give each row the identity of a key
+    /// Give each row the hash of a key
     #[arg(long)]
     keys: bool,
     /// What `cargo bench` adds
@@ -61,8 +61,8 @@ fn write(folder: &DiskFolder, load: &Load) -> Outcome<Vec<ChunkSummary>> {
         for id in 0..load.rows {
             let bytes = mixed(id).to_le_bytes().into_iter().cycle();
             row.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
-            let identity = load.keys.then(|| u128::from(mixed(id)) << 64 | u128::from(id));
-            let head = RowHead { id, line: LINE_STAMP, at: id / 10, topic: 1, identity };
+            let key_hash = load.keys.then(|| u128::from(mixed(id)) << 64 | u128::from(id));
+            let head = RowHead { id, timeline: TIMELINE_STAMP, at: id / 10, topic: 1, key_hash };
             writer.push(head, &row)?;
         }
         summaries.push(writer.finish()?);

@@ -254,7 +254,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Pushes so many jobs with so large bodies.
+    /// Pushes this many jobs with bodies of this size.
     fn push(&mut self, to: &str, jobs: u32, delay_ms: u64, body_bytes: usize) -> io::Result<()> {
         for _ in 0..jobs.div_ceil(AT_ONCE) {
             let job = NewJob::new(vec![b'x'; body_bytes]).after(delay_ms);

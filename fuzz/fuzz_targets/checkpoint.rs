@@ -1,29 +1,29 @@
 //! The decoders of a checkpoint over arbitrary bytes: nothing panics, and what is accepted survives being encoded and
-//! decoded again. The first byte says which: the image of a state, a saved job, or the payload of a manifest, whose
+//! decoded again. The first byte says which: the metadata of a state, a saved job, or the payload of a manifest, whose
 //! frame and checksums are made right; a start then reads that manifest's checkpoint, and so does whoever looks at all of it.
 #![no_main]
 
-use adjourn::engine::{Image, SavedJob};
+use adjourn::engine::{StateMetadata, SavedJob};
 use adjourn::storage::Depth;
 use adjourn::storage::audit::audit;
 use adjourn::storage::checkpoint;
 use adjourn::storage::chunks::{MANIFEST, Manifest};
-use adjourn::storage::folder::{FaultyFolder, Folder, FolderFile, FolderWriter};
+use adjourn::storage::folder::{SimulatedFolder, Folder, FolderFile, FolderWriter};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of the header with which a manifest begins.
 const HEADER_BYTES: usize = 20;
 
 fuzz_target!(|input: &[u8]| match input.split_first() {
-    Some((b'i', bytes)) => image(bytes),
+    Some((b'i', bytes)) => metadata(bytes),
     Some((b'j', bytes)) => job(bytes),
     Some((b'm', bytes)) => manifest(bytes),
     _ => {}
 });
 
-fn image(bytes: &[u8]) {
-    if let Ok(image) = Image::decode(bytes) {
-        assert_eq!(Image::decode(&image.encode()).map(|again| again.encode()), Ok(image.encode()));
+fn metadata(bytes: &[u8]) {
+    if let Ok(metadata) = StateMetadata::decode(bytes) {
+        assert_eq!(StateMetadata::decode(&metadata.encode()).map(|again| again.encode()), Ok(metadata.encode()));
     }
 }
 
@@ -36,7 +36,7 @@ fn job(bytes: &[u8]) {
 }
 
 fn manifest(payload: &[u8]) {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     Manifest::default().write(&folder).expect("written");
     let mut header = [0; HEADER_BYTES];
     folder.open(MANIFEST).expect("opened").expect("there").read_at(0, &mut header).expect("read");

@@ -45,7 +45,7 @@ pub(super) enum Due {
     At(Millis),
 }
 
-/// What is to be done to each job.
+/// The change to make to each job.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// Removed.

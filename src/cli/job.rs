@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         job: JobArgs,
     }
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_job_is_named_by_its_id_or_by_its_key() {
         let parse = |args: &[&str]| {
-            let line = Line::try_parse_from([&["get"], args].concat()).ok()?;
+            let line = CommandLine::try_parse_from([&["get"], args].concat()).ok()?;
             line.job.split().ok().map(|(_, job)| job)
         };
         let key = JobRef::Key { topic: "7".parse().expect("a topic"), key: "k".parse().expect("a key") };

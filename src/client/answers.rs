@@ -27,7 +27,7 @@ impl Requests {
             && let Ok(pong @ Response::Pong { .. }) = &response
         {
             // Should they not come in order, this takes one for older than it is, which is safe.
-            if let Some(sent) = self.pulse.answered() {
+            if let Some(sent) = self.heartbeats.answered() {
                 self.leases.answered(sent, pong);
             }
             return;
@@ -38,8 +38,8 @@ impl Requests {
         if id == MEMBERS_ID {
             return self.members_told(response);
         }
-        self.pulse.moved(now);
-        let Some(open) = self.slots.get_mut(id).filter(|open| open.on_wire) else {
+        self.heartbeats.moved(now);
+        let Some(open) = self.open.get_mut(id).filter(|open| open.on_wire) else {
             tracing::debug!(id = id.0, "an answer to what was not asked");
             return;
         };
@@ -53,7 +53,7 @@ impl Requests {
         self.proven = true;
         self.leases.answered(open.sent, &response);
         if let Response::Reserved(jobs) | Response::Deliver(jobs) = &mut response {
-            self.unseen.came(jobs);
+            self.undelivered.came(jobs);
             answers.stray.extend(self.leases.age(now, jobs));
         }
         let Some(feed) = &open.feed else {
@@ -79,7 +79,7 @@ impl Requests {
 
     /// An answer that is no error, to what is no subscription.
     fn fulfilled(&mut self, id: RequestId, response: Response, answers: &mut Answers) {
-        let Some(open) = self.slots.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         let items = match (&open.request, &response) {
             (Request::Push(push), Response::Pushed(results)) => (push.jobs.len(), results.len()),
             (
@@ -111,7 +111,7 @@ impl Requests {
     }
 
     fn refused(&mut self, id: RequestId, reply: ErrorReply, answers: &mut Answers) {
-        let Some(open) = self.slots.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         let not_applied = reply.applied == Applied::No;
         if not_applied {
             open.doubts = open.doubts.saturating_sub(1);
@@ -128,7 +128,7 @@ impl Requests {
             Request::Leases { .. } if !not_here(reply.code) => self.leases_refused(id),
             _ => {}
         }
-        let Some(open) = self.slots.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         let (may_repeat, is_doubtful) = (not_applied || open.repeatable(), open.doubtful_push());
         // After GOODBYE nothing is to go on anywhere.
         if not_here(reply.code) && self.ended.is_none() {
@@ -152,7 +152,7 @@ impl Requests {
                 }
             }
             Ok(Response::Error(reply)) if reply.code.retryable() => {}
-            _ => self.pulse.stop_asking(),
+            _ => self.heartbeats.stop_asking(),
         }
     }
 

@@ -24,10 +24,10 @@ impl Reconnects {
         Self { bound_ms: FIRST_MS_MAX.min(wait_ms_max), bound_ms_max: wait_ms_max }
     }
 
-    /// The next wait; `dice` is any random number. It stays short when a server `was_heard`.
-    pub(super) fn wait(&mut self, dice: u64, was_heard: bool) -> Duration {
+    /// The next wait; `rng` is any random number. It stays short when a server `was_heard`.
+    pub(super) fn wait(&mut self, rng: u64, was_heard: bool) -> Duration {
         let bound_ms_max = if was_heard { self.bound_ms_max.min(HEARD_MS_MAX) } else { self.bound_ms_max };
-        let wait_ms = dice % (self.bound_ms.min(bound_ms_max) + 1);
+        let wait_ms = rng % (self.bound_ms.min(bound_ms_max) + 1);
         self.bound_ms = self.bound_ms.saturating_mul(2).min(bound_ms_max);
         Duration::from_millis(wait_ms)
     }
@@ -39,7 +39,7 @@ impl Reconnects {
 }
 
 /// A random number. Without the system's entropy all clients wait the full bound, which is safe.
-pub(super) fn dice() -> u64 {
+pub(super) fn rng() -> u64 {
     getrandom::u64().unwrap_or(u64::MAX)
 }
 

@@ -10,11 +10,11 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::tcp::WriteHalf;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::backoff::{Reconnects, dice};
+use super::backoff::{Reconnects, rng};
 use super::config::ClientConfig;
 use super::dial::{Attempt, Link, decoder, dial, hello, unreachable};
 use super::error::{ClientError, ProtocolFault};
-use super::pulse::Beat;
+use super::heartbeats::Beat;
 use super::reader::Reader;
 use super::requests::{Connection, Requests};
 use super::search::{Elsewhere, Search};
@@ -88,11 +88,11 @@ async fn first(
         }
         let Elsewhere { leader: hint, retry_after_ms } = missed.elsewhere;
         leader = hint;
-        sleep(waits.wait(dice(), missed.was_answered) + millis(retry_after_ms)).await;
+        sleep(waits.wait(rng(), missed.was_answered) + millis(retry_after_ms)).await;
     }
 }
 
-/// A round of attempts of which none succeeded.
+/// A round of attempts that all failed.
 #[derive(Debug, Default)]
 struct Missed {
     /// What went wrong; what a server said tells more than that another cannot be reached.
@@ -233,7 +233,7 @@ impl Task {
                 std::mem::swap(&mut requests.out, &mut output);
                 requests.writer_waits = output.is_empty();
                 if !output.is_empty() {
-                    requests.pulse.spoken(now);
+                    requests.heartbeats.spoken(now);
                 }
             });
             if output.is_empty() {
@@ -256,7 +256,7 @@ impl Task {
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
-            self.shared.change(|requests, now, _| requests.pulse.moved(now));
+            self.shared.change(|requests, now, _| requests.heartbeats.moved(now));
         }
     }
 
@@ -316,7 +316,7 @@ impl Task {
         let mut was_answered = elsewhere != Elsewhere::default();
         loop {
             // All who were sent away are told the same pause: what is drawn comes on top of it.
-            sleep(waits.wait(dice(), was_answered) + millis(elsewhere.retry_after_ms)).await;
+            sleep(waits.wait(rng(), was_answered) + millis(elsewhere.retry_after_ms)).await;
             let welcome = self.shared.welcome();
             let resume = Resume { session: welcome.session, secret: welcome.secret };
             search.begin(elsewhere.leader.as_deref(), &welcome.members);

@@ -50,7 +50,7 @@ pub enum ClientError {
     /// More than the server takes at once. Nothing was sent.
     #[error("{what} of {found}: the server takes at most {max}. Send less at once")]
     TooLarge {
-        /// What is too large.
+        /// The part that is too large.
         what: Excess,
         /// How large it is.
         found: usize,

@@ -48,7 +48,7 @@ enum Taken {
 }
 
 impl Feed {
-    /// The feed of a subscription with credit for so many jobs.
+    /// The feed of a subscription with credit for this many jobs.
     pub(super) fn new(credit_jobs: u32) -> Self {
         let jobs_max = usize::try_from(credit_jobs).unwrap_or(usize::MAX).saturating_mul(2);
         Self { buffer: Mutex::default(), news: Notify::new(), jobs_max }

@@ -28,7 +28,7 @@ const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
 /// The wall clock goes ahead of the monotonic one by more than this only if the machine slept, or somebody set it.
 const SLEPT_MIN: Duration = Duration::from_secs(1);
 
-/// What is known of the session's leases as a whole.
+/// The state of the session's leases as a whole.
 #[derive(Debug)]
 pub(super) struct Leases {
     /// For how long they are the client's own after the last proof; `None` if they do not end with the session.
@@ -41,7 +41,7 @@ pub(super) struct Leases {
     clock: Option<(Instant, u64)>,
     /// Both clocks of this machine at the last look.
     seen: Option<(Instant, SystemTime)>,
-    /// Tells whoever works under a lease that all of them are lost, and why.
+    /// Tells the handlers that all leases are lost, and why.
     lost: watch::Sender<Option<Cancelled>>,
 }
 
@@ -136,7 +136,7 @@ impl Leases {
         Vec::new()
     }
 
-    /// Tells whoever works under one of them that they are lost.
+    /// Tells the handlers of these leases that they are lost.
     pub(super) fn lose(&mut self, why: Cancelled) {
         self.lost.send_replace(Some(why));
     }

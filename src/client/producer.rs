@@ -19,9 +19,9 @@ use crate::types::{JobId, TopicName, When};
 pub struct ProducerConfig {
     /// How long the first job of a batch waits for others, in milliseconds.
     pub linger_ms: u64,
-    /// A batch of so many jobs is sent at once; lowered to the server's limit.
+    /// A batch is sent when it has this many jobs; lowered to the server's limit.
     pub batch_jobs_max: usize,
-    /// So is one of so many bytes; lowered to the server's limit. A larger job travels alone.
+    /// So is one of this many bytes; lowered to the server's limit. A larger job travels alone.
     pub batch_bytes_max: usize,
 }
 
@@ -102,7 +102,7 @@ impl Producer {
         SendTicket { result }
     }
 
-    /// Sends what is gathered, and waits until every job is answered. Returns the first failure since the last
+    /// Sends the batch, and waits until every job is answered. Returns the first failure since the last
     /// flush, of any job, whether or not its ticket was kept.
     pub async fn flush(&self) -> Result<(), ClientError> {
         self.inner.ship(&mut self.inner.lock());

@@ -36,9 +36,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             let end = self.cut(&mut frames);
             let is_partial = !self.buffer.is_empty();
             let drained = shared.change_with(&mut answers, |requests, now, answers| {
-                requests.pulse.heard(now);
+                requests.heartbeats.heard(now);
                 if is_partial {
-                    requests.pulse.moved(now);
+                    requests.heartbeats.moved(now);
                 }
                 for (id, response) in frames.drain(..) {
                     requests.answer(now, id, response, answers);

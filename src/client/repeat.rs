@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::error::{ClientError, ProtocolFault};
 use super::feed::End;
-use super::slots::Open;
+use super::open_requests::OpenRequest;
 use super::ticket::Outcome;
 use crate::protocol::{JobRef, Request, RequestId, Response};
 use crate::types::whole_ms;
@@ -26,7 +26,7 @@ pub(super) struct Numbers {
     pub(super) first: Option<u64>,
 }
 
-impl Open {
+impl OpenRequest {
     /// What the request ends with now that the connection is lost; `None` if it is to be sent (again).
     pub(super) fn after_loss(&self, was_on_wire: bool, fault: Option<&ProtocolFault>) -> Option<Outcome> {
         let is_own = matches!(self.request, Request::Leases { .. }) && self.waiter.is_none();
@@ -93,7 +93,7 @@ impl Open {
         }
     }
 
-    /// Whether it is a push of which a copy may have been carried out.
+    /// Whether it is a push that may already have taken effect.
     pub(super) fn doubtful_push(&self) -> bool {
         self.doubts > 0 && matches!(self.request, Request::Push(_))
     }

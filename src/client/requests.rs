@@ -22,13 +22,13 @@ use tokio::time::Instant;
 
 use super::error::{ClientError, Excess, ProtocolFault};
 use super::feed::{End, Feed};
+use super::heartbeats::Heartbeats;
 use super::leases::{Leases, heartbeat};
-use super::pulse::Pulse;
+use super::open_requests::{OpenRequest, OpenRequests};
 use super::repeat::Numbers;
 use super::search::Elsewhere;
-use super::slots::{Open, Slots};
 use super::ticket::Outcome;
-use super::unseen::Unseen;
+use super::undelivered::Undelivered;
 use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};
 use crate::types::{Lease, whole_ms};
@@ -39,7 +39,7 @@ pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
 pub(super) const MEMBERS_ID: RequestId = RequestId(u32::MAX - 1);
 /// Requests that these two may add to those in flight.
 const OWN_REQUESTS: usize = 2;
-/// Nothing more is encoded while so many bytes wait to be written.
+/// Nothing more is encoded while this many bytes wait to be written.
 const OUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a frame that its length field does not count.
 const UNCOUNTED_BYTES: usize = 4;
@@ -65,7 +65,7 @@ pub(super) struct Limits {
 /// The state.
 #[derive(Debug)]
 pub(super) struct Requests {
-    pub(super) slots: Slots,
+    pub(super) open: OpenRequests,
     /// What is to be sent, in order. What was ended meanwhile has another serial in its slot, or none.
     pub(super) line: VecDeque<(RequestId, u64)>,
     pub(super) connection: Connection,
@@ -75,7 +75,7 @@ pub(super) struct Requests {
     pub(super) out: BytesMut,
     /// Whether the connection sleeps until there is output.
     pub(super) writer_waits: bool,
-    pub(super) pulse: Pulse,
+    pub(super) heartbeats: Heartbeats,
     pub(super) welcome: Arc<Welcome>,
     limits: Limits,
     serial: u64,
@@ -84,7 +84,7 @@ pub(super) struct Requests {
     leases_outlive: bool,
     pub(super) reconnects: u64,
     pub(super) leases: Leases,
-    pub(super) unseen: Unseen,
+    pub(super) undelivered: Undelivered,
     /// Whether the present connection has answered something.
     pub(super) proven: bool,
     /// What a server said of where to go on, and when.
@@ -123,14 +123,14 @@ impl Requests {
         leases_outlive: bool,
     ) -> Self {
         Self {
-            slots: Slots::default(),
+            open: OpenRequests::default(),
             line: VecDeque::new(),
             connection: Connection::Up,
             in_flight: 0,
             window: VecDeque::new(),
             out: BytesMut::new(),
             writer_waits: false,
-            pulse: Pulse::new(now, heartbeat(&welcome, leases_outlive)),
+            heartbeats: Heartbeats::new(now, heartbeat(&welcome, leases_outlive)),
             leases: Leases::new(said, &welcome, leases_outlive),
             limits: Limits::of(&welcome),
             welcome: Arc::new(welcome),
@@ -139,7 +139,7 @@ impl Requests {
             timeout,
             leases_outlive,
             reconnects: 0,
-            unseen: Unseen::default(),
+            undelivered: Undelivered::default(),
             proven: false,
             elsewhere: Elsewhere::default(),
             ended: None,
@@ -192,12 +192,12 @@ impl Requests {
 
     /// Ends a subscription whose feed was left.
     pub(super) fn unsubscribe(&mut self, now: Instant, id: RequestId) {
-        let known = self.slots.get_mut(id).filter(|open| open.left_subscription());
+        let known = self.open.get_mut(id).filter(|open| open.left_subscription());
         let Some(on_wire) = known.map(|open| open.on_wire) else { return };
         if on_wire {
             self.accept_unheard(now, Request::Unsubscribe { subscription: id.0 });
         } else {
-            self.slots.remove(id);
+            self.open.remove(id);
         }
     }
 
@@ -215,7 +215,7 @@ impl Requests {
             && self.out.len() < OUT_BYTES_MAX
         {
             let Some(&(id, serial)) = self.line.front() else { return };
-            let open = self.slots.get_mut(id).filter(|open| open.serial == serial);
+            let open = self.open.get_mut(id).filter(|open| open.serial == serial);
             let numbers = open.map(|open| open.numbers());
             if let Some(numbers) = numbers
                 && !self.fits_window(&numbers)
@@ -237,7 +237,7 @@ impl Requests {
         self.out.clear();
         let mut ending = Vec::new();
         let mut waiting = Vec::new();
-        for (id, open) in self.slots.iter_mut() {
+        for (id, open) in self.open.iter_mut() {
             let was_on_wire = std::mem::take(&mut open.on_wire);
             match open.after_loss(was_on_wire, fault) {
                 Some(outcome) => ending.push((id, outcome)),
@@ -273,7 +273,7 @@ impl Requests {
         }
         self.leases.up(said, &welcome, self.leases_outlive, leases_kept);
         self.limits = Limits::of(&welcome);
-        self.pulse = Pulse::new(now, heartbeat(&welcome, self.leases_outlive));
+        self.heartbeats = Heartbeats::new(now, heartbeat(&welcome, self.leases_outlive));
         self.welcome = Arc::new(welcome);
         self.reconnects += 1;
         self.proven = false;
@@ -315,12 +315,12 @@ impl Requests {
         let timeout = self.timeout?;
         let mut next = now + timeout;
         let mut late = Vec::new();
-        for (id, open) in self.slots.iter_mut().filter(|(_, open)| open.waiter.is_some()) {
+        for (id, open) in self.open.iter_mut().filter(|(_, open)| open.waiter.is_some()) {
             let deadline = open.accepted + timeout + open.wait();
             if deadline <= now { late.push(id) } else { next = next.min(deadline) }
         }
         for id in late {
-            let Some(open) = self.slots.get_mut(id) else { continue };
+            let Some(open) = self.open.get_mut(id) else { continue };
             let error = if open.doubtful_push() {
                 ClientError::OutcomeUnknown
             } else {
@@ -341,9 +341,9 @@ impl Requests {
         self.ended = Some(error.clone());
         self.connection = Connection::Down;
         self.line.clear();
-        let open: Vec<RequestId> = self.slots.iter_mut().map(|(id, _)| id).collect();
+        let open: Vec<RequestId> = self.open.iter_mut().map(|(id, _)| id).collect();
         for id in open {
-            let doubtful = self.slots.get_mut(id).is_some_and(|open| open.doubtful_push());
+            let doubtful = self.open.get_mut(id).is_some_and(|open| open.doubtful_push());
             let error = if doubtful { ClientError::OutcomeUnknown } else { error.clone() };
             self.finish(id, Err(error), answers);
         }
@@ -351,8 +351,8 @@ impl Requests {
 
     /// Ends one request: frees its slot, tells who waits.
     pub(super) fn finish(&mut self, id: RequestId, outcome: Outcome, answers: &mut Answers) {
-        let Some(open) = self.slots.remove(id) else { return };
-        self.unseen.ended(id);
+        let Some(open) = self.open.remove(id) else { return };
+        self.undelivered.ended(id);
         self.leave_wire(&open);
         if let Some(feed) = &open.feed {
             let cause = outcome.as_ref().err().cloned();
@@ -367,7 +367,7 @@ impl Requests {
 
     /// Puts a request that was answered "not here" back in line, for the next connection.
     pub(super) fn send_elsewhere(&mut self, id: RequestId) {
-        if let Some(open) = self.slots.get_mut(id)
+        if let Some(open) = self.open.get_mut(id)
             && std::mem::take(&mut open.on_wire)
             && open.feed.is_none()
         {
@@ -377,7 +377,7 @@ impl Requests {
 
     /// Jobs in memory that nobody has taken yet, taken out.
     fn forget_jobs(&mut self) -> Vec<Lease> {
-        self.slots
+        self.open
             .iter_mut()
             .filter_map(|(_, open)| open.feed.as_ref())
             .flat_map(|feed| feed.forget())
@@ -396,9 +396,17 @@ impl Requests {
         }
         self.serial += 1;
         let serial = self.serial;
-        let open =
-            Open { serial, accepted: now, request, on_wire: false, sent: now, doubts: 0, waiter, feed };
-        let id = self.slots.insert(open);
+        let open = OpenRequest {
+            serial,
+            accepted: now,
+            request,
+            on_wire: false,
+            sent: now,
+            doubts: 0,
+            waiter,
+            feed,
+        };
+        let id = self.open.insert(open);
         self.line.push_back((id, serial));
         Ok(id)
     }
@@ -410,7 +418,7 @@ impl Requests {
         }
         let end = numbers.first.unwrap_or(self.sequence) + numbers.jobs;
         while let Some(&(id, serial, first)) = self.window.front() {
-            if self.slots.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
+            if self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
                 return end - first <= PRODUCER_WINDOW_MAX as u64;
             }
             self.window.pop_front();
@@ -419,9 +427,9 @@ impl Requests {
     }
 
     fn send(&mut self, now: Instant, id: RequestId, answers: &mut Answers) {
-        let Some(open) = self.slots.get_mut(id) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         if open.nobody_wants() {
-            self.slots.remove(id);
+            self.open.remove(id);
             return;
         }
         let Numbers { jobs, first } = open.numbers();
@@ -430,7 +438,7 @@ impl Requests {
             self.sequence = self.sequence.max(push.sequence + jobs);
             self.window.push_back((id, open.serial, push.sequence));
         }
-        self.unseen.note_request(&open.request);
+        self.undelivered.note_request(&open.request);
         let start = self.out.len();
         let frame_bytes = open.encode(now, id, &mut self.out).saturating_sub(UNCOUNTED_BYTES);
         if frame_bytes > self.limits.frame_bytes_max {
@@ -451,7 +459,7 @@ impl Requests {
         }
     }
 
-    fn leave_wire(&mut self, open: &Open) {
+    fn leave_wire(&mut self, open: &OpenRequest) {
         if open.on_wire && open.feed.is_none() {
             self.in_flight = self.in_flight.saturating_sub(1);
         }
@@ -461,7 +469,7 @@ impl Requests {
     fn renumber(&mut self, answers: &mut Answers) {
         self.sequence = 1;
         let mut unknown = Vec::new();
-        for (id, open) in self.slots.iter_mut() {
+        for (id, open) in self.open.iter_mut() {
             if open.doubtful_push() {
                 unknown.push(id);
             } else if let Request::Push(push) = &mut open.request {

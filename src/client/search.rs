@@ -17,7 +17,7 @@ use crate::protocol::{ErrorReply, Member};
 pub(super) struct Elsewhere {
     /// Who leads.
     pub(super) leader: Option<String>,
-    /// Not before so many milliseconds.
+    /// Not before this time in milliseconds.
     pub(super) retry_after_ms: u32,
 }
 

@@ -118,7 +118,7 @@ impl Shared {
         });
     }
 
-    /// Changes the state, sends what can be sent, and tells whoever is concerned, unlocked.
+    /// Changes the state, sends what can be sent, and notifies the waiting callers after unlocking.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Requests, Instant, &mut Answers) -> T) -> T {
         let mut answers = Answers::default();
         self.change_with(&mut answers, change)

@@ -181,7 +181,7 @@ impl<T> Drop for Handling<T> {
     }
 }
 
-/// What is done with one lease.
+/// The action for one lease.
 struct Work {
     client: Client,
     lease: Lease,

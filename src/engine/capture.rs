@@ -20,7 +20,7 @@ use super::saved::SavedJob;
 use super::store::Place;
 use crate::types::JobState;
 
-/// The first page has so many slots, as a power of two.
+/// The number of slots of the first page, as a power of two.
 const SMALLEST_BITS: u32 = 5;
 /// So many have the largest. The second page is as large as the first, and every other twice as large as the one before, up
 /// to that.
@@ -98,7 +98,7 @@ impl Engine {
         self.jobs.begin_capture(again)
     }
 
-    /// Ends the capture that is under way, or of which nobody wants what it has captured, if there is one.
+    /// Ends the capture that is under way, or discards a finished one, if there is one.
     pub fn end_capture(&mut self) {
         self.sessions.end_capture();
         self.jobs.end_capture();

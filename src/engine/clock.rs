@@ -9,7 +9,7 @@ use crate::types::{Millis, When};
 
 /// A timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Line {
+pub enum Timeline {
     /// Elapsed time: it never steps.
     Stamp,
     /// The wall clock.
@@ -20,12 +20,12 @@ pub enum Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Moment {
     /// Which timeline.
-    pub line: Line,
+    pub timeline: Timeline,
     /// Milliseconds since the Unix epoch.
     pub at: u64,
 }
 
-impl Line {
+impl Timeline {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Stamp, Self::Wall];
 
@@ -57,29 +57,29 @@ impl Clock {
     }
 
     /// What time it is on a timeline.
-    pub(super) fn now(self, line: Line) -> u64 {
-        match line {
-            Line::Stamp => self.stamp.0,
-            Line::Wall => self.wall().0,
+    pub(super) fn now(self, timeline: Timeline) -> u64 {
+        match timeline {
+            Timeline::Stamp => self.stamp.0,
+            Timeline::Wall => self.wall().0,
         }
     }
 
     /// Whether a moment has come.
     pub(super) fn reached(self, moment: Moment) -> bool {
-        moment.at <= self.now(moment.line)
+        moment.at <= self.now(moment.timeline)
     }
 
     /// The moment that a producer means.
     pub(super) fn resolve(self, when: When) -> Moment {
         match when {
             When::After(delay_ms) => self.later(delay_ms),
-            When::At(at) => Moment { line: Line::Wall, at: at.0 },
+            When::At(at) => Moment { timeline: Timeline::Wall, at: at.0 },
         }
     }
 
     /// So many milliseconds from now.
     pub(super) fn later(self, delay_ms: u64) -> Moment {
-        Moment { line: Line::Stamp, at: self.stamp.after(delay_ms).0 }
+        Moment { timeline: Timeline::Stamp, at: self.stamp.after(delay_ms).0 }
     }
 
     /// Whether a job that expires then could not be ready first, if it were due at `due`.
@@ -89,17 +89,17 @@ impl Clock {
 
     /// A moment as a stamp, with the offset as it is now. It may lie before the first stamp there is.
     pub(super) fn as_stamp(self, moment: Moment) -> i128 {
-        match moment.line {
-            Line::Stamp => i128::from(moment.at),
-            Line::Wall => i128::from(moment.at) - i128::from(self.offset_ms),
+        match moment.timeline {
+            Timeline::Stamp => i128::from(moment.at),
+            Timeline::Wall => i128::from(moment.at) - i128::from(self.offset_ms),
         }
     }
 
     /// A moment as the wall clock shows it.
     pub(super) fn as_wall(self, moment: Moment) -> Millis {
-        match moment.line {
-            Line::Stamp => Millis(moment.at.saturating_add_signed(self.offset_ms)),
-            Line::Wall => Millis(moment.at),
+        match moment.timeline {
+            Timeline::Stamp => Millis(moment.at.saturating_add_signed(self.offset_ms)),
+            Timeline::Wall => Millis(moment.at),
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum Command<'a> {
     /// The first command of a new queue: the secret under which keys are hashed. A second one is refused, and so is
     /// one while a job lives.
     Genesis {
-        /// Drawn at random by whoever founded the queue.
+        /// Drawn at random by the node that founded the queue.
         key_secret: [u8; 16],
     },
     /// The wall clock is now so far ahead of the stamp (negative: behind it).
@@ -67,9 +67,9 @@ pub enum Command<'a> {
         session: SessionId,
         /// From which topics.
         topics: Vec<TopicId>,
-        /// At most so many jobs.
+        /// The maximum number of jobs.
         jobs_max: u32,
-        /// No further job once their bodies have reached so many bytes.
+        /// No further job is added once their bodies have reached this size in bytes.
         bytes_max: u64,
     },
     /// Jobs are done. One that was finished under the same lease a short time ago is so still.
@@ -135,7 +135,7 @@ pub enum Command<'a> {
     },
     /// Entries before this one may have been lost, or live on in another queue. The ids, fences and sessions that they gave
     /// out must not come again: each count goes on at `floor`, or [`IDS_SKIPPED`](super::IDS_SKIPPED) further if it is
-    /// there already. Whoever goes on does so alone: the members are forgotten.
+    /// there already. The node that goes on is alone: the members are forgotten.
     SkipIds {
         /// See [`ids_floor`](super::ids_floor).
         floor: u64,
@@ -173,9 +173,9 @@ pub enum Command<'a> {
         /// From which topics.
         #[serde(borrow)]
         topics: Vec<TopicSelect<'a>>,
-        /// At most so many jobs.
+        /// The maximum number of jobs.
         jobs_max: u32,
-        /// No further job once their bodies have reached so many bytes.
+        /// No further job is added once their bodies have reached this size in bytes.
         bytes_max: u64,
     },
     /// As [`Self::Release`], and says why. It needs the feature level
@@ -206,9 +206,9 @@ pub enum Command<'a> {
         /// From which topics, and how much of each.
         #[serde(borrow)]
         shares: Vec<Share<'a>>,
-        /// At most so many jobs.
+        /// The maximum number of jobs.
         jobs_max: u32,
-        /// No further job once their bodies have reached so many bytes.
+        /// No further job is added once their bodies have reached this size in bytes.
         bytes_max: u64,
     },
     /// The same change to many jobs: to each of them that is there, meets the conditions and may be changed so. It needs the

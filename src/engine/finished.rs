@@ -37,7 +37,7 @@ pub(super) struct Finished {
     numbers: HashTable<u64>,
 }
 
-/// What is remembered, as it is written to a checkpoint.
+/// The remembered jobs, as a checkpoint stores them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedFinished {
     first: u64,

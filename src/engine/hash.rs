@@ -87,7 +87,7 @@ impl Element {
 
     #[inline]
     pub(super) fn moment(&mut self, moment: Moment) -> &mut Self {
-        self.word(moment.line.number().into()).word(moment.at)
+        self.word(moment.timeline.number().into()).word(moment.at)
     }
 
     pub(super) fn hash(&self) -> u128 {
@@ -109,7 +109,7 @@ pub(super) fn of_job(job: &Job) -> u128 {
     let parts =
         flag(pushed_at.is_some(), PUSHED_AT) | flag(past.is_some(), PAST) | flag(reason.is_some(), REASON);
     let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8 | parts;
-    element.pair(kinds, job.due_line.number().into()).word(job.due_at);
+    element.pair(kinds, job.due_timeline.number().into()).word(job.due_at);
     element.word(job.id.0).word(job.since).word(job.fence().0).word(job.holder().0);
     element.pair(job.topic.0, job.priority).pair(job.ttr_ms, job.attempts);
     element.pair(job.body.body_bytes, job.body.checksum);
@@ -122,8 +122,8 @@ pub(super) fn of_job(job: &Job) -> u128 {
     if let Some(reason) = reason {
         element.wide(xxh3_128(reason.as_bytes()));
     }
-    if job.identity().is_some() || job.retry().is_some() {
-        element.wide(job.identity().unwrap_or_default());
+    if job.key_hash().is_some() || job.retry().is_some() {
+        element.wide(job.key_hash().unwrap_or_default());
         if let Some(retry) = job.retry() {
             element.word(retry.digest);
             if let Some(expires) = retry.expires {
@@ -161,9 +161,9 @@ pub(super) fn of_finished(number: u64, finish: &Finish) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::clock::Line;
+    use crate::engine::clock::Timeline;
     use crate::engine::held::Past;
-    use crate::engine::jobs::Rare;
+    use crate::engine::jobs::JobExtras;
     use crate::engine::retry::Retry;
     use crate::engine::store::{BodyRef, Place};
     use crate::types::{BuryReason, Fence, JobId, JobState, Millis, TopicId};
@@ -178,16 +178,16 @@ mod tests {
             ttr_ms: 8,
             attempts: 9,
             body: BodyRef { place: Place(10), body_bytes: 11, checksum: 12 },
-            due_line: Line::Stamp,
+            due_timeline: Timeline::Stamp,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
             pushed_at: 0,
-            rare: None,
+            extras: None,
         }
     }
 
     fn retry(expires: u64, digest: u64) -> Retry {
-        let expires = Some(Moment { line: Line::Stamp, at: expires });
+        let expires = Some(Moment { timeline: Timeline::Stamp, at: expires });
         Retry { expires, digest, ..Retry::default() }
     }
 
@@ -196,7 +196,7 @@ mod tests {
         let past = || Past { reserved_first: 1, reserved_last: 2, held_by: SessionId(3), reason: None };
         let changes: [&dyn Fn(&mut Job); 27] = [
             &|job: &mut Job| job.id = JobId(99),
-            &|job: &mut Job| job.due_line = Line::Wall,
+            &|job: &mut Job| job.due_timeline = Timeline::Wall,
             &|job: &mut Job| job.due_at = 99,
             &|job: &mut Job| job.since = 99,
             &|job: &mut Job| job.set_lease(Fence(99), SessionId(5)),
@@ -209,10 +209,10 @@ mod tests {
             &|job: &mut Job| job.body.checksum = 99,
             &|job: &mut Job| job.state = JobState::Buried,
             &|job: &mut Job| job.buried = BuryReason::AttemptsUsedUp,
-            &|job: &mut Job| job.rare = Rare::new(Some(99), None),
-            &|job: &mut Job| job.rare = Rare::new(Some(100), None),
-            &|job: &mut Job| job.rare = Rare::new(None, Some(retry(1, 2))),
-            &|job: &mut Job| job.rare = Rare::new(None, Some(retry(1, 3))),
+            &|job: &mut Job| job.extras = JobExtras::new(Some(99), None),
+            &|job: &mut Job| job.extras = JobExtras::new(Some(100), None),
+            &|job: &mut Job| job.extras = JobExtras::new(None, Some(retry(1, 2))),
+            &|job: &mut Job| job.extras = JobExtras::new(None, Some(retry(1, 3))),
             &|job: &mut Job| job.set_retention(99),
             &|job: &mut Job| job.set_finished(Millis(3), 99),
             &|job: &mut Job| job.pushed_at = 1,

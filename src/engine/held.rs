@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::jobs::{Job, Rare};
+use super::jobs::{Job, JobExtras};
 use crate::types::{Fence, SessionId};
 
 /// What only jobs have that are, or were, reserved.
@@ -78,20 +78,20 @@ impl Job {
         self.held().map_or(0, |held| {
             let reason = held.past.reason.as_ref();
             let reason_bytes = reason.map_or(0, |reason| reason.len() + 2 * ALLOCATION_BYTES);
-            size_of::<Rare>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + reason_bytes
+            size_of::<JobExtras>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + reason_bytes
         })
     }
 
     fn held(&self) -> Option<&Held> {
-        self.rare.as_ref()?.held.as_deref()
+        self.extras.as_ref()?.held.as_deref()
     }
 
     /// Nothing stays allocated that is as it would be without.
     fn change_held(&mut self, change: impl FnOnce(&mut Held)) {
-        let mut rare = self.rare.take().unwrap_or_default();
-        let mut held = rare.held.take().unwrap_or_default();
+        let mut extras = self.extras.take().unwrap_or_default();
+        let mut held = extras.held.take().unwrap_or_default();
         change(&mut held);
-        rare.held = (*held != Held::default()).then_some(held);
-        self.rare = (*rare != Rare::default()).then_some(rare);
+        extras.held = (*held != Held::default()).then_some(held);
+        self.extras = (*extras != JobExtras::default()).then_some(extras);
     }
 }

@@ -30,7 +30,7 @@ impl Index {
         self.len
     }
 
-    /// Makes room for so many in all, so that filling it moves nothing.
+    /// Makes room for this total number, so that filling it moves nothing.
     pub(super) fn reserve(&mut self, entries: usize, hash_of: impl Fn(u32) -> u64) {
         // The shards differ by chance: some percent more than the mean.
         let each = entries / SHARDS + entries / SHARDS / 16;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops;
 
 use super::capture::{Capture, page_of, start_of};
-use super::clock::{Line, Moment};
+use super::clock::{Moment, Timeline};
 use super::free::FreeNumbers;
 use super::held::Held;
 use super::index::Index;
@@ -23,7 +23,7 @@ use crate::types::{BuryReason, JobId, JobState, TopicId};
 pub(super) type Slot = u32;
 
 /// The 128-bit keyed hash of a topic and a key.
-pub(super) type Identity = u128;
+pub(super) type KeyHash = u128;
 
 /// What the state knows of a job.
 #[derive(Clone, Debug)]
@@ -40,20 +40,20 @@ pub(super) struct Job {
     pub(super) attempts: u32,
     pub(super) body: BodyRef,
     /// On which timeline `due_at` lies.
-    pub(super) due_line: Line,
+    pub(super) due_timeline: Timeline,
     pub(super) state: JobState,
     /// Why it is buried; means nothing in another state.
     pub(super) buried: BuryReason,
     /// When it was pushed, as a stamp; 0 if that is not known.
     pub(super) pushed_at: u64,
     /// What most jobs do not have.
-    pub(super) rare: Option<Box<Rare>>,
+    pub(super) extras: Option<Box<JobExtras>>,
 }
 
 /// What most jobs do not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Rare {
-    identity: Option<[u64; 2]>,
+pub(super) struct JobExtras {
+    key_hash: Option<[u64; 2]>,
     retry: Option<Box<Retry>>,
     pub(super) held: Option<Box<Held>>,
 }
@@ -61,29 +61,29 @@ pub(super) struct Rare {
 impl Job {
     /// When it is, or was, due.
     pub(super) fn due(&self) -> Moment {
-        Moment { line: self.due_line, at: self.due_at }
+        Moment { timeline: self.due_timeline, at: self.due_at }
     }
 
     pub(super) fn set_due(&mut self, due: Moment) {
-        (self.due_line, self.due_at) = (due.line, due.at);
+        (self.due_timeline, self.due_at) = (due.timeline, due.at);
     }
 
     /// The hash of its key.
-    pub(super) fn identity(&self) -> Option<Identity> {
-        let [low, high] = self.rare.as_ref()?.identity?;
+    pub(super) fn key_hash(&self) -> Option<KeyHash> {
+        let [low, high] = self.extras.as_ref()?.key_hash?;
         Some(u128::from(low) | u128::from(high) << 64)
     }
 
     /// Nothing stays allocated that is as it would be without.
-    fn set_identity(&mut self, identity: Option<Identity>) {
-        let mut rare = self.rare.take().unwrap_or_default();
-        rare.identity = identity.map(halves);
-        self.rare = (*rare != Rare::default()).then_some(rare);
+    fn set_key_hash(&mut self, key_hash: Option<KeyHash>) {
+        let mut extras = self.extras.take().unwrap_or_default();
+        extras.key_hash = key_hash.map(halves);
+        self.extras = (*extras != JobExtras::default()).then_some(extras);
     }
 
     /// What its attributes say of retries and expiry.
     pub(super) fn retry(&self) -> Option<&Retry> {
-        self.rare.as_ref()?.retry.as_deref()
+        self.extras.as_ref()?.retry.as_deref()
     }
 
     /// How long it is remembered after it was finished, in milliseconds; 0 for not at all.
@@ -101,9 +101,9 @@ impl Job {
 
     /// It has other attributes from now on, which say this.
     pub(super) fn set_retry(&mut self, retry: Option<Retry>) {
-        let mut rare = self.rare.take().unwrap_or_default();
-        rare.retry = retry.map(Box::new);
-        self.rare = (*rare != Rare::default()).then_some(rare);
+        let mut extras = self.extras.take().unwrap_or_default();
+        extras.retry = retry.map(Box::new);
+        self.extras = (*extras != JobExtras::default()).then_some(extras);
     }
 
     /// When it expires.
@@ -114,34 +114,36 @@ impl Job {
     /// The one timer that its state asks for.
     pub(super) fn timer(&self) -> Option<Moment> {
         match self.state {
-            JobState::Reserved => Some(Moment { line: Line::Stamp, at: self.since }),
+            JobState::Reserved => Some(Moment { timeline: Timeline::Stamp, at: self.since }),
             JobState::Ready | JobState::Buried => self.expires(),
             JobState::Finished => {
-                Some(Moment { line: Line::Stamp, at: self.since.saturating_add(self.retention_ms()) })
+                Some(Moment { timeline: Timeline::Stamp, at: self.since.saturating_add(self.retention_ms()) })
             }
             // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
             // at when that comes.
             JobState::Delayed => match self.expires() {
-                Some(expires) if expires.line == self.due_line && expires.at < self.due_at => Some(expires),
+                Some(expires) if expires.timeline == self.due_timeline && expires.at < self.due_at => {
+                    Some(expires)
+                }
                 _ => Some(self.due()),
             },
         }
     }
 }
 
-impl Rare {
+impl JobExtras {
     /// Nothing is allocated for a job that has neither.
-    pub(super) fn new(identity: Option<Identity>, retry: Option<Retry>) -> Option<Box<Self>> {
-        if identity.is_none() && retry.is_none() {
+    pub(super) fn new(key_hash: Option<KeyHash>, retry: Option<Retry>) -> Option<Box<Self>> {
+        if key_hash.is_none() && retry.is_none() {
             return None;
         }
-        Some(Box::new(Self { identity: identity.map(halves), retry: retry.map(Box::new), ..Self::default() }))
+        Some(Box::new(Self { key_hash: key_hash.map(halves), retry: retry.map(Box::new), ..Self::default() }))
     }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
-fn halves(identity: Identity) -> [u64; 2] {
-    [identity as u64, (identity >> 64) as u64]
+fn halves(key_hash: KeyHash) -> [u64; 2] {
+    [key_hash as u64, (key_hash >> 64) as u64]
 }
 
 /// Where a job is found.
@@ -149,7 +151,7 @@ fn halves(identity: Identity) -> [u64; 2] {
 pub(super) enum Found {
     /// In the slab.
     Resident(Slot),
-    /// Among those of which little is in memory.
+    /// Among the spilled jobs.
     Spilled(SpilledSlot),
 }
 
@@ -169,7 +171,7 @@ pub(super) struct Jobs {
     /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end:
     /// they are forgotten before it grows again.
     free: FreeNumbers,
-    /// What is known of each page of slots.
+    /// The state of each page of slots.
     pages: Vec<Page>,
     /// How many jobs are on pages that changed.
     changed: usize,
@@ -177,7 +179,7 @@ pub(super) struct Jobs {
     /// [`handle`]s, by id.
     ids: Index,
     /// The same, by the hash of the key.
-    identities: Index,
+    key_hashes: Index,
     capture: Option<Capture>,
     /// The sum of [`Job::held_bytes`] of the resident jobs.
     held_bytes: usize,
@@ -191,7 +193,7 @@ impl Jobs {
 
     /// How many of them have a key.
     pub(super) fn keyed(&self) -> usize {
-        self.identities.len()
+        self.key_hashes.len()
     }
 
     /// The job with this id.
@@ -205,22 +207,22 @@ impl Jobs {
     }
 
     /// The job whose key has this hash.
-    pub(super) fn find_identity(&self, identity: Identity) -> Option<Found> {
-        let same = |handle| self.identity_of(handle) == Some(identity);
-        self.identities.find(hash_of_identity(identity), same).map(found)
+    pub(super) fn find_key(&self, key_hash: KeyHash) -> Option<Found> {
+        let same = |handle| self.key_hash_of(handle) == Some(key_hash);
+        self.key_hashes.find(table_hash(key_hash), same).map(found)
     }
 
     /// Takes a job in, whose id and key are not here yet.
     pub(super) fn insert(&mut self, job: Job) -> Slot {
-        let (id, identity) = (job.id, job.identity());
+        let (id, key_hash) = (job.id, job.key_hash());
         let slot = self.place(job);
-        self.index(id, identity, slot);
+        self.index(id, key_hash, slot);
         slot
     }
 
     /// Takes a spilled job in, as [`Self::place`] does a resident one.
-    pub(super) fn place_spilled(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> u32 {
-        handle(self.spilled.insert(id, identity, place))
+    pub(super) fn place_spilled(&mut self, id: JobId, key_hash: Option<KeyHash>, place: Place) -> u32 {
+        handle(self.spilled.insert(id, key_hash, place))
     }
 
     /// Makes jobs be found that were only placed. One that was there already, with its id or its key, is returned: then
@@ -228,33 +230,33 @@ impl Jobs {
     pub(super) fn index_all(&mut self, handles: &[u32]) -> Result<(), JobId> {
         let (slots, spilled) = (&self.slots, &self.spilled);
         let id = |handle| id_of(slots, spilled, handle);
-        let identity = |handle| identity_of(slots, spilled, handle);
+        let key_hash = |handle| key_hash_of(slots, spilled, handle);
         let id_hash = |handle| id_hash(slots, spilled, handle);
         let ids: Vec<_> = handles.iter().map(|handle| (id_hash(*handle), *handle)).collect();
-        let keyed = handles.iter().filter_map(|handle| Some((hash_of_identity(identity(*handle)?), *handle)));
+        let keyed = handles.iter().filter_map(|handle| Some((table_hash(key_hash(*handle)?), *handle)));
         let keyed: Vec<_> = keyed.collect();
         self.ids
             .insert_all(&ids, id_hash, |one, other| id(one) == id(other))
             .and_then(|()| {
-                let rehash = |handle| identity_hash(slots, spilled, handle);
-                self.identities.insert_all(&keyed, rehash, |one, other| identity(one) == identity(other))
+                let rehash = |handle| table_hash_of(slots, spilled, handle);
+                self.key_hashes.insert_all(&keyed, rehash, |one, other| key_hash(one) == key_hash(other))
             })
             .map_err(id)
     }
 
-    /// Makes room in the indexes for so many jobs in all.
+    /// Makes room in the indexes for this total number of jobs.
     pub(super) fn reserve(&mut self, jobs: usize, keyed: usize) {
         let (slots, spilled) = (&self.slots, &self.spilled);
         self.ids.reserve(jobs, |handle| id_hash(slots, spilled, handle));
-        self.identities.reserve(keyed, |handle| identity_hash(slots, spilled, handle));
+        self.key_hashes.reserve(keyed, |handle| table_hash_of(slots, spilled, handle));
     }
 
     /// Takes a job out.
     pub(super) fn remove(&mut self, slot: Slot) -> Job {
         let job = self.take(slot);
         self.ids.remove(hash_of_id(job.id), slot);
-        if let Some(identity) = job.identity() {
-            self.identities.remove(hash_of_identity(identity), slot);
+        if let Some(key_hash) = job.key_hash() {
+            self.key_hashes.remove(table_hash(key_hash), slot);
         }
         job
     }
@@ -275,19 +277,18 @@ impl Jobs {
     }
 
     /// Puts a job into another topic, under this hash of its key there: one that no job has. `None`: it is not found by its key.
-    /// Whoever calls this sees to the orders of the topics, and to the sums.
-    pub(super) fn set_topic(&mut self, slot: Slot, topic: TopicId, identity: Option<Identity>) {
-        if let Some(old) = self[slot].identity() {
-            self.identities.remove(hash_of_identity(old), slot);
+    /// The caller updates the orders of the topics, and the sums.
+    pub(super) fn set_topic(&mut self, slot: Slot, topic: TopicId, key_hash: Option<KeyHash>) {
+        if let Some(old) = self[slot].key_hash() {
+            self.key_hashes.remove(table_hash(old), slot);
         }
         self.change(slot, |job| {
             job.topic = topic;
-            job.set_identity(identity);
+            job.set_key_hash(key_hash);
         });
-        if let Some(new) = identity {
+        if let Some(new) = key_hash {
             let (slots, spilled) = (&self.slots, &self.spilled);
-            self.identities
-                .insert(hash_of_identity(new), slot, |handle| identity_hash(slots, spilled, handle));
+            self.key_hashes.insert(table_hash(new), slot, |handle| table_hash_of(slots, spilled, handle));
         }
     }
 
@@ -303,24 +304,24 @@ impl Jobs {
 
     /// Takes a spilled job into the slab.
     pub(super) fn load(&mut self, spilled: SpilledSlot, job: Job) -> Slot {
-        let (id, identity) = (job.id, job.identity());
+        let (id, key_hash) = (job.id, job.key_hash());
         debug_assert_eq!(
-            (id, identity),
-            (self.spilled.id(spilled), self.spilled.identity(spilled)),
+            (id, key_hash),
+            (self.spilled.id(spilled), self.spilled.key_hash(spilled)),
             "the same job"
         );
         let slot = self.place(job);
         self.spilled.remove(spilled);
-        self.replace(id, identity, handle(spilled), slot);
+        self.replace(id, key_hash, handle(spilled), slot);
         slot
     }
 
     /// Keeps no more of a job than a spilled one needs. Its record is at `place`.
     pub(super) fn spill(&mut self, slot: Slot, place: Place) {
         let job = self.take(slot);
-        let (id, identity) = (job.id, job.identity());
-        let spilled = self.spilled.insert(id, identity, place);
-        self.replace(id, identity, slot, handle(spilled));
+        let (id, key_hash) = (job.id, job.key_hash());
+        let spilled = self.spilled.insert(id, key_hash, place);
+        self.replace(id, key_hash, slot, handle(spilled));
     }
 
     pub(super) fn spilled(&self) -> &SpilledJobs {
@@ -382,14 +383,14 @@ impl Jobs {
         self.spilled.shrink();
         let (slots, spilled) = (&self.slots, &self.spilled);
         self.ids.shrink(|handle| id_hash(slots, spilled, handle));
-        self.identities.shrink(|handle| identity_hash(slots, spilled, handle));
+        self.key_hashes.shrink(|handle| table_hash_of(slots, spilled, handle));
         self.slots.len()
     }
 
     /// Bytes of memory that the jobs and the indexes take.
     pub(super) fn memory_bytes(&self) -> usize {
         let resident = self.slots.memory_bytes();
-        let indexes = self.ids.memory_bytes() + self.identities.memory_bytes();
+        let indexes = self.ids.memory_bytes() + self.key_hashes.memory_bytes();
         resident + self.held_bytes + self.spilled.memory_bytes() + indexes
     }
 
@@ -462,19 +463,19 @@ impl Jobs {
         }
     }
 
-    fn index(&mut self, id: JobId, identity: Option<Identity>, handle: u32) {
+    fn index(&mut self, id: JobId, key_hash: Option<KeyHash>, handle: u32) {
         let (slots, spilled) = (&self.slots, &self.spilled);
         self.ids.insert(hash_of_id(id), handle, |handle| id_hash(slots, spilled, handle));
-        if let Some(identity) = identity {
-            let rehash = |handle| identity_hash(slots, spilled, handle);
-            self.identities.insert(hash_of_identity(identity), handle, rehash);
+        if let Some(key_hash) = key_hash {
+            let rehash = |handle| table_hash_of(slots, spilled, handle);
+            self.key_hashes.insert(table_hash(key_hash), handle, rehash);
         }
     }
 
-    fn replace(&mut self, id: JobId, identity: Option<Identity>, old: u32, new: u32) {
+    fn replace(&mut self, id: JobId, key_hash: Option<KeyHash>, old: u32, new: u32) {
         self.ids.replace(hash_of_id(id), old, new);
-        if let Some(identity) = identity {
-            self.identities.replace(hash_of_identity(identity), old, new);
+        if let Some(key_hash) = key_hash {
+            self.key_hashes.replace(table_hash(key_hash), old, new);
         }
     }
 
@@ -482,8 +483,8 @@ impl Jobs {
         id_of(&self.slots, &self.spilled, handle)
     }
 
-    fn identity_of(&self, handle: u32) -> Option<Identity> {
-        identity_of(&self.slots, &self.spilled, handle)
+    fn key_hash_of(&self, handle: u32) -> Option<KeyHash> {
+        key_hash_of(&self.slots, &self.spilled, handle)
     }
 }
 
@@ -532,14 +533,14 @@ fn id_hash(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> u6
     hash_of_id(id_of(slots, spilled, handle))
 }
 
-fn identity_hash(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> u64 {
-    identity_of(slots, spilled, handle).map_or(0, hash_of_identity)
+fn table_hash_of(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> u64 {
+    key_hash_of(slots, spilled, handle).map_or(0, table_hash)
 }
 
-fn identity_of(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> Option<Identity> {
+fn key_hash_of(slots: &Paged<Option<Job>>, spilled: &SpilledJobs, handle: u32) -> Option<KeyHash> {
     match found(handle) {
-        Found::Resident(slot) => live(slots[slot as usize].as_ref()).identity(),
-        Found::Spilled(slot) => spilled.identity(slot),
+        Found::Resident(slot) => live(slots[slot as usize].as_ref()).key_hash(),
+        Found::Spilled(slot) => spilled.key_hash(slot),
     }
 }
 
@@ -556,10 +557,10 @@ pub(super) fn hash_of_id(id: JobId) -> u64 {
     spread ^ spread >> 32
 }
 
-/// Identities are spread already, and nobody without the secret can choose them.
+/// Key hashes are spread already, and only the secret would let a client choose them.
 #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
-fn hash_of_identity(identity: Identity) -> u64 {
-    identity as u64
+fn table_hash(key_hash: KeyHash) -> u64 {
+    key_hash as u64
 }
 
 #[cfg(test)]
@@ -569,6 +570,6 @@ mod tests {
     #[test]
     fn a_job_takes_at_most_128_bytes_with_its_timer() {
         assert!(size_of::<Option<Job>>() <= 80, "{}", size_of::<Option<Job>>());
-        assert!(size_of::<Rare>() <= 48, "{}", size_of::<Rare>());
+        assert!(size_of::<JobExtras>() <= 48, "{}", size_of::<JobExtras>());
     }
 }

@@ -55,12 +55,11 @@ mod finished;
 mod free;
 mod hash;
 mod held;
-mod image;
 mod index;
 mod jobs;
 mod list;
 mod members;
-mod moving;
+mod move_jobs;
 mod paged;
 mod policy;
 mod postpone;
@@ -76,6 +75,7 @@ mod settle;
 pub(crate) mod slab;
 mod spill;
 mod spilled;
+mod state_metadata;
 mod timers;
 mod topics;
 mod transition;
@@ -89,12 +89,9 @@ pub mod outcome;
 pub mod store;
 
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
-pub use clock::{Line, Moment};
+pub use clock::{Moment, Timeline};
 pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
-pub use image::{
-    CapturedSessions, Image, ImageError, PartialImage, Restoring, SESSION_OUTCOMES, TopicCounts,
-};
 pub use list::{Listed, Listing};
 pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
@@ -103,6 +100,9 @@ pub use outcome::{
 pub use retry::wait_ms;
 pub use saved::{SavedJob, SavedJobError};
 pub use spill::{HORIZON_MS, Relocated};
+pub use state_metadata::{
+    CapturedSessions, PartialMetadata, RestoreError, Restoring, SESSION_OUTCOMES, StateMetadata, TopicCounts,
+};
 pub use store::{BodyRef, JobStore, Place, Record, SpilledTimer, WalkFrom, Walked};
 pub use topics::TopicTotals;
 

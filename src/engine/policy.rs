@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Engine;
-use super::clock::{Line, Moment};
+use super::clock::{Moment, Timeline};
 use super::command::{NewJob, TopicSelect};
 use super::hash::Element;
 use super::jobs::{Job, Slot};
@@ -177,7 +177,7 @@ impl Engine {
             Some(rule) if !policy.is_empty() => rule.change(policy),
             _ => *rule = (!policy.is_empty()).then(|| Box::new(Rule::new(policy))),
         }
-        self.topics.note_serving(id);
+        self.topics.note_deliverable(id);
         Ok(Outcome::Done)
     }
 
@@ -256,7 +256,7 @@ impl Engine {
                 let Some(rule) = self.topics.rule_mut(topic) else { return Verdict::InTime };
                 let at_ns = rule.late_ns.max(nanos(stamp));
                 rule.late_ns = at_ns.saturating_add(SECOND_NS.div_ceil(u64::from(jobs.max(1))));
-                Verdict::Later(Moment { line: Line::Stamp, at: at_ns / NS_PER_MS })
+                Verdict::Later(Moment { timeline: Timeline::Stamp, at: at_ns / NS_PER_MS })
             }
         }
     }

@@ -4,7 +4,7 @@
 //! is pushed again and again becomes due when it was quiet for long enough, or when the cap of the last push says.
 
 use super::Engine;
-use super::clock::{Line, Moment};
+use super::clock::{Moment, Timeline};
 use super::command::NewJob;
 use super::jobs::Slot;
 use super::outcome::PushOutcome;
@@ -26,7 +26,7 @@ impl Engine {
             0 => self.clock.stamp,
             pushed_at => Millis(pushed_at),
         };
-        let cap = Moment { line: Line::Stamp, at: first.after(max_ms).0 };
+        let cap = Moment { timeline: Timeline::Stamp, at: first.after(max_ms).0 };
         if self.clock.as_stamp(due) <= i128::from(cap.at) { due } else { cap }
     }
 

@@ -5,7 +5,7 @@ use std::hash::Hasher;
 
 use super::Engine;
 use super::command::{NewJob, TopicSelect};
-use super::jobs::{Identity, Job, Rare, Slot};
+use super::jobs::{Job, JobExtras, KeyHash, Slot};
 use super::outcome::{PushOutcome, Reject};
 use super::repeat::checksum_of;
 use super::store::{JobStore, Record};
@@ -55,7 +55,7 @@ impl Engine {
     }
 
     /// The hash under which a topic's key is known.
-    pub(super) fn identity(&self, topic: TopicId, key: &[u8]) -> Identity {
+    pub(super) fn key_hash(&self, topic: TopicId, key: &[u8]) -> KeyHash {
         let mut hasher = SipHasher24::new_with_key(&self.key_secret.unwrap_or_default());
         hasher.write(&topic.0.to_le_bytes());
         hasher.write(key);
@@ -69,8 +69,8 @@ impl Engine {
         store: &mut impl JobStore,
         ended: &mut Vec<Lease>,
     ) -> PushOutcome {
-        let identity = new.key.map(|key| self.identity(topic, key));
-        let living = identity.and_then(|identity| self.jobs.find_identity(identity)?.resident());
+        let key_hash = new.key.map(|key| self.key_hash(topic, key));
+        let living = key_hash.and_then(|key_hash| self.jobs.find_key(key_hash)?.resident());
         let postponed = living.filter(|slot| new.if_exists == IfExists::Postpone && self.waits(*slot));
         let due = self.clock.resolve(new.due);
         let due = postponed.map_or(due, |slot| self.no_later_than_the_cap(slot, due, new.attributes));
@@ -108,11 +108,11 @@ impl Engine {
             ttr_ms,
             attempts: 0,
             body,
-            due_line: due.line,
+            due_timeline: due.timeline,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
             pushed_at: if self.keeps_history() { self.clock.stamp.0 } else { 0 },
-            rare: Rare::new(identity, retry),
+            extras: JobExtras::new(key_hash, retry),
         };
         if self.clock.reached(due) {
             job.set_ready(self.clock.as_stamp(due));

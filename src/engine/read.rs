@@ -60,8 +60,8 @@ impl Engine {
     }
 
     /// Topics from which a reserve could have a job now.
-    pub fn serving(&self) -> &BTreeSet<TopicId> {
-        self.topics.serving()
+    pub fn deliverable_topics(&self) -> &BTreeSet<TopicId> {
+        self.topics.deliverable()
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
@@ -195,8 +195,8 @@ impl Engine {
         jobs + self.sessions.memory_bytes()
     }
 
-    /// Bytes of memory that [`Engine::image`] takes, with its encoding: an estimate.
-    pub fn image_bytes(&self) -> usize {
+    /// Bytes of memory that [`Engine::metadata`] takes, with its encoding: an estimate.
+    pub fn metadata_bytes(&self) -> usize {
         2 * (self.sessions.saved_bytes() + self.topics.saved_bytes())
     }
 

@@ -31,7 +31,7 @@ struct Candidate {
     front: Option<Slot>,
 }
 
-/// What is done with a ready job whose turn it is.
+/// The action for a ready job when its turn comes.
 enum Delivery {
     /// It is granted.
     InTime,
@@ -190,7 +190,7 @@ impl Engine {
 
     /// The first job in turn of a topic that may give one.
     fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
-        let found = self.topics.find(topic).filter(|found| found.serves(self.clock.stamp))?;
+        let found = self.topics.find(topic).filter(|found| found.can_deliver(self.clock.stamp))?;
         found.ready.first().map(|rank| Reverse((*rank, topic)))
     }
 

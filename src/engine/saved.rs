@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::Moment;
 use super::hash;
 use super::held::Past;
-use super::jobs::{Identity, Job, Rare};
+use super::jobs::{Job, JobExtras, KeyHash};
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
 use crate::types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
@@ -36,7 +36,7 @@ pub struct SavedJob {
     attempts: u32,
     body_bytes: u32,
     checksum: u32,
-    identity: Option<Identity>,
+    key_hash: Option<KeyHash>,
     retry: Option<Retry>,
     /// Stands behind the rest in version 2.
     #[serde(skip)]
@@ -87,7 +87,7 @@ impl SavedJob {
             attempts: job.attempts,
             body_bytes: job.body.body_bytes,
             checksum: job.body.checksum,
-            identity: job.identity(),
+            key_hash: job.key_hash(),
             retry: job.retry().map(|retry| Retry { retention_ms: 0, ..retry.clone() }),
             history: SavedHistory::of(job),
             retention: SavedRetention(job.retention_ms()),
@@ -105,11 +105,11 @@ impl SavedJob {
             ttr_ms: self.ttr_ms,
             attempts: self.attempts,
             body: BodyRef { place, body_bytes: self.body_bytes, checksum: self.checksum },
-            due_line: self.due.line,
+            due_timeline: self.due.timeline,
             state: self.state,
             buried: self.buried,
             pushed_at: self.history.pushed_at,
-            rare: Rare::new(self.identity, self.retry),
+            extras: JobExtras::new(self.key_hash, self.retry),
         };
         job.set_lease(self.fence, self.holder);
         job.set_past(self.history.past());
@@ -143,8 +143,8 @@ impl SavedJob {
     }
 
     /// The hash of its topic and key, if it has a key.
-    pub fn identity(&self) -> Option<u128> {
-        self.identity
+    pub fn key_hash(&self) -> Option<u128> {
+        self.key_hash
     }
 
     /// Its due time, or an earlier expiry: what it waits for. A job that is not delayed waits for nothing.
@@ -164,7 +164,7 @@ impl SavedJob {
     }
 
     /// A delayed job that stands in for one of which only this is known. Its record is empty, with this checksum.
-    pub fn stand_in(id: JobId, topic: TopicId, identity: Option<u128>, due: Moment, checksum: u32) -> Self {
+    pub fn stand_in(id: JobId, topic: TopicId, key_hash: Option<u128>, due: Moment, checksum: u32) -> Self {
         Self {
             id,
             topic,
@@ -179,7 +179,7 @@ impl SavedJob {
             attempts: 0,
             body_bytes: 0,
             checksum,
-            identity,
+            key_hash,
             retry: None,
             history: SavedHistory::default(),
             retention: SavedRetention::default(),
@@ -287,12 +287,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::clock::Line;
+    use crate::engine::clock::Timeline;
     use crate::types::{Backoff, BackoffCurve};
 
     fn moments() -> impl Strategy<Value = Moment> {
-        (any::<bool>(), any::<u64>())
-            .prop_map(|(wall, at)| Moment { line: if wall { Line::Wall } else { Line::Stamp }, at })
+        (any::<bool>(), any::<u64>()).prop_map(|(wall, at)| Moment {
+            timeline: if wall { Timeline::Wall } else { Timeline::Stamp },
+            at,
+        })
     }
 
     fn retries() -> impl Strategy<Value = Retry> {
@@ -323,11 +325,11 @@ mod tests {
     fn jobs() -> impl Strategy<Value = Job> {
         let numbers = (any::<[u64; 4]>(), any::<[u32; 7]>());
         let kinds = (0..5_u8, 0..2_u8);
-        let rare = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
+        let extras = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
         let reason = proptest::option::of("[a-zü]{1,40}");
         let history = prop_oneof![Just(([0; 4], None)), (any::<[u64; 4]>(), reason)];
-        (numbers, kinds, moments(), rare, history).prop_map(
-            |(([id, since, fence, holder], numbers), (state, buried), due, (identity, retry), history)| {
+        (numbers, kinds, moments(), extras, history).prop_map(
+            |(([id, since, fence, holder], numbers), (state, buried), due, (key_hash, retry), history)| {
                 let ([pushed_at, reserved_first, reserved_last, held_by], reason) = history;
                 let [topic, priority, ttr_ms, attempts, body_bytes, checksum, place] = numbers;
                 let mut job = Job {
@@ -339,11 +341,11 @@ mod tests {
                     ttr_ms,
                     attempts,
                     body: BodyRef { place: Place(place.into()), body_bytes, checksum },
-                    due_line: due.line,
+                    due_timeline: due.timeline,
                     state: JobState::from_u8(state).expect("a state"),
                     buried: BuryReason::from_u8(buried).expect("a reason"),
                     pushed_at,
-                    rare: Rare::new(identity, retry),
+                    extras: JobExtras::new(key_hash, retry),
                 };
                 job.set_lease(Fence(fence), SessionId(holder));
                 let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
@@ -359,7 +361,7 @@ mod tests {
     #[test]
     fn what_no_job_can_be_is_refused() {
         let job = |change: fn(&mut SavedJob)| {
-            let due = Moment { line: Line::Stamp, at: 1 };
+            let due = Moment { timeline: Timeline::Stamp, at: 1 };
             let mut saved = SavedJob::stand_in(JobId(1), TopicId(1), None, due, 7);
             saved.history.pushed_at = 1;
             change(&mut saved);

@@ -5,7 +5,7 @@
 //! ([`Engine::first_due`]). The rest of the engine does not know spilled jobs.
 
 use super::Engine;
-use super::clock::{Clock, Line, Moment};
+use super::clock::{Clock, Moment, Timeline};
 use super::command::{Command, JobSelect, TopicSelect};
 use super::hash;
 use super::jobs::{Found, Slot};
@@ -41,7 +41,7 @@ pub enum Relocated {
 impl Engine {
     /// Whether a job that waits until then need not be resident: see [`HORIZON_MS`].
     pub fn is_beyond_horizon(&self, until: Moment) -> bool {
-        until.at > self.clock.now(until.line).saturating_add(HORIZON_MS)
+        until.at > self.clock.now(until.timeline).saturating_add(HORIZON_MS)
     }
 
     /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `spilled` all of
@@ -140,13 +140,13 @@ impl Engine {
             return named;
         }
         let mut name = |found| {
-            named.extend(if let Some(Found::Spilled(spilled)) = found { Some(spilled) } else { None })
+            named.extend(if let Some(Found::Spilled(spilled)) = found { Some(spilled) } else { None });
         };
         match command {
             Command::Push { topic, jobs, .. } => {
                 if let Some(topic) = self.known(*topic) {
                     let keys = jobs.iter().filter_map(|job| job.key);
-                    keys.for_each(|key| name(self.jobs.find_identity(self.identity(topic, key))));
+                    keys.for_each(|key| name(self.jobs.find_key(self.key_hash(topic, key))));
                 }
             }
             Command::Delete { job }
@@ -188,7 +188,7 @@ impl Engine {
             JobSelect::Id(id) => self.jobs.find(*id),
             JobSelect::Key { topic, key } => {
                 let topic = self.known(*topic)?;
-                self.jobs.find_identity(self.identity(topic, key))
+                self.jobs.find_key(self.key_hash(topic, key))
             }
         }
     }
@@ -223,7 +223,7 @@ impl Engine {
 
     fn spill(&mut self, slot: Slot, place: Place) {
         if let Some(timer) = self.jobs[slot].timer() {
-            self.timers.cancel(slot, timer.line);
+            self.timers.cancel(slot, timer.timeline);
         }
         self.jobs.spill(slot, place);
     }
@@ -231,7 +231,7 @@ impl Engine {
     fn may_leave(&self, slot: Slot, hash: u128) -> bool {
         let job = &self.jobs[slot];
         let waits_long =
-            |until: Moment| until.at > self.clock.now(until.line).saturating_add(HORIZON_LEAST_MS);
+            |until: Moment| until.at > self.clock.now(until.timeline).saturating_add(HORIZON_LEAST_MS);
         job.state == JobState::Delayed && job.timer().is_some_and(waits_long) && hash::of_job(job) == hash
     }
 
@@ -248,10 +248,10 @@ fn first_spilled<S: JobStore>(
     clock: Clock,
 ) -> Result<Option<(FiringOrder, SpilledTimer)>, S::Error> {
     let mut first: Option<(FiringOrder, SpilledTimer)> = None;
-    for line in Line::ALL {
-        let Some(timer) = store.first_spilled(line)? else { continue };
-        let order = (clock.as_stamp(Moment { line, at: timer.at }), timer.job.0);
-        if timer.at <= clock.now(line) && first.as_ref().is_none_or(|(other, _)| order < *other) {
+    for timeline in Timeline::ALL {
+        let Some(timer) = store.first_spilled(timeline)? else { continue };
+        let order = (clock.as_stamp(Moment { timeline, at: timer.at }), timer.job.0);
+        if timer.at <= clock.now(timeline) && first.as_ref().is_none_or(|(other, _)| order < *other) {
             first = Some((order, timer));
         }
     }

@@ -3,7 +3,7 @@
 //! A resident job takes about 120 bytes in memory, without its record. A spilled one takes 16, and 32 with a key,
 //! plus 5 to 12 in each index. Which freed slot is reused next is not part of the state.
 
-use super::jobs::Identity;
+use super::jobs::KeyHash;
 use super::slab::Slab;
 use super::store::Place;
 use crate::types::JobId;
@@ -53,7 +53,7 @@ impl SpilledJobs {
         self.spilled(slot).place
     }
 
-    pub(super) fn identity(&self, slot: SpilledSlot) -> Option<Identity> {
+    pub(super) fn key_hash(&self, slot: SpilledSlot) -> Option<KeyHash> {
         slot.is_keyed().then(|| wide(self.keyed[slot.number()].1))
     }
 
@@ -64,11 +64,11 @@ impl SpilledJobs {
         spilled.place = place;
     }
 
-    pub(super) fn insert(&mut self, id: JobId, identity: Option<Identity>, place: Place) -> SpilledSlot {
+    pub(super) fn insert(&mut self, id: JobId, key_hash: Option<KeyHash>, place: Place) -> SpilledSlot {
         let spilled = Spilled { id, place };
-        let (number, keyed) = match identity {
+        let (number, keyed) = match key_hash {
             None => (self.plain.insert(spilled), 0),
-            Some(identity) => (self.keyed.insert((spilled, narrow(identity))), 1),
+            Some(key_hash) => (self.keyed.insert((spilled, narrow(key_hash))), 1),
         };
         assert!(number < 1 << 30, "a billion spilled jobs are the most that one group can have");
         SpilledSlot(number << 1 | keyed)
@@ -94,10 +94,10 @@ impl SpilledJobs {
     }
 
     /// Every spilled job, in no order that means anything.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (JobId, Option<Identity>, Place)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (JobId, Option<KeyHash>, Place)> + '_ {
         let plain = self.plain.places().map(|spilled| (spilled.id, None, spilled.place));
         let keyed =
-            self.keyed.places().map(|(spilled, identity)| (spilled.id, Some(wide(*identity)), spilled.place));
+            self.keyed.places().map(|(spilled, key_hash)| (spilled.id, Some(wide(*key_hash)), spilled.place));
         plain.chain(keyed).filter(|spilled| spilled.0 != FREE)
     }
 
@@ -116,13 +116,13 @@ impl SpilledSlot {
     }
 }
 
-fn wide([low, high]: [u64; 2]) -> Identity {
+fn wide([low, high]: [u64; 2]) -> KeyHash {
     u128::from(low) | u128::from(high) << 64
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
-fn narrow(identity: Identity) -> [u64; 2] {
-    [identity as u64, (identity >> 64) as u64]
+fn narrow(key_hash: KeyHash) -> [u64; 2] {
+    [key_hash as u64, (key_hash >> 64) as u64]
 }
 
 #[cfg(test)]
@@ -134,9 +134,9 @@ mod tests {
         let mut spilled = SpilledJobs::default();
         let one = spilled.insert(JobId(1), None, Place(10));
         let two = spilled.insert(JobId(2), Some(7 << 64 | 3), Place(20));
-        assert_eq!((spilled.id(one), spilled.place(one), spilled.identity(one)), (JobId(1), Place(10), None));
+        assert_eq!((spilled.id(one), spilled.place(one), spilled.key_hash(one)), (JobId(1), Place(10), None));
         assert_eq!(
-            (spilled.id(two), spilled.place(two), spilled.identity(two)),
+            (spilled.id(two), spilled.place(two), spilled.key_hash(two)),
             (JobId(2), Place(20), Some(7 << 64 | 3))
         );
         spilled.remove(one);

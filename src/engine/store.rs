@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clock::Line;
+use super::clock::Timeline;
 use super::saved::SavedJob;
 use crate::types::{JobId, Millis, TopicId};
 
@@ -107,7 +107,7 @@ pub trait JobStore {
     fn walk_on(&self, walk: &mut Self::Walk, budget: &mut usize) -> Result<Walked, Self::Error>;
 
     /// The first spilled job of a timeline in the order (time, id).
-    fn first_spilled(&mut self, line: Line) -> Result<Option<SpilledTimer>, Self::Error>;
+    fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, Self::Error>;
 
     /// A spilled job is in memory from now on. Its record stays where it is.
     fn no_longer_spilled(&mut self, place: Place);

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::clock::{Clock, Line, Moment};
+use super::clock::{Clock, Moment, Timeline};
 use super::wheel::{Nodes, Timer, Wheel};
 use crate::types::Millis;
 
@@ -25,17 +25,17 @@ impl Timers {
 
     /// Sets the timer of a slot that has none.
     pub(super) fn set(&mut self, slot: u32, moment: Moment, id: u64) {
-        match moment.line {
-            Line::Stamp => self.stamps.set(&mut self.nodes, slot, moment.at, id),
-            Line::Wall => self.walls.set(&mut self.nodes, slot, moment.at, id),
+        match moment.timeline {
+            Timeline::Stamp => self.stamps.set(&mut self.nodes, slot, moment.at, id),
+            Timeline::Wall => self.walls.set(&mut self.nodes, slot, moment.at, id),
         }
     }
 
-    /// Takes away the timer of a slot, which was set on this line.
-    pub(super) fn cancel(&mut self, slot: u32, line: Line) {
-        match line {
-            Line::Stamp => self.stamps.cancel(&mut self.nodes, slot),
-            Line::Wall => self.walls.cancel(&mut self.nodes, slot),
+    /// Takes away the timer of a slot, which was set on this timeline.
+    pub(super) fn cancel(&mut self, slot: u32, timeline: Timeline) {
+        match timeline {
+            Timeline::Stamp => self.stamps.cancel(&mut self.nodes, slot),
+            Timeline::Wall => self.walls.cancel(&mut self.nodes, slot),
         }
     }
 
@@ -66,7 +66,7 @@ impl Timers {
     pub(super) fn next_after(&mut self, clock: Clock) -> Option<Millis> {
         let stamp = self.stamps.next_after(&mut self.nodes, clock.stamp.0);
         let wall = self.walls.next_after(&mut self.nodes, clock.wall().0);
-        let wall = wall.map(|at| clock.as_stamp(Moment { line: Line::Wall, at }));
+        let wall = wall.map(|at| clock.as_stamp(Moment { timeline: Timeline::Wall, at }));
         let wall = wall.and_then(|at| u64::try_from(at).ok());
         let first = stamp.into_iter().chain(wall).min()?;
         Some(Millis(first.max(clock.stamp.0.saturating_add(1))))
@@ -107,6 +107,6 @@ fn first_of(clock: Clock, stamp: Option<Timer>, wall: Option<Timer>) -> Option<u
 }
 
 fn before(clock: Clock, stamp: Timer, wall: Timer) -> Ordering {
-    let at = clock.as_stamp(Moment { line: Line::Wall, at: wall.0 });
+    let at = clock.as_stamp(Moment { timeline: Timeline::Wall, at: wall.0 });
     (i128::from(stamp.0), stamp.1).cmp(&(at, wall.1))
 }

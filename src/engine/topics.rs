@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
-use super::image::TopicCounts;
 use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
 use super::policy::{Rule, SavedRule, Throttled};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
+use super::state_metadata::TopicCounts;
 use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
 
@@ -108,8 +108,8 @@ pub(super) struct Topics {
     gone: Vec<(TopicId, TopicName)>,
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
-    /// Those that have ready jobs and may give one at the stamp.
-    serving: BTreeSet<TopicId>,
+    /// Topics that have ready jobs and may deliver one at the stamp.
+    deliverable: BTreeSet<TopicId>,
     throttled: Throttled,
     /// That of the last entry.
     stamp: Millis,
@@ -186,7 +186,7 @@ impl Topics {
         self.stamp = stamp;
         while let Some((at, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
             debug_assert!(at <= stamp, "the first comes first");
-            self.note_serving(id);
+            self.note_deliverable(id);
         }
     }
 
@@ -207,7 +207,7 @@ impl Topics {
             if let Some(rule) = self.rule_mut(id) {
                 rule.note_grant(stamp);
             }
-            self.note_serving(id);
+            self.note_deliverable(id);
         }
     }
 
@@ -270,12 +270,12 @@ impl Topics {
 
     pub(super) fn pause(&mut self, id: TopicId, paused: bool) {
         self.touch(id).paused = paused;
-        self.note_serving(id);
+        self.note_deliverable(id);
     }
 
     /// Those that have a job to reserve, by number.
-    pub(super) fn serving(&self) -> &BTreeSet<TopicId> {
-        &self.serving
+    pub(super) fn deliverable(&self) -> &BTreeSet<TopicId> {
+        &self.deliverable
     }
 
     /// A job comes into the state that it is in now.
@@ -288,13 +288,13 @@ impl Topics {
             JobState::Ready => {
                 topic.ready.insert(rank_of(job, slot));
                 if topic.ready.len() == 1 {
-                    self.note_serving(job.topic);
+                    self.note_deliverable(job.topic);
                 }
             }
             JobState::Reserved => {
                 topic.reserved += 1;
                 if topic.rule.is_some() {
-                    self.note_serving(job.topic);
+                    self.note_deliverable(job.topic);
                 }
             }
             JobState::Finished => topic.remembered += 1,
@@ -312,13 +312,13 @@ impl Topics {
             JobState::Ready => {
                 topic.ready.remove(&rank_of(job, slot));
                 if topic.ready.is_empty() {
-                    self.note_serving(job.topic);
+                    self.note_deliverable(job.topic);
                 }
             }
             JobState::Reserved => {
                 topic.reserved -= 1;
                 if topic.rule.is_some() {
-                    self.note_serving(job.topic);
+                    self.note_deliverable(job.topic);
                 }
             }
             JobState::Finished => self.touch(job.topic).remembered -= 1,
@@ -470,19 +470,19 @@ impl Topics {
         }
     }
 
-    /// Something changed of what decides whether a topic gives jobs.
-    pub(super) fn note_serving(&mut self, id: TopicId) {
+    /// Updates whether a topic can deliver jobs, after a change to it.
+    pub(super) fn note_deliverable(&mut self, id: TopicId) {
         let stamp = self.stamp;
         let topic = self.existing(id);
-        let (serves, until) = (topic.serves(stamp), topic.waits_until(stamp));
+        let (can_deliver, until) = (topic.can_deliver(stamp), topic.waits_until(stamp));
         if let Some(before) = std::mem::replace(&mut topic.throttled_until, until) {
             self.throttled.remove(&(before, id));
         }
         self.throttled.extend(until.map(|until| (until, id)));
-        if serves {
-            self.serving.insert(id);
+        if can_deliver {
+            self.deliverable.insert(id);
         } else {
-            self.serving.remove(&id);
+            self.deliverable.remove(&id);
         }
     }
 
@@ -547,7 +547,7 @@ impl Topic {
     }
 
     /// Whether it has a job to reserve at this stamp.
-    pub(super) fn serves(&self, stamp: Millis) -> bool {
+    pub(super) fn can_deliver(&self, stamp: Millis) -> bool {
         !self.paused && !self.ready.is_empty() && self.room(stamp) > 0
     }
 

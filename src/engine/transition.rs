@@ -143,7 +143,7 @@ impl Engine {
             session.leases.remove(&(job.id, slot));
         }
         if let Some(timer) = job.timer() {
-            self.timers.cancel(slot, timer.line);
+            self.timers.cancel(slot, timer.timeline);
         }
         self.topics.leave(slot, job);
     }

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::hash::{self, Sum};
-use super::image::ImageError;
 use super::jobs::Found;
 use super::ready::{Rank, buried_rank_of, rank_of};
+use super::state_metadata::RestoreError;
 use super::store::JobStore;
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
     /// Counts all jobs and sums their hashes from scratch, spilled jobs as the store has them. The inner error says what is
     /// not as the state says that it is: for what comes from a file that nobody vouches for.
-    pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), ImageError>, S::Error> {
+    pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), RestoreError>, S::Error> {
         let mut by_topic: BTreeMap<TopicId, [u64; 5]> = BTreeMap::new();
         let mut sum = Sum::default();
         let mut count = |topic, state| {
@@ -25,11 +25,11 @@ impl Engine {
             count(job.topic, job.state);
             sum.add(hash::of_job(job));
         }
-        for (id, identity, place) in self.jobs.spilled().iter() {
+        for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place)?;
-            let same = (saved.id(), saved.identity(), saved.state()) == (id, identity, JobState::Delayed);
+            let same = (saved.id(), saved.key_hash(), saved.state()) == (id, key_hash, JobState::Delayed);
             if !same || saved.fence().0 > self.last_fence {
-                return Ok(Err(ImageError::Job(id)));
+                return Ok(Err(RestoreError::Job(id)));
             }
             count(saved.topic(), JobState::Delayed);
             sum.add(saved.hash());
@@ -37,14 +37,14 @@ impl Engine {
         for view in self.topics.views() {
             let counts = by_topic.remove(&view.id).unwrap_or_default();
             if counts != [view.delayed, view.ready, view.reserved, view.buried, view.remembered] {
-                return Ok(Err(ImageError::TopicJobs(view.id.0)));
+                return Ok(Err(RestoreError::TopicJobs(view.id.0)));
             }
         }
         if let Some((topic, _)) = by_topic.pop_first() {
-            return Ok(Err(ImageError::TopicJobs(topic.0)));
+            return Ok(Err(RestoreError::TopicJobs(topic.0)));
         }
         self.add_all_but_jobs(&mut sum);
-        Ok(if sum == self.sum { Ok(()) } else { Err(ImageError::Hash) })
+        Ok(if sum == self.sum { Ok(()) } else { Err(RestoreError::Hash) })
     }
 
     /// Takes the jobs for right, whatever the state hash was: it becomes theirs.
@@ -83,12 +83,8 @@ impl Engine {
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
             assert_eq!(self.jobs.resident(job.id), Some(slot), "the index of ids");
-            if let Some(identity) = job.identity() {
-                assert_eq!(
-                    self.jobs.find_identity(identity),
-                    Some(Found::Resident(slot)),
-                    "the index of keys"
-                );
+            if let Some(key_hash) = job.key_hash() {
+                assert_eq!(self.jobs.find_key(key_hash), Some(Found::Resident(slot)), "the index of keys");
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
             assert!(job.id.sequence() <= self.last_job && job.fence().0 <= self.last_fence, "{job:?}");
@@ -107,15 +103,12 @@ impl Engine {
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
             sum.add(hash::of_job(job));
         }
-        for (id, identity, place) in self.jobs.spilled().iter() {
+        for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place).expect("a spilled job can be read");
-            assert_eq!((saved.id(), saved.identity()), (id, identity), "a spilled job");
+            assert_eq!((saved.id(), saved.key_hash()), (id, key_hash), "a spilled job");
             let found = self.jobs.find(id);
             assert!(matches!(found, Some(Found::Spilled(_))), "the index of ids");
-            assert!(
-                identity.is_none_or(|identity| self.jobs.find_identity(identity) == found),
-                "and of keys"
-            );
+            assert!(key_hash.is_none_or(|key_hash| self.jobs.find_key(key_hash) == found), "and of keys");
             let (_, [delayed, ..]) = by_topic.entry(saved.topic()).or_default();
             *delayed += 1;
             *bytes.entry(saved.topic()).or_default() += saved.clone().into_job(place).counted_bytes();
@@ -136,8 +129,12 @@ impl Engine {
             let topic = self.topics.find(view.id);
             assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
             assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");
-            let serves = topic.is_some_and(|topic| topic.serves(self.clock.stamp));
-            assert_eq!(self.topics.serving().contains(&view.id), serves, "the topics that serve: {view:?}");
+            let can_deliver = topic.is_some_and(|topic| topic.can_deliver(self.clock.stamp));
+            assert_eq!(
+                self.topics.deliverable().contains(&view.id),
+                can_deliver,
+                "the topics that can deliver: {view:?}"
+            );
             let bytes = bytes.remove(&view.id).unwrap_or_default();
             assert_eq!(self.topic_bytes(view.id), bytes, "the bytes of {view:?}");
         }

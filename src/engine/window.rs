@@ -18,7 +18,7 @@ use crate::types::{GroupId, JobId, SessionId};
 /// So many numbers are kept together.
 const BLOCK: usize = 8;
 
-/// What is remembered of one sequence number.
+/// The remembered outcome of one sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kept {
     outcome: u64,
@@ -26,7 +26,7 @@ struct Kept {
     checksum: JobChecksum,
 }
 
-/// What is remembered of numbers that follow each other.
+/// The remembered outcomes of consecutive numbers.
 #[derive(Debug)]
 struct Block {
     outcomes: [u64; BLOCK],
@@ -77,7 +77,7 @@ struct SavedRun {
     outcomes: Vec<u8>,
 }
 
-/// What is known of a sequence number.
+/// The known state of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recall {
     /// It was not applied.
@@ -100,7 +100,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// What is known of a sequence number.
+    /// The known state of a sequence number.
     pub(super) fn recall(&self, sequence: u64, checksum: JobChecksum, group: GroupId) -> Recall {
         if sequence < self.start {
             return Recall::Forgotten;
@@ -205,7 +205,7 @@ impl Window {
         window
     }
 
-    /// Start and sum of what is remembered, for the session's hash.
+    /// Start and sum of the remembered outcomes, for the session's hash.
     pub(super) fn digest(&self) -> (u64, u128) {
         (self.start, self.sum.with(0))
     }

@@ -130,7 +130,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What is known of the effect of a request that failed.
+/// The known effect of a request that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Applied {
@@ -146,9 +146,9 @@ pub enum Applied {
 pub struct ErrorReply {
     /// Why.
     pub code: ErrorCode,
-    /// What is known of its effect.
+    /// Its known effect.
     pub applied: Applied,
-    /// Try again after so many milliseconds; 0 says nothing.
+    /// Try again after this many milliseconds; 0 means unknown.
     pub retry_after_ms: u32,
     /// The leader's client address, when the code is `NotLeader` and it is known.
     pub leader: Option<String>,

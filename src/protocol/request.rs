@@ -46,7 +46,7 @@ pub enum Request {
     Leases {
         /// Only jobs with a greater id: 0 for the first page, then the last id of the page before.
         after: JobId,
-        /// At most so many: 1 to [`RESERVE_JOBS_MAX`](crate::types::limits::RESERVE_JOBS_MAX).
+        /// The maximum number: 1 to [`RESERVE_JOBS_MAX`](crate::types::limits::RESERVE_JOBS_MAX).
         jobs_max: u32,
     },
     /// Says that jobs are done: they are removed.
@@ -97,7 +97,7 @@ pub enum Request {
     KickMany {
         /// Of which topic.
         topic: TopicName,
-        /// At most so many: 1 to [`KICK_JOBS_MAX`](crate::types::limits::KICK_JOBS_MAX).
+        /// The maximum number: 1 to [`KICK_JOBS_MAX`](crate::types::limits::KICK_JOBS_MAX).
         jobs_max: u32,
     },
     /// Stops the reserving of a topic's jobs.
@@ -146,7 +146,7 @@ pub enum Request {
     Connections {
         /// Only connections with a greater number: 0 for the first page, then the last number of the page before.
         after: u64,
-        /// At most so many: 1 to [`CONNECTIONS_LISTED_MAX`](crate::types::limits::CONNECTIONS_LISTED_MAX).
+        /// The maximum number: 1 to [`CONNECTIONS_LISTED_MAX`](crate::types::limits::CONNECTIONS_LISTED_MAX).
         connections_max: u32,
     },
     /// Closes the connection of another client to this node.
@@ -180,7 +180,7 @@ pub enum Request {
     BackupRead {
         /// Where the part begins.
         offset: u64,
-        /// At most so many bytes: 1 to [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX).
+        /// The maximum number of bytes: 1 to [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX).
         bytes: u32,
     },
     /// Lets go of it. The end of the connection does the same.
@@ -251,9 +251,9 @@ pub struct NewJob {
 pub struct Reserve {
     /// From which topics.
     pub topics: Vec<TopicName>,
-    /// At most so many jobs.
+    /// The maximum number of jobs.
     pub jobs_max: u32,
-    /// Answer without a job after so many milliseconds; 0 answers at once.
+    /// Answer without a job after this time in milliseconds; 0 answers at once.
     pub wait_ms: u64,
     /// The topics' shares, one number from 1 on per topic in their order: of topics with weights 5 and 1 the first gives five
     /// jobs for each of the second while both have some. Without them the order is by priority, due time and id over all
@@ -328,7 +328,7 @@ pub enum Change {
 pub enum ReleaseKind {
     /// The attempt failed: the job's backoff says when the next one is, at once without one.
     Backoff,
-    /// The attempt failed, the next one is after so many milliseconds.
+    /// The attempt failed. The next one begins after this delay in milliseconds.
     After(u64),
     /// The work was not begun: this counts as no attempt, and the job is ready at once.
     NotStarted,
@@ -383,7 +383,7 @@ impl NewJob {
         }
     }
 
-    /// Due so many milliseconds after the queue accepts it.
+    /// Due this many milliseconds after the queue accepts it.
     #[must_use]
     pub fn after(mut self, delay_ms: u64) -> Self {
         self.due = When::After(delay_ms);

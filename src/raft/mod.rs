@@ -121,11 +121,11 @@ pub struct Progress {
 pub struct Group {
     node: RawNode<Tail>,
     seed: u64,
-    /// The last order that is not reported durable.
-    last_order: Option<u64>,
-    /// The last order with another term or vote that is not reported durable.
-    vote_order: Option<u64>,
-    /// What is to be sent when an order is durable.
+    /// The last write that is not reported durable.
+    last_write: Option<u64>,
+    /// The last write with another term or vote that is not reported durable.
+    vote_write: Option<u64>,
+    /// Messages to send when a write is durable.
     held: VecDeque<(u64, Message)>,
     /// What may be sent now.
     released: Vec<Message>,
@@ -135,7 +135,7 @@ pub struct Group {
     /// Elections that were begun: two nodes whose timeouts are the same would get in each other's way for ever.
     campaigns: u64,
     /// This node begins no election by itself; it votes all the same.
-    abstains: bool,
+    campaigning_disabled: bool,
 }
 
 impl Group {
@@ -171,13 +171,13 @@ impl Group {
         let mut group = Self {
             node,
             seed,
-            last_order: None,
-            vote_order: None,
+            last_write: None,
+            vote_write: None,
             held: VecDeque::new(),
             released: Vec::new(),
             installing: None,
             campaigns: 0,
-            abstains: false,
+            campaigning_disabled: false,
         };
         group.fix_election_timeout();
         group
@@ -186,7 +186,7 @@ impl Group {
     /// Starts an election at once if this node is the only voter: nobody else could win it. Not while something is being
     /// persisted, as what an only voter wins it wins at once.
     pub fn campaign_if_sole(&mut self) {
-        let idle = self.last_order.is_none() && self.installing.is_none();
+        let idle = self.last_write.is_none() && self.installing.is_none();
         if self.is_sole_voter() && !self.is_leader() && idle {
             // Only a removed node cannot campaign, and it is not the only voter.
             let _started = self.node.campaign();
@@ -225,8 +225,8 @@ impl Group {
 
     /// Whether this node is to begin no election by itself. It does so when another one stands that lacks entries which it has:
     /// nobody else may have them.
-    pub fn abstain(&mut self, abstains: bool) {
-        self.abstains = abstains;
+    pub fn disable_campaigning(&mut self, campaigning_disabled: bool) {
+        self.campaigning_disabled = campaigning_disabled;
     }
 
     /// Whether this node leads.
@@ -267,7 +267,7 @@ impl Group {
     pub fn step(&mut self, message: Message) -> Result<(), LostEntries> {
         let message = message.into_raft();
         if self.installing.is_some()
-            || (self.abstains && message.get_msg_type() == MessageType::MsgTimeoutNow)
+            || (self.campaigning_disabled && message.get_msg_type() == MessageType::MsgTimeoutNow)
         {
             return Ok(());
         }
@@ -276,7 +276,7 @@ impl Group {
         {
             return Err(LostEntries { known, last });
         }
-        let is_needed = self.abstains && self.stands_without_our_entries(&message);
+        let is_needed = self.campaigning_disabled && self.stands_without_our_entries(&message);
         // From a node that is not a member any more, or a member that speaks before it is one.
         let _passed_over = self.node.step(message);
         if is_needed {
@@ -413,9 +413,9 @@ impl Group {
         if let Some(index) = index {
             self.node.advance_apply_to(index);
         }
-        self.last_order = self.last_order.filter(|last| *last > number);
-        self.vote_order = self.vote_order.filter(|last| *last > number);
-        while let Some((_, message)) = self.held.pop_front_if(|(order, _)| *order <= number) {
+        self.last_write = self.last_write.filter(|last| *last > number);
+        self.vote_write = self.vote_write.filter(|last| *last > number);
+        while let Some((_, message)) = self.held.pop_front_if(|(write, _)| *write <= number) {
             self.released.push(message);
         }
         self.fix_election_timeout();
@@ -457,16 +457,16 @@ impl Group {
         // knew of a later one.
         let changes_members = drained.committed.iter().any(|entry| entry.kind == EntryKind::ConfChange);
         if batch.vote.is_some() || install > 0 || !batch.entries.is_empty() || changes_members {
-            self.last_order = Some(number);
-            self.vote_order = if changed { Some(number) } else { self.vote_order };
+            self.last_write = Some(number);
+            self.vote_write = if changed { Some(number) } else { self.vote_write };
             drained.persist = Some((number, batch));
         }
         let to_send = [ready.take_messages(), ready.take_persisted_messages()];
         let to_send = to_send.into_iter().flatten().map(Message::new);
         // A leader speaks before its own disk has heard, but not before its term and vote are durable.
-        let order = if leads { self.vote_order } else { self.last_order };
-        match order {
-            Some(order) => self.held.extend(to_send.map(|message| (order, message))),
+        let write = if leads { self.vote_write } else { self.last_write };
+        match write {
+            Some(write) => self.held.extend(to_send.map(|message| (write, message))),
             None => drained.messages.extend(to_send),
         }
         if install > 0 {
@@ -475,7 +475,7 @@ impl Group {
         }
         self.node.mut_store().append(ready.entries());
         self.node.advance_append_async(ready);
-        if self.last_order.is_none() {
+        if self.last_write.is_none() {
             // With nothing to write there is nothing to wait for.
             self.node.on_persist_ready(number);
         }
@@ -538,9 +538,9 @@ impl Group {
     }
 
     fn fix_election_timeout(&mut self) {
-        let abstains = self.abstains && !self.is_leader();
+        let campaigning_disabled = self.campaigning_disabled && !self.is_leader();
         let raft = &mut self.node.raft;
-        if abstains {
+        if campaigning_disabled {
             // It must go on counting, or it would take the leader that it heard of last for alive for ever.
             raft.set_randomized_election_timeout(2 * ELECTION_TICKS - 1);
             raft.election_elapsed = raft.election_elapsed.min(2 * ELECTION_TICKS - 3);

@@ -123,7 +123,7 @@ struct Net {
     applied: BTreeMap<u64, Vec<LogEntry>>,
     /// Whom nobody hears, and who hears nobody.
     cut_off: BTreeSet<u64>,
-    /// Whose orders are not carried out.
+    /// Nodes that write nothing.
     slow: BTreeMap<u64, Vec<u64>>,
     reads: Vec<(u64, u64, u64)>,
 }
@@ -190,7 +190,7 @@ impl Net {
                     if let Some((number, batch)) = drained.persist {
                         self.persist(node, batch);
                         match self.slow.get_mut(&node) {
-                            Some(orders) => orders.push(number),
+                            Some(writes) => writes.push(number),
                             None => _ = self.group(node).persisted(number),
                         }
                     }
@@ -270,8 +270,8 @@ fn a_leader_speaks_before_its_disk_has_heard_and_commits_by_the_others() {
     let other = leader % 3 + 1;
     assert_eq!(net.bodies(other), [b"early"]);
     assert!(net.bodies(leader).is_empty(), "it applies nothing that its own disk does not have");
-    let orders = net.slow.remove(&leader).expect("it is slow");
-    net.group(leader).persisted(*orders.last().expect("there was one"));
+    let writes = net.slow.remove(&leader).expect("it is slow");
+    net.group(leader).persisted(*writes.last().expect("there was one"));
     net.settle();
     assert_eq!(net.bodies(leader), [b"early"]);
 }
@@ -287,8 +287,8 @@ fn nobody_says_what_its_disk_has_not_heard() {
     net.group(leader).propose(b"waits".to_vec()).expect("it leads");
     net.settle();
     assert!(net.bodies(leader).is_empty(), "one disk is no majority");
-    let orders = net.slow.remove(&others[0]).expect("it is slow");
-    net.group(others[0]).persisted(*orders.last().expect("there was one"));
+    let writes = net.slow.remove(&others[0]).expect("it is slow");
+    net.group(others[0]).persisted(*writes.last().expect("there was one"));
     net.settle();
     assert_eq!(net.bodies(leader), [b"waits"]);
 }
@@ -491,34 +491,34 @@ fn a_node_whose_disk_forgot_is_told() {
 }
 
 #[test]
-fn who_abstains_does_not_stand_for_election() {
+fn a_node_with_campaigning_disabled_does_not_stand_for_election() {
     let mut net = Net::of(&[1, 2, 3], &[]);
     let leader = net.elect();
     let others = [leader % 3 + 1, (leader + 1) % 3 + 1];
     for other in others {
-        net.group(other).abstain(true);
+        net.group(other).disable_campaigning(true);
     }
     net.cut_off.insert(leader);
     net.tick(10 * ELECTION_TICKS);
     assert!(others.iter().all(|other| !net.groups[other].is_leader()), "they could elect one");
-    net.group(others[0]).abstain(false);
+    net.group(others[0]).disable_campaigning(false);
     assert_eq!(net.elect(), others[0]);
 }
 
 #[test]
-fn who_abstains_stands_if_another_one_lacks_what_it_has() {
+fn a_node_with_campaigning_disabled_stands_if_another_one_lacks_what_it_has() {
     let mut net = Net::of(&[1, 2, 3], &[]);
     // How long a node waits depends on the term: whatever that is.
     for round in 0..40 {
         let leader = net.elect();
         let (behind, newest) = (leader % 3 + 1, (leader + 1) % 3 + 1);
-        net.group(newest).abstain(true);
+        net.group(newest).disable_campaigning(true);
         net.cut_off.insert(behind);
         net.group(leader).propose(vec![round]).expect("it leads");
         net.settle();
         net.cut_off = BTreeSet::from([leader]);
         assert_eq!(net.elect(), newest, "nobody else has entry {round}");
-        net.group(newest).abstain(false);
+        net.group(newest).disable_campaigning(false);
         net.cut_off.clear();
         net.tick(2 * ELECTION_TICKS);
         assert_eq!(net.bodies(behind).len(), usize::from(round) + 1);
@@ -526,7 +526,7 @@ fn who_abstains_stands_if_another_one_lacks_what_it_has() {
 }
 
 #[test]
-fn who_abstains_and_was_removed_stands_for_nothing() {
+fn a_removed_node_with_campaigning_disabled_stands_for_nothing() {
     let mut net = Net::of(&[1, 2, 3, 4], &[]);
     let leader = net.elect();
     let [removed, behind, newest] = [0, 1, 2].map(|nth| (leader + nth) % 4 + 1);
@@ -534,11 +534,11 @@ fn who_abstains_and_was_removed_stands_for_nothing() {
     net.group(leader).propose_change(MembershipChange::Remove(removed)).expect("nothing else is under way");
     net.tick(2);
     assert!(!net.groups[&removed].members().contains(removed), "it knows");
-    net.group(removed).abstain(true);
+    net.group(removed).disable_campaigning(true);
     // The newest has heard of no leader for long: it would vote for any of them.
-    net.group(newest).abstain(true);
+    net.group(newest).disable_campaigning(true);
     (0..2 * ELECTION_TICKS).for_each(|_| net.group(newest).tick());
-    net.group(newest).abstain(false);
+    net.group(newest).disable_campaigning(false);
     // Who is behind asks all of whom it knows.
     net.cut_off = BTreeSet::from([leader]);
     for _ in 0..10 * ELECTION_TICKS {

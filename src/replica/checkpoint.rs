@@ -33,9 +33,9 @@ const OUTCOMES_PER_JOB: usize = 32;
 /// for it, and deliveries want the processor.
 const ADOPTED_PER_STEP: usize = 64;
 const ADOPTING_EVERY_US: u64 = 500;
-/// A batch is closed when the bodies in it come to so many bytes.
+/// A batch is closed when its bodies reach this size in bytes.
 const BATCH_BYTES: u64 = 256 << 10;
-/// Batches that are on their way to whoever writes them.
+/// The maximum number of batches in flight to the checkpoint thread.
 const BATCHES_MAX: usize = 32;
 /// What they may come to before another is sent, in bytes.
 const ON_THE_WAY_BYTES: usize = 16 << 20;
@@ -43,7 +43,7 @@ const ON_THE_WAY_BYTES: usize = 16 << 20;
 /// else may: a start reads all of it, and a node that has little to do has the time.
 const SELDOM_US: u64 = 60_000_000;
 const SELDOM_SHARE: u64 = 8;
-/// With little memory left a checkpoint is due when the log has grown by so many bytes.
+/// With little memory left a checkpoint is due when the log has grown by this many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
 /// So many checkpoints are held open for backups at most: whoever asks for one more waits until one is let go of. Those
 /// who wait share the next.
@@ -208,16 +208,16 @@ impl Replica {
         grows_slowly && !is_wanted && !self.memory.is_short()
     }
 
-    /// The log has grown enough for a checkpoint when it has grown by so many bytes.
+    /// A checkpoint is due when the log has grown by this many bytes.
     fn checkpoint_due_bytes(&self) -> u64 {
         self.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
     }
 
-    /// The next checkpoint begins when the log has grown by so many bytes.
+    /// The next checkpoint begins when the log has grown by this many bytes.
     fn checkpoint_wanted_bytes(&self) -> u64 {
         let is_long_ago = self.now_us >= self.checkpoints.begun_us + SELDOM_US;
         let due = self.checkpoint_due_bytes() / if is_long_ago { SELDOM_SHARE } else { 1 };
-        // What is written leaves memory.
+        // Checkpointed records are evicted from memory.
         if self.memory.is_short() { due.min(SHORT_LOG_BYTES) } else { due }
     }
 
@@ -238,7 +238,7 @@ impl Replica {
     pub(super) fn checkpoint_memory_bytes(&self) -> u64 {
         let written = self.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
-        (memory_bytes_max(self.chunk_bytes()) + written + handed_over + self.engine.image_bytes()) as u64
+        (memory_bytes_max(self.chunk_bytes()) + written + handed_over + self.engine.metadata_bytes()) as u64
     }
 
     /// One step of the checkpoint that is under way, or the first one of the next.
@@ -331,7 +331,7 @@ impl Replica {
     }
 
     fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
-        if self.incoming.is_close() || self.unsound.is_some() {
+        if self.incoming.is_close() || self.untrusted.is_some() {
             return;
         }
         let connections = &mut self.connections;
@@ -367,7 +367,7 @@ impl Replica {
             learners: members.learners.clone(),
             state_hash: self.engine.state_hash(),
             jobs: self.engine.jobs(),
-            image: self.engine.partial_image(),
+            metadata: self.engine.partial_metadata(),
             chunks: self.records.begin_capture(),
             rewrite,
             pages,
@@ -431,7 +431,7 @@ impl Replica {
     }
 }
 
-/// Whether whoever writes can be given another batch.
+/// Whether the checkpoint thread can take another batch.
 fn may_send(on_the_way: &VecDeque<usize>) -> bool {
     on_the_way.len() < BATCHES_MAX && on_the_way.iter().sum::<usize>() < ON_THE_WAY_BYTES
 }

@@ -10,7 +10,7 @@ use crate::types::Millis;
 
 /// A difference beyond this is a step of the wall clock, in microseconds.
 const STEP_US: i64 = 1_000_000;
-/// The stamp runs faster or slower by one part in so many.
+/// The stamp runs faster or slower by one part in this number.
 const SLEW_PARTS: u64 = 2000;
 /// A follower's clock runs ahead of its leader's by less than one part in so many: what is slewed, and what quartz does.
 const FOLLOW_PARTS: u64 = 1000;

@@ -9,7 +9,7 @@ use super::Replica;
 use super::io::{ConnectionId, Output, PeerInfo, ProbeError};
 use super::peers::Verdict;
 use super::proposals::Reply;
-use super::soundness::Unsound;
+use super::state_trust::Untrusted;
 use crate::engine::Command;
 use crate::protocol::{ClusterReport, ErrorCode, ErrorReply, MemberReport, RequestId, Response, Role};
 use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress, ProposeError};
@@ -25,7 +25,7 @@ const TRANSFER_US_MAX: u64 = 1_500_000;
 /// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
 /// for so long is not there.
 const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
-/// Whoever did not take leadership is not asked again for so long if there are others.
+/// A member that did not take leadership is not asked again for this long, if there are others.
 const REFUSED_US: u64 = 2_000_000;
 
 /// What the leader keeps in mind.
@@ -44,7 +44,7 @@ pub(super) struct Cluster {
     /// Whom this node took for the leader when it last said so.
     pub(super) leader_told: Option<u64>,
     /// To whom leadership was handed last, and when.
-    heir: Option<(u64, u64)>,
+    transfer: Option<(u64, u64)>,
 }
 
 /// What an operator asked for.
@@ -67,7 +67,7 @@ enum Step {
     /// It is proposed, at this term and index.
     Changing { term: u64, index: u64 },
     /// Leadership moves, by this time.
-    Moving { to: u64, until_us: u64 },
+    Transferring { to: u64, until_us: u64 },
 }
 
 impl UnderWay {
@@ -133,10 +133,10 @@ impl Replica {
 
     /// The newest entry after which this node has compared its state, and whether that can be relied on.
     fn own_state(&self) -> (u64, Option<bool>) {
-        match self.unsound {
+        match self.untrusted {
             None => (self.peers.audited().0, Some(true)),
-            Some(Unsound::Outvoted { index }) => (index, Some(false)),
-            Some(Unsound::Lost { .. }) => (0, None),
+            Some(Untrusted::Outvoted { index }) => (index, Some(false)),
+            Some(Untrusted::Lost { .. }) => (0, None),
         }
     }
 
@@ -147,7 +147,7 @@ impl Replica {
         }
     }
 
-    /// What is at the address of a node that is to be added.
+    /// The node found at the address of a node to be added.
     pub(super) fn probed(&mut self, probed: &str, found: Result<PeerInfo, ProbeError>) {
         let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
         let Some(under_way) = self.cluster.under_way.take_if(ours) else { return };
@@ -233,7 +233,7 @@ impl Replica {
 
     /// Hands leadership to a member; 0 leaves it to this node to whom.
     pub(super) fn cluster_transfer(&mut self, connection: ConnectionId, request: RequestId, node: u64) {
-        let to = if node == 0 { self.successor() } else { Some(node) };
+        let to = if node == 0 { self.transfer_target() } else { Some(node) };
         let Some(to) = to else {
             let alone = "no other member that votes is up: leadership stays here";
             return self.connections.refuse(connection, request, invalid(alone.to_owned()));
@@ -250,24 +250,24 @@ impl Replica {
             return self.connections.refuse(connection, request, invalid(text));
         }
         let until_us = self.now_us + TRANSFER_US_MAX;
-        if self.begin(connection, request, Step::Moving { to, until_us }) {
-            self.hand_to(to);
+        if self.begin(connection, request, Step::Transferring { to, until_us }) {
+            self.transfer_to(to);
         }
     }
 
     /// Hands leadership to a member, and keeps in mind for a while that it did.
-    pub(super) fn hand_to(&mut self, to: u64) {
-        self.cluster.heir = Some((to, self.now_us));
+    pub(super) fn transfer_to(&mut self, to: u64) {
+        self.cluster.transfer = Some((to, self.now_us));
         self.group.transfer_to(to);
     }
 
     /// To whom leadership was handed a moment ago: it leads, or is about to.
-    pub(super) fn heir(&self) -> Option<u64> {
-        self.handed_within(ELECTION_US_MIN)
+    pub(super) fn recent_transfer_target(&self) -> Option<u64> {
+        self.transferred_within(ELECTION_US_MIN)
     }
 
-    fn handed_within(&self, us: u64) -> Option<u64> {
-        self.cluster.heir.filter(|(_, at_us)| self.now_us < at_us + us).map(|(to, _)| to)
+    fn transferred_within(&self, us: u64) -> Option<u64> {
+        self.cluster.transfer.filter(|(_, at_us)| self.now_us < at_us + us).map(|(to, _)| to)
     }
 
     /// How far each member has come. Raft forgets at each check of the majority who is there: who spoke within an election
@@ -283,16 +283,16 @@ impl Replica {
 
     /// The other voter that has come furthest, of those that are up; one whose clock or state is off does not take over. If it is
     /// this node's that is off, those are fit that differ from it. Who has just not taken leadership comes after the others.
-    pub(super) fn successor(&self) -> Option<u64> {
+    pub(super) fn transfer_target(&self) -> Option<u64> {
         let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
         let up = voters.filter_map(|voter| progress.get(voter).map(|progress| (progress, voter)));
         let up = up.filter(|(progress, _)| may_lead(progress));
         let outside = matches!(self.verdict(), Verdict::Outside(_));
         let fit = |voter: &u64| self.peers.agrees(*voter, self.now_us) != outside;
-        let outvoted = matches!(self.unsound, Some(Unsound::Outvoted { .. }));
+        let outvoted = matches!(self.untrusted, Some(Untrusted::Outvoted { .. }));
         let sound = |voter: &u64| self.peers.compared(*voter).1.is_none_or(|same| same != outvoted);
-        let refused = self.handed_within(ELECTION_US_MIN + REFUSED_US);
+        let refused = self.transferred_within(ELECTION_US_MIN + REFUSED_US);
         up.max_by_key(|(progress, voter)| {
             (fit(voter), sound(voter), refused != Some(**voter), progress.matched)
         })
@@ -313,7 +313,7 @@ impl Replica {
         true
     }
 
-    /// A change of membership is applied: whoever asked for it hears so.
+    /// A change of membership is applied. The client that asked for it gets its answer.
     pub(super) fn change_applied(&mut self, entry: &LogEntry) {
         let ours = |under_way: &mut UnderWay| matches!(under_way.step, Step::Changing { term, index } if (term, index) == (entry.term, entry.index));
         if let Some(done) = self.cluster.under_way.take_if(ours) {
@@ -324,9 +324,11 @@ impl Replica {
     /// This node does not lead any more, as it did in that term: what an operator asked for is done, or nobody knows.
     pub(super) fn leave_cluster_work(&mut self, served_term: u64, moved: ErrorReply) {
         if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
-            // Whoever takes over does so in a term of its own; a leader may also just lose the majority.
+            // A new leader has a term of its own; a leader may also just lose the majority.
             let taken_over = self.group.term() > served_term;
-            if taken_over && matches!(step, Step::Moving { to, .. } if self.heir() == Some(to)) {
+            if taken_over
+                && matches!(step, Step::Transferring { to, .. } if self.recent_transfer_target() == Some(to))
+            {
                 self.connections.send(connection, request, Response::Done);
             } else {
                 self.connections.refuse(connection, request, moved);
@@ -341,8 +343,8 @@ impl Replica {
         if !self.group.is_leader() || self.now_us < self.cluster.next_us {
             return;
         }
-        // Before this node serves, too: it may need the member that pulls for its majority.
-        self.follow_pulls();
+        // Before this node serves, too: it may need the member that fetches for its majority.
+        self.follow_fetches();
         if !self.is_serving() {
             return;
         }
@@ -388,14 +390,14 @@ impl Replica {
         }
     }
 
-    /// A member that was offered a checkpoint and does not pull it is offered the newest. One that shows that it has come as
+    /// A member that was offered a checkpoint and does not fetch it is offered the newest. One that shows that it has come as
     /// far goes on from there: what it told Raft may be lost.
-    fn follow_pulls(&mut self) {
+    fn follow_fetches(&mut self) {
         for (node, progress) in self.group.progress() {
             let Some(index) = progress.snapshot else { continue };
             if self.peers.one(node).is_some_and(|peer| peer.applied >= index) {
                 self.group.snapshot_installed(node);
-            } else if self.peers.pulls_nothing(node, self.now_us) {
+            } else if self.peers.fetches_nothing(node, self.now_us) {
                 self.peers.offered(node, self.now_us);
                 self.group.snapshot_failed(node);
             }
@@ -460,7 +462,7 @@ impl Replica {
                     return self.connections.refuse(connection, request, self.elsewhere());
                 }
             },
-            Step::Moving { to, until_us }
+            Step::Transferring { to, until_us }
                 if self.now_us >= until_us
                     || self.group.transferee() != Some(to) && self.group.is_leader() =>
             {

@@ -167,7 +167,7 @@ pub enum Input {
         /// Who.
         connection: ConnectionId,
     },
-    /// The batch of this [`PersistOrder`], and all before it, are durable.
+    /// The batch of this [`WriteBatch`], and all before it, are durable.
     Persisted {
         /// Its number.
         number: u64,
@@ -214,7 +214,7 @@ pub enum Input {
         /// The last entry that it contains.
         index: u64,
     },
-    /// A member pulls the checkpoint that it was offered. Worth telling once a second.
+    /// A member fetches the checkpoint that it was offered. Worth telling once a second.
     SnapshotPulled {
         /// Which.
         node: u64,
@@ -243,16 +243,16 @@ pub enum Input {
     Stop,
 }
 
-/// A batch to make durable. Orders are numbered from 1, and are to be carried out in order.
+/// A batch to make durable. Batches are numbered from 1, and are written in that order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PersistOrder {
-    /// To be named in [`Input::Persisted`].
+pub struct WriteBatch {
+    /// The number for [`Input::Persisted`].
     pub number: u64,
-    /// What.
+    /// The term, vote, entries and commit to write.
     pub batch: PersistBatch,
 }
 
-/// A part of a checkpoint, for whoever writes it. There is one checkpoint at a time.
+/// A part of a checkpoint, for the checkpoint thread. There is one checkpoint at a time.
 #[derive(Debug)]
 pub enum CheckpointOrder {
     /// One begins.
@@ -271,7 +271,7 @@ pub enum CheckpointOrder {
 #[derive(Debug)]
 pub enum Output {
     /// Answers for one connection. Those to different requests may stand in any order. When it writes one, the driver lets
-    /// [`Response::age`] say what is left of the leases in it.
+    /// [`Response::age`] give the remaining time of the leases in it.
     Send {
         /// To whom.
         connection: ConnectionId,
@@ -287,7 +287,7 @@ pub enum Output {
         connection: ConnectionId,
     },
     /// Something to make durable.
-    Persist(PersistOrder),
+    Persist(WriteBatch),
     /// Something to say to another node. It may be lost.
     Peer {
         /// To whom.
@@ -312,7 +312,7 @@ pub enum Output {
     /// Entries of the log to be read, for a member who lags; [`Input::Fetched`] brings them. What is ordered to be persisted
     /// before is there.
     Fetch(Wanted),
-    /// A checkpoint to be pulled from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
+    /// A checkpoint to be fetched from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
     /// that it will not come. There is one at a time: this one takes the place of any before it.
     FetchSnapshot {
         /// From whom.
@@ -336,7 +336,7 @@ pub enum Output {
         /// The last entry that may go.
         through: u64,
     },
-    /// What is on the disk cannot be read, or is not all that was there. The node has to end; nothing comes after this.
+    /// The data on the disk cannot be read, or a part is missing. The node has to end; nothing comes after this.
     Failed(StorageError),
     /// Something an operator should know.
     Notice(Notice),

@@ -3,7 +3,7 @@
 use super::Replica;
 use super::io::{ConnectionId, Notice};
 use super::proposals::Reply;
-use super::soundness::Unsound;
+use super::state_trust::Untrusted;
 use crate::engine::Command;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, GoingAway, RequestId, Response};
 use crate::raft::MembershipChange;
@@ -14,7 +14,7 @@ const ELECTION_PAUSE_MS: u32 = 20;
 impl Replica {
     /// Whether this node leads and has applied everything from before: then it takes requests.
     pub(super) fn is_serving(&self) -> bool {
-        self.serving.is_some()
+        self.serving_term.is_some()
     }
 
     /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
@@ -25,13 +25,13 @@ impl Replica {
             let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
             self.clock.catch_up(wall);
         }
-        let sound = self.unsound.is_none();
-        let serves = |serving: &mut u64| self.group.is_leader() && sound && *serving == term;
-        if let Some(served_term) = self.serving.take_if(|serving| !serves(serving)) {
+        let sound = self.untrusted.is_none();
+        let serves = |served: &mut u64| self.group.is_leader() && sound && *served == term;
+        if let Some(served_term) = self.serving_term.take_if(|served| !serves(served)) {
             self.end_leading(served_term);
         }
-        if self.serving.is_none() && self.group.is_leader() && sound && self.applied.1 == term {
-            self.serving = Some(term);
+        if self.serving_term.is_none() && self.group.is_leader() && sound && self.applied.1 == term {
+            self.serving_term = Some(term);
             self.notices.push(Notice::Leading { term });
             self.begin_leading();
         }
@@ -119,15 +119,19 @@ impl Replica {
 
     /// What a request is told that only the leader can carry out.
     pub(super) fn elsewhere(&self) -> ErrorReply {
-        let leader = self.group.leader().or_else(|| self.heir()).filter(|leader| *leader != self.config.node);
+        let leader = self
+            .group
+            .leader()
+            .or_else(|| self.recent_transfer_target())
+            .filter(|leader| *leader != self.config.node);
         let address = leader.and_then(|leader| self.engine.members().get(&leader));
         let Some(member) = address else {
-            let text = match self.unsound {
+            let text = match self.untrusted {
                 None => "no leader is elected yet: try again",
-                Some(Unsound::Outvoted { .. }) => {
+                Some(Untrusted::Outvoted { .. }) => {
                     "this node's state is not that of most members, and no other node leads yet: try another one"
                 }
-                Some(Unsound::Lost { .. }) => {
+                Some(Untrusted::Lost { .. }) => {
                     "this node cannot read its state, and no other node leads yet: try another one"
                 }
             };

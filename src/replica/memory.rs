@@ -3,7 +3,7 @@
 //! The driver measures the memory of the process now and then. Growth since the measurement is estimated, so that a
 //! burst of pushes does not exceed the limit between two measurements.
 
-/// The limit, and what is known of where the node stands; in bytes.
+/// The limit and the known memory use of the node, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     /// At most so much; 0 for no limit.

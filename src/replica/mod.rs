@@ -7,7 +7,7 @@
 //! The path of a request: it waits for its connection's turn (`turns`). `requests` turns it into a command and adds
 //! it to `proposals`. `poll` stamps the gathered commands and proposes them. When Raft reports the entry as durable
 //! and committed, `outcomes` applies it to the engine and answers the waiting requests. Nothing is answered before
-//! it is durable. Reads are answered from the applied state: at once on a single node, else when `reads` has
+//! it is durable. Reads are answered from the applied state: at once on a single node, else when `read_index` has
 //! confirmed that this node still led.
 //!
 //! Waiting consumers are not state. `waiters` has them, and `poll` proposes a reserve for them in the same entry
@@ -20,22 +20,22 @@ mod checkpoint;
 mod clock;
 mod cluster;
 mod connections;
-mod fitness;
 mod io;
+mod leader_health;
 mod leadership;
 mod memory;
 mod operator;
 mod outcomes;
 mod peers;
 mod proposals;
-mod read;
-mod reads;
+mod queries;
+mod read_index;
 mod recovery;
 mod requests;
 mod sessions;
 mod shares;
 mod snapshots;
-mod soundness;
+mod state_trust;
 mod stopping;
 mod turns;
 mod waiters;
@@ -43,8 +43,8 @@ mod waiters;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub use io::{
-    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, PersistOrder,
-    ProbeError, ReplicaConfig,
+    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, ProbeError,
+    ReplicaConfig, WriteBatch,
 };
 pub use recovery::{Recovery, ReplayError};
 
@@ -62,17 +62,17 @@ use connections::Connections;
 use memory::Memory;
 use peers::{CLOCKS_AGREE_MS, Peers, Verdict};
 use proposals::{Proposals, Reply};
-use reads::Reads;
+use read_index::PendingReads;
 use snapshots::Incoming;
-use soundness::Unsound;
+use state_trust::Untrusted;
 use stopping::Stop;
 use turns::Turns;
 use waiters::Waiters;
 
 /// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
-const ORDERS_MAX: usize = 2;
+const WRITES_IN_FLIGHT_MAX: usize = 2;
 /// No batch is larger than this by more than one entry, in bytes: it is what the disk has unsynced at once.
-const ORDER_BYTES_MAX: usize = 512 << 10;
+const WRITE_BYTES_MAX: usize = 512 << 10;
 /// Without a waiter, due jobs are moved so often.
 const HOUSEKEEPING_US: u64 = 1_000_000;
 /// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
@@ -101,12 +101,12 @@ pub struct Replica {
     cut_through: Option<u64>,
     failure: Failure,
     /// Why the state cannot be relied on, if it cannot.
-    unsound: Option<Unsound>,
+    untrusted: Option<Untrusted>,
     clock: LeaderClock,
     connections: Connections,
     waiters: Waiters,
     proposals: Proposals,
-    reads: Reads,
+    reads: PendingReads,
     peers: Peers,
     cluster: Cluster,
     incoming: Incoming,
@@ -136,19 +136,20 @@ pub struct Replica {
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     /// Leases that this leader itself gives back, as their jobs did not reach their consumer.
     given_back: BTreeSet<Lease>,
-    orders_out: Vec<u64>,
-    /// While there are such: when the disk began with the oldest of them.
+    /// The numbers of the batches that the disk has not reported durable.
+    writes_in_flight: Vec<u64>,
+    /// While there are some: when the disk began with the oldest of them.
     writing_since_us: u64,
     /// Whether all timers of the next seconds are in order, and no job that is due soon is spilled.
     prepared: bool,
     /// The term in which this node leads and has applied everything from before.
-    serving: Option<u64>,
+    serving_term: Option<u64>,
     disk_low: bool,
     memory: Memory,
     stop: Stop,
 }
 
-/// Whether what is on the disk could be read. Nothing is done after it could not.
+/// Whether the disk could be read. After a failure nothing more is done.
 enum Failure {
     No,
     Happened(StorageError),
@@ -163,7 +164,7 @@ impl Replica {
         Recovery::new(config, recovered, restored)
     }
 
-    /// Takes in what happened. What is to be done about it comes from [`Self::poll`].
+    /// Takes in an event. [`Self::poll`] returns the actions that follow.
     pub fn handle(&mut self, now: Now, input: Input) {
         self.look_at_clocks(now);
         match input {
@@ -190,7 +191,7 @@ impl Replica {
             }
             Input::SnapshotFetched { index, restored } => self.snapshot_fetched(index, restored),
             Input::SnapshotGone { index } => self.snapshot_gone(index),
-            Input::SnapshotPulled { node } => self.peers.pulls(node, self.now_us),
+            Input::SnapshotPulled { node } => self.peers.fetches(node, self.now_us),
             Input::SnapshotRefused { node } => self.group.snapshot_failed(node),
             Input::DiskLow(low) => self.disk_low = low,
             Input::Memory { resident_bytes } => {
@@ -261,7 +262,7 @@ impl Replica {
         self.want_state();
         self.lapse_sessions();
         self.keep_cluster();
-        self.hand_leadership_over();
+        self.transfer_leadership();
         if !self.group.is_alone()
             && let Some(context) = self.reads.ask()
         {
@@ -350,7 +351,7 @@ impl Replica {
         if self.is_serving() {
             let ends = [self.connections.next_grace_end_us(), self.waiters.next_deadline_us(self.now_us)];
             wake_us = ends.into_iter().flatten().fold(wake_us, u64::min);
-            if self.orders_out.len() < ORDERS_MAX {
+            if self.writes_in_flight.len() < WRITES_IN_FLIGHT_MAX {
                 let is_held_back = self.next_proposal_us > self.now_us;
                 wake_us =
                     wake_us.min(if is_held_back { self.next_proposal_us } else { self.next_timer_us() });
@@ -379,15 +380,15 @@ impl Replica {
     fn carry_out(&mut self, drained: Drained, outputs: &mut Vec<Output>) {
         if let Some((number, batch)) = drained.persist {
             self.read_ahead_of(&batch.entries);
-            if self.orders_out.is_empty() {
+            if self.writes_in_flight.is_empty() {
                 self.writing_since_us = self.now_us;
             }
-            self.orders_out.push(number);
-            outputs.push(Output::Persist(PersistOrder { number, batch }));
+            self.writes_in_flight.push(number);
+            outputs.push(Output::Persist(WriteBatch { number, batch }));
         }
         for message in drained.messages {
             if let Some(offer) = message.snapshot() {
-                if self.unsound.is_some() {
+                if self.untrusted.is_some() {
                     continue;
                 }
                 self.peers.offered(message.to(), self.now_us);
@@ -402,7 +403,7 @@ impl Replica {
     }
 
     fn persisted(&mut self, number: u64) {
-        self.orders_out.retain(|order| *order > number);
+        self.writes_in_flight.retain(|order| *order > number);
         self.writing_since_us = self.now_us;
         if let Some(index) = self.group.persisted(number) {
             self.installed(index);
@@ -443,13 +444,13 @@ impl Replica {
     /// what waits is not lost. Whether there was anything.
     fn propose(&mut self) -> bool {
         let ready = self.is_serving() && self.group.takes_proposals() && self.now_us >= self.next_proposal_us;
-        if !ready || self.orders_out.len() >= ORDERS_MAX {
+        if !ready || self.writes_in_flight.len() >= WRITES_IN_FLIGHT_MAX {
             return false;
         }
         let stamp = self.clock.stamp();
         self.take_turns(stamp);
         let pause_us = self.lagging_pause_us();
-        let bytes_max = if pause_us == 0 { ORDER_BYTES_MAX } else { ENTRY_BYTES_TARGET };
+        let bytes_max = if pause_us == 0 { WRITE_BYTES_MAX } else { ENTRY_BYTES_TARGET };
         let housekeeping = self.housekeeping_is_due(stamp);
         let mut bytes = 0;
         while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
@@ -477,12 +478,12 @@ impl Replica {
             if self.engine.is_overdue(stamp)
                 && self.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1)
             {
-                // What is waited for may come after all of these.
+                // The awaited jobs may come after all of these.
                 self.next_housekeeping_us = self.now_us;
             }
             let engine = &self.engine;
-            let mut topics = self.waiters.waited_for(engine.serving());
-            topics.extend(coming.keys().filter(|topic| !engine.serving().contains(topic)));
+            let mut topics = self.waiters.waited_for(engine.deliverable_topics());
+            topics.extend(coming.keys().filter(|topic| !engine.deliverable_topics().contains(topic)));
             topics.extend(engine.free_by(stamp).filter(|topic| self.waiters.in_line(*topic)));
             let available = |topic| engine.available(topic, coming.get(&topic).copied().unwrap_or(0), stamp);
             if coming.keys().any(|topic| self.waiters.in_line(*topic) && available(*topic) == 0) {
@@ -500,7 +501,7 @@ impl Replica {
         }
     }
 
-    /// Whether an entry without commands is wanted, to move what is due although nobody waits for it.
+    /// Whether an entry without commands is needed, to move due jobs that no consumer waits for.
     fn housekeeping_is_due(&mut self, stamp: Millis) -> bool {
         if self.proposals.any_waiting() || !self.engine.is_overdue(stamp) {
             return false;
@@ -515,7 +516,7 @@ impl Replica {
     }
 
     fn may_keep_house(&self) -> bool {
-        self.orders_out.is_empty() && self.stop == Stop::No
+        self.writes_in_flight.is_empty() && self.stop == Stop::No
     }
 
     /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
@@ -533,7 +534,7 @@ impl Replica {
     }
 
     fn tick(&mut self) {
-        self.judge_fitness();
+        self.judge_leader_health();
         if self.group.is_alone() {
             self.next_tick_us = self.now_us;
             return;

@@ -16,11 +16,11 @@ use crate::types::{SessionId, TopicId, TopicName};
 
 /// So many of a connection's subscriptions and long polls are looked at for the topics that it waits for.
 const WAITERS_LOOKED_AT: usize = 16;
-/// To look at so many of them is a unit of work.
+/// The number of connections that are one unit of work.
 const WAITERS_PER_WORK: usize = 8;
 
 impl Replica {
-    /// The connections with a greater number than `after`: at most so many.
+    /// The connections with a greater number than `after`, up to the given maximum.
     pub(super) fn connection_list(&mut self, after: ConnectionId, connections_max: u32) -> ConnectionList {
         let mut ids = self.connections.ids_after(after);
         let found: Vec<ConnectionId> = ids.by_ref().take(connections_max as usize).collect();

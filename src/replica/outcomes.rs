@@ -75,7 +75,7 @@ impl Replica {
         self.peers.note_state(self.applied.0, begins_term, || self.engine.state_hash());
     }
 
-    /// Leases that were settled give their credit back, whoever settled them.
+    /// Settled leases return their credit, whichever session settled them.
     fn note_settled(&mut self, command: &Command<'_>, outcome: &Outcome) {
         let (Command::Finish { leases }
         | Command::Release { leases, .. }

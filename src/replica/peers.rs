@@ -14,12 +14,12 @@ const AUDITS_KEPT: usize = 256;
 pub(super) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
-/// A member that pulls a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
+/// A member that fetches a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
 /// there, it reads them.
-const PULL_PAUSE_US_MAX: u64 = 10_000_000;
-/// The same for one that was only offered it, or has connected again. A pull begins soon, goes on over another connection, and
+const FETCH_PAUSE_US_MAX: u64 = 10_000_000;
+/// The same for one that was only offered it, or has connected again. A fetch begins soon, goes on over another connection, and
 /// asks every second; an offer may be lost, and a member that was restarted knows of none. To offer it once more costs little.
-const PULL_BEGINS_US_MAX: u64 = 3_000_000;
+const FETCH_BEGINS_US_MAX: u64 = 3_000_000;
 /// Members show each other their clocks so often: two that follow have nothing else to say to each other.
 const CLOCK_SHOWN_US: u64 = 1_000_000;
 
@@ -30,9 +30,9 @@ pub(super) struct Peers {
     /// How far each one's clock was ahead of this node's, and when that was seen. It outlives the connection: who judges
     /// clocks by those that are left takes one that is off for one of two equals.
     clocks: BTreeMap<u64, (i64, u64)>,
-    /// By when each member that was offered a checkpoint has to ask for a part of it. It outlives the connection, as a pull
+    /// By when each member that was offered a checkpoint has to ask for a part of it. It outlives the connection, as a fetch
     /// does.
-    pulls_by_us: BTreeMap<u64, u64>,
+    fetch_by_us: BTreeMap<u64, u64>,
     next_shown_us: u64,
     outboxes: BTreeMap<u64, Vec<Message>>,
     audits: VecDeque<Audit>,
@@ -72,8 +72,8 @@ pub(super) enum Verdict {
 
 impl Peers {
     pub(super) fn connected(&mut self, info: PeerInfo, now_us: u64) {
-        if let Some(by_us) = self.pulls_by_us.get_mut(&info.member.node) {
-            *by_us = (*by_us).min(now_us + PULL_BEGINS_US_MAX);
+        if let Some(by_us) = self.fetch_by_us.get_mut(&info.member.node) {
+            *by_us = (*by_us).min(now_us + FETCH_BEGINS_US_MAX);
         }
         let peer = Peer { info, applied: 0, audited: (0, 0), spoke_us: None };
         self.connected.insert(peer.info.member.node, peer);
@@ -204,17 +204,17 @@ impl Peers {
 
     /// A member was offered a checkpoint.
     pub(super) fn offered(&mut self, node: u64, now_us: u64) {
-        self.pulls_by_us.insert(node, now_us + PULL_BEGINS_US_MAX);
+        self.fetch_by_us.insert(node, now_us + FETCH_BEGINS_US_MAX);
     }
 
     /// A member asks for a part of a checkpoint.
-    pub(super) fn pulls(&mut self, node: u64, now_us: u64) {
-        self.pulls_by_us.insert(node, now_us + PULL_PAUSE_US_MAX);
+    pub(super) fn fetches(&mut self, node: u64, now_us: u64) {
+        self.fetch_by_us.insert(node, now_us + FETCH_PAUSE_US_MAX);
     }
 
     /// Whether a member that was offered a checkpoint should have asked for a part of it by now.
-    pub(super) fn pulls_nothing(&self, node: u64, now_us: u64) -> bool {
-        self.pulls_by_us.get(&node).is_none_or(|by_us| *by_us < now_us)
+    pub(super) fn fetches_nothing(&self, node: u64, now_us: u64) -> bool {
+        self.fetch_by_us.get(&node).is_none_or(|by_us| *by_us < now_us)
     }
 
     /// Whether a node has said something to Raft since then.
@@ -227,7 +227,7 @@ impl Peers {
         self.outboxes.entry(message.to()).or_default().push(message);
     }
 
-    /// Hands over what is to be said.
+    /// Returns the messages to send.
     pub(super) fn flush(&mut self, wall: Millis, stamp_us: u64, applied: u64, outputs: &mut Vec<Output>) {
         let audited = self.audited();
         for (to, messages) in std::mem::take(&mut self.outboxes) {
@@ -319,24 +319,24 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_goes_on_over_another_connection() {
+    fn a_fetch_goes_on_over_another_connection() {
         let mut peers = peers(&[(2, 0)]);
-        peers.pulls(2, 40);
+        peers.fetches(2, 40);
         peers.lost(2);
         let nothing_since = |peers: &Peers, since_us, pause_us| {
-            [0, 1].map(|more_us| peers.pulls_nothing(2, since_us + pause_us + more_us))
+            [0, 1].map(|more_us| peers.fetches_nothing(2, since_us + pause_us + more_us))
         };
-        assert_eq!(nothing_since(&peers, 40, PULL_PAUSE_US_MAX), [false, true]);
+        assert_eq!(nothing_since(&peers, 40, FETCH_PAUSE_US_MAX), [false, true]);
         peers.connected(info(2), 50);
         assert_eq!(
-            nothing_since(&peers, 50, PULL_BEGINS_US_MAX),
+            nothing_since(&peers, 50, FETCH_BEGINS_US_MAX),
             [false, true],
             "it may have been restarted"
         );
-        peers.pulls(2, 60);
-        assert_eq!(nothing_since(&peers, 60, PULL_PAUSE_US_MAX), [false, true]);
+        peers.fetches(2, 60);
+        assert_eq!(nothing_since(&peers, 60, FETCH_PAUSE_US_MAX), [false, true]);
         peers.offered(2, 70);
-        assert_eq!(nothing_since(&peers, 70, PULL_BEGINS_US_MAX), [false, true], "the offer may be lost");
+        assert_eq!(nothing_since(&peers, 70, FETCH_BEGINS_US_MAX), [false, true], "the offer may be lost");
     }
 
     #[test]

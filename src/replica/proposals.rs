@@ -44,7 +44,7 @@ pub(super) struct Resumption {
     pub(super) leases_outlive: bool,
 }
 
-/// What is known of an entry beside its bytes.
+/// The metadata of an entry, without its bytes.
 #[derive(Debug, Default)]
 pub(super) struct Proposal {
     /// One per command.

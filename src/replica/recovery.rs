@@ -11,7 +11,7 @@ use super::io::{Now, ReplicaConfig};
 use super::memory::Memory;
 use super::peers::Peers;
 use super::proposals::Proposals;
-use super::reads::Reads;
+use super::read_index::PendingReads;
 use super::snapshots::Incoming;
 use super::turns::Turns;
 use super::waiters::Waiters;
@@ -30,12 +30,12 @@ pub struct Recovery {
     checkpoints: Checkpoints,
     /// The entry that the log begins after.
     before: (u64, u64),
-    /// Where each term begins, up to what is applied.
+    /// Where each term begins, up to the applied index.
     terms: Vec<(u64, u64)>,
     members: Membership,
     offer: Option<Offer>,
     applied: (u64, u64),
-    /// What is not known to be committed.
+    /// Entries that are not known to be committed.
     tail: VecDeque<LogEntry>,
     /// What the state was after some entries, to be compared with that of other members.
     peers: Peers,
@@ -164,7 +164,7 @@ impl Recovery {
                 if self.lost.is_none()
                     && let Ok(Some(decoded)) = decode(entry)
                 {
-                    // Whoever waited for these outcomes is long gone.
+                    // The clients that waited for these outcomes are long gone.
                     let applied = self.engine.apply(&decoded, &mut self.records).map(drop);
                     self.survive(applied)?;
                 }
@@ -225,12 +225,12 @@ impl Recovery {
             checkpoints,
             cut_through: None,
             failure: Failure::No,
-            unsound: None,
+            untrusted: None,
             clock,
             connections,
             waiters: Waiters::default(),
             proposals: Proposals::default(),
-            reads: Reads::default(),
+            reads: PendingReads::default(),
             peers,
             cluster: Cluster::default(),
             incoming: Incoming::default(),
@@ -251,10 +251,10 @@ impl Recovery {
             lapsing: BTreeSet::new(),
             held_ends: BTreeMap::new(),
             given_back: BTreeSet::new(),
-            orders_out: Vec::new(),
+            writes_in_flight: Vec::new(),
             writing_since_us: now.elapsed_us,
             prepared: true,
-            serving: None,
+            serving_term: None,
             disk_low: false,
             memory,
             stop: Stop::No,

@@ -11,7 +11,7 @@ use crate::protocol::{
 use crate::types::limits;
 use crate::types::{SessionId, SessionSecret};
 
-/// Whoever is refused a session tries again after so long at the earliest, in milliseconds.
+/// A client that is refused a session waits at least this long before it tries again, in milliseconds.
 const SESSION_FULL_MS: u64 = 1000;
 
 impl Replica {

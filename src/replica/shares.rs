@@ -133,9 +133,9 @@ mod tests {
     fn what_is_under_way_at_once_adds_up() {
         let mut standings = Standings::default();
         let list = standings.list(ONE, &names(&["a", "b"]), &[3, 1]);
-        let twin = standings.list(ONE, &names(&["a", "b"]), &[3, 1]);
+        let same = standings.list(ONE, &names(&["a", "b"]), &[3, 1]);
         standings.advance(ONE, &list, &[-1, 1]);
-        standings.advance(ONE, &twin, &[-1, 1]);
+        standings.advance(ONE, &same, &[-1, 1]);
         let shares =
             list.shares(&standings.of(ONE, &list)).iter().map(|share| share.standing).collect::<Vec<_>>();
         assert_eq!(shares, [-2, 2]);

@@ -1,6 +1,6 @@
 //! Checkpoints from another node, for a node that is too far behind for entries.
 //!
-//! 1. The leader offers one. The offer is kept, and the driver pulls the checkpoint beside this node's data.
+//! 1. The leader offers one. The offer is kept, and the driver fetches the checkpoint beside this node's data.
 //! 2. When it is complete and verified, the offer is passed to Raft, which accepts it or has a newer one by now.
 //! 3. If Raft accepts, the driver replaces log and chunks by the checkpoint, in one durable step.
 //! 4. From then on the state is that of the checkpoint.
@@ -19,8 +19,8 @@ use crate::storage::{Records, Restored};
 pub(super) enum Incoming {
     #[default]
     Nothing,
-    /// It is being pulled.
-    Pulled { offer: Message, index: u64 },
+    /// It is being fetched.
+    Fetching { offer: Message, index: u64 },
     /// It is here. No checkpoint of this node's own may be under way when it is taken in.
     Here { offer: Message, restored: Box<Restored> },
     /// It is being put in its place.
@@ -34,7 +34,7 @@ impl Incoming {
             Self::Here { restored, .. } | Self::Installed { restored } => {
                 Some((&restored.engine, &restored.records))
             }
-            Self::Nothing | Self::Pulled { .. } => None,
+            Self::Nothing | Self::Fetching { .. } => None,
         }
     }
 
@@ -54,24 +54,24 @@ impl Replica {
             _ if index == self.group.commit() && !lost => self.step(offer),
             Incoming::Installed { .. } => {}
             // The same one again, perhaps by another leader, or in another term.
-            Incoming::Pulled { offer: kept, index: pulled }
-                if *pulled == index && kept.from() == offer.from() =>
+            Incoming::Fetching { offer: kept, index: fetched }
+                if *fetched == index && kept.from() == offer.from() =>
             {
                 *kept = offer;
             }
             Incoming::Here { offer: kept, restored } if restored.base.index == index => *kept = offer,
             incoming => {
                 let from = offer.from();
-                *incoming = Incoming::Pulled { offer, index };
+                *incoming = Incoming::Fetching { offer, index };
                 self.due.push(Output::FetchSnapshot { from, index });
             }
         }
     }
 
-    /// A checkpoint that was pulled is here.
+    /// A checkpoint that was fetched is here.
     pub(super) fn snapshot_fetched(&mut self, fetched: u64, restored: Box<Restored>) {
         match std::mem::take(&mut self.incoming) {
-            Incoming::Pulled { offer, index } if index == fetched => {
+            Incoming::Fetching { offer, index } if index == fetched => {
                 let fits = self.check_feature_level(restored.engine.feature_level());
                 self.note_failure(fits);
                 self.incoming = Incoming::Here { offer, restored };
@@ -81,9 +81,9 @@ impl Replica {
         }
     }
 
-    /// A checkpoint that was to be pulled will not come: the leader offers another one some time.
+    /// A checkpoint that was to be fetched will not come: the leader offers another one some time.
     pub(super) fn snapshot_gone(&mut self, gone: u64) {
-        if matches!(self.incoming, Incoming::Pulled { index, .. } if index == gone) {
+        if matches!(self.incoming, Incoming::Fetching { index, .. } if index == gone) {
             self.incoming = Incoming::Nothing;
         }
     }
@@ -115,7 +115,7 @@ impl Replica {
         assert!(base.index == index, "checkpoint {} was taken for that of entry {index}", base.index);
         self.engine = engine;
         self.records = records;
-        self.unsound = self.unsound.filter(|_| !self.has_lost_state());
+        self.untrusted = self.untrusted.filter(|_| !self.has_lost_state());
         self.peers.forget_states();
         self.applied = (base.index, base.term);
         self.committed.clear();

@@ -12,7 +12,7 @@ pub(super) enum Stop {
     No,
     Asked,
     /// What was accepted is done; leadership is handed to somebody else, by this time on the monotonic clock.
-    HandsOver {
+    Transferring {
         until_us: u64,
     },
     /// Said with [`Output::Stopped`](super::Output::Stopped).
@@ -48,28 +48,28 @@ impl Replica {
 
     /// At a stop, hands leadership to another member when everything that was accepted is done: nobody has to wait for an
     /// election.
-    pub(super) fn hand_leadership_over(&mut self) {
+    pub(super) fn transfer_leadership(&mut self) {
         if self.stop != Stop::Asked || !self.proposals.is_idle() {
             return;
         }
-        if let Some(to) = self.taker() {
-            self.hand_to(to);
-            self.stop = Stop::HandsOver { until_us: self.now_us + HAND_OVER_US_MAX };
+        if let Some(to) = self.own_transfer_target() {
+            self.transfer_to(to);
+            self.stop = Stop::Transferring { until_us: self.now_us + HAND_OVER_US_MAX };
         }
     }
 
     /// To whom leadership can be handed, if this node has it.
-    fn taker(&self) -> Option<u64> {
-        self.successor().filter(|_| self.group.is_leader())
+    fn own_transfer_target(&self) -> Option<u64> {
+        self.transfer_target().filter(|_| self.group.is_leader())
     }
 
     /// Whether everything that was accepted is done, and another member leads if there is one that can. Nobody waits for what
     /// a follower writes, and under load there is always something.
     pub(super) fn may_stop(&self) -> bool {
-        (self.orders_out.is_empty() || !self.group.is_leader())
+        (self.writes_in_flight.is_empty() || !self.group.is_leader())
             && match self.stop {
-                Stop::Asked => self.proposals.is_idle() && self.taker().is_none(),
-                Stop::HandsOver { until_us } => {
+                Stop::Asked => self.proposals.is_idle() && self.own_transfer_target().is_none(),
+                Stop::Transferring { until_us } => {
                     let moved = !self.group.is_leader() && self.group.leader().is_some();
                     moved || self.now_us >= until_us
                 }

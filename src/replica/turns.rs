@@ -26,7 +26,7 @@ const REQUESTS_WORK: u64 = 1024;
 const SHARE_WORK: u64 = 256;
 /// No request is taken while the commands that are not applied yet are so much work.
 const UNDER_WAY_WORK_MAX: u64 = 65_536;
-/// No request is taken while so many reads wait for their answers.
+/// No request is taken while this many reads wait for their answers.
 const READS_MAX: usize = 1024;
 /// A turn applies entries until they were so much work.
 const APPLY_WORK: u64 = 2048;
@@ -39,7 +39,7 @@ const BLOCK_WORK: u64 = 64;
 /// So many bytes of a request are one unit of work.
 const REQUEST_BYTES: usize = 1024;
 
-/// What is left for the next turn.
+/// The work left for the next turn.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// Work that was done, but for what engine and store count.

@@ -25,7 +25,7 @@ pub(super) struct WaiterId(u64);
 pub(super) enum Demand {
     /// Once, until a moment of the monotonic clock.
     Poll {
-        /// At most so many jobs.
+        /// The maximum number of jobs.
         jobs_max: u32,
         /// Then the answer is: none.
         deadline_us: u64,
@@ -315,7 +315,7 @@ impl Waiters {
         TopicId(self.topics_seen)
     }
 
-    /// A topic exists: whoever waits for it stands in its line from now on.
+    /// A topic exists: the waiters for it stand in its line from now on.
     pub(super) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
         self.topics_seen = topic.0.saturating_add(1);
         for id in self.unknown.remove(name).unwrap_or_default() {
@@ -328,7 +328,7 @@ impl Waiters {
         }
     }
 
-    /// Topics are gone: whoever waits for one waits until there is one with its name again.
+    /// Topics are gone: their waiters wait until a topic has that name again.
     pub(super) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
         if gone.is_empty() {
             return;

@@ -105,7 +105,7 @@ impl<F: Folder> CheckpointThread<F> {
                 ToCheckpoint::Order(CheckpointOrder::End) => self.finish(),
                 ToCheckpoint::Order(CheckpointOrder::Abandon) => self.drop_unfinished(),
                 ToCheckpoint::Pin { reply } => {
-                    // Whoever asked may have ended meanwhile.
+                    // The receiver may have ended meanwhile.
                     let _ = reply.send(self.pin_for_member());
                     Ok(())
                 }

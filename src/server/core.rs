@@ -38,8 +38,8 @@ pub(super) enum ToCore {
     },
     /// Whatever else the replica is to know.
     Input(Input),
-    /// How the pull of this number ended. Only that of the last one counts: the files of an earlier one may be gone.
-    Pulled {
+    /// The result of the fetch with this number. Only the result of the last one counts: the files of an earlier one may be gone.
+    SnapshotFetch {
         /// Its number.
         number: u64,
         /// What the replica is to know.
@@ -59,13 +59,13 @@ pub(super) struct Core {
     checkpoint: Sender<ToCheckpoint>,
     /// The way to other nodes, if there may be any.
     peers: Option<Peers>,
-    /// Checkpoints that were to be pulled, so far.
-    pulls: u64,
+    /// The number of checkpoint fetches ordered so far.
+    fetches: u64,
     clock: Clock,
     /// What cannot be read is not logged before: clients may ask for it as often as they like.
     next_unreadable: Duration,
-    /// Told once, when requests are taken.
-    serving: Option<oneshot::Sender<()>>,
+    /// Signalled once, when the node serves.
+    readiness: Option<oneshot::Sender<()>>,
 }
 
 /// What is next.
@@ -99,10 +99,10 @@ impl Core {
         checkpoint: Sender<ToCheckpoint>,
         peers: Option<Peers>,
         clock: Clock,
-        serving: oneshot::Sender<()>,
+        readiness: oneshot::Sender<()>,
     ) -> Self {
-        let (outboxes, next_unreadable, serving) = (BTreeMap::new(), Duration::ZERO, Some(serving));
-        Self { replica, outboxes, disk, checkpoint, peers, pulls: 0, clock, next_unreadable, serving }
+        let (outboxes, next_unreadable, readiness) = (BTreeMap::new(), Duration::ZERO, Some(readiness));
+        Self { replica, outboxes, disk, checkpoint, peers, fetches: 0, clock, next_unreadable, readiness }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -119,7 +119,7 @@ impl Core {
                 break turn;
             }
         };
-        // Whoever connected in the meantime hears of the end like the others.
+        // Clients that connected in the meantime are told of the end like the others.
         for late in inputs.try_iter() {
             if let ToCore::Connected { connection, outbox, .. } = late {
                 self.outboxes.insert(connection, outbox);
@@ -155,13 +155,13 @@ impl Core {
                     if self.outboxes.remove(&connection).is_none() => {}
                 ToCore::Input(Input::Requests { connection, .. })
                     if !self.outboxes.contains_key(&connection) => {}
-                ToCore::Pulled { number, .. } if number != self.pulls => {}
+                ToCore::SnapshotFetch { number, .. } if number != self.fetches => {}
                 ToCore::Input(input @ Input::Peer { .. }) => {
                     // It carries the sender's stamp of a moment ago, which may be later than when this turn began.
                     now = self.clock.now();
                     self.replica.handle(now, input);
                 }
-                ToCore::Input(input) | ToCore::Pulled { input, .. } => self.replica.handle(now, input),
+                ToCore::Input(input) | ToCore::SnapshotFetch { input, .. } => self.replica.handle(now, input),
             }
             left -= 1;
             next = if left == 0 { None } else { inputs.try_recv().ok() };
@@ -205,9 +205,9 @@ impl Core {
                     done.inputs.push(Input::Disconnected { connection });
                 }
             }
-            Output::Persist(order) => {
+            Output::Persist(write) => {
                 // As above: its failure reaches this thread as `Abort`.
-                let _ = self.disk.send(ToDisk::Persist(order));
+                let _ = self.disk.send(ToDisk::Persist(write));
             }
             Output::Close { connection } => {
                 if let Some(outbox) = self.outboxes.get(&connection) {
@@ -251,8 +251,8 @@ impl Core {
             }
             Output::Probe { address } => peers.probe(address),
             Output::FetchSnapshot { from, index } => {
-                self.pulls += 1;
-                peers.pull(self.pulls, from, index);
+                self.fetches += 1;
+                peers.fetch_snapshot(self.fetches, from, index);
             }
             _ => {}
         }
@@ -278,9 +278,9 @@ impl Core {
         match notice {
             Notice::Leading { term } => {
                 info!(term, "leading");
-                if let Some(serving) = self.serving.take() {
+                if let Some(readiness) = self.readiness.take() {
                     // A start that was given up listens no longer.
-                    let _ = serving.send(());
+                    let _ = readiness.send(());
                 }
             }
             Notice::Following { term } => info!(term, "no longer leading"),
@@ -304,7 +304,7 @@ impl Core {
                      node under another number"
                 );
                 if let Some(peers) = &self.peers {
-                    peers.offer_nothing();
+                    peers.stop_sending_snapshots();
                 }
             }
             Notice::StateLost { what } => {

@@ -1,7 +1,7 @@
-//! The disk thread: the only one that writes the log. It takes all waiting orders, makes them durable together, and
+//! The disk thread: the only one that writes the log. It takes all waiting write batches, makes them durable together, and
 //! tells the core. The first write or sync that fails is its last action.
 //!
-//! Between orders it does work that can wait, in bounded steps: it truncates the log's beginning, with the help of
+//! Between batches it does work that can wait, in bounded steps: it truncates the log's beginning, with the help of
 //! commits, and frees the space that the log no longer needs.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use super::clock::Clock;
 use super::core::ToCore;
 use crate::raft::Wanted;
-use crate::replica::{Input, PersistOrder};
+use crate::replica::{Input, WriteBatch};
 use crate::storage::{LogBase, PersistBatch, Shrunk, Storage, StorageError};
 use crate::types::whole_ms;
 use watches::{MemoryWatch, Shrink, SlowCommits, SpaceWatch};
@@ -23,7 +23,7 @@ mod watches;
 #[derive(Debug)]
 pub(super) enum ToDisk {
     /// Make this durable.
-    Persist(PersistOrder),
+    Persist(WriteBatch),
     /// Say where the log stands at this entry.
     Base {
         /// Which.
@@ -77,7 +77,7 @@ impl Cut {
         self.written_bytes >= CUT_LAGS_BYTES
     }
 
-    /// A commit of entries with so many bytes has ended; it took twice as much along.
+    /// A commit of entries of this size has ended; it took twice as much along.
     fn committed(&mut self, ended: Duration, bytes: usize) {
         self.written_bytes += bytes;
         if !self.lags() {
@@ -86,7 +86,7 @@ impl Cut {
     }
 }
 
-/// Orders stop being gathered when they hold so many bytes: storage syncs that often anyway.
+/// Batches are merged up to this size in bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of removing entries while there are no commits; each of which would wait for the one under way.
@@ -95,7 +95,7 @@ const CUT_EVERY: Duration = Duration::from_millis(2);
 const CUT_AFTER_COMMIT: Duration = Duration::from_millis(10);
 /// Between two rounds at most: commits may have taken all, which only a round finds out.
 const CUT_EVERY_MAX: Duration = Duration::from_secs(1);
-/// A cut lags when so many bytes were written since it was ordered.
+/// A cut lags when this many bytes were written since it was ordered.
 const CUT_LAGS_BYTES: usize = 256 << 20;
 /// Then there are so many rounds at once, so that the log does not grow for ever under load. Commits wait for them.
 const CUT_LAGS_ROUNDS: usize = 6;
@@ -126,18 +126,18 @@ impl<S: Storage> Disk<S> {
         }
     }
 
-    /// Carries out orders until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
+    /// Carries out commands until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
     /// closed when this returns.
-    pub(super) fn run(mut self, orders: &Receiver<ToDisk>) -> Result<(), StorageError> {
+    pub(super) fn run(mut self, commands: &Receiver<ToDisk>) -> Result<(), StorageError> {
         loop {
             self.watch_space()?;
-            let mut next = match orders.recv_timeout(self.idle_time()) {
-                Ok(order) => Some(order),
+            let mut next = match commands.recv_timeout(self.idle_time()) {
+                Ok(command) => Some(command),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => None,
             };
-            while let Some(ToDisk::Persist(order)) = next {
-                next = self.persist(order, orders)?;
+            while let Some(ToDisk::Persist(write)) = next {
+                next = self.persist(write, commands)?;
             }
             match next {
                 None | Some(ToDisk::Persist(_)) => {}
@@ -146,7 +146,7 @@ impl<S: Storage> Disk<S> {
                     self.tell(Input::Fetched { entries });
                 }
                 Some(ToDisk::Base { index, reply }) => {
-                    // Whoever asked may have ended meanwhile.
+                    // The receiver may have ended meanwhile.
                     let _ = reply.send(self.storage.base_at(index)?);
                 }
                 Some(ToDisk::Cut { through }) => self.order_cut(through),
@@ -167,19 +167,19 @@ impl<S: Storage> Disk<S> {
     /// a checkpoint: that replaces what was to be written before it.
     fn persist(
         &mut self,
-        first: PersistOrder,
-        orders: &Receiver<ToDisk>,
+        first: WriteBatch,
+        commands: &Receiver<ToDisk>,
     ) -> Result<Option<ToDisk>, StorageError> {
         let mut merged = first;
         let mut bytes = data_bytes(&merged.batch);
         let mut other = None;
         while bytes < MERGED_BYTES_MAX && other.is_none() {
-            match orders.try_recv() {
-                Ok(ToDisk::Persist(order)) if order.batch.install.is_none() => {
-                    bytes += data_bytes(&order.batch);
-                    merge(&mut merged, order);
+            match commands.try_recv() {
+                Ok(ToDisk::Persist(write)) if write.batch.install.is_none() => {
+                    bytes += data_bytes(&write.batch);
+                    merge(&mut merged, write);
                 }
-                Ok(order) => other = Some(order),
+                Ok(command) => other = Some(command),
                 Err(_) => break,
             }
         }
@@ -236,11 +236,11 @@ impl<S: Storage> Disk<S> {
                 return Ok(());
             }
             Shrunk::More => {}
-            Shrunk::Moved { bytes_before, bytes_after } => {
+            Shrunk::Compacted { bytes_before, bytes_after } => {
                 let took_ms = whole_ms(self.clock.elapsed().saturating_sub(begun));
                 info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
             }
-            Shrunk::Spoilt => warn!(
+            Shrunk::CopyCorrupt => warn!(
                 "the log was copied into a smaller file, and the copy is not what was written: the log itself is whole, \
                  but the disk or the memory may be failing"
             ),
@@ -276,7 +276,7 @@ impl<S: Storage> Disk<S> {
         Ok(())
     }
 
-    /// How long there is nothing to do unless an order comes.
+    /// How long there is nothing to do unless a command comes.
     fn idle_time(&self) -> Duration {
         let now = self.clock.elapsed();
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
@@ -292,14 +292,14 @@ impl<S: Storage> Disk<S> {
 }
 
 /// Adds `later` to `merged` so that carrying out the result is carrying out one after the other.
-fn merge(merged: &mut PersistOrder, later: PersistOrder) {
+fn merge(merged: &mut WriteBatch, later: WriteBatch) {
     let PersistBatch { vote, install, entries, commit } = later.batch;
     debug_assert!(install.is_none(), "what is installed is never added to what comes before");
     merged.number = later.number;
     merged.batch.vote = vote.or(merged.batch.vote);
     merged.batch.commit = merged.batch.commit.max(commit);
     if let Some(first) = entries.first() {
-        // The later order may take back the end of the log: what it overwrites need not be written.
+        // The later batch may take back the end of the log: what it overwrites need not be written.
         let kept = merged.batch.entries.partition_point(|entry| entry.index < first.index);
         merged.batch.entries.truncate(kept);
     }
@@ -370,7 +370,7 @@ mod tests {
         }
 
         fn read(&mut self, first: u64, last: u64, _: u64) -> Result<Vec<LogEntry>, StorageError> {
-            Ok(order(0, first..=last, 1, 0).batch.entries)
+            Ok(write(0, first..=last, 1, 0).batch.entries)
         }
 
         fn free_bytes(&self) -> Result<u64, StorageError> {
@@ -389,9 +389,9 @@ mod tests {
         }
     }
 
-    /// Runs a disk thread over these orders: how it ended, what was written, what the core was told.
-    fn run(persists_left: usize, orders: Vec<PersistOrder>) -> (bool, Vec<Vec<u64>>, Vec<u64>) {
-        let (good, written, told) = run_all(persists_left, orders.into_iter().map(ToDisk::Persist).collect());
+    /// Runs a disk thread over these batches: how it ended, what was written, what the core was told.
+    fn run(persists_left: usize, writes: Vec<WriteBatch>) -> (bool, Vec<Vec<u64>>, Vec<u64>) {
+        let (good, written, told) = run_all(persists_left, writes.into_iter().map(ToDisk::Persist).collect());
         let persisted = told.into_iter().map(|input| match input {
             Input::Persisted { number } => number,
             other => panic!("{other:?}"),
@@ -399,21 +399,21 @@ mod tests {
         (good, written, persisted.collect())
     }
 
-    fn run_all(persists_left: usize, orders: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
-        run_with(persists_left, None, orders)
+    fn run_all(persists_left: usize, commands: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
+        run_with(persists_left, None, commands)
     }
 
     /// The same with a step of giving space back that is due at once, and comes to this.
     fn run_with(
         persists_left: usize,
         shrinks: Option<Result<Shrunk, ()>>,
-        orders: Vec<ToDisk>,
+        commands: Vec<ToDisk>,
     ) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
         let (pages, written) = mpsc::channel();
         let (core, told) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
-        for order in orders {
-            sender.send(order).expect("open");
+        for command in commands {
+            sender.send(command).expect("open");
         }
         sender.send(ToDisk::Finish).expect("open");
         let notebook = Notebook { pages, persists_left, shrinks: shrinks.unwrap_or(Ok(Shrunk::Nothing)) };
@@ -427,61 +427,64 @@ mod tests {
         (good, written.iter().collect(), told.collect())
     }
 
-    fn order(number: u64, indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> PersistOrder {
+    fn write(number: u64, indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> WriteBatch {
         let entries = indices
             .map(|index| LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::new() })
             .collect();
-        PersistOrder { number, batch: PersistBatch { vote: None, install: None, entries, commit } }
+        WriteBatch { number, batch: PersistBatch { vote: None, install: None, entries, commit } }
     }
 
     #[test]
     fn all_that_waits_is_written_together_and_the_watermark_at_the_end() {
-        let orders = vec![order(1, 1..=2, 1, 0), order(2, 3..=3, 1, 2), order(3, 4..=6, 1, 3)];
-        assert_eq!(run(9, orders), (true, vec![vec![1, 2, 3, 4, 5, 6], vec![]], vec![3]));
+        let writes = vec![write(1, 1..=2, 1, 0), write(2, 3..=3, 1, 2), write(3, 4..=6, 1, 3)];
+        assert_eq!(run(9, writes), (true, vec![vec![1, 2, 3, 4, 5, 6], vec![]], vec![3]));
     }
 
     #[test]
     fn what_comes_before_a_checkpoint_is_written_before_it() {
-        let mut install = order(3, 41..=42, 2, 40);
+        let mut install = write(3, 41..=42, 2, 40);
         install.batch.install = Some(40);
-        let orders = vec![order(1, 1..=2, 1, 0), order(2, 3..=3, 1, 0), install, order(4, 43..=43, 2, 40)];
+        let writes = vec![write(1, 1..=2, 1, 0), write(2, 3..=3, 1, 0), install, write(4, 43..=43, 2, 40)];
         let written = vec![vec![1, 2, 3], vec![41, 42, 43], vec![]];
-        assert_eq!(run(9, orders), (true, written, vec![2, 4]), "what comes behind it may go with it");
+        assert_eq!(run(9, writes), (true, written, vec![2, 4]), "what comes behind it may go with it");
     }
 
     #[test]
     fn entries_are_read_when_what_was_ordered_before_is_written() {
         let wanted = Wanted { first: 2, last: 3, bytes_max: 100 };
-        let orders = vec![
-            ToDisk::Persist(order(1, 1..=2, 1, 0)),
+        let writes = vec![
+            ToDisk::Persist(write(1, 1..=2, 1, 0)),
             ToDisk::Fetch(wanted),
-            ToDisk::Persist(order(2, 3..=3, 1, 0)),
+            ToDisk::Persist(write(2, 3..=3, 1, 0)),
         ];
-        let (good, written, told) = run_all(9, orders);
+        let (good, written, told) = run_all(9, writes);
         assert_eq!((good, written), (true, vec![vec![1, 2], vec![3], vec![]]));
         let [Input::Persisted { number: 1 }, Input::Fetched { entries }, Input::Persisted { number: 2 }] =
             &told[..]
         else {
             panic!("{told:?}")
         };
-        assert_eq!(*entries, order(0, 2..=3, 1, 0).batch.entries);
+        assert_eq!(*entries, write(0, 2..=3, 1, 0).batch.entries);
     }
 
     #[test]
-    fn space_is_given_back_between_orders_and_not_in_a_row() {
-        let orders = || {
+    fn space_is_given_back_between_writes_and_not_in_a_row() {
+        let writes = || {
             let fetch = || ToDisk::Fetch(Wanted { first: 1, last: 1, bytes_max: 1 });
-            vec![ToDisk::Persist(order(1, 1..=1, 1, 0)), fetch(), ToDisk::Persist(order(2, 2..=2, 1, 0))]
+            vec![ToDisk::Persist(write(1, 1..=1, 1, 0)), fetch(), ToDisk::Persist(write(2, 2..=2, 1, 0))]
         };
-        for shrunk in
-            [Shrunk::Nothing, Shrunk::More, Shrunk::Spoilt, Shrunk::Moved { bytes_before: 2, bytes_after: 1 }]
-        {
-            let (good, written, told) = run_with(9, Some(Ok(shrunk)), orders());
+        for shrunk in [
+            Shrunk::Nothing,
+            Shrunk::More,
+            Shrunk::CopyCorrupt,
+            Shrunk::Compacted { bytes_before: 2, bytes_after: 1 },
+        ] {
+            let (good, written, told) = run_with(9, Some(Ok(shrunk)), writes());
             assert_eq!((good, told.len()), (true, 3));
-            assert!(written.starts_with(&[vec![1], vec![SHRUNK]]), "the order that waited comes first");
+            assert!(written.starts_with(&[vec![1], vec![SHRUNK]]), "the write that waited comes first");
             assert!(written.contains(&vec![2]));
         }
-        let (good, written, _) = run_with(9, Some(Err(())), orders());
+        let (good, written, _) = run_with(9, Some(Err(())), writes());
         assert_eq!((good, written), (false, vec![vec![1], vec![SHRUNK]]), "a failure is the end");
     }
 
@@ -495,12 +498,12 @@ mod tests {
         let far = Duration::MAX;
         disk.cut = Some(Cut { through: 7, due: Duration::ZERO, latest: far, written_bytes: 0 });
         let before = disk.clock.elapsed();
-        assert!(disk.persist(order(1, 8..=8, 1, 7), &receiver).is_ok());
+        assert!(disk.persist(write(1, 8..=8, 1, 7), &receiver).is_ok());
         assert!(disk.cut.is_some_and(|cut| cut.due >= before + CUT_AFTER_COMMIT && cut.latest == far));
         for (due, latest, written_bytes) in [(far, Duration::ZERO, 0), (Duration::ZERO, far, CUT_LAGS_BYTES)]
         {
             disk.cut = Some(Cut { through: 7, due, latest, written_bytes });
-            assert!(disk.persist(order(2, 9..=9, 1, 8), &receiver).is_ok());
+            assert!(disk.persist(write(2, 9..=9, 1, 8), &receiver).is_ok());
             disk.cut_if_due().expect("a round");
             assert!(disk.cut.is_none(), "all is removed");
         }
@@ -509,15 +512,15 @@ mod tests {
     }
 
     #[test]
-    fn large_orders_are_not_gathered_without_end() {
+    fn large_writes_are_not_gathered_without_end() {
         let large = |number: u64| {
-            let mut order = order(number, number..=number, 1, 0);
-            order
+            let mut write = write(number, number..=number, 1, 0);
+            write
                 .batch
                 .entries
                 .iter_mut()
                 .for_each(|entry| entry.data = vec![0; MERGED_BYTES_MAX / 2].into());
-            order
+            write
         };
         let (good, written, told) = run(9, (1..=5).map(large).collect());
         assert_eq!((good, told), (true, vec![2, 4, 5]));
@@ -526,24 +529,24 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_the_end() {
-        let (good, written, told) = run(0, vec![order(1, 1..=1, 1, 0)]);
+        let (good, written, told) = run(0, vec![write(1, 1..=1, 1, 0)]);
         assert_eq!((good, written, told), (false, vec![], vec![]), "nothing is written or told after it");
     }
 
     #[test]
-    fn merged_orders_leave_the_log_that_they_leave_one_by_one() {
-        let mut merged = order(1, 5..=7, 1, 4);
-        merge(&mut merged, order(2, 8..=8, 1, 7));
-        let mut overwrite = order(3, 7..=9, 2, 6);
+    fn merged_writes_leave_the_log_that_they_leave_one_by_one() {
+        let mut merged = write(1, 5..=7, 1, 4);
+        merge(&mut merged, write(2, 8..=8, 1, 7));
+        let mut overwrite = write(3, 7..=9, 2, 6);
         overwrite.batch.vote = Some(Vote { term: 2, vote: 1 });
         merge(&mut merged, overwrite);
         let nothing_new = PersistBatch { commit: 9, ..PersistBatch::default() };
-        merge(&mut merged, PersistOrder { number: 4, batch: nothing_new });
+        merge(&mut merged, WriteBatch { number: 4, batch: nothing_new });
         let log: Vec<_> = merged.batch.entries.iter().map(|entry| (entry.index, entry.term)).collect();
         assert_eq!(log, [(5, 1), (6, 1), (7, 2), (8, 2), (9, 2)]);
         assert_eq!((merged.number, merged.batch.commit), (4, 9));
         assert_eq!(merged.batch.vote, Some(Vote { term: 2, vote: 1 }));
-        merge(&mut merged, order(5, 3..=3, 3, 9));
+        merge(&mut merged, write(5, 3..=3, 3, 9));
         assert_eq!(merged.batch.entries.iter().map(|entry| entry.index).collect::<Vec<_>>(), [3]);
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{debug, warn};
 
-use super::connection::{self, Terms};
+use super::connection::{self, ConnectionConfig};
 use super::entropy;
 use crate::protocol::{ErrorCode, ErrorReply};
 use crate::replica::ConnectionId;
@@ -57,13 +57,13 @@ impl Reserved {
 }
 
 /// Accepts until the server stops. Every connection holds one permit of `room` until it is closed.
-pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, terms: Arc<Terms>) {
+pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, config: Arc<ConnectionConfig>) {
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let mut next = first_number();
     loop {
         let accepted = tokio::select! {
             biased;
-            () = terms.stopping.cancelled() => return,
+            () = config.stopping.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -71,7 +71,7 @@ pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, terms: A
                 next += 1;
                 debug!(connection = next, %peer, "connected");
                 if let Ok(permit) = room.clone().try_acquire_owned() {
-                    welcome(stream, ConnectionId(next), permit, terms.clone());
+                    welcome(stream, ConnectionId(next), permit, config.clone());
                 } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
                     turn_away(stream, permit);
                 }
@@ -94,7 +94,12 @@ fn first_number() -> u64 {
     (drawn % RUNS) << RUN_BITS
 }
 
-fn welcome(stream: TcpStream, connection: ConnectionId, permit: OwnedSemaphorePermit, terms: Arc<Terms>) {
+fn welcome(
+    stream: TcpStream,
+    connection: ConnectionId,
+    permit: OwnedSemaphorePermit,
+    config: Arc<ConnectionConfig>,
+) {
     // Answers are gathered before they are written: waiting for more would only delay them.
     if let Err(error) = stream.set_nodelay(true) {
         debug!(connection = connection.0, %error, "gone before it was served");
@@ -108,7 +113,7 @@ fn welcome(stream: TcpStream, connection: ConnectionId, permit: OwnedSemaphorePe
         }
     };
     tokio::spawn(async move {
-        connection::serve(stream, connection, secret, terms).await;
+        connection::serve(stream, connection, secret, config).await;
         drop(permit);
     });
 }

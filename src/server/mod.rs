@@ -48,7 +48,7 @@ use clock::Clock;
 #[cfg(feature = "cli")]
 pub(crate) use clock::wall;
 use config::Config;
-use connection::{InputRoom, Terms};
+use connection::{ConnectionConfig, InputRoom};
 use disk::{Disk, ToDisk};
 pub use entropy::NoEntropy;
 use listener::Reserved;
@@ -248,7 +248,7 @@ impl Running {
         // A core that has ended needs no telling.
         let _ = self.core.send(ToCore::Input(Input::Stop));
         self.ended().await?;
-        // Whoever does not read by then is closed all the same.
+        // A client that does not read by then is closed all the same.
         let _ = timeout(FLUSH_MAX, self.room.acquire_many(self.connections_max)).await;
         info!("stopped");
         Ok(())
@@ -277,7 +277,7 @@ async fn launch(
     let places = Places { file: config.data.join("incoming.pull"), incoming };
     let channels = Channels::new();
     let to_core = channels.to_core.clone();
-    let (tell_serving, serving) = oneshot::channel();
+    let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
     let peers = ports.peers.zip(config.peer_listen.as_ref()).map(|(reserved, address)| {
@@ -296,7 +296,7 @@ async fn launch(
     let peers = peers.transpose()?;
     let threads = start_threads(config, storage, clock, channels, move |inputs, to_disk, to_checkpoint| {
         let replica = recovery.start(clock.now());
-        Core::new(replica, to_disk, to_checkpoint, peers, clock, tell_serving).run(&inputs);
+        Core::new(replica, to_disk, to_checkpoint, peers, clock, signal_ready).run(&inputs);
     })?;
     let mut running = Running {
         address: ports.address,
@@ -310,7 +310,7 @@ async fn launch(
     };
     let serves = !alone
         || tokio::select! {
-            served = serving => served.is_ok(),
+            served = ready => served.is_ok(),
             ended = running.ended() => {
                 ended?;
                 false
@@ -320,9 +320,9 @@ async fn launch(
         running.ended().await?;
         return Err(ServerError::Panicked("core"));
     }
-    let terms = Arc::new(terms(config, clock, to_core, running.stopping.clone()));
+    let connections = Arc::new(connection_config(config, clock, to_core, running.stopping.clone()));
     let listener = listen(ports.clients, &config.listen)?;
-    tokio::spawn(listener::accept(listener, running.room.clone(), terms));
+    tokio::spawn(listener::accept(listener, running.room.clone(), connections));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
     Ok(running)
 }
@@ -381,8 +381,13 @@ fn start_threads(
     Ok(threads)
 }
 
-fn terms(config: &Config, clock: Clock, core: Sender<ToCore>, stopping: CancellationToken) -> Terms {
-    Terms {
+fn connection_config(
+    config: &Config,
+    clock: Clock,
+    core: Sender<ToCore>,
+    stopping: CancellationToken,
+) -> ConnectionConfig {
+    ConnectionConfig {
         core,
         clock,
         tokens: config.auth_tokens.clone(),
@@ -462,7 +467,7 @@ mod tests {
                 learners: Vec::new(),
                 state_hash: 0,
                 jobs: 0,
-                image: Engine::new(GroupId(0)).image().into(),
+                metadata: Engine::new(GroupId(0)).metadata().into(),
                 chunks: Vec::new(),
                 rewrite: Vec::new(),
                 pages: Vec::new(),

@@ -51,7 +51,7 @@ pub(super) enum ToBackup {
 /// What a connection empties.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    /// What is to be written.
+    /// The responses to write.
     pub(super) outgoing: mpsc::UnboundedReceiver<Outgoing>,
     /// What is asked of its backup.
     pub(super) backups: mpsc::UnboundedReceiver<ToBackup>,

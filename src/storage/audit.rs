@@ -13,7 +13,7 @@ use super::chunks::{BlockCache, Chunk, Manifest, ManifestChunk, Pages, PagesSumm
 use super::folder::Folder;
 use super::records::row;
 use super::{Damage, StorageError, StorageErrorKind};
-use crate::engine::{ImageError, Place, SavedJob};
+use crate::engine::{Place, RestoreError, SavedJob};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn audit<F: Folder>(
     for listed in &manifest.chunks {
         known.insert(listed.summary.number, None);
         let checked = check_chunk(folder, listed, depth, &mut known, |bytes| progress(done + bytes));
-        found.extend(damage(checked.map_err(|error| error.with_topics(&manifest.image)))?);
+        found.extend(damage(checked.map_err(|error| error.with_topics(&manifest.metadata)))?);
         done += listed.summary.bytes;
         progress(done);
     }
@@ -105,10 +105,10 @@ pub(super) fn check_row(bytes: &[u8], head: &RowHead, is_spilled: bool) -> Optio
     let (saved, record) = SavedJob::decode(bytes).ok()?;
     let record = bodies::split(record)?;
     let checksum = bodies::checksum(record);
-    let same = (saved.id().0, saved.topic().0, saved.identity()) == (head.id, head.topic, head.identity);
+    let same = (saved.id().0, saved.topic().0, saved.key_hash()) == (head.id, head.topic, head.key_hash);
     let whole = checksum == saved.checksum() && record.body.len() == saved.body_bytes() as usize;
     let on_time = !is_spilled
-        || saved.delayed_until().is_some_and(|at| (at.line.number(), at.at) == (head.line, head.at));
+        || saved.delayed_until().is_some_and(|at| (at.timeline.number(), at.at) == (head.timeline, head.at));
     (same && whole && on_time).then_some(checksum)
 }
 
@@ -141,6 +141,6 @@ fn check_state<F: Folder>(folder: &F, manifest: &Manifest, depth: Depth) -> Resu
     let mut restored = checkpoint::read(folder, manifest.clone())?;
     let recounted =
         if depth == Depth::Whole { restored.engine.recount(&mut restored.records)? } else { Ok(()) };
-    let same = if restored.engine.state_hash() == state_hash { Ok(()) } else { Err(ImageError::Hash) };
+    let same = if restored.engine.state_hash() == state_hash { Ok(()) } else { Err(RestoreError::Hash) };
     recounted.and(same).map_err(|source| StorageError::Damaged { path, damage: Damage::State(source) })
 }

@@ -30,8 +30,8 @@ use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
 use super::{Damage, LogBase, StorageError};
 use crate::engine::{
-    CapturedJob, CapturedSessions, Engine, Image, ImageError, Moment, PartialImage, Place, Restoring,
-    SavedJob,
+    CapturedJob, CapturedSessions, Engine, Moment, PartialMetadata, Place, RestoreError, Restoring, SavedJob,
+    StateMetadata,
 };
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
@@ -63,7 +63,7 @@ pub struct CheckpointBegin {
     /// Jobs in the state.
     pub jobs: u64,
     /// The state without its jobs. Sessions may follow.
-    pub image: PartialImage,
+    pub metadata: PartialMetadata,
     /// Every chunk of which a row is live.
     pub chunks: Vec<ChunkState>,
     /// Those of them whose live rows are to be written again.
@@ -246,9 +246,9 @@ impl<F: Folder> CheckpointWriter<F> {
     ///
     /// # Panics
     ///
-    /// If there are more than the image has.
+    /// If there are more than the metadata has.
     pub fn add_sessions(&mut self, sessions: &CapturedSessions) {
-        self.begin.image.push(sessions);
+        self.begin.metadata.push(sessions);
     }
 
     /// Takes jobs in.
@@ -310,7 +310,16 @@ impl<F: Folder> CheckpointWriter<F> {
         let written = self.pages.finish()?;
         self.folder.sync()?;
         let CheckpointBegin {
-            number, index, term, voters, learners, state_hash, jobs, image, mut pages, ..
+            number,
+            index,
+            term,
+            voters,
+            learners,
+            state_hash,
+            jobs,
+            metadata,
+            mut pages,
+            ..
         } = self.begin;
         pages.extend(written);
         pages.sort_unstable_by_key(|pages| pages.summary.id);
@@ -331,7 +340,7 @@ impl<F: Folder> CheckpointWriter<F> {
             next_chunk: self.next_chunk,
             state_hash,
             jobs,
-            image: image.finish(),
+            metadata: metadata.finish(),
             chunks: kept.into_iter().chain(self.added).collect(),
             pages: pages.iter().map(|pages| pages.summary.clone()).collect(),
         };
@@ -442,10 +451,10 @@ impl<F: Folder> SealedCheckpoint<F> {
 fn head(saved: &SavedJob, waits_for: Moment) -> RowHead {
     RowHead {
         id: saved.id().0,
-        line: waits_for.line.number(),
+        timeline: waits_for.timeline.number(),
         at: waits_for.at,
         topic: saved.topic().0,
-        identity: saved.identity(),
+        key_hash: saved.key_hash(),
     }
 }
 
@@ -487,7 +496,7 @@ pub fn restore_own<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageErr
     };
     match Manifest::read(folder)? {
         Some(manifest) if manifest.voters.len() + manifest.learners.len() > 1 => {
-            let engine = decode_image(folder, &manifest)?.restore(0).give_up();
+            let engine = decode_metadata(folder, &manifest)?.restore(0).give_up();
             Ok(Some(restored(manifest, engine, Records::default(), Some(lost))))
         }
         _ => Err(lost),
@@ -506,18 +515,18 @@ pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, S
         let (path, damage) = (folder.path().to_owned(), Damage::State(source));
         StorageError::Damaged { path, damage }
     };
-    let image = decode_image(folder, &manifest)?;
+    let metadata = decode_metadata(folder, &manifest)?;
     // Room is made for what a file holds, not for what the manifest says of it. There are too many to hold them open.
     let resident = manifest
         .pages
         .iter()
         .try_fold(0, |sum, summary| Pages::open(folder, summary).map(|pages| sum + pages.entries()))?;
     let spilled: u64 = manifest.chunks.iter().map(|chunk| u64::from(chunk.spilled.count())).sum();
-    let mut restoring = image.restore(usize::try_from(spilled + resident).unwrap_or(usize::MAX));
+    let mut restoring = metadata.restore(usize::try_from(spilled + resident).unwrap_or(usize::MAX));
     let mut records = Records::default();
     for listed in std::mem::take(&mut manifest.chunks) {
         let taken = restore_chunk(folder, listed, &mut restoring, &mut records);
-        taken.map_err(|error| error.with_topics(&manifest.image))?.map_err(bad)?;
+        taken.map_err(|error| error.with_topics(&manifest.metadata))?.map_err(bad)?;
     }
     for summary in &manifest.pages {
         let pages = Pages::open(folder, summary)?;
@@ -533,12 +542,15 @@ pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, S
     Ok(restored(manifest, engine, records, None))
 }
 
-pub(super) fn decode_image<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Image, StorageError> {
+pub(super) fn decode_metadata<F: Folder>(
+    folder: &F,
+    manifest: &Manifest,
+) -> Result<StateMetadata, StorageError> {
     let bad = |source| {
         let (path, damage) = (folder.path().to_owned(), Damage::State(source));
         StorageError::Damaged { path, damage }
     };
-    Image::decode(&manifest.image).map_err(bad)
+    StateMetadata::decode(&manifest.metadata).map_err(bad)
 }
 
 fn restored(manifest: Manifest, engine: Engine, records: Records, lost: Option<StorageError>) -> Restored {
@@ -554,13 +566,13 @@ fn restore_chunk<F: Folder>(
     listed: ManifestChunk,
     restoring: &mut Restoring,
     records: &mut Records,
-) -> Result<Result<(), ImageError>, StorageError> {
+) -> Result<Result<(), RestoreError>, StorageError> {
     let ManifestChunk { summary, live, spilled } = listed;
     let chunk = Chunk::open(folder, &summary)?;
     let mut taken = Ok(());
     chunk.for_each_index(|row, head| {
         if spilled.get(row) && taken.is_ok() {
-            taken = restoring.spilled(JobId(head.id), head.identity, row_place(summary.number, row));
+            taken = restoring.spilled(JobId(head.id), head.key_hash, row_place(summary.number, row));
         }
     })?;
     let (chunk, live, spilled) = (Arc::new(chunk), Arc::new(live), Arc::new(spilled));

@@ -35,14 +35,14 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::compaction::{self, LOG, LOG_MOVE, LOG_OLD};
 use super::folder::DiskFolder;
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::inspect::FileReport;
 use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::lock::{self, Lock};
 use super::log::Log;
-use super::moving::{self, LOG, LOG_MOVE, LOG_OLD};
-use super::slots::{Slots, Values};
+use super::slot_file::{SlotFile, Values};
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, chunks, sync};
 
 /// The magic of the vote file.
@@ -100,12 +100,12 @@ pub(super) struct Contents {
     pub(super) directory: Arc<Directory>,
     pub(super) identity: Identity,
     pub(super) log: Log,
-    /// The log that it moves into.
+    /// The new log of a compaction.
     pub(super) log_new: Option<Log>,
     /// The log that it came from, until it is closed.
     pub(super) log_old: Option<Log>,
-    pub(super) vote: Slots,
-    pub(super) watermark: Slots,
+    pub(super) vote: SlotFile,
+    pub(super) watermark: SlotFile,
 }
 
 impl Directory {
@@ -180,8 +180,8 @@ impl Directory {
         let log = self.log_path();
         remove_folder(&log)?;
         let log = Log::create(&self.path, &log, LogBase::root(identity.cluster_id))?;
-        let vote = Slots::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
-        let watermark = Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
+        let vote = SlotFile::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
+        let watermark = SlotFile::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
         sync::directory(&self.path)?;
         self.rename_durably(FOUNDING, IDENTITY)?;
         Ok(self.contents(identity, log, [vote, watermark]))
@@ -234,7 +234,7 @@ impl Directory {
     /// `identity`, and what a manifest lists, and the manifest itself.
     pub(super) fn settle(&self) -> Result<(), StorageError> {
         install::complete(self)?;
-        moving::complete(self)?;
+        compaction::complete(self)?;
         [VOTE, WATERMARK].into_iter().try_for_each(|name| sync::settle(&self.path.join(name)))?;
         Log::settle(&self.path, &self.log_path())
     }
@@ -254,7 +254,12 @@ impl Directory {
         Ok(self.contents(identity, self.log(base)?, [vote, watermark]))
     }
 
-    fn contents(self: &Arc<Self>, identity: Identity, log: Log, [vote, watermark]: [Slots; 2]) -> Contents {
+    fn contents(
+        self: &Arc<Self>,
+        identity: Identity,
+        log: Log,
+        [vote, watermark]: [SlotFile; 2],
+    ) -> Contents {
         let directory = Arc::clone(self);
         Contents { directory, identity, log, log_new: None, log_old: None, vote, watermark }
     }
@@ -299,11 +304,11 @@ impl Directory {
     /// The folder of the log that counts, for somebody who must not change anything.
     pub(super) fn log_that_counts(&self) -> PathBuf {
         // One that takes another's place counts from the first step on.
-        let name = if moving::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
+        let name = if compaction::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
         self.path.join(name)
     }
 
-    /// The folders of a move beside it, and the bytes of their files.
+    /// The folders of a compaction beside it, and the bytes of their files.
     pub(super) fn logs_beside(&self) -> Result<Vec<FileReport>, StorageError> {
         let counts = self.log_that_counts();
         let mut found = Vec::new();
@@ -316,14 +321,14 @@ impl Directory {
         Ok(found)
     }
 
-    /// An empty log into which the one that is there can move. All of it is durable, its name too.
-    pub(super) fn create_log_to_move(&self, base: LogBase) -> Result<Log, StorageError> {
+    /// Creates an empty log for a compaction. It is durable with its name.
+    pub(super) fn create_log_for_compaction(&self, base: LogBase) -> Result<Log, StorageError> {
         let log = Log::create(&self.path, &self.path.join(LOG_MOVE), base)?;
         sync::directory(&self.path)?;
         Ok(log)
     }
 
-    /// Removes a piece of what lies beside the log of a move. Returns whether nothing does any more.
+    /// Removes a piece of what a compaction left beside the log. Returns whether all of it is gone.
     pub(super) fn remove_piece(&self) -> Result<bool, StorageError> {
         for name in [LOG_MOVE, LOG_OLD] {
             if !self.has(name)? {
@@ -383,29 +388,29 @@ impl Directory {
     }
 
     pub(super) fn replace_vote(&self, values: Values) -> Result<(), StorageError> {
-        Slots::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
+        SlotFile::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
     }
 
     pub(super) fn replace_watermark(&self, values: Values) -> Result<(), StorageError> {
-        Slots::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
+        SlotFile::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
     }
 
-    pub(super) fn vote(&self) -> Result<Option<Slots>, StorageError> {
-        Slots::open(&self.path.join(VOTE), VOTE_MAGIC)
+    pub(super) fn vote(&self) -> Result<Option<SlotFile>, StorageError> {
+        SlotFile::open(&self.path.join(VOTE), VOTE_MAGIC)
     }
 
-    pub(super) fn watermark(&self) -> Result<Option<Slots>, StorageError> {
-        Slots::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+    pub(super) fn watermark(&self) -> Result<Option<SlotFile>, StorageError> {
+        SlotFile::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
     /// Term and vote, read alone; `None` if neither copy is good.
     pub(super) fn vote_values(&self) -> Result<Option<Values>, StorageError> {
-        Slots::read(&self.path.join(VOTE), VOTE_MAGIC)
+        SlotFile::read(&self.path.join(VOTE), VOTE_MAGIC)
     }
 
     /// The watermark, read alone; `None` if neither copy is good.
     pub(super) fn watermark_values(&self) -> Result<Option<Values>, StorageError> {
-        Slots::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
+        SlotFile::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
     }
 
     fn read_identity(&self, name: &str) -> Result<Identity, StorageError> {

@@ -22,7 +22,7 @@
 //! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
 //! manifest, or an older one that an operator put back, must not cost the chunks of the newest.
 //!
-//! A start first completes an interrupted [install] or [compaction](moving) of the log, before it opens anything.
+//! A start first completes an interrupted [install] or [compaction](compaction) of the log, before it opens anything.
 //! Leftovers of such a compaction are removed when the log was accepted.
 //!
 //! A file may be readable only because it is in the system's memory: written by a process that was killed before its
@@ -39,14 +39,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::checkpoint::{self, Restored};
+use super::compaction::{self, CompactionBackend, Which};
 use super::directory::{Contents, Directory};
-use super::durable::{self, Durable, Media, SmallFile, Visit};
+use super::durable::{self, Durable, LogBackend, SmallFile, Visit};
 use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
 use super::install;
 use super::log::Log;
-use super::moving::{self, Movable, Which};
-use super::slots::Values;
+use super::slot_file::Values;
 use super::value::Key;
 use super::{LogBase, LogEntry, PersistBatch, Recovered, Shrunk, Storage, StorageError};
 
@@ -154,18 +154,18 @@ impl DiskStorage {
 
     /// The cluster that the data belongs to.
     pub fn cluster_id(&self) -> [u8; 16] {
-        self.durable.media().identity.cluster_id
+        self.durable.backend().identity.cluster_id
     }
 
     /// This copy of the data.
     pub fn storage_id(&self) -> [u8; 16] {
-        self.durable.media().identity.storage_id
+        self.durable.backend().identity.storage_id
     }
 
     /// Whether the cluster began in this directory: then its first configuration is this node alone. Any other has none
     /// until a checkpoint or entries of other members say it.
     pub fn is_founder(&self) -> bool {
-        self.durable.media().identity.founder
+        self.durable.backend().identity.founder
     }
 }
 
@@ -207,7 +207,7 @@ impl Storage for DiskStorage {
     }
 }
 
-impl Media for Contents {
+impl LogBackend for Contents {
     fn base(&self) -> LogBase {
         self.log.base()
     }
@@ -274,7 +274,7 @@ impl Media for Contents {
     }
 }
 
-impl Movable for Contents {
+impl CompactionBackend for Contents {
     fn file_bytes(&self) -> Result<u64, StorageError> {
         self.log.file_bytes()
     }
@@ -291,28 +291,28 @@ impl Movable for Contents {
     ) -> Result<Vec<(Key, Bytes)>, StorageError> {
         match which {
             Which::Log => self.log.values_from(from, bytes_max),
-            Which::New => self.moving_into().values_from(from, bytes_max),
+            Which::New => self.compacted_log().values_from(from, bytes_max),
         }
     }
 
     fn create_new(&mut self, base: LogBase) -> Result<(), StorageError> {
-        self.log_new = Some(self.directory.create_log_to_move(base)?);
+        self.log_new = Some(self.directory.create_log_for_compaction(base)?);
         Ok(())
     }
 
     fn put_new(&mut self, values: &[(Key, Bytes)]) -> Result<(), StorageError> {
-        self.moving_into().put(values)
+        self.compacted_log().put(values)
     }
 
     fn reopen_new(&mut self) -> Result<(), StorageError> {
-        self.moving_into().read_anew()
+        self.compacted_log().read_anew()
     }
 
     fn swap_logs(&mut self) -> Result<(), StorageError> {
         let (base, end) = (self.log.base(), self.log.end());
-        moving::swap(&*self.directory)?;
+        compaction::swap(&*self.directory)?;
         let path = self.directory.log_path();
-        let mut log = self.log_new.take().unwrap_or_else(|| unreachable!("the log moves"));
+        let mut log = self.log_new.take().unwrap_or_else(|| unreachable!("a compaction is under way"));
         log.counts_from(&path, base, end);
         self.log_old = Some(std::mem::replace(&mut self.log, log));
         Ok(())
@@ -328,8 +328,8 @@ impl Movable for Contents {
 }
 
 impl Contents {
-    fn moving_into(&mut self) -> &mut Log {
-        self.log_new.as_mut().unwrap_or_else(|| unreachable!("the log moves"))
+    fn compacted_log(&mut self) -> &mut Log {
+        self.log_new.as_mut().unwrap_or_else(|| unreachable!("a compaction is under way"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules of a node's durable state, on any log backend: the order of writes, and what a start refuses.
 //!
-//! [`Media`], the log backend, is a log and two small files. It has two implementations, like
+//! [`LogBackend`], the log backend, is a log and two small files. It has two implementations, like
 //! [`Storage`](super::Storage): sled and files, and the simulated disk. The rules are here once, so that the
 //! simulation tests the code that the real disk uses.
 //!
@@ -15,7 +15,7 @@
 //!   truncated; they conflict with it and were never committed. The entries before stay until the checkpoint is in
 //!   place: others may rely on this node having them. So a crash leaves the old checkpoint with a log as long as any
 //!   member relies on, or the new one, ahead of the log.
-//! - A log that keeps too much space is [compacted](super::moving); until the swap the old one is the log. Any
+//! - A log that keeps too much space is [compacted](super::compaction); until the swap the old one is the log. Any
 //!   operation on it except append and truncating its beginning aborts the compaction.
 //! - **The first failure is the last call that does anything**: it is unknown what the system dropped with a failed
 //!   sync.
@@ -24,9 +24,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::chunks::Manifest;
+use super::compaction::{CompactionBackend, Compactor, Shrunk, Weights};
 use super::folder::Folder;
-use super::moving::{Movable, Mover, Shrunk, Weights};
-use super::slots::Values;
+use super::slot_file::Values;
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError, Vote};
 
 /// The small files beside the log.
@@ -42,7 +42,7 @@ pub(super) enum SmallFile {
 pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, StorageError> + 'a;
 
 /// A log and two small files, each durable when a call that writes it returns.
-pub(super) trait Media: Movable {
+pub(super) trait LogBackend: CompactionBackend {
     /// What the log begins after: what it was opened with, or the newest place at which it was cut if that is later.
     fn base(&self) -> LogBase;
     /// Where the log ends: at its base or behind it.
@@ -74,15 +74,15 @@ pub(super) trait Media: Movable {
     fn abandon(&mut self);
 }
 
-/// The durable state on some media.
+/// The durable state on some backend.
 pub(super) struct Durable<M> {
-    media: M,
+    backend: M,
     /// The data directory, for messages.
     path: PathBuf,
     /// What the watermark should say.
     watermark: Watermark,
     weights: Weights,
-    mover: Mover,
+    compactor: Compactor,
     failed: bool,
 }
 
@@ -131,50 +131,50 @@ pub(super) fn base_in(folder: &impl Folder) -> Result<Option<LogBase>, StorageEr
     Ok(Manifest::read(folder)?.map(|Manifest { index, term, log_crc: crc, .. }| LogBase { index, term, crc }))
 }
 
-impl<M: Media> Durable<M> {
+impl<M: LogBackend> Durable<M> {
     /// Takes over what was found, unless the log ends before its watermark, or is another one there. A log that the
     /// checkpoint is ahead of is emptied.
-    pub(super) fn new(mut media: M, path: PathBuf) -> Result<Self, StorageError> {
-        let watermark = media.values(SmallFile::Watermark);
-        let (base, last) = (media.base(), media.last_found());
-        check_watermark(&path, watermark, base.index, last, |index| media.end_before(index))?;
+    pub(super) fn new(mut backend: M, path: PathBuf) -> Result<Self, StorageError> {
+        let watermark = backend.values(SmallFile::Watermark);
+        let (base, last) = (backend.base(), backend.last_found());
+        check_watermark(&path, watermark, base.index, last, |index| backend.end_before(index))?;
         let [_, commit, _] = watermark;
         if last < base.index {
-            while !media.cut(base.index)? {}
+            while !backend.cut(base.index)? {}
         }
-        let watermark = Watermark::new(media.end(), commit.max(base.index));
-        let (weights, mover) = (Weights::unknown(media.end().index), Mover::new(&path));
-        Ok(Self { media, path, watermark, weights, mover, failed: false })
+        let watermark = Watermark::new(backend.end(), commit.max(base.index));
+        let (weights, compactor) = (Weights::unknown(backend.end().index), Compactor::new(&path));
+        Ok(Self { backend, path, watermark, weights, compactor, failed: false })
     }
 
     /// What was found: where the log begins and ends, term and vote.
     pub(super) fn recovered(&self) -> Recovered {
-        let end = self.media.end();
-        let [term, vote, _] = self.media.values(SmallFile::Vote);
+        let end = self.backend.end();
+        let [term, vote, _] = self.backend.values(SmallFile::Vote);
         Recovered {
             vote: Vote { term, vote },
             commit: self.watermark.commit,
-            first_index: self.media.base().index + 1,
+            first_index: self.backend.base().index + 1,
             last_index: end.index,
             last_term: end.term,
         }
     }
 
-    pub(super) fn media(&self) -> &M {
-        &self.media
+    pub(super) fn backend(&self) -> &M {
+        &self.backend
     }
 
     pub(super) fn media_mut(&mut self) -> &mut M {
-        &mut self.media
+        &mut self.backend
     }
 
     /// From now on a log whose file is not larger than this stays where it is.
     pub(super) fn set_move_bytes_min(&mut self, bytes: u64) {
-        self.mover.set_file_bytes_min(bytes);
+        self.compactor.set_file_bytes_min(bytes);
     }
 
     pub(super) fn into_media(self) -> M {
-        self.media
+        self.backend
     }
 
     /// See [`Storage::persist`](super::Storage::persist).
@@ -182,8 +182,8 @@ impl<M: Media> Durable<M> {
         self.carefully(|durable| {
             if let Some(Vote { term, vote }) = batch.vote {
                 // Into both slots: one that goes bad later must not bring an older vote back.
-                durable.media.write(SmallFile::Vote, [term, vote, 0])?;
-                durable.media.write(SmallFile::Vote, [term, vote, 0])?;
+                durable.backend.write(SmallFile::Vote, [term, vote, 0])?;
+                durable.backend.write(SmallFile::Vote, [term, vote, 0])?;
             }
             if let Some(index) = batch.install {
                 durable.install(index)?;
@@ -199,15 +199,15 @@ impl<M: Media> Durable<M> {
 
     /// See [`Storage::base_at`](super::Storage::base_at).
     pub(super) fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        self.carefully(|durable| durable.media.end_before(index + 1))
+        self.carefully(|durable| durable.backend.end_before(index + 1))
     }
 
     /// See [`Storage::cut`](super::Storage::cut).
     pub(super) fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
-        debug_assert!(through <= self.media.end().index, "entry {through} is not there to be cut");
+        debug_assert!(through <= self.backend.end().index, "entry {through} is not there to be cut");
         self.carefully(|durable| {
-            let done = durable.media.cut(through)?;
-            durable.mover.cut(durable.media.base());
+            let done = durable.backend.cut(through)?;
+            durable.compactor.cut(durable.backend.base());
             Ok(done)
         })
     }
@@ -215,8 +215,8 @@ impl<M: Media> Durable<M> {
     /// See [`Storage::shrink`](super::Storage::shrink).
     pub(super) fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError> {
         self.carefully(|durable| {
-            let live_bytes = durable.weights.behind(durable.media.base().index);
-            durable.mover.step(&mut durable.media, live_bytes, spare_bytes)
+            let live_bytes = durable.weights.behind(durable.backend.base().index);
+            durable.compactor.step(&mut durable.backend, live_bytes, spare_bytes)
         })
     }
 
@@ -227,19 +227,19 @@ impl<M: Media> Durable<M> {
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         self.carefully(|durable| {
-            let Self { media, weights, .. } = durable;
+            let Self { backend, weights, .. } = durable;
             let is_news = !weights.knows(first);
             if is_news {
                 *weights = Weights::unknown(first - 1);
             }
-            media.scan(first, &mut |entry| {
+            backend.scan(first, &mut |entry| {
                 if is_news {
                     weights.add(&entry);
                 }
                 visit(entry).map(ControlFlow::Continue)
             })?;
             // At a start, memory is more welcome than some milliseconds.
-            media.forget_read()
+            backend.forget_read()
         })
     }
 
@@ -251,13 +251,13 @@ impl<M: Media> Durable<M> {
         bytes_max: u64,
     ) -> Result<Vec<LogEntry>, StorageError> {
         let mut entries = Vec::new();
-        let is_there = first > self.media.base().index && first <= last;
+        let is_there = first > self.backend.base().index && first <= last;
         if !is_there {
             return Ok(entries);
         }
         let mut bytes = 0;
         self.carefully(|durable| {
-            durable.media.scan(first, &mut |entry| {
+            durable.backend.scan(first, &mut |entry| {
                 bytes += entry.data.len() as u64;
                 if !entries.is_empty() && bytes > bytes_max {
                     return Ok(ControlFlow::Break(()));
@@ -271,22 +271,22 @@ impl<M: Media> Durable<M> {
     }
 
     fn install(&mut self, index: u64) -> Result<(), StorageError> {
-        let found = self.media.incoming()?;
+        let found = self.backend.incoming()?;
         let Some(base) = found.filter(|base| base.index == index) else {
             let damage = Damage::Incoming { wanted: index, found: found.map(|base| base.index) };
             return Err(StorageError::Damaged { path: self.path.clone(), damage });
         };
-        debug_assert!(index > self.media.base().index, "checkpoint {index} is not newer");
-        if self.media.end().index >= index {
-            let [durable, ..] = self.media.values(SmallFile::Watermark);
+        debug_assert!(index > self.backend.base().index, "checkpoint {index} is not newer");
+        if self.backend.end().index >= index {
+            let [durable, ..] = self.backend.values(SmallFile::Watermark);
             if durable >= index {
-                self.watermark = Watermark::new(self.media.end_before(index)?, self.watermark.commit);
+                self.watermark = Watermark::new(self.backend.end_before(index)?, self.watermark.commit);
                 self.flush_watermark()?;
             }
-            self.media.remove_end(index)?;
+            self.backend.remove_end(index)?;
         }
-        self.mover.give_up();
-        self.media.install(base)?;
+        self.compactor.give_up();
+        self.backend.install(base)?;
         self.weights = Weights::unknown(index);
         self.watermark = Watermark::new(base, index);
         self.flush_watermark()
@@ -298,30 +298,30 @@ impl<M: Media> Durable<M> {
             return Ok(());
         };
         let before = first.index.saturating_sub(1);
-        debug_assert!(before >= self.media.base().index, "entry {} is below the base", first.index);
-        let [durable, ..] = self.media.values(SmallFile::Watermark);
+        debug_assert!(before >= self.backend.base().index, "entry {} is below the base", first.index);
+        let [durable, ..] = self.backend.values(SmallFile::Watermark);
         if durable > before {
-            self.watermark = Watermark::new(self.media.end_before(first.index)?, self.watermark.commit);
+            self.watermark = Watermark::new(self.backend.end_before(first.index)?, self.watermark.commit);
             self.flush_watermark()?;
         }
-        if first.index <= self.media.end().index {
-            self.mover.give_up();
+        if first.index <= self.backend.end().index {
+            self.compactor.give_up();
             self.weights.remove_end(first.index);
         }
-        self.media.append(entries)?;
+        self.backend.append(entries)?;
         for entry in entries {
-            self.mover.added(self.weights.add(entry));
+            self.compactor.added(self.weights.add(entry));
         }
-        self.watermark = Watermark::new(self.media.end(), commit);
+        self.watermark = Watermark::new(self.backend.end(), commit);
         if durable == 0 { self.flush_watermark() } else { Ok(()) }
     }
 
     fn flush_watermark(&mut self) -> Result<(), StorageError> {
         let values = self.watermark.values();
-        if self.media.values(SmallFile::Watermark) == values {
+        if self.backend.values(SmallFile::Watermark) == values {
             return Ok(());
         }
-        self.media.write(SmallFile::Watermark, values)
+        self.backend.write(SmallFile::Watermark, values)
     }
 
     /// Carries something out unless something failed before.
@@ -334,7 +334,7 @@ impl<M: Media> Durable<M> {
         }
         action(self).inspect_err(|_| {
             self.failed = true;
-            self.media.abandon();
+            self.backend.abandon();
         })
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::chunks::{self, ChunkSummary, PagesId, TopicSummary};
 use super::value::ValueError;
-use crate::engine::Image;
+use crate::engine::StateMetadata;
 use crate::types::TopicName;
 
 /// The text of an error names no more topics of a chunk than these.
@@ -324,7 +324,7 @@ pub enum Damage {
     },
     /// The files of the checkpoint do not make a state.
     #[error("the checkpoint makes no state: {0}")]
-    State(crate::engine::ImageError),
+    State(crate::engine::RestoreError),
     /// The manifest is not as it was written.
     #[error("{name} {0}. It lists the files of the checkpoint", name = chunks::MANIFEST)]
     Manifest(FileDamage),
@@ -462,12 +462,12 @@ impl StorageError {
         }
     }
 
-    /// The same with the names of topics, if it is about a chunk of a checkpoint with this image.
-    pub(super) fn with_topics(mut self, image: &[u8]) -> Self {
+    /// The same with the names of topics, if it is about a chunk of a checkpoint with this metadata.
+    pub(super) fn with_topics(mut self, metadata: &[u8]) -> Self {
         if let Self::Damaged { damage: Damage::Chunk { summary, topics, .. }, .. } = &mut self
-            && let Ok(image) = Image::decode(image)
+            && let Ok(metadata) = StateMetadata::decode(metadata)
         {
-            let names = image.topics().map(|topic| (topic.id.0, topic.name));
+            let names = metadata.topics().map(|topic| (topic.id.0, topic.name));
             let is_in = |number: u32| summary.topics.iter().any(|topic| topic.topic == number);
             topics.extend(names.filter(|(number, _)| is_in(*number)));
         }

@@ -9,7 +9,7 @@
 //! - If all values end before the base, the **checkpoint is ahead of the log**: the log is only the base, and those
 //!   values are removed before anything is appended.
 //!
-//! This reads only a few values. A [scan](super::durable::Media::scan) checks that all the others are there.
+//! This reads only a few values. A [scan](super::durable::LogBackend::scan) checks that all the others are there.
 
 use super::value::{Key, Value, ValueError};
 use super::{Damage, LogBase, StorageError};

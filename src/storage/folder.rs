@@ -1,6 +1,6 @@
 //! A folder of files that are written once: the only interface through which checkpoint code touches files.
 //!
-//! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`FaultyFolder`], a simulation in memory,
+//! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`SimulatedFolder`], a simulation in memory,
 //! which loses unsynced data, tears writes, flips bits, fails and fills up. Neither knows what is in the files.
 //! [`SpareFolder`] wraps one of them and reserves some of its space.
 //!
@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use super::{StorageError, sync};
 
 mod disk;
-mod faulty;
+mod simulated;
 mod spare;
 
 pub(super) use disk::free_bytes;
 pub use disk::{DiskFile, DiskFolder, DiskWriter};
-pub use faulty::{FaultyFile, FaultyFolder, FaultyWriter};
+pub use simulated::{FaultyFile, FaultyWriter, SimulatedFolder};
 pub use spare::{SpareFolder, SpareWriter};
 
 /// A folder. Clones are the same folder.

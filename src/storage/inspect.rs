@@ -18,7 +18,7 @@ use super::folder::{Folder, FolderFile as _};
 use super::log::Log;
 use super::recover::{Unreadable, UnreadableJob};
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, Vote};
-use crate::engine::{Image, TopicCounts};
+use crate::engine::{StateMetadata, TopicCounts};
 use crate::types::Millis;
 
 /// A data directory.
@@ -38,7 +38,7 @@ pub struct Inspection {
     pub checkpoint: Option<CheckpointReport>,
     /// Files among those of the checkpoint that it does not list: the next start removes them.
     pub unlisted: Vec<FileReport>,
-    /// Folders of logs beside the one that counts, of a move that is not finished: the next start removes them.
+    /// Folders that an unfinished compaction left beside the log: the next start removes them.
     pub logs: Vec<FileReport>,
     /// Jobs in the checkpoint of which something cannot be read, if it can be said which.
     pub unreadable: Vec<UnreadableJob>,
@@ -100,7 +100,7 @@ pub struct CheckpointReport {
     pub state_hash: u128,
     /// Jobs in the state.
     pub jobs: u64,
-    /// The wall clock at the last entry; `None` if the image of the state cannot be read, and then there are no topics.
+    /// The wall clock at the last entry; `None` if the metadata of the state cannot be read, and then there are no topics.
     pub wall: Option<Millis>,
     /// The topics, by number.
     pub topics: Vec<TopicCounts>,
@@ -238,8 +238,10 @@ impl Found<'_> {
 impl CheckpointReport {
     /// What a manifest says.
     pub fn new(manifest: &Manifest) -> Self {
-        let image = Image::decode(&manifest.image).ok();
-        let wall = |image: &Image| Millis(image.stamp().0.saturating_add_signed(image.clock_offset_ms()));
+        let metadata = StateMetadata::decode(&manifest.metadata).ok();
+        let wall = |metadata: &StateMetadata| {
+            Millis(metadata.stamp().0.saturating_add_signed(metadata.clock_offset_ms()))
+        };
         let chunks = manifest.chunks.iter().map(|listed| {
             let summary = &listed.summary;
             let first = summary.topics.iter().map(|topic| topic.first_at).min();
@@ -261,8 +263,8 @@ impl CheckpointReport {
             learners: manifest.learners.clone(),
             state_hash: manifest.state_hash,
             jobs: manifest.jobs,
-            wall: image.as_ref().map(wall),
-            topics: image.iter().flat_map(Image::topics).collect(),
+            wall: metadata.as_ref().map(wall),
+            topics: metadata.iter().flat_map(StateMetadata::topics).collect(),
             chunks: chunks.collect(),
             pages: manifest.pages.iter().map(pages_report).collect(),
         }

@@ -22,7 +22,7 @@ pub(super) const INCOMING: &str = "incoming";
 /// The folder of the one before.
 pub(super) const CHUNKS_OLD: &str = "chunks.old";
 
-/// A directory of folders. It has two implementations: the data directory, and the twin in memory.
+/// A directory of folders. It has two implementations: the data directory, and the simulated disk.
 pub(super) trait Folders {
     /// Whether there is a folder of this name.
     fn has(&self, name: &'static str) -> Result<bool, StorageError>;

@@ -11,7 +11,7 @@
 //!   without values that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each batch
 //!   is synced before the next begins. An entry larger than that takes several rounds; an entry with only its first
 //!   parts was never acknowledged, and counts as not written.
-//! - Its file never shrinks. A log that keeps too much is [compacted](super::moving) into a new file.
+//! - Its file never shrinks. A log that keeps too much is [compacted](super::compaction) into a new file.
 //! - It evicts nothing from its cache during a scan, however small the cache is configured. A scan closes and opens
 //!   it now and then, which reads what was written since it was opened last.
 //! - It panics at some kinds of damage: every call is made where a panic is caught.
@@ -45,7 +45,7 @@ use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value};
 use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind, sync};
 use crate::types::GroupId;
 
-mod copying;
+mod compaction;
 
 /// Most bytes that are written and not synced.
 pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Durable storage: the log on sled, the small files beside it, and the place of bodies.
 //!
 //! The disk thread drives a [`Storage`]. It has two implementations: [`disk`] on sled and real files, and
-//! [`faulty`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
+//! [`simulated`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ pub mod backup;
 mod bodies;
 pub mod checkpoint;
 pub mod chunks;
+mod compaction;
 mod directory;
 mod durable;
 mod extent;
@@ -18,18 +19,17 @@ mod identity;
 mod install;
 mod lock;
 mod log;
-mod moving;
-mod slots;
+mod slot_file;
 pub mod sync;
 
 pub mod disk;
 /// Why storage could not do what it was asked to. Every variant ends the process or the start.
 pub mod error;
-pub mod faulty;
 pub mod folder;
 pub mod inspect;
 pub mod records;
 pub mod recover;
+pub mod simulated;
 pub mod value;
 
 pub use audit::Depth;
@@ -39,13 +39,13 @@ pub use checkpoint::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
     Written, begin_capture,
 };
+pub use compaction::Shrunk;
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
-pub use faulty::{Fault, FaultyDisk, FaultyStorage};
 pub use inspect::{CheckpointReport, Inspection, inspect};
-pub use moving::Shrunk;
 pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
+pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
 
 /// What kind of entry Raft wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

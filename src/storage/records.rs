@@ -25,7 +25,7 @@ use super::bodies::{MemoryBodies, StoredRecord};
 use super::checkpoint::rewritten_rows_max;
 use super::chunks::{Bits, BlockCache, Chunk};
 use crate::engine::{
-    BodyRef, JobStore, Line, Place, Record, Relocated, SavedJob, SpilledTimer, WalkFrom, Walked,
+    BodyRef, JobStore, Place, Record, Relocated, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked,
 };
 use crate::types::JobId;
 
@@ -175,14 +175,14 @@ impl Records {
     pub fn restore_chunk(&mut self, state: ChunkState) -> Result<(), StorageError> {
         let ChunkState { chunk, live, spilled } = state;
         let number = chunk.summary().number;
-        let split = chunk.first_row_from(Line::Wall.number(), 0)?;
+        let split = chunk.first_row_from(Timeline::Wall.number(), 0)?;
         let cursors = [0, split].map(|from| spilled.next_set(from).unwrap_or(chunk.rows()));
         let mut held = Held { chunk, live, spilled, cursors, split };
-        // The first line's rows end where the second's begin.
+        // The first timeline's rows end where the second's begin.
         held.cursors[0] = held.cursors[0].min(split);
         self.chunks.insert(number, held);
         self.generation += 1;
-        Line::ALL.into_iter().try_for_each(|line| self.push_turn(number, line))
+        Timeline::ALL.into_iter().try_for_each(|timeline| self.push_turn(number, timeline))
     }
 
     /// A job's record, or all of a spilled job, is in the row of a chunk from now on, and no longer where it was.
@@ -196,10 +196,10 @@ impl Records {
         Arc::make_mut(&mut held.live).set(row);
         if relocated == Relocated::Spilled {
             Arc::make_mut(&mut held.spilled).set(row);
-            let line = held.line(row);
-            if row < held.cursors[line as usize] {
-                held.cursors[line as usize] = row;
-                self.push_turn(chunk, line)?;
+            let timeline = held.timeline(row);
+            if row < held.cursors[timeline as usize] {
+                held.cursors[timeline as usize] = row;
+                self.push_turn(chunk, timeline)?;
             }
         }
         Ok(())
@@ -299,26 +299,26 @@ impl Records {
     }
 
     /// Lines the next spilled job of a chunk up with those of the others.
-    fn push_turn(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
+    fn push_turn(&mut self, chunk: u32, timeline: Timeline) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get(&chunk) else { return Ok(()) };
-        let row = held.cursors[line as usize];
-        if row >= held.end(line) {
+        let row = held.cursors[timeline as usize];
+        if row >= held.end(timeline) {
             return Ok(());
         }
         let bytes = self.read(chunk, row)?;
         let (saved, _) = self.saved(chunk, row, &bytes)?;
         let until = saved.delayed_until().ok_or_else(|| self.bad_row(chunk, row))?;
-        self.fronts[line as usize].push(Reverse((until.at, saved.id(), chunk, row)));
+        self.fronts[timeline as usize].push(Reverse((until.at, saved.id(), chunk, row)));
         Ok(())
     }
 
     /// Moves on to a chunk's next spilled job.
-    fn advance(&mut self, chunk: u32, line: Line) -> Result<(), StorageError> {
+    fn advance(&mut self, chunk: u32, timeline: Timeline) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get_mut(&chunk) else { return Ok(()) };
-        let from = held.cursors[line as usize] + 1;
-        let end = held.end(line);
-        held.cursors[line as usize] = held.spilled.next_set(from).unwrap_or(end).min(end);
-        self.push_turn(chunk, line)
+        let from = held.cursors[timeline as usize] + 1;
+        let end = held.end(timeline);
+        held.cursors[timeline as usize] = held.spilled.next_set(from).unwrap_or(end).min(end);
+        self.push_turn(chunk, timeline)
     }
 }
 
@@ -334,23 +334,23 @@ impl Held {
         ChunkState { chunk: Arc::clone(chunk), live: Arc::clone(live), spilled: Arc::clone(spilled) }
     }
 
-    fn line(&self, row: u32) -> Line {
-        if row < self.split { Line::Stamp } else { Line::Wall }
+    fn timeline(&self, row: u32) -> Timeline {
+        if row < self.split { Timeline::Stamp } else { Timeline::Wall }
     }
 
     /// The first row of a timeline.
-    fn begin(&self, line: Line) -> u32 {
-        match line {
-            Line::Stamp => 0,
-            Line::Wall => self.split,
+    fn begin(&self, timeline: Timeline) -> u32 {
+        match timeline {
+            Timeline::Stamp => 0,
+            Timeline::Wall => self.split,
         }
     }
 
     /// The row behind the last one of a timeline.
-    fn end(&self, line: Line) -> u32 {
-        match line {
-            Line::Stamp => self.split,
-            Line::Wall => self.chunk.rows(),
+    fn end(&self, timeline: Timeline) -> u32 {
+        match timeline {
+            Timeline::Stamp => self.split,
+            Timeline::Wall => self.chunk.rows(),
         }
     }
 }
@@ -388,19 +388,19 @@ impl JobStore for Records {
         self.walk_further(walk, budget)
     }
 
-    fn first_spilled(&mut self, line: Line) -> Result<Option<SpilledTimer>, StorageError> {
-        while let Some(Reverse((at, job, chunk, row))) = self.fronts[line as usize].peek().copied() {
+    fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, StorageError> {
+        while let Some(Reverse((at, job, chunk, row))) = self.fronts[timeline as usize].peek().copied() {
             // What was lined up before the cursor moved back stands there twice.
-            let held = self.chunks.get(&chunk).filter(|held| held.cursors[line as usize] == row);
+            let held = self.chunks.get(&chunk).filter(|held| held.cursors[timeline as usize] == row);
             match held {
                 Some(held) if held.spilled.get(row) => {
                     return Ok(Some(SpilledTimer { at, job, place: row_place(chunk, row) }));
                 }
                 held => {
                     let is_next = held.is_some();
-                    self.fronts[line as usize].pop();
+                    self.fronts[timeline as usize].pop();
                     if is_next {
-                        self.advance(chunk, line)?;
+                        self.advance(chunk, timeline)?;
                     }
                 }
             }

@@ -41,7 +41,7 @@ use super::chunks::Manifest;
 use super::directory::Directory;
 use super::identity::Identity;
 use super::log::Log;
-use super::slots::Values;
+use super::slot_file::Values;
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
 use crate::engine::{Command, EntryBuilder, JobSelect, ids_floor};
 use crate::types::Millis;

@@ -91,7 +91,7 @@ pub const TOPICS_MAX: usize = 65_536;
 pub const TOPIC_RETENTION_MS: u64 = 600_000;
 /// Most sessions in one queue, without the lapsed ones that pushed under sequence numbers.
 pub const SESSIONS_MAX: usize = 65_536;
-/// No session is opened while the queue remembers so many lapsed ones that pushed under sequence numbers.
+/// No session is opened while the queue remembers this many lapsed ones that pushed under sequence numbers.
 pub const LAPSED_PRODUCERS_MAX: usize = 262_144;
 /// How long a session keeps its leases after its connection was lost, in milliseconds.
 pub const SESSION_GRACE_MS_DEFAULT: u64 = 10_000;
@@ -124,7 +124,7 @@ pub const ENTRY_BYTES_TARGET: usize = 64 << 10;
 pub const ENTRY_BYTES_MAX: usize = BODY_BYTES_CEILING + (1 << 20);
 /// Most bytes in one `BACKUP_DATA`.
 pub const BACKUP_READ_BYTES_MAX: u32 = 1 << 20;
-/// A backup of which nothing is read for so long is let go of, in milliseconds.
+/// A backup that is not read for this long is closed, in milliseconds.
 pub const BACKUP_IDLE_MS_MAX: u64 = 600_000;
 /// Longest client name in HELLO, in bytes.
 pub const CLIENT_NAME_BYTES_MAX: usize = 64;

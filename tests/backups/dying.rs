@@ -12,18 +12,18 @@ use adjourn::storage::Backup;
 use super::super::server_rig::{Process, Raw, adjourn};
 use super::{create, push_all, reserve, said, text};
 
-/// So much comes through before the line goes quiet: WELCOME, and some of the backup.
+/// So much comes through before the relay goes quiet: WELCOME, and some of the backup.
 const PASSED_BYTES: usize = 3 << 20;
 
 /// Stands between one client and a server, and stops passing on what the server says after a while.
-struct Line {
+struct Relay {
     address: SocketAddr,
     quiet: Receiver<()>,
-    /// Dropped, it ends the line.
+    /// Dropped, it ends the relay.
     _hold: Sender<()>,
 }
 
-fn line_to(server: SocketAddr) -> Line {
+fn relay_to(server: SocketAddr) -> Relay {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let (tell, quiet) = mpsc::channel();
@@ -52,7 +52,7 @@ fn line_to(server: SocketAddr) -> Line {
             let _ = end.shutdown(Shutdown::Both);
         }
     });
-    Line { address, quiet, _hold: hold }
+    Relay { address, quiet, _hold: hold }
 }
 
 /// A server with some megabytes of jobs.
@@ -86,7 +86,7 @@ fn a_server_that_is_killed_leaves_no_backup_and_starts_again() {
     let folder = tempfile::tempdir().expect("a directory");
     let (data, file) = (folder.path().join("data"), folder.path().join("queue.backup"));
     let server = filled(&data);
-    let line = line_to(server.address);
+    let line = relay_to(server.address);
     let address = line.address.to_string();
     let client = adjourn(&["backup", "create", text(&file), "--server", &address])
         .stdout(std::process::Stdio::piped())
@@ -113,7 +113,7 @@ fn a_client_that_is_killed_leaves_nothing_behind_in_the_server() {
     let folder = tempfile::tempdir().expect("a directory");
     let (data, file) = (folder.path().join("data"), folder.path().join("queue.backup"));
     let server = filled(&data);
-    let line = line_to(server.address);
+    let line = relay_to(server.address);
     let address = line.address.to_string();
     let mut client =
         adjourn(&["backup", "create", text(&file), "--server", &address]).spawn().expect("the binary");

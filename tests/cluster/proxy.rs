@@ -51,7 +51,7 @@ impl Gates {
 
 /// Who may come to a front.
 #[derive(Clone, Copy)]
-enum Guests {
+enum Dialers {
     /// Clients, who do not say who they are.
     Clients,
     /// Nodes, who say so at once.
@@ -65,8 +65,8 @@ impl Network for Gates {
         Place {
             listen,
             peer_listen,
-            client_front: front(self, number, listen, Guests::Clients),
-            peer_front: front(self, number, peer_listen, Guests::Nodes),
+            client_front: front(self, number, listen, Dialers::Clients),
+            peer_front: front(self, number, peer_listen, Dialers::Nodes),
             asked_at: listen,
             data: data.join(format!("node-{number}")),
             within: Vec::new(),
@@ -75,46 +75,46 @@ impl Network for Gates {
 }
 
 /// Listens in front of a port of `node`. The threads end with the test.
-fn front(gates: &Gates, node: u64, target: SocketAddr, guests: Guests) -> SocketAddr {
+fn front(gates: &Gates, node: u64, target: SocketAddr, dialers: Dialers) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let gates = gates.clone();
     thread::spawn(move || {
-        for guest in listener.incoming().map_while(Result::ok) {
+        for dialer in listener.incoming().map_while(Result::ok) {
             let gates = gates.clone();
-            thread::spawn(move || _ = let_in(guest, &gates, node, target, guests));
+            thread::spawn(move || _ = let_in(dialer, &gates, node, target, dialers));
         }
     });
     address
 }
 
 fn let_in(
-    mut guest: TcpStream,
+    mut dialer: TcpStream,
     gates: &Gates,
     node: u64,
     target: SocketAddr,
-    guests: Guests,
+    dialers: Dialers,
 ) -> std::io::Result<()> {
     let mut first = BytesMut::new();
-    let from = match guests {
-        Guests::Clients => CLIENTS,
-        Guests::Nodes => introduction(&mut guest, &mut first)?,
+    let from = match dialers {
+        Dialers::Clients => CLIENTS,
+        Dialers::Nodes => introduction(&mut dialer, &mut first)?,
     };
     gates.wait_open(from, node);
     let mut host = TcpStream::connect(target)?;
-    for stream in [&guest, &host] {
+    for stream in [&dialer, &host] {
         stream.set_nodelay(true)?;
     }
     host.write_all(&first)?;
-    let (back_from, back_to) = (host.try_clone()?, guest.try_clone()?);
+    let (back_from, back_to) = (host.try_clone()?, dialer.try_clone()?);
     let there = gates.clone();
     thread::spawn(move || pump(back_from, back_to, &there, node, from));
-    pump(guest, host, gates, from, node);
+    pump(dialer, host, gates, from, node);
     Ok(())
 }
 
 /// Which node it is, by what it says first.
-fn introduction(guest: &mut TcpStream, first: &mut BytesMut) -> std::io::Result<u64> {
+fn introduction(dialer: &mut TcpStream, first: &mut BytesMut) -> std::io::Result<u64> {
     loop {
         let mut looked_at = first.clone();
         match PeerDecoder::new().next(&mut looked_at) {
@@ -124,7 +124,7 @@ fn introduction(guest: &mut TcpStream, first: &mut BytesMut) -> std::io::Result<
             other => panic!("no introduction: {other:?}"),
         }
         let mut bytes = [0; 4096];
-        match guest.read(&mut bytes)? {
+        match dialer.read(&mut bytes)? {
             0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
             read => first.extend_from_slice(bytes.get(..read).unwrap_or_default()),
         }

@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use adjourn::engine::{BodyRef, JobStore, Line, Place, Record, SavedJob, SpilledTimer, WalkFrom, Walked};
+use adjourn::engine::{BodyRef, JobStore, Place, Record, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked};
 use adjourn::types::{JobId, Millis};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptBodies {
     pub(super) kept: BTreeMap<Place, KeptRecord>,
-    pub(super) spilled: BTreeMap<(Line, u64, JobId), Place>,
-    pub(super) saved: BTreeMap<Place, (SavedJob, Line, u64)>,
+    pub(super) spilled: BTreeMap<(Timeline, u64, JobId), Place>,
+    pub(super) saved: BTreeMap<Place, (SavedJob, Timeline, u64)>,
     pub(super) count: u64,
     pub(super) falling: bool,
 }
@@ -29,9 +29,9 @@ pub(crate) struct KeptRecord {
 
 impl KeptBodies {
     /// The spilled jobs of a timeline, in order.
-    fn spilled_of(&self, line: Line) -> impl Iterator<Item = SpilledTimer> + '_ {
-        let of_line = self.spilled.iter().filter(move |((of, ..), _)| *of == line);
-        of_line.map(|((_, at, job), place)| SpilledTimer { at: *at, job: *job, place: *place })
+    fn spilled_of(&self, timeline: Timeline) -> impl Iterator<Item = SpilledTimer> + '_ {
+        let of_timeline = self.spilled.iter().filter(move |((of, ..), _)| *of == timeline);
+        of_timeline.map(|((_, at, job), place)| SpilledTimer { at: *at, job: *job, place: *place })
     }
 
     pub(super) fn next_place(&mut self) -> Place {
@@ -85,11 +85,12 @@ impl JobStore for KeptBodies {
 
     fn walk_on(&self, walk: &mut WalkFrom, budget: &mut usize) -> Result<Walked, Infallible> {
         let offset_ms = walk.offset_ms;
-        let shown = |line: Line, at: u64| match line {
-            Line::Stamp => Millis(at.saturating_add_signed(offset_ms)),
-            Line::Wall => Millis(at),
+        let shown = |timeline: Timeline, at: u64| match timeline {
+            Timeline::Stamp => Millis(at.saturating_add_signed(offset_ms)),
+            Timeline::Wall => Millis(at),
         };
-        let spilled = self.spilled.iter().map(|((line, at, job), place)| (shown(*line, *at), *job, *place));
+        let spilled =
+            self.spilled.iter().map(|((timeline, at, job), place)| (shown(*timeline, *at), *job, *place));
         let wanted = |place| walk.topic.is_none_or(|topic| self.saved[&place].0.topic() == topic);
         let behind = spilled.filter(|(at, job, place)| (*at, *job) > walk.after && wanted(*place));
         let Some((at, job, _)) = behind.min() else { return Ok(Walked::End) };
@@ -101,12 +102,12 @@ impl JobStore for KeptBodies {
         Ok(Walked::Job { at, job })
     }
 
-    fn first_spilled(&mut self, line: Line) -> Result<Option<SpilledTimer>, Infallible> {
-        Ok(self.spilled_of(line).next())
+    fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, Infallible> {
+        Ok(self.spilled_of(timeline).next())
     }
 
     fn no_longer_spilled(&mut self, place: Place) {
-        let (saved, line, at) = self.saved.remove(&place).expect("it was spilled");
-        assert_eq!(self.spilled.remove(&(line, at, saved.id())), Some(place));
+        let (saved, timeline, at) = self.saved.remove(&place).expect("it was spilled");
+        assert_eq!(self.spilled.remove(&(timeline, at, saved.id())), Some(place));
     }
 }

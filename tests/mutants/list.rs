@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
-    /// What is wrong with it.
+    /// The problem.
     pub(crate) name: String,
     /// Where.
     pub(crate) file: String,

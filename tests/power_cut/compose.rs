@@ -7,7 +7,7 @@ use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
 use super::device::{Device, is_summary};
-use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Name, Node, blocks_in};
+use super::disk::{BLOCK_BYTES, Block, Content, FileId, Name, Node, StateMetadata, blocks_in};
 
 /// Blocks in a segment of sled's.
 const SEGMENT_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
@@ -65,7 +65,7 @@ pub(super) fn changes(device: &Device) -> Vec<Change> {
 }
 
 /// What is there, changed: a renaming is one change.
-fn names(durable: &Image, written: &Image) -> Vec<Change> {
+fn names(durable: &StateMetadata, written: &StateMetadata) -> Vec<Change> {
     let gone = durable.names.iter().filter(|(name, _)| !written.names.contains_key(*name));
     let mut gone: Vec<_> = gone.map(|(name, node)| (name.clone(), *node)).collect();
     let mut changes = Vec::new();
@@ -95,26 +95,31 @@ pub(super) fn extremes(changes: &[Change]) -> [Choice; 2] {
     [0, changes.len()].map(|changes| Choice::Prefix { changes, kept: true })
 }
 
-/// One choice by dice, of any kind.
-pub(super) fn random(changes: &[Change], dice: &mut TestRng) -> Choice {
-    let kept = dice.random();
+/// One random choice of any kind.
+pub(super) fn random(changes: &[Change], rng: &mut TestRng) -> Choice {
+    let kept = rng.random();
     let segments: Vec<usize> = segments(changes).into_iter().collect();
-    match dice.random_range(0..7) {
-        0 => Choice::Prefix { changes: dice.random_range(0..=changes.len()), kept },
-        1 if !changes.is_empty() => Choice::One { change: dice.random_range(0..changes.len()), kept },
+    match rng.random_range(0..7) {
+        0 => Choice::Prefix { changes: rng.random_range(0..=changes.len()), kept },
+        1 if !changes.is_empty() => Choice::One { change: rng.random_range(0..changes.len()), kept },
         2 if segments.len() > 1 => {
-            Choice::Segment { segment: segments[dice.random_range(0..segments.len())], kept }
+            Choice::Segment { segment: segments[rng.random_range(0..segments.len())], kept }
         }
-        3 if !changes.is_empty() => Choice::Torn { changes: dice.random_range(0..changes.len()) },
+        3 if !changes.is_empty() => Choice::Torn { changes: rng.random_range(0..changes.len()) },
         _ => {
-            let share = [0.03, 0.2, 0.5, 0.8, 0.97][dice.random_range(0..5)];
-            Choice::Any(changes.iter().map(|_| dice.random_bool(share)).collect())
+            let share = [0.03, 0.2, 0.5, 0.8, 0.97][rng.random_range(0..5)];
+            Choice::Any(changes.iter().map(|_| rng.random_bool(share)).collect())
         }
     }
 }
 
 /// The disk after the cut. A summary of sled's that did not get its name may be there half under its first name.
-pub(super) fn compose(device: &Device, changes: &[Change], choice: &Choice, dice: &mut TestRng) -> Image {
+pub(super) fn compose(
+    device: &Device,
+    changes: &[Change],
+    choice: &Choice,
+    rng: &mut TestRng,
+) -> StateMetadata {
     let Device { durable, written, .. } = device;
     if matches!(choice, Choice::Read) {
         return written.clone();
@@ -127,8 +132,8 @@ pub(super) fn compose(device: &Device, changes: &[Change], choice: &Choice, dice
                 for (name, node) in names {
                     match node {
                         Some(node) if kept => drop(image.names.insert(name.clone(), *node)),
-                        Some(node) if is_summary(name) && dice.random() => {
-                            half_written(&mut image, written, name, *node, dice);
+                        Some(node) if is_summary(name) && rng.random() => {
+                            half_written(&mut image, written, name, *node, rng);
                         }
                         None if kept => drop(image.names.remove(name)),
                         _ => {}
@@ -148,7 +153,7 @@ pub(super) fn compose(device: &Device, changes: &[Change], choice: &Choice, dice
                 // Beyond the end: the length did not get there.
                 let Some(there) = file.blocks.get_mut(*place) else { continue };
                 match choice {
-                    Choice::Torn { changes } if at == *changes => *there = torn(there, block, dice),
+                    Choice::Torn { changes } if at == *changes => *there = torn(there, block, rng),
                     _ => *there = Arc::clone(block),
                 }
             }
@@ -159,24 +164,30 @@ pub(super) fn compose(device: &Device, changes: &[Change], choice: &Choice, dice
 }
 
 /// Up to a place between their first and their last difference, or from there on, the new block; else the old one.
-fn torn(old: &Block, new: &Block, dice: &mut TestRng) -> Block {
+fn torn(old: &Block, new: &Block, rng: &mut TestRng) -> Block {
     let differing = |at: &usize| old[*at] != new[*at];
     let first = (0..BLOCK_BYTES).find(differing).unwrap_or(0);
     let last = (0..BLOCK_BYTES).rfind(differing).unwrap_or(0);
-    let at = dice.random_range(first..=last);
-    let (head, tail) = if dice.random() { (new, old) } else { (old, new) };
+    let at = rng.random_range(first..=last);
+    let (head, tail) = if rng.random() { (new, old) } else { (old, new) };
     let mut block = *Arc::clone(head);
     block[at..].copy_from_slice(&tail[at..]);
     Arc::new(block)
 }
 
-fn half_written(image: &mut Image, written: &Image, name: &Name, node: Node, dice: &mut TestRng) {
+fn half_written(
+    image: &mut StateMetadata,
+    written: &StateMetadata,
+    name: &Name,
+    node: Node,
+    rng: &mut TestRng,
+) {
     let Node::File(id) = node else { return };
     let mut first_name = name.clone();
     first_name.1.push(".generating");
     image.names.insert(first_name, node);
     let content = &written.contents[&id];
-    let bytes = dice.random_range(0..=content.bytes);
+    let bytes = rng.random_range(0..=content.bytes);
     let blocks = content.blocks[..blocks_in(bytes)].to_vec();
     image.contents.insert(id, Arc::new(Content { bytes, blocks }));
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::compose::{self, Change, Choice};
 use super::device::Device;
-use super::disk::Image;
+use super::disk::StateMetadata;
 use super::fault::Fault;
 use super::recorder::{Failure, Moment};
 
@@ -58,10 +58,10 @@ pub(super) trait Life: Sized {
         at: usize,
         changes: &'a [Change],
         choice: Choice,
-        dice: &mut TestRng,
+        rng: &mut TestRng,
     ) -> Cut<'a, Self> {
         let moment = &self.moments()[at];
-        let image = compose::compose(&moment.device, changes, &choice, dice);
+        let image = compose::compose(&moment.device, changes, &choice, rng);
         Cut { life: self, at, moment, changes, choice, image }
     }
 }
@@ -85,7 +85,7 @@ pub(super) struct Cut<'a, L> {
     pub(super) moment: &'a Moment,
     pub(super) changes: &'a [Change],
     pub(super) choice: Choice,
-    pub(super) image: Image,
+    pub(super) image: StateMetadata,
 }
 
 impl<L: Life> Cut<'_, L> {

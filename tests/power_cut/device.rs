@@ -14,30 +14,30 @@ use std::sync::Arc;
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 
-use super::disk::{BLOCK_BYTES, Block, Content, FileId, Image, Name};
+use super::disk::{BLOCK_BYTES, Block, Content, FileId, Name, StateMetadata};
 
 /// A device and the cache before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Device {
-    pub(super) durable: Image,
+    pub(super) durable: StateMetadata,
     /// As it is read.
-    pub(super) written: Image,
+    pub(super) written: StateMetadata,
     /// Blocks of `written` that no sync writes.
     pub(super) lost: BTreeSet<(FileId, usize)>,
 }
 
 impl Device {
     /// After a power cut: nothing is in the cache.
-    pub(super) fn cut_off(image: &Image) -> Self {
+    pub(super) fn cut_off(image: &StateMetadata) -> Self {
         Self { durable: image.clone(), written: image.clone(), lost: BTreeSet::new() }
     }
 
     /// Writes what is read into the empty directory `root`. It is the device that has it there.
     pub(super) fn moved_to(&self, root: &Path) -> Self {
         self.written.write(root);
-        let copy = Image::read(root, &Image::default());
+        let copy = StateMetadata::read(root, &StateMetadata::default());
         let numbers = self.written.numbers_in(&copy);
-        let written = Image { names: copy.names, ..self.written.renumbered(&numbers) };
+        let written = StateMetadata { names: copy.names, ..self.written.renumbered(&numbers) };
         let lost = self.lost.iter().filter_map(|(id, block)| Some((*numbers.get(id)?, *block)));
         Self { durable: self.durable.renumbered(&numbers), lost: lost.collect(), written }
     }
@@ -45,8 +45,8 @@ impl Device {
     /// Sees what is read now. What has changed is dirty.
     pub(super) fn look(&mut self, root: &Path) {
         let before = std::mem::take(&mut self.written);
-        self.written = Image::read(root, &before);
-        let block = |image: &Image, (id, at): &(FileId, usize)| {
+        self.written = StateMetadata::read(root, &before);
+        let block = |image: &StateMetadata, (id, at): &(FileId, usize)| {
             image.contents.get(id).and_then(|content| content.blocks.get(*at)).cloned()
         };
         self.lost.retain(|lost| {
@@ -78,13 +78,13 @@ impl Device {
     }
 
     /// A sync of a file fails: of its dirty blocks a part gets to the disk, and the others are lost.
-    pub(super) fn fail_to_sync_file(&mut self, id: FileId, dice: &mut TestRng) {
+    pub(super) fn fail_to_sync_file(&mut self, id: FileId, rng: &mut TestRng) {
         let written = Arc::clone(&self.written.contents[&id]);
         let old: Arc<Content> = self.durable.contents.get(&id).cloned().unwrap_or_default();
-        let share = [0.0, 0.2, 0.5, 0.8][dice.random_range(0..4)];
+        let share = [0.0, 0.2, 0.5, 0.8][rng.random_range(0..4)];
         for (at, block) in written.blocks.iter().enumerate() {
             let is_dirty = old.blocks.get(at).is_none_or(|old| old != block);
-            if is_dirty && !dice.random_bool(share) {
+            if is_dirty && !rng.random_bool(share) {
                 self.lost.insert((id, at));
             }
         }

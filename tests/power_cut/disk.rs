@@ -40,14 +40,14 @@ pub(super) struct Content {
 
 /// A directory with everything in it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Image {
+pub(super) struct StateMetadata {
     pub(super) names: BTreeMap<Name, Node>,
     pub(super) contents: BTreeMap<FileId, Arc<Content>>,
 }
 
-impl Image {
+impl StateMetadata {
     /// Reads a directory; blocks that are as in `before` are shared with it.
-    pub(super) fn read(root: &Path, before: &Image) -> Self {
+    pub(super) fn read(root: &Path, before: &StateMetadata) -> Self {
         let mut image = Self::default();
         image.read_folder(root, ROOT, before);
         image
@@ -122,7 +122,7 @@ impl Image {
         }
     }
 
-    fn read_folder(&mut self, path: &Path, folder: FileId, before: &Image) {
+    fn read_folder(&mut self, path: &Path, folder: FileId, before: &StateMetadata) {
         for entry in fs::read_dir(path).expect("the folder is read") {
             let name = entry.expect("an entry").file_name();
             let path = path.join(&name);

@@ -69,8 +69,8 @@ pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
 /// Makes a checkpoint durable in a folder that stands for the entry.
 pub(super) fn write_checkpoint(folder: &DiskFolder, base: LogBase) -> Result<(), StorageError> {
     let LogBase { index, term, crc: log_crc } = base;
-    let image = Engine::new(GroupId(0)).image().encode();
-    let manifest = Manifest { index, term, log_crc, image, ..Manifest::default() };
+    let metadata = Engine::new(GroupId(0)).metadata().encode();
+    let manifest = Manifest { index, term, log_crc, metadata, ..Manifest::default() };
     manifest.write(folder)
 }
 

@@ -29,13 +29,13 @@ impl StorageLife {
     pub(super) fn live(
         Beginning { device, state, before, failure }: Beginning<Self>,
         (workload, steps): (Workload, usize),
-        dice: &mut TestRng,
+        rng: &mut TestRng,
     ) -> Self {
         let root = directory();
         let recorder = Recorder::start(root.path(), &device, failure);
         let (states, moments) = (vec![state], Vec::new());
         let mut life = Self { steps: Vec::new(), states, moments, before, has_failed: false, moves: 0 };
-        let lived = life.work(root.path(), (workload, steps), &recorder, dice);
+        let lived = life.work(root.path(), (workload, steps), &recorder, rng);
         life.has_failed = lived.is_err();
         life.moments = recorder.finish();
         if let Err(error) = lived {
@@ -50,7 +50,7 @@ impl StorageLife {
         root: &Path,
         (workload, steps): (Workload, usize),
         recorder: &Recorder,
-        dice: &mut TestRng,
+        rng: &mut TestRng,
     ) -> Result<(), StorageError> {
         self.steps.push(Step::Open);
         let mut storage = ledger::open(root)?;
@@ -66,7 +66,7 @@ impl StorageLife {
         storage.replay(storage.recovered().first_index, &mut |_| Ok(()))?;
         storage.set_move_bytes_min(1);
         for _ in 0..steps {
-            let step = workload.step(&self.states[self.states.len() - 1], dice);
+            let step = workload.step(&self.states[self.states.len() - 1], rng);
             self.steps.push(step.clone());
             self.carry_out(&mut storage, &step)?;
             self.acknowledge(recorder);
@@ -96,7 +96,7 @@ impl StorageLife {
             Step::Shrink { steps } => {
                 for _ in 0..*steps {
                     let shrunk = storage.shrink(0)?;
-                    self.moves += usize::from(matches!(shrunk, Shrunk::Moved { .. }));
+                    self.moves += usize::from(matches!(shrunk, Shrunk::Compacted { .. }));
                 }
             }
             _ => storage.write_watermark()?,

@@ -147,7 +147,7 @@ impl Queue {
     }
 
     /// Takes a checkpoint: durable when this returns.
-    pub(super) fn checkpoint(&mut self, dice: &mut TestRng) -> Result<Arc<Taken>, StorageError> {
+    pub(super) fn checkpoint(&mut self, rng: &mut TestRng) -> Result<Arc<Taken>, StorageError> {
         let (begin, taken) = self.begin();
         let carried_over = begin.chunks.len() - begin.rewrite.len();
         self.counts.add("chunks carried over", carried_over);
@@ -156,7 +156,7 @@ impl Queue {
         loop {
             let (jobs, last) = self.capture();
             writer.add(jobs)?;
-            self.meanwhile(dice)?;
+            self.meanwhile(rng)?;
             if last {
                 break;
             }
@@ -164,16 +164,16 @@ impl Queue {
         let before = self.folder.list()?;
         let checkpoint = writer.seal(taken.base)?.publish()?;
         self.count_files(&before, &checkpoint)?;
-        self.meanwhile(dice)?;
-        self.take_over(checkpoint, dice)?;
+        self.meanwhile(rng)?;
+        self.take_over(checkpoint, rng)?;
         Ok(Arc::new(taken))
     }
 
     /// Begins a checkpoint and gives it up, as a node does that finds no space for it.
-    pub(super) fn give_up(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
+    pub(super) fn give_up(&mut self, rng: &mut TestRng) -> Result<(), StorageError> {
         let (begin, taken) = self.begin();
         let mut writer = CheckpointWriter::begin(self.folder.clone(), begin)?;
-        let parts = dice.random_range(0..8);
+        let parts = rng.random_range(0..8);
         let mut last = false;
         for _ in 0..parts {
             if last {
@@ -181,7 +181,7 @@ impl Queue {
             }
             let (jobs, is_last) = self.capture();
             writer.add(jobs)?;
-            self.meanwhile(dice)?;
+            self.meanwhile(rng)?;
             last = is_last;
         }
         if last {
@@ -216,7 +216,7 @@ impl Queue {
             learners: Vec::new(),
             state_hash: taken.state_hash,
             jobs: taken.jobs,
-            image: self.engine.image().into(),
+            metadata: self.engine.metadata().into(),
             chunks: self.records.begin_capture(),
             rewrite,
             pages,
@@ -244,7 +244,7 @@ impl Queue {
     }
 
     /// Takes what was written out of memory.
-    fn take_over(&mut self, checkpoint: Checkpoint, dice: &mut TestRng) -> Result<(), StorageError> {
+    fn take_over(&mut self, checkpoint: Checkpoint, rng: &mut TestRng) -> Result<(), StorageError> {
         self.next_chunk = checkpoint.next_chunk;
         for chunk in &checkpoint.chunks {
             self.records.add_chunk(Arc::clone(chunk))?;
@@ -257,7 +257,7 @@ impl Queue {
                 let jobs_spilled = relocated == Relocated::Spilled && one.spilled.is_some();
                 self.counts.add("jobs that were spilled", usize::from(jobs_spilled));
             }
-            self.meanwhile(dice)?;
+            self.meanwhile(rng)?;
         }
         let listed = checkpoint.numbers();
         self.records.retain_chunks(|number| listed.binary_search(&number).is_ok());
@@ -267,8 +267,8 @@ impl Queue {
     }
 
     /// The queue goes on while a checkpoint is written.
-    fn meanwhile(&mut self, dice: &mut TestRng) -> Result<(), StorageError> {
-        if dice.random_ratio(1, 5) { self.work(dice) } else { Ok(()) }
+    fn meanwhile(&mut self, rng: &mut TestRng) -> Result<(), StorageError> {
+        if rng.random_ratio(1, 5) { self.work(rng) } else { Ok(()) }
     }
 
     fn count_files(&mut self, before: &[String], checkpoint: &Checkpoint) -> Result<(), StorageError> {

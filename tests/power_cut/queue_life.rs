@@ -51,7 +51,7 @@ impl<'a> QueueLife<'a> {
         Beginning { device, state, before, .. }: Beginning<Self>,
         steps: usize,
         counts: &'a RefCell<Counts>,
-        dice: &mut TestRng,
+        rng: &mut TestRng,
     ) -> Self {
         let root = directory();
         let recorder = Recorder::start(root.path(), &device, None);
@@ -67,7 +67,7 @@ impl<'a> QueueLife<'a> {
         life.states.push(state.clone());
         recorder.acknowledge();
         for _ in 0..steps {
-            let step = Step::take(&mut queue, dice);
+            let step = Step::take(&mut queue, rng);
             if let Step::Checkpoint(taken) = &step {
                 state = Some(Arc::clone(taken));
             }
@@ -161,16 +161,16 @@ impl Life for QueueLife<'_> {
 }
 
 impl Step {
-    /// Takes one, by dice.
-    fn take(queue: &mut Queue, dice: &mut TestRng) -> Self {
-        match dice.random_range(0..10) {
-            0..4 => Self::Checkpoint(queue.checkpoint(dice).expect("it is written")),
+    /// Takes one at random.
+    fn take(queue: &mut Queue, rng: &mut TestRng) -> Self {
+        match rng.random_range(0..10) {
+            0..4 => Self::Checkpoint(queue.checkpoint(rng).expect("it is written")),
             4 => {
-                queue.give_up(dice).expect("what was written goes");
+                queue.give_up(rng).expect("what was written goes");
                 Self::GiveUp
             }
             _ => {
-                queue.work(dice).expect("it is applied");
+                queue.work(rng).expect("it is applied");
                 Self::Work
             }
         }
@@ -211,9 +211,9 @@ fn open(root: &Path, expected: &[State]) -> Result<(Queue, State), Fault> {
 fn go_on(mut queue: Queue, steps: usize, root: &Path) -> Result<(), Fault> {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&(steps as u64).to_le_bytes());
-    let mut dice = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    queue.work(&mut dice)?;
-    let taken = queue.checkpoint(&mut dice)?;
+    let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    queue.work(&mut rng)?;
+    let taken = queue.checkpoint(&mut rng)?;
     drop(queue);
     open(root, &[Some(taken)]).map(drop)
 }

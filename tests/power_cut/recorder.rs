@@ -26,7 +26,7 @@ pub(super) struct Moment {
 /// A short life has so many syncs.
 const SYNCS: usize = 24;
 
-/// A sync that is to fail: this many from now, with what the dice say of it on the disk.
+/// A sync that is to fail: this many from now, with a random part of it on the disk.
 pub(super) type Failure = (usize, TestRng);
 
 /// Records while it lives. One at a time in a thread.
@@ -112,7 +112,7 @@ impl State {
         let Some((name, node)) = self.node(path) else { return Ok(()) };
         self.keep(name);
         let failing = match &mut self.failure {
-            Some((0, _)) => self.failure.take().map(|(_, dice)| dice),
+            Some((0, _)) => self.failure.take().map(|(_, rng)| rng),
             Some((left, _)) => {
                 *left -= 1;
                 None
@@ -122,9 +122,9 @@ impl State {
         match (node, failing) {
             (Node::File(id), None) => self.device.sync_file(id),
             (Node::Folder(folder), None) => self.names_are_durable(folder),
-            (node, Some(mut dice)) => {
+            (node, Some(mut rng)) => {
                 if let Node::File(id) = node {
-                    self.device.fail_to_sync_file(id, &mut dice);
+                    self.device.fail_to_sync_file(id, &mut rng);
                 }
                 self.keep(PathBuf::new());
                 return Err(io::Error::other("told to fail"));
@@ -149,7 +149,7 @@ impl State {
 }
 
 /// In every other life, one of its first syncs fails.
-pub(super) fn failure(dice: &mut TestRng) -> Option<Failure> {
-    let at = dice.random_range(0..2 * SYNCS);
-    (at < SYNCS).then(|| (at, dice.clone()))
+pub(super) fn failure(rng: &mut TestRng) -> Option<Failure> {
+    let at = rng.random_range(0..2 * SYNCS);
+    (at < SYNCS).then(|| (at, rng.clone()))
 }

@@ -1,4 +1,4 @@
-//! What a node asks of its storage, by dice.
+//! The random operations of a node on its storage.
 
 use adjourn::storage::{EntryKind, LogEntry, PersistBatch, Vote};
 use bytes::Bytes;
@@ -26,35 +26,35 @@ pub(super) enum Workload {
 
 impl Workload {
     /// The next step.
-    pub(super) fn step(self, state: &State, dice: &mut TestRng) -> Step {
-        if dice.random_ratio(1, 5) {
+    pub(super) fn step(self, state: &State, rng: &mut TestRng) -> Step {
+        if rng.random_ratio(1, 5) {
             return Step::WriteWatermark;
         }
         let last = state.log.len() as u64;
-        if matches!(self, Self::Moves) && dice.random_ratio(2, 5) {
-            return Step::Shrink { steps: dice.random_range(1..8) };
+        if matches!(self, Self::Moves) && rng.random_ratio(2, 5) {
+            return Step::Shrink { steps: rng.random_range(1..8) };
         }
-        if matches!(self, Self::Beginnings | Self::Moves | Self::Installs) && dice.random_ratio(2, 5) {
-            let installs = matches!(self, Self::Installs) && dice.random();
-            return if installs { install(state, dice) } else { beginning(state, dice) };
+        if matches!(self, Self::Beginnings | Self::Moves | Self::Installs) && rng.random_ratio(2, 5) {
+            let installs = matches!(self, Self::Installs) && rng.random();
+            return if installs { install(state, rng) } else { beginning(state, rng) };
         }
-        let voted = dice.random_ratio(1, 8);
+        let voted = rng.random_ratio(1, 8);
         let term = state.vote.term.max(1) + u64::from(voted);
-        let vote = voted.then(|| Vote { term, vote: dice.random_range(0..4) });
-        let commit = state.commit.max(last.saturating_sub(dice.random_range(0..3)));
-        if voted && dice.random() {
+        let vote = voted.then(|| Vote { term, vote: rng.random_range(0..4) });
+        let commit = state.commit.max(last.saturating_sub(rng.random_range(0..3)));
+        if voted && rng.random() {
             return Step::Persist(PersistBatch { vote, install: None, entries: Vec::new(), commit });
         }
-        let first = if !matches!(self, Self::Small | Self::Large) && dice.random_ratio(1, 3) {
+        let first = if !matches!(self, Self::Small | Self::Large) && rng.random_ratio(1, 3) {
             let removable = last - state.base_index();
-            let back = if dice.random_ratio(1, 20) { removable } else { 30.min(removable) };
-            last - dice.random_range(0..=back) + 1
+            let back = if rng.random_ratio(1, 20) { removable } else { 30.min(removable) };
+            last - rng.random_range(0..=back) + 1
         } else {
             last + 1
         };
-        let entries = self.sizes(dice).into_iter().zip(first..).map(|(bytes, index)| {
+        let entries = self.sizes(rng).into_iter().zip(first..).map(|(bytes, index)| {
             let mut data = vec![0; bytes];
-            dice.fill_bytes(&mut data);
+            rng.fill_bytes(&mut data);
             LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(data) }
         });
         let entries = entries.collect();
@@ -63,17 +63,17 @@ impl Workload {
     }
 
     /// The sizes of a batch's entries.
-    fn sizes(self, dice: &mut TestRng) -> Vec<usize> {
+    fn sizes(self, rng: &mut TestRng) -> Vec<usize> {
         match self {
-            Self::Small => (0..dice.random_range(1..20)).map(|_| dice.random_range(0..2000)).collect(),
-            Self::Large if dice.random_ratio(1, 6) => vec![dice.random_range(100_000..3 << 20)],
+            Self::Small => (0..rng.random_range(1..20)).map(|_| rng.random_range(0..2000)).collect(),
+            Self::Large if rng.random_ratio(1, 6) => vec![rng.random_range(100_000..3 << 20)],
             Self::Large | Self::Cuts | Self::Beginnings | Self::Moves | Self::Installs => {
-                let bytes_max = [20_000, 200_000, 1 << 20][dice.random_range(0..3)];
-                let entry_bytes_max = [500, 20_000, 150_000][dice.random_range(0..3)];
+                let bytes_max = [20_000, 200_000, 1 << 20][rng.random_range(0..3)];
+                let entry_bytes_max = [500, 20_000, 150_000][rng.random_range(0..3)];
                 let mut sizes = Vec::new();
                 let mut left: usize = bytes_max;
                 while left > 0 && sizes.len() < 200 {
-                    let bytes = dice.random_range(0..entry_bytes_max.min(left) + 1);
+                    let bytes = rng.random_range(0..entry_bytes_max.min(left) + 1);
                     left = left.saturating_sub(bytes + 40);
                     sizes.push(bytes);
                 }
@@ -84,29 +84,29 @@ impl Workload {
 }
 
 /// A checkpoint, or a cut up to one.
-fn beginning(state: &State, dice: &mut TestRng) -> Step {
+fn beginning(state: &State, rng: &mut TestRng) -> Step {
     let base = state.base_index();
     let newest = state.commit.min(state.log.len() as u64);
-    if base == 0 || dice.random_ratio(1, 3) {
-        let back = if dice.random() { 0 } else { 20 };
-        let index = newest.saturating_sub(dice.random_range(0..=back)).max(base);
+    if base == 0 || rng.random_ratio(1, 3) {
+        let back = if rng.random() { 0 } else { 20 };
+        let index = newest.saturating_sub(rng.random_range(0..=back)).max(base);
         return Step::Checkpoint(state.base_at(index));
     }
-    let kept = if dice.random() { 0 } else { dice.random_range(0..10) };
-    Step::Cut { through: base.saturating_sub(kept), rounds: dice.random_range(1..8) }
+    let kept = if rng.random() { 0 } else { rng.random_range(0..10) };
+    Step::Cut { through: base.saturating_sub(kept), rounds: rng.random_range(1..8) }
 }
 
 /// A checkpoint of another member, whose log goes another way somewhere behind what is committed here, with a few entries
 /// behind it.
-fn install(state: &State, dice: &mut TestRng) -> Step {
+fn install(state: &State, rng: &mut TestRng) -> Step {
     let last = state.log.len() as u64;
     let known = state.commit.max(state.base_index()).min(last);
-    let same = dice.random_range(known..=last);
-    let index = same + dice.random_range(1..40);
+    let same = rng.random_range(known..=last);
+    let index = same + rng.random_range(1..40);
     let term = state.vote.term.max(1) + 1;
     let mut entry = |index: u64| {
-        let mut data = vec![0; dice.random_range(0..300)];
-        dice.fill_bytes(&mut data);
+        let mut data = vec![0; rng.random_range(0..300)];
+        rng.fill_bytes(&mut data);
         LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::from(data) }
     };
     let mut theirs = state.log[..usize::try_from(same).expect("it fits into memory")].to_vec();

@@ -1,35 +1,35 @@
-//! A node's disk: the faulty twins of the log and of the folder of checkpoints, and what the server's threads do with them,
+//! A node's disk: the simulated disks of the log and of the folder of checkpoints, and what the server's threads do with them,
 //! at once.
 
 use adjourn::raft::Wanted;
 use adjourn::replica::{CheckpointOrder, Input};
-use adjourn::storage::folder::{FaultyFolder, Folder as _};
+use adjourn::storage::folder::{Folder as _, SimulatedFolder};
 use adjourn::storage::{
-    CheckpointWriter, FaultyDisk, FaultyStorage, LogEntry, PersistBatch, Recovered, Restored, Storage as _,
-    checkpoint,
+    CheckpointWriter, LogEntry, PersistBatch, Recovered, Restored, SimulatedDisk, SimulatedStorage,
+    Storage as _, checkpoint,
 };
 
 /// A disk.
 pub(crate) struct Disk {
     log: Device,
-    pub(crate) chunks: FaultyFolder,
+    pub(crate) chunks: SimulatedFolder,
     /// A checkpoint that is being written, and the entry it stands for.
-    writing: Option<(u64, CheckpointWriter<FaultyFolder>)>,
+    writing: Option<(u64, CheckpointWriter<SimulatedFolder>)>,
     /// What is written of chunks cannot be read again.
     pub(crate) spoils: bool,
 }
 
 enum Device {
-    AtRest(Box<FaultyDisk>),
-    InUse(Box<FaultyStorage>),
+    AtRest(Box<SimulatedDisk>),
+    InUse(Box<SimulatedStorage>),
 }
 
 impl Disk {
     /// One that begins with this, and is at rest.
     pub(crate) fn new(first: &PersistBatch) -> Self {
-        let chunks = FaultyFolder::new(1);
+        let chunks = SimulatedFolder::new(1);
         chunks.complete_install().expect("it is new");
-        let mut storage = FaultyDisk::new(1).open_beside(&chunks, None).expect("it is new");
+        let mut storage = SimulatedDisk::new(1).open_beside(&chunks, None).expect("it is new");
         storage.persist(first).expect("nothing fails");
         Self { log: Device::AtRest(Box::new(storage.kill())), chunks, writing: None, spoils: false }
     }
@@ -39,7 +39,7 @@ impl Disk {
         self.chunks.complete_install().expect("nothing fails");
         let restored = checkpoint::restore_own(&self.chunks).expect("it can be read");
         let base = restored.as_ref().map(|restored| restored.base);
-        let at_rest = Device::AtRest(Box::new(FaultyDisk::new(1)));
+        let at_rest = Device::AtRest(Box::new(SimulatedDisk::new(1)));
         let Device::AtRest(disk) = std::mem::replace(&mut self.log, at_rest) else {
             panic!("two processes use one disk")
         };
@@ -52,7 +52,7 @@ impl Disk {
     /// The process that uses it is gone.
     pub(crate) fn close(&mut self) {
         self.writing = None;
-        let at_rest = Device::AtRest(Box::new(FaultyDisk::new(1)));
+        let at_rest = Device::AtRest(Box::new(SimulatedDisk::new(1)));
         self.log = match std::mem::replace(&mut self.log, at_rest) {
             Device::InUse(storage) => Device::AtRest(Box::new(storage.kill())),
             at_rest @ Device::AtRest(_) => at_rest,
@@ -127,7 +127,7 @@ impl Disk {
         assert!(chunks.filter(flip).count() > 0, "{names:?}");
     }
 
-    fn in_use(&mut self) -> &mut FaultyStorage {
+    fn in_use(&mut self) -> &mut SimulatedStorage {
         match &mut self.log {
             Device::InUse(storage) => storage,
             Device::AtRest(_) => panic!("nobody uses the disk"),

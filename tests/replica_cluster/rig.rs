@@ -1,5 +1,5 @@
 //! Some replicas, each with two clocks and a disk that can hang, and wires between them that can be cut. Time goes on in
-//! steps; what is said, written or pulled in one is there in the next.
+//! steps; what is said, written or fetched in one is there in the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,18 +35,18 @@ pub(crate) struct Node {
     pub(crate) feature_level_max: u32,
     /// What it says to the others.
     feature_level_said: u32,
-    /// Its disk takes orders, and does nothing.
+    /// Its disk accepts write batches and writes nothing.
     pub(crate) hangs: bool,
     ordered: Vec<(u64, PersistBatch)>,
     pub(crate) disk: Disk,
     /// A checkpoint is taken when the log has grown by so much.
     pub(crate) checkpoint_log_bytes: u64,
-    /// Nothing comes of what it pulls.
-    pub(crate) pulls_hang: bool,
-    /// From whom it pulls a checkpoint, and which.
-    pub(crate) pull: Option<(u64, u64)>,
-    /// How many it has pulled.
-    pub(crate) pulled: u32,
+    /// Nothing comes of what it fetches.
+    pub(crate) fetches_hang: bool,
+    /// From whom it fetches a checkpoint, and which.
+    pub(crate) fetch: Option<(u64, u64)>,
+    /// How many it has fetched.
+    pub(crate) fetched: u32,
     /// Its disk knows no later entry to be committed.
     pub(crate) commit_known: Option<u64>,
     pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
@@ -108,9 +108,9 @@ impl Node {
             ordered: Vec::new(),
             disk: disk_with(founding(voters, client_address)),
             checkpoint_log_bytes: 64 << 20,
-            pulls_hang: false,
-            pull: None,
-            pulled: 0,
+            fetches_hang: false,
+            fetch: None,
+            fetched: 0,
             commit_known: None,
             answers: Vec::new(),
             closed: Vec::new(),
@@ -253,7 +253,7 @@ impl Rig {
     pub(crate) fn kill(&mut self, id: u64) {
         let node = self.node(id);
         node.replica = None;
-        node.pull = None;
+        node.fetch = None;
         node.ordered.clear();
         node.disk.close();
         for other in self.nodes.keys().copied().collect::<Vec<_>>() {
@@ -286,22 +286,22 @@ impl Rig {
                 self.node(id).disk.persist(&batch);
                 self.hand(id, Input::Persisted { number });
             }
-            self.pull(id);
+            self.fetch(id);
             self.poll(id);
         }
     }
 
-    /// Brings a node the checkpoint that it pulls.
-    fn pull(&mut self, id: u64) {
+    /// Brings a node the checkpoint that it fetches.
+    fn fetch(&mut self, id: u64) {
         let reaches = |from| !self.cut.contains(&(id, from)) && !self.cut.contains(&(from, id));
         let node = &self.nodes[&id];
-        let Some((from, index)) = node.pull.filter(|(from, _)| !node.pulls_hang && reaches(*from)) else {
+        let Some((from, index)) = node.fetch.filter(|(from, _)| !node.fetches_hang && reaches(*from)) else {
             return;
         };
-        self.node(id).pull = None;
+        self.node(id).fetch = None;
         if let Some(files) = copied::files(&self.nodes[&from].disk.chunks, index) {
             let restored = copied::unpack(&self.nodes[&id].disk.chunks, &files).expect("it is whole");
-            self.node(id).pulled += 1;
+            self.node(id).fetched += 1;
             self.hand(from, Input::SnapshotPulled { node: id });
             self.hand(id, Input::SnapshotFetched { index, restored: Box::new(restored) });
         } else {
@@ -336,7 +336,7 @@ impl Rig {
                     self.hand(id, Input::Fetched { entries });
                 }
                 Output::Cut { through } => node.disk.cut(through),
-                Output::FetchSnapshot { from, index } => node.pull = Some((from, index)),
+                Output::FetchSnapshot { from, index } => node.fetch = Some((from, index)),
                 Output::Checkpoint(order) => {
                     if let Some(input) = node.disk.checkpoint(order) {
                         self.hand(id, input);

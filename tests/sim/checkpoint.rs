@@ -153,7 +153,7 @@ impl World {
             Ok(shrunk) => {
                 let after = self.node(node).disk.steps(Part::Log);
                 self.cut_steps.push(before..after);
-                if let Shrunk::Moved { bytes_before, bytes_after } = shrunk {
+                if let Shrunk::Compacted { bytes_before, bytes_after } = shrunk {
                     self.see(&Seen::Moved { node, bytes_before, bytes_after });
                 }
                 if shrunk != Shrunk::Nothing {

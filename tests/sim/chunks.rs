@@ -1,34 +1,34 @@
-//! The folder of a node's checkpoints, as its process sees it: the faulty twin, and in front of it what is broken on
+//! The folder of a node's checkpoints, as its process sees it: the simulated disk, and in front of it what is broken on
 //! purpose.
 
 use std::path::Path;
 
 use adjourn::storage::StorageError;
 use adjourn::storage::chunks::MANIFEST;
-use adjourn::storage::folder::{FaultyFile, FaultyFolder, FaultyWriter, Folder};
+use adjourn::storage::folder::{FaultyFile, FaultyWriter, Folder, SimulatedFolder};
 
 use super::mutants::Mutant;
 
 /// A folder. Clones are the same one.
 #[derive(Clone)]
 pub(super) struct Chunks {
-    pub(super) twin: FaultyFolder,
+    pub(super) folder: SimulatedFolder,
     mutant: Mutant,
 }
 
 impl Chunks {
     pub(super) fn new(seed: u64, mutant: Mutant) -> Self {
-        Self { twin: FaultyFolder::new(seed), mutant }
+        Self { folder: SimulatedFolder::new(seed), mutant }
     }
 
     /// The folder that the next process finds.
     pub(super) fn after(&self, power_lost: bool) -> Self {
-        let twin = if power_lost { self.twin.crash() } else { self.twin.kill() };
-        Self { twin, mutant: self.mutant }
+        let folder = if power_lost { self.folder.crash() } else { self.folder.kill() };
+        Self { folder, mutant: self.mutant }
     }
 
     fn holds(&self, name: &str) -> bool {
-        self.twin.contents(name).is_some()
+        self.folder.contents(name).is_some()
     }
 }
 
@@ -37,18 +37,18 @@ impl Folder for Chunks {
     type Writer = FaultyWriter;
 
     fn path(&self) -> &Path {
-        self.twin.path()
+        self.folder.path()
     }
 
     fn create(&self, name: &str) -> Result<FaultyWriter, StorageError> {
-        self.twin.create(name)
+        self.folder.create(name)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
         if self.mutant == Mutant::ManifestStays && to == MANIFEST && self.holds(MANIFEST) {
             return Ok(());
         }
-        self.twin.rename(from, to)
+        self.folder.rename(from, to)
     }
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {
@@ -57,27 +57,27 @@ impl Folder for Chunks {
             Mutant::SweptTooMuch => {
                 let newest = self.list()?.into_iter().rfind(|other| other.starts_with("chunk-"));
                 if let Some(newest) = newest.filter(|newest| newest != name) {
-                    self.twin.remove(&newest)?;
+                    self.folder.remove(&newest)?;
                 }
             }
             _ => {}
         }
-        self.twin.remove(name)
+        self.folder.remove(name)
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        if self.mutant == Mutant::NamesNotSynced { Ok(()) } else { self.twin.sync() }
+        if self.mutant == Mutant::NamesNotSynced { Ok(()) } else { self.folder.sync() }
     }
 
     fn open(&self, name: &str) -> Result<Option<FaultyFile>, StorageError> {
-        self.twin.open(name)
+        self.folder.open(name)
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {
-        self.twin.free_bytes()
+        self.folder.free_bytes()
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
-        self.twin.list()
+        self.folder.list()
     }
 }

@@ -1,14 +1,14 @@
-//! What a pull of a checkpoint copies: the files of one node's newest, and how another one unpacks them.
+//! What a fetch of a checkpoint copies: the files of one node's newest, and how another one unpacks them.
 
 use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
-use adjourn::storage::folder::{FaultyFolder, Folder as _, FolderWriter as _};
+use adjourn::storage::folder::{Folder as _, FolderWriter as _, SimulatedFolder};
 use adjourn::storage::{Restored, StorageError, checkpoint};
 
 /// Names and contents.
 pub(super) type Files = Vec<(String, Vec<u8>)>;
 
 /// The files of a node's newest checkpoint, if it is the one at this index.
-pub(super) fn files(owner: &FaultyFolder, index: u64) -> Option<Files> {
+pub(super) fn files(owner: &SimulatedFolder, index: u64) -> Option<Files> {
     let manifest = Manifest::read(owner).ok()?.filter(|manifest| manifest.index == index)?;
     let chunks = manifest.chunks.iter().map(|chunk| chunk_name(chunk.summary.number));
     let pages = manifest.pages.iter().map(|pages| pages_name(pages.id));
@@ -17,7 +17,7 @@ pub(super) fn files(owner: &FaultyFolder, index: u64) -> Option<Files> {
 }
 
 /// Writes them beside what a node has, and reads them.
-pub(super) fn unpack(folder: &FaultyFolder, files: &Files) -> Result<Restored, StorageError> {
+pub(super) fn unpack(folder: &SimulatedFolder, files: &Files) -> Result<Restored, StorageError> {
     let incoming = folder.incoming();
     for name in incoming.list()? {
         incoming.remove(&name)?;

@@ -1,9 +1,9 @@
-//! A node's disk: the faulty twins of the log and of the folder of checkpoints, through the lives of the processes that
+//! A node's disk: the simulated disks of the log and of the folder of checkpoints, through the lives of the processes that
 //! use them. They share their power.
 
 use std::collections::VecDeque;
 
-use adjourn::storage::faulty::{Fault, FaultyDisk, FaultyStorage};
+use adjourn::storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
 use adjourn::storage::{
     LogBase, LogEntry, PersistBatch, Recovered, Restored, Shrunk, Storage, StorageError, checkpoint,
 };
@@ -44,8 +44,8 @@ struct Faults {
 }
 
 enum Device {
-    AtRest(Box<FaultyDisk>),
-    InUse(Box<FaultyStorage>),
+    AtRest(Box<SimulatedDisk>),
+    InUse(Box<SimulatedStorage>),
 }
 
 /// What a process finds that starts.
@@ -67,11 +67,11 @@ pub(super) enum NoStart {
 impl Disk {
     /// A new one. If its syncs lie, they do nothing and say that they did.
     pub(super) fn new(seed: u64, mutant: Mutant) -> Self {
-        let mut disk = FaultyDisk::new(seed);
+        let mut disk = SimulatedDisk::new(seed);
         let chunks = Chunks::new(seed ^ 0x4348_554e_4b53, mutant);
         if mutant == Mutant::SyncsLie {
             disk.lie_about_syncs();
-            chunks.twin.lie_about_syncs();
+            chunks.folder.lie_about_syncs();
         }
         Self {
             device: Device::AtRest(Box::new(disk)),
@@ -84,15 +84,15 @@ impl Disk {
 
     /// A process opens it, takes the newest checkpoint and reads the log behind it.
     pub(super) fn open(&mut self) -> Result<Found, NoStart> {
-        self.chunks.twin.complete_install().map_err(|error| self.no_start(error))?;
+        self.chunks.folder.complete_install().map_err(|error| self.no_start(error))?;
         let restored = checkpoint::restore(&self.chunks).map_err(|error| self.no_start(error))?;
         let Device::AtRest(disk) =
-            std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))))
+            std::mem::replace(&mut self.device, Device::AtRest(Box::new(SimulatedDisk::new(0))))
         else {
             panic!("two processes use one disk");
         };
         let base = restored.as_ref().map(|restored| restored.base);
-        let mut storage = disk.open_beside(&self.chunks.twin, base).map_err(NoStart::Refused)?;
+        let mut storage = disk.open_beside(&self.chunks.folder, base).map_err(NoStart::Refused)?;
         storage.set_move_bytes_min(MOVE_BYTES_MIN);
         let recovered = storage.recovered();
         let mut log = Vec::new();
@@ -111,7 +111,7 @@ impl Disk {
     /// Writes, syncs and so on so far.
     pub(super) fn steps(&self, part: Part) -> u64 {
         let now = match (part, &self.device) {
-            (Part::Chunks, _) => self.chunks.twin.steps(),
+            (Part::Chunks, _) => self.chunks.folder.steps(),
             (Part::Log, Device::InUse(storage)) => storage.steps(),
             (Part::Log, Device::AtRest(_)) => 0,
         };
@@ -136,7 +136,7 @@ impl Disk {
     /// A read of the folder fails, this many from now, unless the process ends before.
     pub(super) fn arm_read(&mut self, reads: u64) {
         self.read_fault = true;
-        self.chunks.twin.arm_read(reads);
+        self.chunks.folder.arm_read(reads);
     }
 
     /// Whether a read of the folder is to fail.
@@ -150,8 +150,8 @@ impl Disk {
         if let Device::InUse(storage) = &mut self.device {
             storage.arm(u64::MAX - storage.steps(), Fault::Failure);
         }
-        self.chunks.twin.arm(u64::MAX - self.chunks.twin.steps(), Fault::Failure);
-        self.chunks.twin.arm_read(u64::MAX >> 1);
+        self.chunks.folder.arm(u64::MAX - self.chunks.folder.steps(), Fault::Failure);
+        self.chunks.folder.arm_read(u64::MAX >> 1);
         self.read_fault = false;
     }
 
@@ -203,7 +203,7 @@ impl Disk {
             faults.armed =
                 faults.armed.filter(|(step, _)| *step >= steps).or_else(|| faults.later.pop_front());
         }
-        let device = std::mem::replace(&mut self.device, Device::AtRest(Box::new(FaultyDisk::new(0))));
+        let device = std::mem::replace(&mut self.device, Device::AtRest(Box::new(SimulatedDisk::new(0))));
         self.device = match device {
             Device::InUse(storage) if why == End::PowerCut => Device::AtRest(Box::new(storage.crash())),
             Device::InUse(storage) => Device::AtRest(Box::new(storage.kill())),
@@ -224,13 +224,13 @@ impl Disk {
 
     fn do_or_die<T>(
         &mut self,
-        action: impl FnOnce(&mut FaultyStorage) -> Result<T, StorageError>,
+        action: impl FnOnce(&mut SimulatedStorage) -> Result<T, StorageError>,
     ) -> Result<T, End> {
         let Device::InUse(storage) = &mut self.device else { panic!("nobody uses the disk") };
-        let chunks_before = self.chunks.twin.steps();
+        let chunks_before = self.chunks.folder.steps();
         action(storage).map_err(|_| {
             // An install is done in the folders.
-            let in_chunks = self.chunks.twin.steps() > chunks_before;
+            let in_chunks = self.chunks.folder.steps() > chunks_before;
             self.why(if in_chunks { Part::Chunks } else { Part::Log })
         })
     }
@@ -239,8 +239,8 @@ impl Disk {
         let left = |faults: &Faults, steps: u64| {
             faults.armed.map(|(step, fault)| (step.saturating_sub(faults.steps_before + steps), fault))
         };
-        if let Some((steps, fault)) = left(&self.chunks_faults, self.chunks.twin.steps()) {
-            self.chunks.twin.arm(steps, fault);
+        if let Some((steps, fault)) = left(&self.chunks_faults, self.chunks.folder.steps()) {
+            self.chunks.folder.arm(steps, fault);
         }
         if let Device::InUse(storage) = &mut self.device
             && let Some((steps, fault)) = left(&self.log_faults, storage.steps())

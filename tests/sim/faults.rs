@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use adjourn::engine::{Command, Entry};
 use adjourn::replica::{ConnectionId, Input, Replica};
-use adjourn::storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, faulty};
+use adjourn::storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, simulated};
 
 use super::clients::Wish;
 use super::cluster::ClusterPlan;
@@ -98,14 +98,14 @@ impl World {
             Fault::Stop => self.stop(node),
             Fault::DiskFailure => {
                 let disk = &mut self.node(node).disk;
-                disk.arm(Part::Log, disk.steps(Part::Log), faulty::Fault::Failure);
+                disk.arm(Part::Log, disk.steps(Part::Log), simulated::Fault::Failure);
             }
             Fault::FolderFailure => {
                 let (steps, reads) = (self.random.below(20), self.random.percent(30));
                 let fault = *self.random.pick(&[
-                    faulty::Fault::Failure,
-                    faulty::Fault::Full,
-                    faulty::Fault::PowerCut,
+                    simulated::Fault::Failure,
+                    simulated::Fault::Full,
+                    simulated::Fault::PowerCut,
                 ]);
                 let disk = &mut self.node(node).disk;
                 if reads {
@@ -195,13 +195,13 @@ impl World {
 
     /// The power fails or the process is killed, perhaps while it writes.
     fn crash(&mut self, node: NodeId) {
-        let Some(order) = self.nodes[&node].life.as_ref().map(|life| life.orders.front().cloned()) else {
+        let Some(order) = self.nodes[&node].life.as_ref().map(|life| life.writes.front().cloned()) else {
             return;
         };
         if let Some(order) = order.filter(|_| self.random.percent(60)) {
             let steps = self.random.below(5);
             let disk = &mut self.node(node).disk;
-            disk.arm(Part::Log, disk.steps(Part::Log) + steps, faulty::Fault::PowerCut);
+            disk.arm(Part::Log, disk.steps(Part::Log) + steps, simulated::Fault::PowerCut);
             // Whether it got to its end is for the next start to find out.
             let _ = disk.persist(&order.batch);
         }

@@ -2,7 +2,7 @@
 
 use adjourn::protocol::{JobRef, PushResult, Request, RequestId, Response};
 use adjourn::raft::Message;
-use adjourn::replica::{Bundle, ConnectionId, Input, Permit, PersistOrder};
+use adjourn::replica::{Bundle, ConnectionId, Input, Permit, WriteBatch};
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::mutants::Mutant;
@@ -19,8 +19,8 @@ const SHORT_MAX: u64 = 250;
 const STAMP_AHEAD_US: u64 = 60_000_000;
 
 impl World {
-    /// A leader orders something: who breaks the rules agrees at once, in the names of all others.
-    pub(super) fn forge_agreement(&mut self, leader: NodeId, order: &PersistOrder) {
+    /// A leader writes a batch: who breaks the rules agrees at once, in the names of all others.
+    pub(super) fn forge_agreement(&mut self, leader: NodeId, order: &WriteBatch) {
         let last = order.batch.entries.last();
         let (Some(last), Mutant::AcksForOthers) = (last, self.plan.mutant) else { return };
         if self.leading != Some(leader) {

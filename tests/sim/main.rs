@@ -3,7 +3,7 @@
 //!
 //! A whole run happens in one thread and in virtual time: [`world`] takes one event after the other from a queue. What
 //! happens is drawn from the seed alone, so a failure says its seed, and the same seed does the same again, to the
-//! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the twin of the disk. Only what the server's
+//! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the simulated disk. Only what the server's
 //! threads would do stands here (`node`, `checkpoint`).
 //!
 //! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many, the first of which
@@ -31,10 +31,10 @@ mod network;
 mod node;
 mod peers;
 mod plan;
-mod pulls;
 mod random;
 mod seeds;
 mod seen;
+mod snapshots;
 mod tally;
 mod time;
 mod trace;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{PushResult, RequestId, Response};
-use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, PersistOrder, Replica, ReplicaConfig};
+use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch};
 use adjourn::storage::StorageError;
 use adjourn::types::Millis;
 
@@ -13,9 +13,9 @@ use super::disk::{Disk, Part};
 use super::mutants::Mutant;
 use super::peers::{Told, client_address, peer_address};
 use super::plan::Plan;
-use super::pulls::Pull;
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
+use super::snapshots::Fetch;
 use super::time::{MS, SECOND, Us, WallClock};
 use super::world::{Event, NODE, World};
 
@@ -65,13 +65,13 @@ pub(super) struct Life {
     began: Us,
     /// What the monotonic clock showed when it began.
     base_us: u64,
-    pub(super) orders: VecDeque<PersistOrder>,
+    pub(super) writes: VecDeque<WriteBatch>,
     pub(super) serving: bool,
     pub(super) stopping: bool,
     /// Whom it is to talk to.
     pub(super) told: Told,
-    /// The checkpoint that it pulls.
-    pub(super) pull: Option<Pull>,
+    /// The checkpoint that it fetches.
+    pub(super) fetch: Option<Fetch>,
     pub(super) checkpointing: Checkpointing,
     turn_at: Option<Us>,
     watermark_lags: bool,
@@ -82,7 +82,7 @@ impl Node {
         let calm = plan.calm;
         let ahead_ms = if calm { 0 } else { random.below(20_000).cast_signed() - 10_000 };
         let drift_ppm = if calm { 0 } else { random.below(400).cast_signed() - 200 };
-        // Its dice fall anew for each strike that is tried.
+        // Its rng has another seed for each strike that is tried.
         let seed = plan.strikes.iter().fold(random.next(), |seed, (_, step, _)| seed.rotate_left(9) ^ step);
         let mut disk = Disk::new(seed, plan.mutant);
         for (part, step, fault) in &plan.strikes {
@@ -145,11 +145,11 @@ impl Life {
             number,
             began: now,
             base_us,
-            orders: VecDeque::new(),
+            writes: VecDeque::new(),
             serving: false,
             stopping: false,
             told: Told::default(),
-            pull: None,
+            fetch: None,
             checkpointing: Checkpointing::default(),
             turn_at: None,
             watermark_lags: false,
@@ -245,7 +245,7 @@ impl World {
             }
             Output::Probe { address } => self.probe(node, life, address),
             Output::Fetch(wanted) => self.fetch(node, life, wanted),
-            Output::FetchSnapshot { from, index } => self.pull_ordered(node, life, from, index),
+            Output::FetchSnapshot { from, index } => self.fetch_ordered(node, life, from, index),
             Output::Failed(error @ StorageError::LostAcknowledged { .. }) => {
                 self.breaks("acknowledged", format!("node {node} ends: {error}"));
             }
@@ -353,7 +353,7 @@ impl World {
         }
     }
 
-    fn ordered(&mut self, node: NodeId, life: u64, order: PersistOrder) {
+    fn ordered(&mut self, node: NodeId, life: u64, order: WriteBatch) {
         self.see(&Seen::Ordered { node, order: &order });
         self.forge_agreement(node, &order);
         let too_soon = self.plan.mutant.reports_too_soon(&order.batch);
@@ -362,8 +362,8 @@ impl World {
             self.node(node).proposed.insert(entry.index, now);
         }
         let Some(found) = self.life(node, life) else { return };
-        found.orders.push_back(order);
-        if found.orders.len() == 1 {
+        found.writes.push_back(order);
+        if found.writes.len() == 1 {
             self.write_next(node, life);
         }
         if too_soon {
@@ -383,15 +383,15 @@ impl World {
 
     /// The disk thread has carried out the oldest order.
     pub(super) fn written(&mut self, node: NodeId, number: u64) {
-        let Some(order) = self.life(node, number).and_then(|life| life.orders.front().cloned()) else {
+        let Some(order) = self.life(node, number).and_then(|life| life.writes.front().cloned()) else {
             return;
         };
         if let Err(why) = self.node(node).disk.persist(&order.batch) {
             return self.end(node, why);
         }
         let Some(life) = self.life(node, number) else { return };
-        life.orders.pop_front();
-        let more = !life.orders.is_empty();
+        life.writes.pop_front();
+        let more = !life.writes.is_empty();
         if let Some(installed) = order.batch.install {
             self.cut_ordered(node, number, installed);
         }

@@ -282,7 +282,7 @@ impl World {
     /// Entries for a member who lags are read, behind what waits for the disk.
     pub(super) fn fetch(&mut self, node: NodeId, life: u64, wanted: adjourn::raft::Wanted) {
         let takes = self.random.within(self.plan.disk_us);
-        let waits = self.life(node, life).is_some_and(|life| !life.orders.is_empty());
+        let waits = self.life(node, life).is_some_and(|life| !life.writes.is_empty());
         if waits {
             return self.after(takes, Event::Fetches { node, life, wanted });
         }

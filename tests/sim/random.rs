@@ -1,4 +1,4 @@
-//! The only dice of the simulation: everything that happens in a run is drawn from its seed.
+//! The only random numbers of the simulation: everything that happens in a run is drawn from its seed.
 
 /// Xoshiro256** (Blackman and Vigna, 2018), filled by `SplitMix64`.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ impl Random {
         Self([(); 4].map(|()| split_mix(&mut state)))
     }
 
-    /// Dice of their own for one part of the world, so that what one part draws does not move the others.
+    /// An rng of its own for one part of the world, so that what one part draws does not move the others.
     pub(super) fn fork(&self, label: u64) -> Self {
         let mut state = self.0[0] ^ label.wrapping_mul(0xa076_1d64_78bd_642f);
         Self::new(split_mix(&mut state))

@@ -6,7 +6,7 @@ use std::fmt;
 use adjourn::engine::Entry;
 use adjourn::protocol::{Request, RequestId, Response};
 use adjourn::raft::MembershipChange;
-use adjourn::replica::{Bundle, ConnectionId, Notice, PersistOrder};
+use adjourn::replica::{Bundle, ConnectionId, Notice, WriteBatch};
 use adjourn::storage::{Checkpoint, CheckpointBegin, EntryKind, LogEntry, Recovered, Restored};
 use adjourn::types::{Millis, SessionId};
 
@@ -40,7 +40,7 @@ pub(super) enum Seen<'a> {
     /// A node says something to its operator.
     Noticed { node: NodeId, notice: &'a Notice },
     /// A node wants something made durable.
-    Ordered { node: NodeId, order: &'a PersistOrder },
+    Ordered { node: NodeId, order: &'a WriteBatch },
     /// A node is told that it is durable.
     Persisted { node: NodeId, number: u64 },
     /// A node begins to write a checkpoint.
@@ -91,7 +91,7 @@ pub(super) enum Seen<'a> {
     /// These nodes, and no others, are cut off from all others.
     Islands { islands: &'a [NodeId] },
     /// A checkpoint of another node is there, beside what the node has.
-    Pulled { node: NodeId, index: u64 },
+    Fetched { node: NodeId, index: u64 },
     /// A backup that a node held is whole: the last entry in it, and the hash of its state.
     BackedUp { node: NodeId, index: u64, state_hash: u128 },
     /// A node has lost all that was on its disk.
@@ -181,7 +181,7 @@ impl fmt::Display for Seen<'_> {
                 messages.iter().try_for_each(|message| write!(f, "; {message:?}"))
             }
             Self::Islands { islands } => write!(f, "nodes {islands:?} are cut off"),
-            Self::Pulled { node, index } => write!(f, "node {node} has pulled the checkpoint at {index}"),
+            Self::Fetched { node, index } => write!(f, "node {node} has fetched the checkpoint at {index}"),
             Self::BackedUp { node, index, .. } => write!(f, "node {node} has a backup at {index}"),
             Self::Wiped { node } => write!(f, "node {node} has lost its disk"),
             Self::Healed => write!(f, "all is healed"),
@@ -191,8 +191,8 @@ impl fmt::Display for Seen<'_> {
     }
 }
 
-fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &PersistOrder) -> fmt::Result {
-    let PersistOrder { number, batch } = order;
+fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &WriteBatch) -> fmt::Result {
+    let WriteBatch { number, batch } = order;
     write!(f, "node {node} writes {number}: {:?}, commit {}", batch.vote, batch.commit)?;
     batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
 }

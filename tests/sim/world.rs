@@ -150,7 +150,7 @@ pub(super) enum Event {
         wanted: Wanted,
     },
     /// A node gets the next part of a checkpoint.
-    Pulls {
+    FetchPart {
         node: NodeId,
         life: u64,
         index: u64,
@@ -376,7 +376,7 @@ impl World {
             Event::PeerEnds { node, life, peer } => self.peer_ends(node, life, peer),
             Event::Probed { node, life, address } => self.probed(node, life, address),
             Event::Fetches { node, life, wanted } => self.fetch(node, life, wanted),
-            Event::Pulls { node, life, index } => self.pulls(node, life, index),
+            Event::FetchPart { node, life, index } => self.fetches(node, life, index),
             Event::ReadsBackup { node, life, backup } => self.read_backup(node, life, &backup),
             Event::Mends { cuts } => self.mend(&cuts),
             Event::Starts { node } => self.start(node),

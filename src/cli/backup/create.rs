@@ -94,7 +94,7 @@ impl Pace {
         Self { next: Instant::now(), bytes_per_second }
     }
 
-    /// When so many bytes may be asked for.
+    /// When this many bytes may be requested.
     fn turn(&mut self, now: Instant, bytes: u32) -> Instant {
         let turn = self.next.max(now);
         let takes_us = (u64::from(bytes) * 1_000_000).checked_div(self.bytes_per_second).unwrap_or(0);

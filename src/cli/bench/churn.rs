@@ -30,7 +30,7 @@ use crate::client::{Client, ClientError};
 use crate::protocol::{Delivered, JobRef, NewJob, PushResult};
 use crate::types::{TopicName, When};
 
-/// One job of so many is due in days.
+/// One job in this many is due in days.
 const FAR_EVERY: u64 = 16;
 /// When those are due.
 const FAR_DELAY: DelayRange = DelayRange { min_ms: 86_400_000, max_ms: 30 * 86_400_000 };
@@ -96,7 +96,7 @@ async fn churn(args: &ChurnBenchArgs, topic: &TopicName, footprints: Footprints)
     let clients = args.link.connect().await?;
     let population = Arc::new(Population::new(args));
     let consumers = Consumers::start(&clients, topic, &population).await?;
-    let mut lines = Lines::new(footprints);
+    let mut lines = ProgressLines::new(footprints);
     let mut tasks = JoinSet::new();
     for (client, place) in clients.iter().cloned().zip(0..) {
         let producer = Producer::new(args, client, topic.clone(), population.clone(), place);
@@ -125,7 +125,7 @@ async fn churn(args: &ChurnBenchArgs, topic: &TopicName, footprints: Footprints)
 
 /// The jobs that are alive, and what was done with jobs up to now. All connections share it.
 struct Population {
-    /// For so many more jobs.
+    /// Credit for this many more jobs.
     room: Semaphore,
     operations_min: u64,
     counts: Counts<AtomicU64>,
@@ -315,8 +315,8 @@ fn is_cancelled(number: u64) -> bool {
     (number / FAR_EVERY).is_multiple_of(2)
 }
 
-/// What is printed from time to time.
-struct Lines {
+/// The lines printed from time to time.
+struct ProgressLines {
     footprints: Footprints,
     started: Instant,
     /// When the last line was made, and how many operations it showed.
@@ -324,7 +324,7 @@ struct Lines {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ProgressLine<'a> {
     bench: &'static str,
     seconds: f64,
     operations: u64,
@@ -338,19 +338,19 @@ struct Line<'a> {
     errors: Option<&'a Errors>,
 }
 
-impl Lines {
+impl ProgressLines {
     fn new(footprints: Footprints) -> Self {
         let started = clock::instant();
         Self { footprints, started, last: (started, 0) }
     }
 
-    fn next<'a>(&mut self, population: &Population, errors: Option<&'a Errors>) -> Line<'a> {
+    fn next<'a>(&mut self, population: &Population, errors: Option<&'a Errors>) -> ProgressLine<'a> {
         let (now, counts) = (clock::instant(), population.counts.now());
         let operations = counts.operations();
         let (before, operations_before) = std::mem::replace(&mut self.last, (now, operations));
         let micros = (now - before).as_micros().max(1);
         let per_second = u128::from(operations - operations_before) * 1_000_000 / micros;
-        Line {
+        ProgressLine {
             bench: "churn",
             seconds: rounded((now - self.started).as_secs_f64()),
             operations,

@@ -31,7 +31,7 @@ use crate::types::limits::LEASES_MAX;
 const CREDIT_JOBS: u32 = 8192;
 /// Bytes of bodies that one consumer may hold.
 const CREDIT_BYTES: u64 = 16 << 20;
-/// Nothing came for so long: what is missing will not come.
+/// After this time without a job, the missing ones will not come.
 const STALL: Duration = Duration::from_secs(15);
 /// How often it is looked whether all jobs came.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

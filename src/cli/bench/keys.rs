@@ -92,7 +92,7 @@ async fn measure(args: &KeysBenchArgs) -> Result<Report, Failure> {
     Ok(Report { phases, ..args.link.report("keys", &args.topic, args.jobs, whole, all.errors) })
 }
 
-/// What is asked of a job.
+/// The question asked of a job.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     Get,

@@ -79,7 +79,7 @@ struct LoadArgs {
     link: LinkArgs,
 }
 
-/// What is pushed.
+/// The jobs to push.
 #[derive(Debug, Args)]
 struct JobArgs {
     /// The size of each body in bytes

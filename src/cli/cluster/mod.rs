@@ -127,7 +127,7 @@ struct ShownArgs {
 
 /// How often it is looked whether something has come about.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A change of leadership that is done shows within so many looks.
+/// A completed change of leadership shows within this number of looks.
 const LOOKS_MAX: usize = 100;
 
 /// Carries it out.

@@ -197,7 +197,7 @@ fn report_text(report: &ClusterReport) -> String {
     format!("{facts}\n{}", aligned(&rows))
 }
 
-/// What is wrong if members have different states, and what to do about it.
+/// The problem when members have different states, and the remedy.
 fn fault(report: &ClusterReport) -> Option<String> {
     let differs = |member: &&MemberReport| compared(member).is_some_and(|(same, _)| !same);
     let wrong: Vec<&MemberReport> = report.members.iter().filter(differs).collect();

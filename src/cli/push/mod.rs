@@ -185,13 +185,13 @@ mod tests {
     use crate::types::{BackoffCurve, Policy};
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         push: PushArgs,
     }
 
     fn parse(args: &[&str]) -> Result<PushArgs, clap::Error> {
-        Line::try_parse_from([&["push"], args].concat()).map(|line| line.push)
+        CommandLine::try_parse_from([&["push"], args].concat()).map(|line| line.push)
     }
 
     #[test]

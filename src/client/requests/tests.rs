@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod heartbeats;
 mod leases;
-mod pulse;
-mod unseen;
+mod undelivered;
 
 use super::*;
-use crate::client::pulse::Beat;
+use crate::client::heartbeats::Beat;
 use crate::protocol::{
     Applied, ClusterReport, ErrorCode, ErrorReply, FrameDecoder, GoingAway, JobRef, MemberReport, NewJob,
     Push, PushResult, Reserve, Role,
@@ -389,7 +389,7 @@ fn a_subscription_keeps_its_id_and_forgets_jobs_of_lost_leases() {
     client.answer(id.0, Response::Deliver(vec![delivered(4)]));
     assert_eq!(client.answers.stray.iter().map(|lease| lease.job.0).collect::<Vec<_>>(), [4]);
     client.answer(2, Response::Done);
-    assert_eq!(client.requests.slots.iter_mut().count(), 0);
+    assert_eq!(client.requests.open.iter_mut().count(), 0);
 }
 
 /// The answer of a leader that is none any more.

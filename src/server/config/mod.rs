@@ -184,7 +184,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// Which line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         source: ValueError,
     },
 }

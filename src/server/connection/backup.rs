@@ -112,12 +112,12 @@ mod tests {
     use super::*;
     use crate::engine::Engine;
     use crate::protocol::RequestId;
-    use crate::storage::folder::FaultyFolder;
+    use crate::storage::folder::SimulatedFolder;
     use crate::storage::{BackupOrigin, CheckpointBegin, CheckpointWriter, LogBase};
     use crate::types::{GroupId, Millis};
 
     fn pinned() -> Arc<PinnedBackup> {
-        let folder = FaultyFolder::new(0);
+        let folder = SimulatedFolder::new(0);
         let begin = CheckpointBegin {
             number: 1,
             index: 1,
@@ -126,7 +126,7 @@ mod tests {
             learners: vec![],
             state_hash: 0,
             jobs: 0,
-            image: Engine::new(GroupId(0)).image().into(),
+            metadata: Engine::new(GroupId(0)).metadata().into(),
             chunks: vec![],
             rewrite: vec![],
             pages: vec![],

@@ -1,17 +1,17 @@
 //! The first frame: it decides whether a client may connect. Nothing reaches the core before that.
 
 use super::super::config::Token;
-use super::Terms;
+use super::ConnectionConfig;
 use crate::protocol::{
     ErrorCode, ErrorReply, Frame, Hello, Request, RequestOpcode, VERSION, VERSION_MIN, negotiate,
 };
 
 /// The HELLO in `frame`, if it is one, of a version that is spoken here, with a token that is known.
-pub(super) fn check(frame: &Frame, terms: &Terms) -> Result<Hello, ErrorReply> {
+pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<Hello, ErrorReply> {
     if frame.header.opcode != RequestOpcode::Hello as u8 {
         return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
     }
-    let Request::Hello(hello) = Request::decode(frame, terms.body_bytes_max)? else {
+    let Request::Hello(hello) = Request::decode(frame, config.body_bytes_max)? else {
         return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
     };
     if negotiate(hello.version_min, hello.version_max).is_none() {
@@ -21,7 +21,7 @@ pub(super) fn check(frame: &Frame, terms: &Terms) -> Result<Hello, ErrorReply> {
         );
         return Err(ErrorReply::new(ErrorCode::Unsupported, message));
     }
-    if !is_known(&hello.token, &terms.tokens) {
+    if !is_known(&hello.token, &config.tokens) {
         let message = "the token in HELLO is missing or wrong: ask whoever runs the server for one";
         return Err(ErrorReply::new(ErrorCode::Unauthorised, message));
     }

@@ -18,7 +18,7 @@ use crate::protocol::frame::frame_bytes_max;
 use crate::replica::Permit;
 use crate::types::limits::INPUT_BYTES_MAX;
 
-/// Every connection may have so many bytes read, and so many handed over, whatever others do.
+/// Every connection may have this many bytes read, and as many handed over, independently of the others.
 pub(super) const BYTES_MIN: usize = 4 << 10;
 /// A buffer is never larger than this, in bytes, but for one large frame.
 pub(super) const BUFFER_BYTES_MAX: usize = 128 << 10;
@@ -75,14 +75,14 @@ impl<'a> InputShare<'a> {
         (self.room.pool_bytes / BUFFERS_PART / readers).clamp(BYTES_MIN, BUFFER_BYTES_MAX)
     }
 
-    /// Waits for room for a frame of so many bytes, which is then read as a whole.
+    /// Waits for room for a frame of this size, which is then read as a whole.
     pub(super) async fn for_frame(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let permits = u32::try_from(bytes.min(self.room.pool_bytes)).unwrap_or(u32::MAX);
         // It is never closed.
         self.room.pool.clone().acquire_many_owned(permits).await.ok()
     }
 
-    /// Waits for room for requests of so many bytes. `frame` is what was taken for the only one among them.
+    /// Waits for room for requests of this size. `frame` is what was taken for the only one among them.
     pub(super) async fn hand_over(&self, bytes: usize, frame: Option<OwnedSemaphorePermit>) -> Permit {
         let is_little = bytes <= BYTES_MIN && self.gauge.input_bytes() == 0;
         let pool = if frame.is_some() || is_little { frame } else { self.for_frame(bytes).await };

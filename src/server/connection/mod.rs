@@ -35,9 +35,9 @@ use input::InputShare;
 use reader::{End, Reader};
 use writer::Writer;
 
-/// What every connection needs to know, the same for all.
+/// The configuration that all connections share.
 #[derive(Debug)]
-pub(super) struct Terms {
+pub(super) struct ConnectionConfig {
     /// To the core thread.
     pub(super) core: Sender<ToCore>,
     /// The clock by which the core tells when leases end.
@@ -50,17 +50,17 @@ pub(super) struct Terms {
     pub(super) input: InputRoom,
     /// Most requests that wait for their answer.
     pub(super) in_flight_max: u32,
-    /// While so many bytes wait to be written, no request is taken.
+    /// While this many bytes wait to be written, no request is taken.
     pub(super) output_bytes_max: usize,
     /// For HELLO, and for a frame that was begun.
     pub(super) frame_deadline: Duration,
     /// The heartbeat of a client that wishes for no other.
     pub(super) heartbeat_ms: u32,
-    /// Cancelled when the server stops: whoever has not said HELLO yet is sent away.
+    /// Cancelled when the server stops: connections without a HELLO are closed.
     pub(super) stopping: CancellationToken,
 }
 
-impl Terms {
+impl ConnectionConfig {
     /// A client that says nothing for this time is gone, and so is one that takes nothing of what is sent. `wish_ms` is the
     /// heartbeat that it asked for, 0 if it did not.
     fn silence_max(&self, wish_ms: u32) -> Duration {
@@ -78,14 +78,14 @@ pub(super) async fn serve(
     mut stream: TcpStream,
     connection: ConnectionId,
     secret: SessionSecret,
-    terms: Arc<Terms>,
+    config: Arc<ConnectionConfig>,
 ) {
     let (outbox, Inbox { outgoing, backups, gauge }) =
-        Outbox::new(terms.in_flight_max, terms.output_bytes_max);
+        Outbox::new(config.in_flight_max, config.output_bytes_max);
     let address = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
     let (input, output) = stream.split();
-    let share = InputShare::new(&terms.input, &gauge);
-    let mut reader = Reader::new(input, connection, &terms, &outbox, &gauge, &share);
+    let share = InputShare::new(&config.input, &gauge);
+    let mut reader = Reader::new(input, connection, &config, &outbox, &gauge, &share);
     let reading = async {
         match reader.serve(secret, address).await {
             End::Gone => outbox.cut(),
@@ -99,7 +99,7 @@ pub(super) async fn serve(
         }
         std::future::pending::<()>().await;
     };
-    let writing = Writer::new(output, connection, &terms, &gauge).write(outgoing);
+    let writing = Writer::new(output, connection, &config, &gauge).write(outgoing);
     let flushed = tokio::select! {
         biased;
         () = gauge.cut.cancelled() => false,
@@ -108,7 +108,7 @@ pub(super) async fn serve(
         () = backup::serve(backups, &outbox, &gauge) => false,
     };
     // The core passes this on once, and not at all for whoever was never announced.
-    let _ = terms.core.send(ToCore::Input(Input::Disconnected { connection }));
+    let _ = config.core.send(ToCore::Input(Input::Disconnected { connection }));
     if flushed {
         linger(&mut stream).await;
     }
@@ -138,6 +138,6 @@ async fn linger(stream: &mut TcpStream) {
             }
         }
     };
-    // Whoever goes on sending for longer is not owed more.
+    // A client that goes on sending for longer gets no more time.
     let _ = timeout(LINGER, drain).await;
 }

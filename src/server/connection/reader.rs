@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::super::core::ToCore;
 use super::super::outbox::{Gauge, Outbox, ToBackup};
-use super::Terms;
+use super::ConnectionConfig;
 use super::greeting;
 use super::input::{BUFFER_BYTES_MAX, BYTES_MIN, InputShare};
 use crate::protocol::frame::{HEADER_BYTES, frame_bytes_max};
@@ -35,7 +35,7 @@ pub(super) enum End {
 pub(super) struct Reader<'a> {
     input: ReadHalf<'a>,
     connection: ConnectionId,
-    terms: &'a Terms,
+    config: &'a ConnectionConfig,
     outbox: &'a Outbox,
     gauge: &'a Gauge,
     share: &'a InputShare<'a>,
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(
         input: ReadHalf<'a>,
         connection: ConnectionId,
-        terms: &'a Terms,
+        config: &'a ConnectionConfig,
         outbox: &'a Outbox,
         gauge: &'a Gauge,
         share: &'a InputShare<'a>,
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         Self {
             input,
             connection,
-            terms,
+            config,
             outbox,
             gauge,
             share,
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
             frame_room: None,
             read_bytes: BYTES_MIN,
             frame_begun: None,
-            silence_max: terms.silence_max(0),
+            silence_max: config.silence_max(0),
         }
     }
 
@@ -95,10 +95,10 @@ impl<'a> Reader<'a> {
     }
 
     async fn converse(&mut self, secret: SessionSecret, address: String) -> Result<Infallible, End> {
-        let terms = self.terms;
+        let config = self.config;
         let (id, hello) = tokio::select! {
             hello = self.hello() => hello?,
-            () = terms.stopping.cancelled() => {
+            () = config.stopping.cancelled() => {
                 let error = ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect to it later");
                 return Err(End::Refused(RequestId(0), error));
             }
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         // Whoever is not welcomed yet fills no memory: what follows HELLO stays in the socket.
         self.gauge.wait_until_answered().await;
         self.frame_begun = None;
-        self.decoder.set_frame_bytes_max(frame_bytes_max(terms.body_bytes_max));
+        self.decoder.set_frame_bytes_max(frame_bytes_max(config.body_bytes_max));
         loop {
             let room = self.gauge.room();
             if room == 0 {
@@ -131,13 +131,13 @@ impl<'a> Reader<'a> {
         loop {
             if let Some(frame) = self.next_frame()? {
                 let id = frame.header.id;
-                let hello = greeting::check(&frame, self.terms).map_err(|error| End::Refused(id, error))?;
-                self.silence_max = self.terms.silence_max(hello.heartbeat_ms);
+                let hello = greeting::check(&frame, self.config).map_err(|error| End::Refused(id, error))?;
+                self.silence_max = self.config.silence_max(hello.heartbeat_ms);
                 return Ok((id, Request::Hello(hello)));
             }
             // Silence counts as a slow frame from the first moment on.
             self.frame_begun.get_or_insert_with(Instant::now);
-            self.read(self.terms.frame_deadline).await?;
+            self.read(self.config.frame_deadline).await?;
         }
     }
 
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
 
     fn sort(&mut self, frame: &Frame, batch: &mut Batch) {
         let id = frame.header.id;
-        match Request::decode(frame, self.terms.body_bytes_max) {
+        match Request::decode(frame, self.config.body_bytes_max) {
             Ok(Request::BackupRead { offset, bytes }) => {
                 self.outbox.backup(ToBackup::Read { id, offset, bytes });
             }
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
             Ok(request) => {
                 if let Request::Hello(hello) = &request {
                     // Said again, as nobody led before.
-                    self.silence_max = self.terms.silence_max(hello.heartbeat_ms);
+                    self.silence_max = self.config.silence_max(hello.heartbeat_ms);
                 }
                 if request == Request::BackupBegin {
                     self.outbox.backup(ToBackup::Replaced);
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
             self.frame_begun.get_or_insert_with(Instant::now);
         }
         let frame_left =
-            self.frame_begun.map(|begun| self.terms.frame_deadline.saturating_sub(begun.elapsed()));
+            self.frame_begun.map(|begun| self.config.frame_deadline.saturating_sub(begun.elapsed()));
         let patience = frame_left.map_or(silence_max, |left| left.min(silence_max));
         self.decoder.prepare(&mut self.buffer);
         self.buffer.reserve(bytes_max.min(BUFFER_BYTES_MAX));
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
         let message = if self.frame_begun.is_some() {
             format!(
                 "a frame must be complete, and HELLO be said, within {} ms",
-                self.terms.frame_deadline.as_millis()
+                self.config.frame_deadline.as_millis()
             )
         } else {
             format!("nothing came for {} ms: send PING in time", self.silence_max.as_millis())
@@ -270,6 +270,6 @@ impl<'a> Reader<'a> {
     }
 
     fn tell(&self, message: ToCore) -> Result<(), End> {
-        self.terms.core.send(message).map_err(|_| End::Stopped)
+        self.config.core.send(message).map_err(|_| End::Stopped)
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::super::core::ToCore;
 use super::super::outbox::{Gauge, Outgoing};
-use super::Terms;
+use super::ConnectionConfig;
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input};
 use crate::types::whole_ms;
@@ -28,7 +28,7 @@ const REPORT_PART: usize = 4;
 pub(super) struct Writer<'a> {
     output: WriteHalf<'a>,
     connection: ConnectionId,
-    terms: &'a Terms,
+    config: &'a ConnectionConfig,
     gauge: &'a Gauge,
     report_bytes: usize,
     unreported_bytes: usize,
@@ -36,7 +36,7 @@ pub(super) struct Writer<'a> {
     buffered: Buffered,
 }
 
-/// What is in the buffer.
+/// The contents of the buffer.
 #[derive(Default)]
 struct Buffered {
     answers: u32,
@@ -52,12 +52,12 @@ impl<'a> Writer<'a> {
     pub(super) fn new(
         output: WriteHalf<'a>,
         connection: ConnectionId,
-        terms: &'a Terms,
+        config: &'a ConnectionConfig,
         gauge: &'a Gauge,
     ) -> Self {
-        let report_bytes = REPORT_BYTES.min(terms.output_bytes_max / REPORT_PART);
+        let report_bytes = REPORT_BYTES.min(config.output_bytes_max / REPORT_PART);
         let (buffer, buffered) = (BytesMut::new(), Buffered::default());
-        Self { output, connection, terms, gauge, report_bytes, unreported_bytes: 0, buffer, buffered }
+        Self { output, connection, config, gauge, report_bytes, unreported_bytes: 0, buffer, buffered }
     }
 
     /// Writes until it is told to close. Says whether everything was written.
@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
         let bytes = response.weight_bytes();
         self.buffered.bytes += bytes;
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
-        let unsent = response.age(whole_ms(self.terms.clock.elapsed()) + 1);
+        let unsent = response.age(whole_ms(self.config.clock.elapsed()) + 1);
         if !unsent.is_empty() {
             self.tell(Input::NotSent { connection: self.connection, leases: unsent });
         }
@@ -108,12 +108,12 @@ impl<'a> Writer<'a> {
 
     fn tell(&self, input: Input) {
         // A core that is gone has nothing more to send.
-        let _ = self.terms.core.send(ToCore::Input(input));
+        let _ = self.config.core.send(ToCore::Input(input));
     }
 
     async fn flush(&mut self) -> Result<(), Lost> {
         while !self.buffer.is_empty() {
-            match timeout(self.terms.silence_max(0), self.output.write_buf(&mut self.buffer)).await {
+            match timeout(self.config.silence_max(0), self.output.write_buf(&mut self.buffer)).await {
                 Ok(Ok(1..)) => {}
                 Ok(_) | Err(_) => return Err(Lost),
             }

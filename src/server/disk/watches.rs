@@ -58,7 +58,7 @@ pub(super) struct SpaceWatch {
 }
 
 impl SpaceWatch {
-    /// Keeps so many bytes free, and looks at once.
+    /// Keeps this many bytes free, and looks at once.
     pub(super) fn new(free_min_bytes: u64, now: Duration) -> Self {
         Self { free_min_bytes, low: false, next_check: now }
     }

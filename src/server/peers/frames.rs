@@ -86,7 +86,7 @@ pub enum Purpose {
     Probe,
 }
 
-/// How two nodes make each other's acquaintance.
+/// The handshake of two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// What for.
@@ -112,7 +112,7 @@ pub struct ClusterInfo {
 pub struct Refusal {
     /// In a word.
     pub code: RefusalCode,
-    /// What is wrong and what to do about it, for people.
+    /// The problem and its remedy, for people.
     pub text: String,
 }
 
@@ -150,7 +150,7 @@ pub enum PeerFrameError {
     TooLong {
         /// What its length says.
         bytes: u32,
-        /// What is allowed.
+        /// The limit.
         bytes_max: u32,
     },
     /// Shorter than any frame is.
@@ -201,12 +201,12 @@ mod kind {
 }
 
 impl PeerDecoder {
-    /// One for a connection of which nothing is known yet.
+    /// One for a connection before the handshake.
     pub fn new() -> Self {
         Self::with_bytes_max(PEER_FRAME_BYTES_MAX_BEFORE_WELCOME)
     }
 
-    /// One that accepts frames of so many bytes.
+    /// One that accepts frames up to this size in bytes.
     pub fn with_bytes_max(bytes_max: usize) -> Self {
         Self { bytes_max: u32::try_from(bytes_max).unwrap_or(u32::MAX) }
     }
@@ -394,7 +394,7 @@ impl Refusal {
     }
 }
 
-/// What is left of a payload.
+/// The rest of a payload.
 struct Fields(Bytes);
 
 impl Fields {

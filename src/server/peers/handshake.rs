@@ -7,7 +7,7 @@
 //!   | PING --------------------->|  we are connected; or REFUSED, and the end
 //! ```
 //!
-//! Both sides make the same checks: see [`Roster::check`]. If one refuses, both learn the reason. One deadline
+//! Both sides make the same checks: see [`PeerDirectory::check`]. If one refuses, both learn the reason. One deadline
 //! limits the whole handshake.
 //!
 //! A node that wants to be added has no cluster yet; it sends JOIN instead, learns the cluster's id, and the
@@ -22,14 +22,14 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::frames::{ClusterInfo, Greeting, PeerFrame, PeerFrameError, Purpose, Refusal, RefusalCode};
-use super::roster::Roster;
+use super::peer_directory::PeerDirectory;
 use super::wire::{Wire, WireError};
 use crate::replica::PeerInfo;
 use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
 
-/// A connection to another node, when each knows who the other is.
+/// A completed handshake: each side knows who the other is.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct Handshake {
     /// The connection.
     pub(super) wire: Wire,
     /// Who is there.
@@ -38,18 +38,18 @@ pub(super) struct Met {
     pub(super) dialled: bool,
 }
 
-/// Who came.
+/// The result of a handshake that another node started.
 #[derive(Debug)]
-pub(super) enum Guest {
-    /// A node that stays.
-    Peer(Met),
-    /// Somebody who wanted to know who is here, or which cluster this is, and knows now.
+pub(super) enum Accepted {
+    /// A node that keeps the connection.
+    Peer(Handshake),
+    /// A probe or a join, which is answered. The connection ends.
     Answered,
 }
 
-/// Why two nodes did not come together.
+/// Why a handshake failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MeetError {
+pub(super) enum HandshakeError {
     /// Nobody listens there.
     #[error("it cannot be reached: {0}")]
     Unreachable(#[source] io::Error),
@@ -75,46 +75,46 @@ const CLUSTER_BYTES_MAX: usize = 64 << 10;
 /// Dials a node that is to be `expected`, or anyone, and comes to stay or just to see.
 pub(super) async fn dial(
     address: &str,
-    roster: &Mutex<Roster>,
+    directory: &Mutex<PeerDirectory>,
     purpose: Purpose,
     expected: Option<u64>,
     patience: Duration,
-) -> Result<Met, MeetError> {
-    let hello = PeerFrame::Hello(lock(roster).greeting(purpose));
+) -> Result<Handshake, HandshakeError> {
+    let hello = PeerFrame::Hello(lock(directory).greeting(purpose));
     let mut wire = connect(address, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME, patience).await?;
-    let met = timeout(patience, async {
+    let handshake = timeout(patience, async {
         wire.write(&hello).await?;
         let Greeting { about, .. } = match wire.read().await? {
             PeerFrame::Welcome(greeting) => {
-                lock(roster).check(&greeting, expected).map_err(MeetError::Refuses)?;
+                lock(directory).check(&greeting, expected).map_err(HandshakeError::Refuses)?;
                 greeting
             }
-            other => return Err(MeetError::unexpected(other)),
+            other => return Err(HandshakeError::unexpected(other)),
         };
         if purpose == Purpose::Peer {
             wire.write(&PeerFrame::Ping).await?;
         }
         Ok(about)
     });
-    let met = met.await;
-    let (about, wire) = conclude(met, wire, patience)?;
-    Ok(Met { wire, about, dialled: true })
+    let handshake = handshake.await;
+    let (about, wire) = conclude(handshake, wire, patience)?;
+    Ok(Handshake { wire, about, dialled: true })
 }
 
 /// Hears who came, and answers.
 pub(super) async fn accept(
     stream: TcpStream,
-    roster: &Mutex<Roster>,
+    directory: &Mutex<PeerDirectory>,
     patience: Duration,
-) -> Result<Guest, MeetError> {
+) -> Result<Accepted, HandshakeError> {
     let mut wire = Wire::new(stream, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME);
-    let met = timeout(patience, async {
+    let handshake = timeout(patience, async {
         match wire.read().await? {
             PeerFrame::Hello(greeting) => {
                 let welcome = {
-                    let roster = lock(roster);
-                    roster.check(&greeting, None).map_err(MeetError::Refuses)?;
-                    PeerFrame::Welcome(roster.greeting(greeting.purpose))
+                    let directory = lock(directory);
+                    directory.check(&greeting, None).map_err(HandshakeError::Refuses)?;
+                    PeerFrame::Welcome(directory.greeting(greeting.purpose))
                 };
                 wire.write(&welcome).await?;
                 if greeting.purpose == Purpose::Probe {
@@ -122,20 +122,20 @@ pub(super) async fn accept(
                 }
                 match wire.read().await? {
                     PeerFrame::Ping => Ok(Some(greeting.about)),
-                    other => Err(MeetError::unexpected(other)),
+                    other => Err(HandshakeError::unexpected(other)),
                 }
             }
             PeerFrame::Join(node) => {
-                let cluster = lock(roster).cluster(node).map_err(MeetError::Refuses)?;
+                let cluster = lock(directory).cluster(node).map_err(HandshakeError::Refuses)?;
                 wire.write(&PeerFrame::Cluster(cluster)).await?;
                 Ok(None)
             }
-            other => Err(MeetError::unexpected(other)),
+            other => Err(HandshakeError::unexpected(other)),
         }
     });
-    let met = met.await;
-    let (about, wire) = conclude(met, wire, patience)?;
-    Ok(about.map_or(Guest::Answered, |about| Guest::Peer(Met { wire, about, dialled: false })))
+    let handshake = handshake.await;
+    let (about, wire) = conclude(handshake, wire, patience)?;
+    Ok(about.map_or(Accepted::Answered, |about| Accepted::Peer(Handshake { wire, about, dialled: false })))
 }
 
 /// Asks the node at `address` which cluster it belongs to, for a node that is to have this number.
@@ -143,13 +143,13 @@ pub(super) async fn ask_cluster(
     address: &str,
     node: u64,
     patience: Duration,
-) -> Result<ClusterInfo, MeetError> {
+) -> Result<ClusterInfo, HandshakeError> {
     let mut wire = connect(address, CLUSTER_BYTES_MAX, patience).await?;
     let asked = timeout(patience, async {
         wire.write(&PeerFrame::Join(node)).await?;
         match wire.read().await? {
             PeerFrame::Cluster(cluster) => Ok(cluster),
-            other => Err(MeetError::unexpected(other)),
+            other => Err(HandshakeError::unexpected(other)),
         }
     });
     let asked = asked.await;
@@ -161,7 +161,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> Result<Wire, MeetError> {
+async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> Result<Wire, HandshakeError> {
     let connecting = async {
         let stream = TcpStream::connect(address).await?;
         // What is sent was gathered before: waiting for more would only delay it.
@@ -170,24 +170,24 @@ async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> R
     };
     match timeout(patience, connecting).await {
         Ok(Ok(stream)) => Ok(Wire::new(stream, frame_bytes_max)),
-        Ok(Err(error)) => Err(MeetError::Unreachable(error)),
-        Err(_) => Err(MeetError::Unreachable(io::ErrorKind::TimedOut.into())),
+        Ok(Err(error)) => Err(HandshakeError::Unreachable(error)),
+        Err(_) => Err(HandshakeError::Unreachable(io::ErrorKind::TimedOut.into())),
     }
 }
 
 /// The other side hears why, if it is this one who says no; nobody waits until it has.
 fn conclude<T>(
-    met: Result<Result<T, MeetError>, tokio::time::error::Elapsed>,
+    handshake: Result<Result<T, HandshakeError>, tokio::time::error::Elapsed>,
     wire: Wire,
     patience: Duration,
-) -> Result<(T, Wire), MeetError> {
-    let error = match met.unwrap_or(Err(MeetError::Silent(patience))) {
-        Ok(met) => return Ok((met, wire)),
+) -> Result<(T, Wire), HandshakeError> {
+    let error = match handshake.unwrap_or(Err(HandshakeError::Silent(patience))) {
+        Ok(handshake) => return Ok((handshake, wire)),
         Err(error) => error,
     };
     let refusal = match &error {
-        MeetError::Refuses(refusal) => Some(refusal.clone()),
-        MeetError::Silent(_) => {
+        HandshakeError::Refuses(refusal) => Some(refusal.clone()),
+        HandshakeError::Silent(_) => {
             let text = format!("nothing was said for {} ms: is this a node?", patience.as_millis());
             Some(Refusal::new(RefusalCode::Malformed, text))
         }
@@ -213,7 +213,7 @@ pub(super) async fn refuse(mut wire: Wire, refusal: Refusal) {
     let _ = timeout(LINGER, farewell).await;
 }
 
-impl MeetError {
+impl HandshakeError {
     /// A frame that should not come here.
     fn unexpected(frame: PeerFrame) -> Self {
         match frame {
@@ -226,7 +226,7 @@ impl MeetError {
     }
 }
 
-impl From<WireError> for MeetError {
+impl From<WireError> for HandshakeError {
     fn from(error: WireError) -> Self {
         match error {
             WireError::Frame(error) => {

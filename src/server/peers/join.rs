@@ -4,7 +4,7 @@ use tracing::{info, warn};
 
 use super::Timing;
 use super::frames::ClusterInfo;
-use super::handshake::{self, MeetError};
+use super::handshake::{self, HandshakeError};
 
 /// Why a node cannot join.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub struct JoinError {
     /// Who says so.
     address: String,
     /// Why.
-    reason: MeetError,
+    reason: HandshakeError,
 }
 
 /// Asks for the cluster, again and again while nobody answers.
@@ -32,10 +32,10 @@ pub(in crate::server) async fn find_cluster(
             match handshake::ask_cluster(address, node, timing.handshake).await {
                 Ok(cluster) => {
                     let members = cluster.members.len();
-                    info!(address, cluster = %super::roster::short(&cluster.cluster_id), members, "found the cluster");
+                    info!(address, cluster = %super::peer_directory::short(&cluster.cluster_id), members, "found the cluster");
                     return Ok(cluster);
                 }
-                Err(reason @ MeetError::Refused(_)) => {
+                Err(reason @ HandshakeError::Refused(_)) => {
                     return Err(JoinError { address: address.clone(), reason });
                 }
                 Err(error) if pause >= timing.backoff_max => warn!(address, %error, "cannot join yet"),

@@ -14,16 +14,16 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 use super::frames::{PeerDecoder, PeerFrame, PeerFrameError, Refusal};
-use super::lanes::Lanes;
-use super::offers::Asked;
-use super::pull::Answer;
+use super::send_queue::SendQueue;
+use super::snapshot_receiver::Answer;
+use super::snapshot_sender::Asked;
 use super::{Shared, wire::Wire};
 use crate::replica::Input;
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 64 << 10;
-/// What is written at once, in bytes; but one frame is never split.
+/// The size of one write, in bytes; but one frame is never split.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Why a connection ended.
@@ -56,12 +56,12 @@ pub(super) enum LinkEnd {
 }
 
 /// Serves a connection to `node` until it ends, and says why.
-pub(super) async fn serve(mut wire: Wire, node: u64, lanes: &Lanes, shared: &Shared) -> LinkEnd {
+pub(super) async fn serve(mut wire: Wire, node: u64, send_queue: &SendQueue, shared: &Shared) -> LinkEnd {
     let (input, output) = wire.stream.split();
     let reader = Reader { input, buffer: wire.buffer, node, shared };
     tokio::select! {
         Err(end) = reader.read() => end,
-        Err(end) = write(output, lanes, shared) => end,
+        Err(end) = write(output, send_queue, shared) => end,
         else => LinkEnd::Closed,
     }
 }
@@ -119,13 +119,13 @@ impl Reader<'_> {
 
 async fn write(
     mut output: WriteHalf<'_>,
-    lanes: &Lanes,
+    send_queue: &SendQueue,
     shared: &Shared,
 ) -> Result<std::convert::Infallible, LinkEnd> {
     let mut buffer = BytesMut::new();
     loop {
-        match timeout(shared.timing.ping, lanes.wait()).await {
-            Ok(()) => lanes.encode(&mut buffer, WRITE_BYTES, shared.clock.elapsed()),
+        match timeout(shared.timing.ping, send_queue.wait()).await {
+            Ok(()) => send_queue.encode(&mut buffer, WRITE_BYTES, shared.clock.elapsed()),
             Err(_) => PeerFrame::Ping.encode(&mut buffer),
         }
         while !buffer.is_empty() {

@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 
 use super::Shared;
 use super::frames::{Refusal, RefusalCode};
-use super::handshake::{self, Guest, MeetError, lock};
+use super::handshake::{self, Accepted, HandshakeError, lock};
 
 /// Connections whose other side is not known yet.
 const AT_THE_DOOR_MAX: usize = 64;
@@ -35,7 +35,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         };
         match accepted {
             Ok((stream, from)) => {
-                // Whoever finds no place at the door is closed without a word.
+                // Above the limit, a connection is closed without an answer.
                 if let Ok(place) = Arc::clone(&door).try_acquire_owned() {
                     let (shared, complaints) = (Arc::clone(&shared), Arc::clone(&complaints));
                     tokio::spawn(receive(stream, from, place, shared, complaints));
@@ -57,21 +57,21 @@ async fn receive(
     complaints: Arc<Complaints>,
 ) {
     // What is sent was gathered before: waiting for more would only delay it.
-    let met = match stream.set_nodelay(true) {
-        Ok(()) => handshake::accept(stream, &shared.roster, shared.timing.handshake).await,
-        Err(error) => Err(MeetError::Unreachable(error)),
+    let handshake = match stream.set_nodelay(true) {
+        Ok(()) => handshake::accept(stream, &shared.directory, shared.timing.handshake).await,
+        Err(error) => Err(HandshakeError::Unreachable(error)),
     };
     drop(place);
-    match met {
-        Ok(Guest::Answered) => debug!(%from, "somebody asked who is here"),
-        Ok(Guest::Peer(met)) => {
-            if let Some(met) = shared.admit(met) {
+    match handshake {
+        Ok(Accepted::Answered) => debug!(%from, "somebody asked who is here"),
+        Ok(Accepted::Peer(handshake)) => {
+            if let Some(handshake) = shared.admit(handshake) {
                 let text = "too many nodes that are no members are connected here";
                 complaints.say(from, &text);
-                handshake::refuse(met.wire, Refusal::new(RefusalCode::Busy, text)).await;
+                handshake::refuse(handshake.wire, Refusal::new(RefusalCode::Busy, text)).await;
             }
         }
-        Err(error @ (MeetError::Unreachable(_) | MeetError::Broken(_))) => {
+        Err(error @ (HandshakeError::Unreachable(_) | HandshakeError::Broken(_))) => {
             debug!(%from, %error, "whoever dialled is gone");
         }
         Err(error) => complaints.say(from, &error),

@@ -1,16 +1,16 @@
 //! Connections to the other nodes of the cluster.
 //!
 //! ```text
-//!   core thread --bundles--> send queue (lanes) --> its connection <--> the other node
+//!   core thread --bundles--> send queue --> its connection <--> the other node
 //!        ^                                            |
 //!        +---- messages of other nodes, who is up ----+
 //!        |                                            |
-//!        +---- a pulled checkpoint <---- pull, offers (parts of checkpoints)
+//!        +---- a fetched checkpoint <---- snapshot receiver and sender
 //! ```
 //!
 //! Each other node has a task of its own, which [dials and holds](peer) the one connection to it. The core's
-//! messages for it go into its [send queue](lanes), where urgent ones overtake the rest and excess is dropped: the
-//! core never waits. Checkpoints are [pulled](pull) by the node that needs them, and [served](offers) by the one
+//! messages for it go into its [send queue](send_queue), where urgent ones overtake the rest and excess is dropped: the
+//! core never waits. Checkpoints are [fetched](snapshot_receiver) by the node that needs them, and [sent](snapshot_sender) by the one
 //! that has them.
 //!
 //! It promises nothing: any message may be lost. It knows nothing of the content of replicas' messages.
@@ -19,16 +19,16 @@ pub mod frames;
 
 mod handshake;
 mod join;
-mod lanes;
 mod link;
 mod listen;
-mod offers;
+mod partial_snapshot;
 mod peer;
-mod pull;
-mod pulled;
-mod roster;
+mod peer_directory;
+mod send_queue;
+mod snapshot_receiver;
+mod snapshot_sender;
 #[cfg(test)]
-mod said;
+mod test_messages;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -50,14 +50,14 @@ use crate::replica::{Bundle, Input, PeerInfo, ProbeError};
 use crate::types::Member;
 
 use frames::Purpose;
-use handshake::{MeetError, Met, lock};
+use handshake::{Handshake, HandshakeError, lock};
 pub use join::JoinError;
 pub(super) use join::find_cluster;
-use lanes::WAITING_BYTES_MAX;
 use peer::Peer;
-pub(super) use pull::Places;
-use pull::PullOrder;
-use roster::Roster;
+use peer_directory::PeerDirectory;
+use send_queue::WAITING_BYTES_MAX;
+use snapshot_receiver::FetchRequest;
+pub(super) use snapshot_receiver::Places;
 
 /// How long things may take between nodes.
 #[derive(Clone, Copy, Debug)]
@@ -74,12 +74,12 @@ pub(super) struct Timing {
     pub(super) backoff_max: Duration,
     /// A part of a checkpoint that did not come within this time is asked for again.
     pub(super) part: Duration,
-    /// Who sends no part for so long has gone with its checkpoint.
-    pub(super) pull_silence: Duration,
-    /// Before a checkpoint is pulled again that was of no use.
-    pub(super) pull_again: Duration,
-    /// The replica is told at most so often that a checkpoint is pulled.
-    pub(super) pulled_every: Duration,
+    /// A sender that sends no part for this long no longer has the checkpoint.
+    pub(super) fetch_silence: Duration,
+    /// The pause before a damaged checkpoint is fetched again.
+    pub(super) fetch_retry: Duration,
+    /// The shortest interval between two progress reports to the replica.
+    pub(super) progress_every: Duration,
     /// A checkpoint that nobody asks for is held open for so long.
     pub(super) pin_idle: Duration,
 }
@@ -93,9 +93,9 @@ impl Default for Timing {
             backoff_min: Duration::from_millis(50),
             backoff_max: Duration::from_secs(1),
             part: Duration::from_secs(1),
-            pull_silence: Duration::from_mins(1),
-            pull_again: Duration::from_secs(1),
-            pulled_every: Duration::from_secs(1),
+            fetch_silence: Duration::from_mins(1),
+            fetch_retry: Duration::from_secs(1),
+            progress_every: Duration::from_secs(1),
             pin_idle: Duration::from_secs(30),
         }
     }
@@ -107,7 +107,7 @@ pub(super) struct Options {
     pub(super) cluster_id: [u8; 16],
     /// What this node says of itself.
     pub(super) own: PeerInfo,
-    /// Where checkpoints go that are pulled.
+    /// Where fetched checkpoints are written.
     pub(super) places: Places,
     /// To the core thread.
     pub(super) core: Sender<ToCore>,
@@ -125,7 +125,7 @@ pub(super) struct Options {
 #[derive(Debug)]
 pub(super) struct Peers {
     shared: Arc<Shared>,
-    pulls: mpsc::UnboundedSender<PullOrder>,
+    fetches: mpsc::UnboundedSender<FetchRequest>,
     runtime: Handle,
 }
 
@@ -133,15 +133,15 @@ pub(super) struct Peers {
 #[derive(Debug)]
 struct Shared {
     node: u64,
-    roster: Mutex<Roster>,
+    directory: Mutex<PeerDirectory>,
     peers: Mutex<BTreeMap<u64, Arc<Peer>>>,
     core: Sender<ToCore>,
-    /// What other nodes ask of checkpoints.
-    asked: mpsc::Sender<offers::Asked>,
-    /// What other nodes answer to that.
-    answers: mpsc::Sender<pull::Answer>,
-    /// No checkpoint of this node is for others.
-    offers_nothing: AtomicBool,
+    /// The requests of other nodes for parts of a checkpoint.
+    asked: mpsc::Sender<snapshot_sender::Asked>,
+    /// The answers of other nodes to this one's requests.
+    answers: mpsc::Sender<snapshot_receiver::Answer>,
+    /// Set when this node's state is not trusted: it sends no checkpoint.
+    sends_no_snapshots: AtomicBool,
     clock: Clock,
     timing: Timing,
     stopping: CancellationToken,
@@ -156,25 +156,25 @@ impl Peers {
     /// Begins to listen and to talk, on the runtime that this is called on.
     pub(super) fn start(options: Options, listener: TcpListener) -> Self {
         let Options { cluster_id, own, places, core, checkpoint, clock, timing, stopping } = options;
-        let (asked, to_offer) = mpsc::channel(QUESTIONS_MAX);
-        let (answers, to_pull) = mpsc::channel(QUESTIONS_MAX);
-        let (pulls, orders) = mpsc::unbounded_channel();
+        let (asked, to_sender) = mpsc::channel(QUESTIONS_MAX);
+        let (answers, to_receiver) = mpsc::channel(QUESTIONS_MAX);
+        let (fetches, requests) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             node: own.member.node,
-            roster: Mutex::new(Roster::new(cluster_id, own)),
+            directory: Mutex::new(PeerDirectory::new(cluster_id, own)),
             peers: Mutex::new(BTreeMap::new()),
             core,
             asked,
             answers,
-            offers_nothing: AtomicBool::new(false),
+            sends_no_snapshots: AtomicBool::new(false),
             clock,
             timing,
             stopping,
         });
         tokio::spawn(listen::accept(listener, Arc::clone(&shared)));
-        tokio::spawn(offers::serve(Arc::clone(&shared), checkpoint, to_offer));
-        tokio::spawn(pull::serve(Arc::clone(&shared), places, orders, to_pull));
-        Self { shared, pulls, runtime: Handle::current() }
+        tokio::spawn(snapshot_sender::serve(Arc::clone(&shared), checkpoint, to_sender));
+        tokio::spawn(snapshot_receiver::serve(Arc::clone(&shared), places, requests, to_receiver));
+        Self { shared, fetches, runtime: Handle::current() }
     }
 
     /// Hands over what the replica says to another node. Never waits.
@@ -183,7 +183,7 @@ impl Peers {
             debug!(node = to, "nobody knows where this node is: what is said to it is dropped");
             return;
         };
-        if peer.lanes.push(bundle, self.shared.clock.elapsed()) == Some(1) {
+        if peer.send_queue.push(bundle, self.shared.clock.elapsed()) == Some(1) {
             warn!(
                 node = to,
                 waiting_bytes_max = WAITING_BYTES_MAX,
@@ -196,18 +196,18 @@ impl Peers {
     pub(super) fn members(&self, members: Vec<Member>, removed: Vec<u64>, feature_level: u32) {
         let shared = &self.shared;
         let others: Vec<Member> = {
-            let mut roster = lock(&shared.roster);
-            roster.update(members, removed, feature_level);
-            roster.others().cloned().collect()
+            let mut directory = lock(&shared.directory);
+            directory.update(members, removed, feature_level);
+            directory.others().cloned().collect()
         };
         for Member { node, peer_address, .. } in others {
-            let peer = shared.meet(node, &peer_address, &self.runtime);
+            let peer = shared.start_peer(node, &peer_address, &self.runtime);
             *lock(&peer.address) = peer_address;
             peer.is_member.store(true, Ordering::Relaxed);
         }
-        let roster = lock(&shared.roster);
+        let directory = lock(&shared.directory);
         lock(&shared.peers).retain(|node, peer| {
-            let removed = roster.is_removed(*node);
+            let removed = directory.is_removed(*node);
             if removed {
                 peer.ended.cancel();
             }
@@ -219,33 +219,34 @@ impl Peers {
     pub(super) fn probe(&self, address: String) {
         let shared = Arc::clone(&self.shared);
         self.runtime.spawn(async move {
-            let (roster, patience) = (&shared.roster, shared.timing.handshake);
-            let met = handshake::dial(&address, roster, Purpose::Probe, None, patience).await;
-            let found = met.map(|Met { about, .. }| about).map_err(|error| probe_error(&address, error));
+            let (directory, patience) = (&shared.directory, shared.timing.handshake);
+            let handshake = handshake::dial(&address, directory, Purpose::Probe, None, patience).await;
+            let found =
+                handshake.map(|Handshake { about, .. }| about).map_err(|error| probe_error(&address, error));
             shared.tell(Input::Probed { address, found });
         });
     }
 
     /// From here on no checkpoint of this node is for others.
-    pub(super) fn offer_nothing(&self) {
-        self.shared.offers_nothing.store(true, Ordering::Relaxed);
+    pub(super) fn stop_sending_snapshots(&self) {
+        self.shared.sends_no_snapshots.store(true, Ordering::Relaxed);
     }
 
-    /// Begins to pull a checkpoint, in the place of any that is being pulled. The answer names `number`.
-    pub(super) fn pull(&self, number: u64, from: u64, index: u64) {
-        // A node that ends pulls nothing any more.
-        let _ = self.pulls.send(PullOrder { number, from, index });
+    /// Begins to fetch a checkpoint, and cancels any earlier fetch. The answer names `number`.
+    pub(super) fn fetch_snapshot(&self, number: u64, from: u64, index: u64) {
+        // A node that is stopping fetches nothing.
+        let _ = self.fetches.send(FetchRequest { number, from, index });
     }
 }
 
-fn probe_error(address: &str, error: MeetError) -> ProbeError {
+fn probe_error(address: &str, error: HandshakeError) -> ProbeError {
     let address = address.to_owned();
     match error {
-        MeetError::Refused(refusal) | MeetError::Refuses(refusal) => {
+        HandshakeError::Refused(refusal) | HandshakeError::Refuses(refusal) => {
             ProbeError::Refused { address, why: refusal.text }
         }
-        MeetError::Unreachable(error) => ProbeError::Unreachable { address, why: error.to_string() },
-        error @ (MeetError::Silent(_) | MeetError::Broken(_)) => {
+        HandshakeError::Unreachable(error) => ProbeError::Unreachable { address, why: error.to_string() },
+        error @ (HandshakeError::Silent(_) | HandshakeError::Broken(_)) => {
             ProbeError::Unreachable { address, why: error.to_string() }
         }
     }
@@ -257,8 +258,8 @@ impl Shared {
         lock(&self.peers).get(&node).cloned()
     }
 
-    /// The same; if it is not talked to, it is from here on.
-    fn meet(self: &Arc<Self>, node: u64, address: &str, runtime: &Handle) -> Arc<Peer> {
+    /// The same; starts a task for it if there is none.
+    fn start_peer(self: &Arc<Self>, node: u64, address: &str, runtime: &Handle) -> Arc<Peer> {
         let mut peers = lock(&self.peers);
         if let Some(peer) = peers.get(&node) {
             return Arc::clone(peer);
@@ -272,19 +273,19 @@ impl Shared {
 
     /// Takes a connection in that another node has dialled, unless too many are connected that nobody knows: then
     /// it is given back.
-    fn admit(self: &Arc<Self>, met: Met) -> Option<Met> {
-        let Member { node, peer_address, .. } = &met.about.member;
+    fn admit(self: &Arc<Self>, handshake: Handshake) -> Option<Handshake> {
+        let Member { node, peer_address, .. } = &handshake.about.member;
         let known = self.peer(*node);
         if known.is_none() {
-            let roster = lock(&self.roster);
-            let strangers = lock(&self.peers).keys().filter(|node| !roster.has(**node)).count();
+            let directory = lock(&self.directory);
+            let strangers = lock(&self.peers).keys().filter(|node| !directory.has(**node)).count();
             if strangers >= STRANGERS_MAX {
-                return Some(met);
+                return Some(handshake);
             }
         }
-        let peer = known.unwrap_or_else(|| self.meet(*node, peer_address, &Handle::current()));
+        let peer = known.unwrap_or_else(|| self.start_peer(*node, peer_address, &Handle::current()));
         // One that sends more than are looked at has enough of them.
-        let _ = peer.arrivals.try_send(met);
+        let _ = peer.arrivals.try_send(handshake);
         None
     }
 

@@ -17,9 +17,9 @@ use tracing::{debug, info, warn};
 
 use super::Shared;
 use super::frames::{Purpose, RefusalCode};
-use super::handshake::{self, MeetError, Met, lock};
-use super::lanes::Lanes;
+use super::handshake::{self, Handshake, HandshakeError, lock};
 use super::link::{self, LinkEnd};
+use super::send_queue::SendQueue;
 use crate::replica::Input;
 
 /// What everybody sees of another node.
@@ -27,12 +27,12 @@ use crate::replica::Input;
 pub(super) struct Peer {
     /// Its number.
     pub(super) node: u64,
-    /// What is to be sent to it.
-    pub(super) lanes: Lanes,
+    /// The messages to send to it.
+    pub(super) send_queue: SendQueue,
     /// Where it listens.
     pub(super) address: Mutex<String>,
     /// Connections that it has dialled.
-    pub(super) arrivals: mpsc::Sender<Met>,
+    pub(super) arrivals: mpsc::Sender<Handshake>,
     /// Whether it is a member.
     pub(super) is_member: AtomicBool,
     /// Cancelled when it is not to be talked to any more.
@@ -44,27 +44,32 @@ const ARRIVALS_MAX: usize = 4;
 
 impl Peer {
     /// A node that is not connected, and where its connections arrive.
-    pub(super) fn new(node: u64, address: String, ended: CancellationToken) -> (Self, mpsc::Receiver<Met>) {
+    pub(super) fn new(
+        node: u64,
+        address: String,
+        ended: CancellationToken,
+    ) -> (Self, mpsc::Receiver<Handshake>) {
         let (arrivals, arriving) = mpsc::channel(ARRIVALS_MAX);
-        let (lanes, address, is_member) = (Lanes::default(), Mutex::new(address), AtomicBool::new(false));
-        (Self { node, lanes, address, arrivals, is_member, ended }, arriving)
+        let (send_queue, address, is_member) =
+            (SendQueue::default(), Mutex::new(address), AtomicBool::new(false));
+        (Self { node, send_queue, address, arrivals, is_member, ended }, arriving)
     }
 }
 
 /// Talks to a node until it is not to be talked to any more.
-pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Met>, shared: Arc<Shared>) {
+pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake>, shared: Arc<Shared>) {
     let mut attempts = Attempts { pause: Duration::ZERO, complaint: None };
     loop {
-        let met = tokio::select! {
+        let handshake = tokio::select! {
             biased;
             () = peer.ended.cancelled() => return,
-            Some(met) = arriving.recv() => met,
-            met = dial(&peer, &shared, &mut attempts) => met,
+            Some(handshake) = arriving.recv() => handshake,
+            handshake = dial(&peer, &shared, &mut attempts) => handshake,
         };
         let since = shared.clock.elapsed();
-        let mut next = Some(met);
-        while let Some(met) = next {
-            next = hold(met, &peer, &mut arriving, &shared).await;
+        let mut next = Some(handshake);
+        while let Some(handshake) = next {
+            next = hold(handshake, &peer, &mut arriving, &shared).await;
         }
         if shared.clock.elapsed().saturating_sub(since) >= shared.timing.backoff_max {
             attempts = Attempts { pause: Duration::ZERO, complaint: None };
@@ -81,13 +86,18 @@ struct Attempts {
 }
 
 /// Holds a connection while it lasts. Returns the one that takes its place, if one does.
-async fn hold(met: Met, peer: &Peer, arriving: &mut mpsc::Receiver<Met>, shared: &Shared) -> Option<Met> {
-    let Met { wire, about, dialled } = met;
+async fn hold(
+    handshake: Handshake,
+    peer: &Peer,
+    arriving: &mut mpsc::Receiver<Handshake>,
+    shared: &Shared,
+) -> Option<Handshake> {
+    let Handshake { wire, about, dialled } = handshake;
     let node = peer.node;
     info!(node, address = %about.member.peer_address, dialled, "connected to a node");
     lock(&peer.address).clone_from(&about.member.peer_address);
     shared.tell(Input::PeerConnected { about });
-    let mut linked = pin!(link::serve(wire, node, &peer.lanes, shared));
+    let mut linked = pin!(link::serve(wire, node, &peer.send_queue, shared));
     let (end, next) = loop {
         tokio::select! {
             biased;
@@ -102,7 +112,7 @@ async fn hold(met: Met, peer: &Peer, arriving: &mut mpsc::Receiver<Met>, shared:
         }
     };
     // What was being sent is lost; what waits may be of use to nobody any more. Raft says it again.
-    peer.lanes.clear();
+    peer.send_queue.clear();
     match &end {
         LinkEnd::Stopped => {}
         _ if next.is_some() => debug!(node, "a connection to a node takes the place of another"),
@@ -119,21 +129,21 @@ fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
 }
 
 /// Dials when there is reason to, until somebody answers.
-async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Met {
-    let (roster, patience) = (&shared.roster, shared.timing.handshake);
+async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshake {
+    let (directory, patience) = (&shared.directory, shared.timing.handshake);
     loop {
         tokio::select! {
-            () = peer.lanes.wait() => {}
+            () = peer.send_queue.wait() => {}
             () = until_wanted(peer, shared) => {}
         }
         tokio::time::sleep(attempts.pause).await;
         attempts.pause = (attempts.pause * 2).clamp(shared.timing.backoff_min, shared.timing.backoff_max);
         let address = lock(&peer.address).clone();
-        match handshake::dial(&address, roster, Purpose::Peer, Some(peer.node), patience).await {
-            Ok(met) => return met,
+        match handshake::dial(&address, directory, Purpose::Peer, Some(peer.node), patience).await {
+            Ok(handshake) => return handshake,
             Err(error) => Complaint::of(&error).say(&mut attempts.complaint, peer.node, &address, &error),
         }
-        peer.lanes.clear();
+        peer.send_queue.clear();
     }
 }
 
@@ -158,16 +168,16 @@ enum Complaint {
 }
 
 impl Complaint {
-    fn of(error: &MeetError) -> Self {
+    fn of(error: &HandshakeError) -> Self {
         match error {
-            MeetError::Unreachable(_) | MeetError::Broken(_) => Self::Unreachable,
-            MeetError::Silent(_) => Self::Silent,
-            MeetError::Refused(refusal) => Self::Refused(refusal.code),
-            MeetError::Refuses(refusal) => Self::Refuses(refusal.code),
+            HandshakeError::Unreachable(_) | HandshakeError::Broken(_) => Self::Unreachable,
+            HandshakeError::Silent(_) => Self::Silent,
+            HandshakeError::Refused(refusal) => Self::Refused(refusal.code),
+            HandshakeError::Refuses(refusal) => Self::Refuses(refusal.code),
         }
     }
 
-    fn say(self, last: &mut Option<Self>, node: u64, address: &str, error: &MeetError) {
+    fn say(self, last: &mut Option<Self>, node: u64, address: &str, error: &HandshakeError) {
         if last.replace(self) == Some(self) {
             debug!(node, address, %error, "a node is not connected");
         } else {

@@ -5,13 +5,13 @@ use std::sync::mpsc::Receiver;
 use tokio::net::TcpStream;
 
 use super::frames::{PeerFrame, RefusalCode};
-use super::said::{about, append, bundle, heartbeat};
+use super::test_messages::{about, append, bundle, heartbeat};
 use super::wire::Wire;
 use super::*;
 use crate::storage::folder::{DiskFolder, SpareFolder};
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
-mod pulling;
+mod snapshots;
 
 const CLUSTER: [u8; 16] = [7; 16];
 /// What takes longer has failed. Nothing waits for it to pass.
@@ -36,7 +36,7 @@ impl Drop for Rig {
 fn quick() -> Timing {
     Timing {
         backoff_min: Duration::from_millis(1),
-        pull_again: Duration::from_millis(1),
+        fetch_retry: Duration::from_millis(1),
         ..Timing::default()
     }
 }
@@ -85,7 +85,7 @@ impl Rig {
     /// What the core is told next that the predicate takes. What it does not take is passed over.
     fn told_of<T>(&self, mut take: impl FnMut(Input) -> Option<T>) -> T {
         loop {
-            if let ToCore::Input(input) | ToCore::Pulled { input, .. } = self.told()
+            if let ToCore::Input(input) | ToCore::SnapshotFetch { input, .. } = self.told()
                 && let Some(taken) = take(input)
             {
                 return taken;
@@ -130,7 +130,7 @@ async fn let_in(rig: &Rig, node: u64) -> Wire {
     let stream = TcpStream::connect(&rig.address).await.expect("connected");
     let mut wire = Wire::new(stream, PEER_FRAME_BYTES_MAX);
     let own = about(node, copy_of(node), "127.0.0.1:1");
-    let hello = Roster::new(CLUSTER, own).greeting(Purpose::Peer);
+    let hello = PeerDirectory::new(CLUSTER, own).greeting(Purpose::Peer);
     wire.write(&PeerFrame::Hello(hello)).await.expect("sent");
     let welcome = wire.read().await;
     assert!(matches!(welcome, Ok(PeerFrame::Welcome(_))), "{welcome:?}");
@@ -251,7 +251,8 @@ async fn who_takes_nothing_is_sent_no_more_than_fits() {
     assert_eq!(rig.connected(), 2);
     let data = vec![0; 200 << 10];
     let peer = rig.peers.shared.peer(2).expect("it is talked to");
-    let push = || peer.lanes.push(bundle(vec![append(1, 2, &[&data])]), rig.peers.shared.clock.elapsed());
+    let push =
+        || peer.send_queue.push(bundle(vec![append(1, 2, &[&data])]), rig.peers.shared.clock.elapsed());
     assert!((0..10_000).any(|_| push().is_some()), "2 GB were taken in for a node that takes nothing");
     assert_eq!(rig.lost(), 2);
     drop(slow);
@@ -264,11 +265,11 @@ async fn a_member_that_is_removed_is_cut_off_and_not_let_in_again() {
     assert_eq!((one.connected(), two.connected()), (2, 1));
     one.peers.members(vec![one.member()], vec![2], 1);
     assert_eq!((one.lost(), two.lost()), (2, 1));
-    let (roster, patience) = (&two.peers.shared.roster, PATIENCE);
-    let met = handshake::dial(&one.address, roster, Purpose::Peer, Some(1), patience).await;
+    let (directory, patience) = (&two.peers.shared.directory, PATIENCE);
+    let handshake = handshake::dial(&one.address, directory, Purpose::Peer, Some(1), patience).await;
     assert!(
-        matches!(&met, Err(MeetError::Refused(refusal)) if refusal.code == RefusalCode::Removed),
-        "{met:?}"
+        matches!(&handshake, Err(HandshakeError::Refused(refusal)) if refusal.code == RefusalCode::Removed),
+        "{handshake:?}"
     );
 }
 
@@ -296,10 +297,10 @@ async fn a_stranger_at_a_members_address_is_not_taken_for_it() {
     let (one, two) = (Rig::start(1, quick()).await, Rig::start(2, quick()).await);
     let elsewhere = Member { node: 3, storage_id: [3; 16], ..two.member() };
     one.peers.members(vec![one.member(), elsewhere], vec![], 1);
-    let (roster, patience) = (&one.peers.shared.roster, PATIENCE);
-    let met = handshake::dial(&two.address, roster, Purpose::Peer, Some(3), patience).await;
+    let (directory, patience) = (&one.peers.shared.directory, PATIENCE);
+    let handshake = handshake::dial(&two.address, directory, Purpose::Peer, Some(3), patience).await;
     assert!(
-        matches!(&met, Err(MeetError::Refuses(refusal)) if refusal.code == RefusalCode::OtherNode),
-        "{met:?}"
+        matches!(&handshake, Err(HandshakeError::Refuses(refusal)) if refusal.code == RefusalCode::OtherNode),
+        "{handshake:?}"
     );
 }

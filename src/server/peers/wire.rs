@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use super::frames::{PeerDecoder, PeerFrame, PeerFrameError};
 
-/// What is read at once, in bytes, before the other side is known.
+/// The size of one read, in bytes, before the other side is known.
 const READ_BYTES: usize = 4 << 10;
 
 /// A socket, and what was read from it and is not used yet.

@@ -37,7 +37,7 @@ pub use layout::{BackupFile, BackupHeader, FOOTER_BYTES, footer};
 pub use pinned::{BackupOrigin, PinnedBackup};
 pub use restore::RestoreOptions;
 
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 1 << 20;
 
 /// A backup that is open for reading.

@@ -6,11 +6,11 @@ mod postponed;
 
 use super::*;
 use crate::engine::{
-    COUNT_MAX, Command, Entry, IDS_SKIPPED, ImageError, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob,
-    Outcome, TopicSelect, ids_floor,
+    COUNT_MAX, Command, Entry, IDS_SKIPPED, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob, Outcome,
+    RestoreError, TopicSelect, ids_floor,
 };
 use crate::storage::audit::audit;
-use crate::storage::folder::FaultyFolder;
+use crate::storage::folder::SimulatedFolder;
 use crate::storage::{Depth, Fault};
 use crate::types::limits::LAPSE_LEASES_MAX;
 use crate::types::{FEATURE_BOUNDED_STATE, IfExists, Millis, SessionId, SessionSecret, TopicId, When};
@@ -27,7 +27,7 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         learners: Vec::new(),
         state_hash: engine.state_hash(),
         jobs: engine.jobs(),
-        image: engine.image().into(),
+        metadata: engine.metadata().into(),
         chunks: Vec::new(),
         rewrite: Vec::new(),
         pages: Vec::new(),
@@ -41,7 +41,7 @@ fn base(number: u32) -> LogBase {
     LogBase { index: number.into(), term: 1, crc: number }
 }
 
-fn write(folder: &FaultyFolder, number: u32) -> Result<Checkpoint, StorageError> {
+fn write(folder: &SimulatedFolder, number: u32) -> Result<Checkpoint, StorageError> {
     CheckpointWriter::begin(folder.clone(), begin(number, &Engine::new(GroupId(0))))?
         .seal(base(number))?
         .publish()
@@ -51,7 +51,7 @@ fn write(folder: &FaultyFolder, number: u32) -> Result<Checkpoint, StorageError>
 struct Queue {
     engine: Engine,
     records: Records,
-    folder: FaultyFolder,
+    folder: SimulatedFolder,
     number: u32,
     next_chunk: u32,
     chunk_bytes: usize,
@@ -77,7 +77,7 @@ impl Queue {
         Self {
             engine,
             records,
-            folder: FaultyFolder::new(0),
+            folder: SimulatedFolder::new(0),
             number: 0,
             next_chunk: 1,
             chunk_bytes: CHUNK_BYTES,
@@ -224,7 +224,7 @@ fn without_a_resident_job_there_is_no_page_file() {
 #[test]
 #[should_panic(expected = "stands for the entry at which it was captured")]
 fn the_entry_of_another_checkpoint_is_refused() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     let writer = CheckpointWriter::begin(folder, begin(2, &Engine::new(GroupId(0)))).expect("begun");
     let _ = writer.seal(base(1));
 }
@@ -235,7 +235,7 @@ fn the_entry_of_another_checkpoint_is_refused() {
 fn a_checkpoint_can_be_given_up_until_its_manifest_has_its_name() {
     let mut given_up = 0;
     for step in 0..100 {
-        let folder = FaultyFolder::new(0);
+        let folder = SimulatedFolder::new(0);
         write(&folder, 1).expect("written");
         let before = folder.steps();
         folder.arm(step, Fault::Full);
@@ -261,7 +261,7 @@ fn a_checkpoint_can_be_given_up_until_its_manifest_has_its_name() {
 
 #[test]
 fn a_sync_that_fails_is_no_shortage() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     folder.arm(0, Fault::Full);
     assert!(!folder.sync().expect_err("it fails").is_shortage());
     folder.arm(0, Fault::Full);
@@ -273,14 +273,14 @@ fn a_sync_that_fails_is_no_shortage() {
 #[test]
 fn what_a_start_goes_by_is_durable_before_it_removes_anything() {
     for seed in 0..20 {
-        let folder = FaultyFolder::new(seed);
+        let folder = SimulatedFolder::new(seed);
         write(&folder, 1).expect("written");
         let steps = folder.steps();
-        let whole = FaultyFolder::new(seed);
+        let whole = SimulatedFolder::new(seed);
         write(&whole, 1).and_then(|_| write(&whole, 2)).expect("written");
         for failure in 0..whole.steps() - steps {
             for power_cut in 0..4 {
-                let folder = FaultyFolder::new(seed);
+                let folder = SimulatedFolder::new(seed);
                 write(&folder, 1).expect("written");
                 folder.arm(failure, Fault::Failure);
                 assert!(write(&folder, 2).is_err());
@@ -300,12 +300,12 @@ fn a_job_that_was_not_given_out_yet_is_refused() {
     for delay_ms in [0, 2 * DAY_MS] {
         let mut queue = Queue::new();
         queue.push(1, delay_ms, 10);
-        let early = queue.engine.image().encode();
+        let early = queue.engine.metadata().encode();
         queue.push(1, delay_ms, 10);
         queue.checkpoint(Vec::new());
         let manifest = Manifest::read(&queue.folder).expect("read").expect("there is one");
-        let refused = read(&queue.folder, Manifest { image: early, ..manifest }).expect_err("refused");
-        let job = |damage: &Damage| matches!(damage, Damage::State(ImageError::Job(JobId(2))));
+        let refused = read(&queue.folder, Manifest { metadata: early, ..manifest }).expect_err("refused");
+        let job = |damage: &Damage| matches!(damage, Damage::State(RestoreError::Job(JobId(2))));
         assert!(matches!(&refused, StorageError::Damaged { damage, .. } if job(damage)), "{refused}");
     }
 }
@@ -314,19 +314,19 @@ fn a_job_that_was_not_given_out_yet_is_refused() {
 fn a_job_that_is_there_twice_is_refused() {
     let mut queue = Queue::new();
     queue.push(3, 0, 10);
-    let image = queue.engine.image();
-    let restoring = || image.clone().restore(0);
+    let metadata = queue.engine.metadata();
+    let restoring = || metadata.clone().restore(0);
     let twice = |restoring: Restoring, job| {
-        assert_eq!(restoring.finish().map(drop), Err(ImageError::Job(JobId(job))));
+        assert_eq!(restoring.finish().map(drop), Err(RestoreError::Job(JobId(job))));
     };
     let mut spilled = restoring();
-    for (id, identity) in [(1, None), (2, Some(7)), (1, None)] {
-        spilled.spilled(JobId(id), identity, Place(id)).expect("it is seen in the end");
+    for (id, key_hash) in [(1, None), (2, Some(7)), (1, None)] {
+        spilled.spilled(JobId(id), key_hash, Place(id)).expect("it is seen in the end");
     }
     twice(spilled, 1);
     let mut keys = restoring();
-    for (id, identity) in [(1, 7), (2, 8), (3, 7)] {
-        keys.spilled(JobId(id), Some(identity), Place(id)).expect("it is seen in the end");
+    for (id, key_hash) in [(1, 7), (2, 8), (3, 7)] {
+        keys.spilled(JobId(id), Some(key_hash), Place(id)).expect("it is seen in the end");
     }
     twice(keys, 3);
     let mut resident = restoring();
@@ -344,9 +344,9 @@ fn counts_that_leave_no_room_are_refused() {
     let mut queue = Queue::new();
     let skip = Command::SkipIds { floor: COUNT_MAX + 1 };
     let entry = Entry { stamp: Millis(1), commands: vec![skip] };
-    assert!(Image::decode(&queue.engine.image().encode()).is_ok());
+    assert!(StateMetadata::decode(&queue.engine.metadata().encode()).is_ok());
     queue.engine.apply(&entry, &mut queue.records).expect("applied");
-    assert_eq!(Image::decode(&queue.engine.image().encode()), Err(ImageError::Counts));
+    assert_eq!(StateMetadata::decode(&queue.engine.metadata().encode()), Err(RestoreError::Counts));
 }
 
 /// Somebody accepted a loss with a clock of the far future, more than once.

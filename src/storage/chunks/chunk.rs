@@ -16,7 +16,7 @@ use super::fields::{HEADER_BYTES, HEADER_END, HeaderError, newer};
 use super::index::{PIECE_BYTES_MAX, PIECE_ROWS, Piece, RowHead};
 use super::layout::{BlockPlace, CHUNK_VERSION, ChunkSummary, Footer, header};
 
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 256 << 10;
 
 /// A chunk that is open for reading. It stays readable when its file is removed.
@@ -146,10 +146,10 @@ impl Chunk {
         Ok(())
     }
 
-    /// The first row whose timer is on this line at `at` or later, or on a later line; [`rows`](Self::rows) if there
+    /// The first row whose timer is on this timeline at `at` or later, or on a later timeline; [`rows`](Self::rows) if there
     /// is none.
-    pub fn first_row_from(&self, line: u8, at: u64) -> Result<u32, StorageError> {
-        let wanted = (line, at, 0);
+    pub fn first_row_from(&self, timeline: u8, at: u64) -> Result<u32, StorageError> {
+        let wanted = (timeline, at, 0);
         let block = self.blocks.partition_point(|block| block.order < wanted);
         // The block before begins earlier: the row may be in it.
         let Some(before) = block.checked_sub(1).and_then(|block| self.blocks.get(block)) else {

@@ -7,9 +7,9 @@
 //! The directory has 33 bytes a block, then 8 bytes for each piece of the index: where it begins in the file.
 //!
 //! ```text
-//!  0      1    9    17   25      29          33
-//!  | line | at | id | at | bytes | first row |       of a block: order of its first row, where it is, its length
-//!  | u8   | u64| u64| u64| u32   | u32       |
+//!  0          1    9    17   25      29          33
+//!  | timeline | at | id | at | bytes | first row |       of a block: order of its first row, where it is, its length
+//!  | u8       | u64| u64| u64| u32   | u32       |
 //! ```
 //!
 //! The summary has 24 bytes a topic: topic u32, rows u32, first due u64, last due u64. The footer:
@@ -59,7 +59,7 @@ pub struct TopicSummary {
     pub topic: u32,
     /// Rows of jobs of this topic.
     pub rows: u32,
-    /// When the first of their timers fires, in ms, whatever its line.
+    /// When the first of their timers fires, in ms, whatever its timeline.
     pub first_at: u64,
     /// When the last one fires.
     pub last_at: u64,
@@ -114,8 +114,8 @@ impl TopicSummary {
 
 impl BlockPlace {
     pub(super) fn encode(&self, into: &mut Vec<u8>) {
-        let (line, at, id) = self.order;
-        into.push(line);
+        let (timeline, at, id) = self.order;
+        into.push(timeline);
         into.extend_from_slice(&at.to_le_bytes());
         into.extend_from_slice(&id.to_le_bytes());
         into.extend_from_slice(&self.at.to_le_bytes());

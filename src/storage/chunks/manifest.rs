@@ -58,7 +58,7 @@ pub struct Manifest {
     pub jobs: u64,
     /// Topics, sessions and the rest of the state; opaque here.
     #[serde(with = "serde_bytes")]
-    pub image: Vec<u8>,
+    pub metadata: Vec<u8>,
     /// In rising order of their numbers.
     pub chunks: Vec<ManifestChunk>,
     /// The page files, by the checkpoints that wrote them; none if no job is resident.

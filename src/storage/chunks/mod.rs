@@ -3,7 +3,7 @@
 //! # Files in `DATA/chunks/`
 //!
 //! ```text
-//! chunk-%08x        a chunk: rows, sorted by (line, at, id)
+//! chunk-%08x        a chunk: rows, sorted by (timeline, at, id)
 //! pages-%08x-%08x   a page file: entries of jobs that are not delayed for long
 //! manifest          the checkpoint: which of those files count, and everything else that is state
 //! NAME.new          one of them while it is written
@@ -39,7 +39,7 @@ mod writer;
 pub use bits::Bits;
 pub use cache::BlockCache;
 pub use chunk::Chunk;
-pub use index::{LINE_STAMP, LINE_WALL, RowHead};
+pub use index::{RowHead, TIMELINE_STAMP, TIMELINE_WALL};
 pub use layout::{ChunkSummary, TopicSummary};
 pub use manifest::{Manifest, ManifestChunk, StagedManifest};
 pub use pages::{PageWriter, Pages, PagesId, PagesSummary};

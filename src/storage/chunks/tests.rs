@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tempfile::TempDir;
 
-use super::super::folder::{DiskFolder, FaultyFolder};
+use super::super::folder::{DiskFolder, SimulatedFolder};
 use super::super::{Fault, sync};
 use super::output::PIECE_BYTES;
 use super::*;
@@ -18,7 +18,7 @@ fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manife
     let number = manifest.next_chunk;
     let mut writer = ChunkWriter::create(folder, number)?;
     for id in 0..300 {
-        let head = RowHead { id, line: LINE_STAMP, at: id * 3, topic: 1, identity: None };
+        let head = RowHead { id, timeline: TIMELINE_STAMP, at: id * 3, topic: 1, key_hash: None };
         writer.push(head, &[u8::try_from(number).expect("few"); 100])?;
     }
     let summary = writer.finish()?;
@@ -50,7 +50,7 @@ fn verify<F: Folder>(folder: &F, manifest: &Manifest) {
 
 #[test]
 fn a_power_cut_at_every_step_leaves_a_whole_checkpoint() {
-    let whole = FaultyFolder::new(0);
+    let whole = SimulatedFolder::new(0);
     let first = checkpoint(&whole, None).expect("written");
     let before = whole.steps();
     checkpoint(&whole, Some(&first)).expect("written");
@@ -59,7 +59,7 @@ fn a_power_cut_at_every_step_leaves_a_whole_checkpoint() {
     let mut found = [0; 3];
     for seed in 0..40 {
         for step in 0..=steps {
-            let folder = FaultyFolder::new(seed);
+            let folder = SimulatedFolder::new(seed);
             let first = checkpoint(&folder, None).expect("written");
             folder.arm(step, Fault::PowerCut);
             let second = checkpoint(&folder, Some(&first));
@@ -80,7 +80,7 @@ fn a_power_cut_at_every_step_leaves_a_whole_checkpoint() {
 
 #[test]
 fn a_full_disk_leaves_the_checkpoint_before() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     let first = checkpoint(&folder, None).expect("written");
     folder.set_capacity_bytes(70_000);
     let error = checkpoint(&folder, Some(&first)).expect_err("there is no room");
@@ -93,7 +93,7 @@ fn a_full_disk_leaves_the_checkpoint_before() {
 
 #[test]
 fn only_what_is_ours_and_not_listed_is_removed() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     let manifest = checkpoint(&folder, None).expect("written");
     let mut kept = folder.list().expect("read");
     let foreign = [
@@ -141,7 +141,7 @@ fn a_long_chunk_is_synced_piece_by_piece() {
     })));
     let mut writer = ChunkWriter::create(&folder, 1).expect("created");
     for id in 0..60_u64 {
-        let head = RowHead { id, line: LINE_WALL, at: 5, topic: 1, identity: Some(9) };
+        let head = RowHead { id, timeline: TIMELINE_WALL, at: 5, topic: 1, key_hash: Some(9) };
         let bytes = if id == 7 { 3 << 20 } else { 50_000 };
         writer.push(head, &vec![3; bytes]).expect("written");
     }

@@ -18,7 +18,7 @@ const CHUNK_NUMBERS: u32 = 1 << 31;
 
 /// A chunk that is being written.
 ///
-/// Takes 21 bytes of memory a row, 37 if it has an identity, until it is finished: whoever has many jobs begins a new
+/// Takes 21 bytes of memory a row, 37 if it has a key hash, until it is finished: with many jobs, begin a new
 /// chunk from time to time.
 pub struct ChunkWriter<F: Folder> {
     number: u32,
@@ -65,7 +65,11 @@ impl<F: Folder> ChunkWriter<F> {
     pub fn push(&mut self, head: RowHead, bytes: &[u8]) -> Result<u32, StorageError> {
         let order = head.order();
         debug_assert!(self.last < Some(order), "{:?} and then {order:?}", self.last);
-        debug_assert!(matches!(head.line, index::LINE_STAMP | index::LINE_WALL), "line {}", head.line);
+        debug_assert!(
+            matches!(head.timeline, index::TIMELINE_STAMP | index::TIMELINE_WALL),
+            "timeline {}",
+            head.timeline
+        );
         self.last = Some(order);
         if !self.block.fits(bytes.len()) {
             self.finish_block()?;

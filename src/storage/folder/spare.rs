@@ -95,12 +95,12 @@ impl<F: Folder> FolderWriter for SpareWriter<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::folder::FaultyFolder;
+    use crate::storage::folder::SimulatedFolder;
 
     #[test]
     fn what_is_spared_is_left_to_others() {
         const MIB: usize = 1 << 20;
-        let device = FaultyFolder::new(0);
+        let device = SimulatedFolder::new(0);
         device.set_capacity_bytes(20 * MIB as u64);
         let folder = SpareFolder::new(device.clone(), 10 * MIB as u64);
         let mut writer = folder.create("a").expect("there is space");

@@ -108,10 +108,10 @@ fn pick<T>(all: &mut [T], number: u8) -> Option<&mut T> {
 
 proptest! {
     #[test]
-    fn the_twin_does_what_the_disk_does(steps in prop::collection::vec(step(), 0..60)) {
+    fn the_simulated_disk_does_what_the_disk_does(steps in prop::collection::vec(step(), 0..60)) {
         let directory = TempDir::new().expect("a directory");
         let disk = DiskFolder::new(&directory.path().join("a/b")).expect("made");
-        prop_assert_eq!(seen(&FaultyFolder::new(1), &steps), seen(&disk, &steps));
+        prop_assert_eq!(seen(&SimulatedFolder::new(1), &steps), seen(&disk, &steps));
     }
 
     /// Of a synced file everything is left, and of one that was not a beginning, but for a sector of zeros.
@@ -121,7 +121,7 @@ proptest! {
         synced in prop::collection::vec(1..=255_u8, 0..2000),
         rest in prop::collection::vec(1..=255_u8, 0..2000),
     ) {
-        let folder = FaultyFolder::new(seed);
+        let folder = SimulatedFolder::new(seed);
         let mut writer = folder.create("a").expect("created");
         folder.sync().expect("synced");
         writer.append(&synced).expect("written");
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-fn write(folder: &FaultyFolder, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
+fn write(folder: &SimulatedFolder, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
     let mut writer = folder.create(name)?;
     writer.append(bytes)?;
     writer.sync()
@@ -148,7 +148,7 @@ fn write(folder: &FaultyFolder, name: &str, bytes: &[u8]) -> Result<(), StorageE
 fn names_that_were_not_synced_are_there_or_not_one_by_one() {
     let mut found = std::collections::BTreeSet::new();
     for seed in 0..200 {
-        let folder = FaultyFolder::new(seed);
+        let folder = SimulatedFolder::new(seed);
         write(&folder, "a", b"old a").expect("written");
         write(&folder, "b", b"old b").expect("written");
         folder.sync().expect("synced");
@@ -167,18 +167,18 @@ fn names_that_were_not_synced_are_there_or_not_one_by_one() {
 
 #[test]
 fn a_failure_at_every_step_is_the_last_thing_that_happens() {
-    let work = |folder: &FaultyFolder| {
+    let work = |folder: &SimulatedFolder| {
         write(folder, "new", b"abc")?;
         folder.rename("new", "a")?;
         folder.sync()?;
         folder.remove("a")
     };
-    let whole = FaultyFolder::new(0);
+    let whole = SimulatedFolder::new(0);
     work(&whole).expect("nothing is armed");
     assert_eq!(whole.steps(), 6);
     for fault in [Fault::Failure, Fault::PowerCut] {
         for step in 0..whole.steps() {
-            let folder = FaultyFolder::new(step);
+            let folder = SimulatedFolder::new(step);
             write(&folder, "before", b"x").expect("written");
             let file = folder.open("before").expect("opened").expect("there");
             folder.arm(step, fault);
@@ -193,7 +193,7 @@ fn a_failure_at_every_step_is_the_last_thing_that_happens() {
 
 #[test]
 fn a_read_can_fail() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     write(&folder, "a", b"abc").expect("written");
     let file = folder.open("a").expect("opened").expect("there");
     folder.arm_read(1);
@@ -204,7 +204,7 @@ fn a_read_can_fail() {
 
 #[test]
 fn a_full_disk_takes_what_fits_and_goes_on_when_there_is_room() {
-    let folder = FaultyFolder::new(0);
+    let folder = SimulatedFolder::new(0);
     folder.set_capacity_bytes(10);
     write(&folder, "a", &[1; 6]).expect("it fits");
     let mut writer = folder.create("b").expect("created");
@@ -222,7 +222,7 @@ fn a_full_disk_takes_what_fits_and_goes_on_when_there_is_room() {
 fn a_device_that_lies_loses_what_was_synced() {
     let mut lost = 0;
     for seed in 0..50 {
-        let folder = FaultyFolder::new(seed);
+        let folder = SimulatedFolder::new(seed);
         folder.lie_about_syncs();
         write(&folder, "a", &[1; 100]).expect("it says so");
         folder.sync().expect("it says so");
@@ -234,7 +234,7 @@ fn a_device_that_lies_loses_what_was_synced() {
 #[test]
 fn a_process_that_dies_loses_nothing_and_syncs_nothing_and_the_same_seed_leaves_the_same() {
     let work = |seed| {
-        let folder = FaultyFolder::new(seed);
+        let folder = SimulatedFolder::new(seed);
         for name in ["a", "b", "c"] {
             folder.create(name).expect("created").append(&[7; 1000]).expect("written");
         }

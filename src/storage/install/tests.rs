@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use super::super::chunks::Manifest;
 use super::super::disk::tests::beginning::open_beside_manifest;
 use super::super::durable::base_in;
-use super::super::faulty::{Fault, FaultyDisk, FaultyStorage};
-use super::super::folder::{FaultyFolder, Folder, FolderWriter as _};
+use super::super::folder::{Folder, FolderWriter as _, SimulatedFolder};
 use super::super::recover::tests::images_of;
+use super::super::simulated::{Fault, SimulatedDisk, SimulatedStorage};
 use super::super::{
     Damage, DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Storage, Vote,
 };
@@ -101,19 +101,19 @@ impl Found {
     }
 }
 
-/// The twin as a node left it that was told of the checkpoint at `index`.
-fn twin(seed: u64, index: u64) -> (FaultyStorage, FaultyFolder) {
-    let folder = FaultyFolder::new(seed);
+/// The simulated disk of a node that was told of the checkpoint at `index`.
+fn simulated_disk(seed: u64, index: u64) -> (SimulatedStorage, SimulatedFolder) {
+    let folder = SimulatedFolder::new(seed);
     folder.complete_install().expect("nothing to do");
-    let mut storage = FaultyDisk::new(seed).open_beside(&folder, None).expect("empty");
+    let mut storage = SimulatedDisk::new(seed).open_beside(&folder, None).expect("empty");
     let batch = PersistBatch { vote: Some(OLD_VOTE), install: None, entries: old_log(), commit: 0 };
     storage.persist(&batch).and_then(|()| storage.write_watermark()).expect("written");
     put_together(&folder.incoming(), base(index));
     (storage, folder)
 }
 
-/// A node starts on the twin.
-fn start(disk: FaultyDisk, folder: &FaultyFolder, index: u64, acknowledged: bool) -> bool {
+/// A node starts on the simulated disk.
+fn start(disk: SimulatedDisk, folder: &SimulatedFolder, index: u64, acknowledged: bool) -> bool {
     folder.complete_install().expect("it is completed");
     let incoming = folder.incoming();
     assert_eq!(incoming.list().expect("it is there"), Vec::<String>::new());
@@ -140,11 +140,11 @@ fn the_power_may_go_at_every_step_of_the_log() {
     for index in AT {
         let mut old = 0;
         for seed in 0..6 {
-            let (mut storage, _) = twin(seed, index);
+            let (mut storage, _) = simulated_disk(seed, index);
             let before = storage.steps();
             storage.persist(&order(index)).expect("installed");
             for step in 0..storage.steps() - before {
-                let (mut storage, folder) = twin(seed, index);
+                let (mut storage, folder) = simulated_disk(seed, index);
                 storage.arm(step, Fault::PowerCut);
                 storage.persist(&order(index)).expect_err("the power is gone");
                 let folder = folder.crash();
@@ -160,12 +160,12 @@ fn the_power_may_go_at_every_step_of_the_folders() {
     for index in AT {
         let mut outcomes = [0; 2];
         for seed in 0..10 {
-            let (mut storage, folder) = twin(seed, index);
+            let (mut storage, folder) = simulated_disk(seed, index);
             let before = folder.steps();
             storage.persist(&order(index)).expect("installed");
             let steps = folder.steps() - before;
             for step in 0..=steps {
-                let (mut storage, folder) = twin(seed, index);
+                let (mut storage, folder) = simulated_disk(seed, index);
                 folder.arm(step, Fault::PowerCut);
                 let acknowledged = storage.persist(&order(index)).is_ok();
                 assert_eq!(acknowledged, step == steps);
@@ -183,7 +183,7 @@ fn a_start_that_completes_it_may_be_cut_short_as_well() {
     for seed in 0..10 {
         for step in 0..8 {
             for second in 0..8 {
-                let (mut storage, folder) = twin(seed, index);
+                let (mut storage, folder) = simulated_disk(seed, index);
                 folder.arm(step, Fault::Failure);
                 let acknowledged = storage.persist(&order(index)).is_ok();
                 // The process dies; what it wrote is not durable, but there.
@@ -198,13 +198,13 @@ fn a_start_that_completes_it_may_be_cut_short_as_well() {
 
 #[test]
 fn another_checkpoint_than_the_one_that_is_there_is_refused() {
-    let (mut storage, folder) = twin(1, 40);
+    let (mut storage, folder) = simulated_disk(1, 40);
     let error = storage.persist(&order(41)).expect_err("another one");
     let StorageError::Damaged { damage: Damage::Incoming { wanted: 41, found: Some(40) }, .. } = error else {
         panic!("{error}")
     };
     drop(folder);
-    let mut storage = FaultyDisk::new(1).open().expect("empty");
+    let mut storage = SimulatedDisk::new(1).open().expect("empty");
     let error = storage.persist(&order(40)).expect_err("there is none");
     assert!(error.to_string().contains("none is there"), "{error}");
 }
@@ -296,19 +296,19 @@ fn a_range_is_read_as_far_as_the_bytes_allow() {
             assert_eq!(read(storage, 3, 12, 1 << 20), [], "it was cut");
         }
     }
-    let (mut twin, _) = twin(1, 40);
+    let (mut simulated, _) = simulated_disk(1, 40);
     let (_directory, mut disk) = directory(40);
     for cut in [false, true] {
         if cut {
-            while !twin.cut(3).expect("cut") {}
+            while !simulated.cut(3).expect("cut") {}
             while !disk.cut(3).expect("cut") {}
         }
-        check(&mut twin, cut);
+        check(&mut simulated, cut);
         check(&mut disk, cut);
     }
     // Reading is no failure: it goes on.
     let batch = PersistBatch { entries: vec![entry(OLD_LAST + 1, 2)], ..PersistBatch::default() };
-    twin.persist(&batch).and_then(|()| disk.persist(&batch)).expect("written");
+    simulated.persist(&batch).and_then(|()| disk.persist(&batch)).expect("written");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::{Held, JOBS_PER_PART, Records};
-use crate::engine::{Line, WalkFrom, Walked};
+use crate::engine::{Timeline, WalkFrom, Walked};
 use crate::storage::StorageError;
 use crate::types::{JobId, Millis};
 
@@ -29,7 +29,7 @@ pub struct Walk {
 }
 
 /// A chunk and a timeline.
-type RunId = (u32, Line);
+type RunId = (u32, Timeline);
 
 /// A row, or no job's id for a run that is to be read on: nothing in it comes before the time.
 type Turn = (Millis, JobId, RunId);
@@ -50,18 +50,18 @@ impl Walk {
         Self { from, generation: None, next: BinaryHeap::new(), open: BTreeMap::new() }
     }
 
-    fn wall(&self, line: Line, at: u64) -> Millis {
-        match line {
-            Line::Stamp => Millis(at.saturating_add_signed(self.from.offset_ms)),
-            Line::Wall => Millis(at),
+    fn wall(&self, timeline: Timeline, at: u64) -> Millis {
+        match timeline {
+            Timeline::Stamp => Millis(at.saturating_add_signed(self.from.offset_ms)),
+            Timeline::Wall => Millis(at),
         }
     }
 
     /// The time on this timeline that the wall clock shows as this one.
-    fn on_line(&self, line: Line, wall: Millis) -> u64 {
-        match line {
-            Line::Stamp => wall.0.saturating_add_signed(self.from.offset_ms.saturating_neg()),
-            Line::Wall => wall.0,
+    fn on_timeline(&self, timeline: Timeline, wall: Millis) -> u64 {
+        match timeline {
+            Timeline::Stamp => wall.0.saturating_add_signed(self.from.offset_ms.saturating_neg()),
+            Timeline::Wall => wall.0,
         }
     }
 }
@@ -77,7 +77,7 @@ impl Records {
                 return Ok(Walked::Until(at));
             }
             walk.next.pop();
-            let (chunk, line) = run;
+            let (chunk, timeline) = run;
             let Some(held) = self.chunks.get(&chunk) else { continue };
             if job == READ_ON {
                 *budget = budget.saturating_sub(JOBS_PER_PART);
@@ -86,8 +86,8 @@ impl Records {
             }
             *budget -= 1;
             let row = walk.open.get_mut(&run).and_then(|open| open.rows.pop_front());
-            line_up(walk, held, run, at);
-            let is_live = row.is_some_and(|(.., row)| held.live.get(row) && held.line(row) == line);
+            enqueue(walk, held, run, at);
+            let is_live = row.is_some_and(|(.., row)| held.live.get(row) && held.timeline(row) == timeline);
             if is_live && (at, job) > walk.from.after {
                 walk.from.after = (at, job);
                 return Ok(Walked::Job { at, job });
@@ -109,9 +109,10 @@ impl Records {
                 Some((first.min(topic.first_at), last.max(topic.last_at)))
             });
             let Some((first, last)) = times else { continue };
-            for line in Line::ALL {
-                if walk.wall(line, last) >= walk.from.after.0 && held.begin(line) < held.end(line) {
-                    walk.next.push(Reverse((walk.wall(line, first), READ_ON, (*chunk, line))));
+            for timeline in Timeline::ALL {
+                if walk.wall(timeline, last) >= walk.from.after.0 && held.begin(timeline) < held.end(timeline)
+                {
+                    walk.next.push(Reverse((walk.wall(timeline, first), READ_ON, (*chunk, timeline))));
                 }
             }
         }
@@ -120,39 +121,39 @@ impl Records {
 
 /// Reads the next piece of a run.
 fn read_on(walk: &mut Walk, held: &Held, id: RunId, at: Millis) -> Result<(), StorageError> {
-    let line = id.1;
+    let timeline = id.1;
     let mut run = walk.open.remove(&id).unwrap_or_default();
     let first = if let Some(row) = run.next_row {
         row
     } else {
-        let after = walk.on_line(line, walk.from.after.0);
-        held.chunk.first_row_from(line.number(), after)?.max(held.begin(line))
+        let after = walk.on_timeline(timeline, walk.from.after.0);
+        held.chunk.first_row_from(timeline.number(), after)?.max(held.begin(timeline))
     };
     let mut heads = Vec::new();
-    if first < held.end(line) {
+    if first < held.end(timeline) {
         held.chunk.read_heads(first, &mut heads)?;
         if heads.is_empty() {
             return Err(held.chunk.bad_row(first));
         }
     }
-    let rows = (first..held.end(line)).zip(&heads);
+    let rows = (first..held.end(timeline)).zip(&heads);
     let mut last = at;
     let mut next_row = first;
     for (row, head) in rows {
-        last = last.max(walk.wall(line, head.at));
+        last = last.max(walk.wall(timeline, head.at));
         next_row = row + 1;
         if walk.from.topic.is_none_or(|topic| topic.0 == head.topic) {
-            run.rows.push_back((walk.wall(line, head.at), JobId(head.id), row));
+            run.rows.push_back((walk.wall(timeline, head.at), JobId(head.id), row));
         }
     }
     run.next_row = Some(next_row);
     walk.open.insert(id, run);
-    line_up(walk, held, id, last);
+    enqueue(walk, held, id, last);
     Ok(())
 }
 
 /// Says what comes next in a run: a row of those that were read, or more of it, which comes no earlier than `last`.
-fn line_up(walk: &mut Walk, held: &Held, id: RunId, last: Millis) {
+fn enqueue(walk: &mut Walk, held: &Held, id: RunId, last: Millis) {
     let Some(run) = walk.open.get(&id) else { return };
     match run.rows.front() {
         Some((at, job, _)) => walk.next.push(Reverse((*at, *job, id))),

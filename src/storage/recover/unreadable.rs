@@ -21,7 +21,7 @@ use super::super::chunks::{
 };
 use super::super::folder::Folder;
 use super::super::records::{row, row_place};
-use crate::engine::{Image, Line, Moment, Place, Record, SavedJob};
+use crate::engine::{Moment, Place, Record, SavedJob, StateMetadata, Timeline};
 use crate::types::{JobId, Millis, TopicId, TopicName};
 
 /// A job of which something cannot be read.
@@ -51,10 +51,10 @@ impl Unreadable {
     ///
     /// # Errors
     ///
-    /// When it cannot be said whose a row is: the index of a chunk, a page file or the image of the state is damaged. Then
+    /// When it cannot be said whose a row is: the index of a chunk, a page file or the metadata of the state is damaged. Then
     /// nothing but a backup helps.
     pub(in crate::storage) fn find<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Self, StorageError> {
-        let image = checkpoint::decode_image(folder, manifest)?;
+        let metadata = checkpoint::decode_metadata(folder, manifest)?;
         let mut found = Self::default();
         for listed in &manifest.chunks {
             let chunk = Chunk::open(folder, &listed.summary)?;
@@ -69,7 +69,7 @@ impl Unreadable {
             for (number, head) in unreadable {
                 found.rows.entry(listed.summary.number).or_default().insert(number);
                 if listed.live.get(number) {
-                    found.jobs.push(job(&image, &head));
+                    found.jobs.push(job(&metadata, &head));
                 }
             }
         }
@@ -118,7 +118,7 @@ impl Unreadable {
         folder.sync()?;
         let mut restored = checkpoint::read(folder, next.clone())?;
         restored.engine.sum_anew(&mut restored.records)?;
-        next.image = restored.engine.image().encode();
+        next.metadata = restored.engine.metadata().encode();
         next.state_hash = restored.engine.state_hash();
         next.stage(folder)
     }
@@ -157,22 +157,22 @@ impl Unreadable {
 }
 
 /// What is known of a job of which the row is unreadable.
-fn job(image: &Image, head: &RowHead) -> UnreadableJob {
-    let name = |topic: TopicId| image.topics().find(|known| known.id == topic).map(|known| known.name);
-    let due = match line(head) {
-        Line::Wall => Millis(head.at),
-        Line::Stamp => Millis(head.at.saturating_add_signed(image.clock_offset_ms())),
+fn job(metadata: &StateMetadata, head: &RowHead) -> UnreadableJob {
+    let name = |topic: TopicId| metadata.topics().find(|known| known.id == topic).map(|known| known.name);
+    let due = match timeline(head) {
+        Timeline::Wall => Millis(head.at),
+        Timeline::Stamp => Millis(head.at.saturating_add_signed(metadata.clock_offset_ms())),
     };
     UnreadableJob {
         id: JobId(head.id),
         topic: name(TopicId(head.topic)),
-        keyed: head.identity.is_some(),
+        keyed: head.key_hash.is_some(),
         due,
     }
 }
 
-fn line(head: &RowHead) -> Line {
-    if head.line == Line::Wall.number() { Line::Wall } else { Line::Stamp }
+fn timeline(head: &RowHead) -> Timeline {
+    if head.timeline == Timeline::Wall.number() { Timeline::Wall } else { Timeline::Stamp }
 }
 
 /// What a stand-in has to say.
@@ -180,10 +180,10 @@ const NO_RECORD: Record<'_> = Record { key: None, attributes: &[], body: &[] };
 
 /// The row of a stand-in.
 fn stand_in(head: &RowHead) -> Vec<u8> {
-    let due = Moment { line: line(head), at: head.at };
+    let due = Moment { timeline: timeline(head), at: head.at };
     let (id, topic) = (JobId(head.id), TopicId(head.topic));
     let mut bytes = Vec::new();
-    SavedJob::stand_in(id, topic, head.identity, due, bodies::checksum(NO_RECORD)).encode(&mut bytes);
+    SavedJob::stand_in(id, topic, head.key_hash, due, bodies::checksum(NO_RECORD)).encode(&mut bytes);
     bytes.extend_from_slice(&bodies::join(NO_RECORD));
     bytes
 }

@@ -10,7 +10,7 @@ use adjourn::types::{JobId, Lease, TopicName};
 use super::super::node::GRACE_MS;
 use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, SECOND, Us};
-use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
+use super::{BRIEF, Board, Endpoint, Kept, Role, TOPICS, topic};
 
 /// There are so many questions in a grace.
 const PINGS_PER_GRACE: u64 = 4;
@@ -68,93 +68,94 @@ impl Consumer {
         Self { want, held, asked, ask_at: 0, leases_outlive, pace, draining, ping_at: 0, seen }
     }
 
-    fn take(&mut self, line: &mut Line, jobs: &[Delivered]) {
+    fn take(&mut self, endpoint: &mut Endpoint, jobs: &[Delivered]) {
         self.seen.extend(jobs.iter().map(|job| job.lease));
         for job in jobs {
             let (deed, pause) = if self.want == Want::Everything {
                 (Deed::Finish, (0, MS))
             } else {
-                let deed = match line.random.below(24) {
+                let deed = match endpoint.random.below(24) {
                     0 => Deed::Release(ReleaseKind::Backoff),
                     1 => Deed::Release(ReleaseKind::NotStarted),
-                    2 => Deed::Release(ReleaseKind::After(line.random.below(3_000))),
+                    2 => Deed::Release(ReleaseKind::After(endpoint.random.below(3_000))),
                     3 => Deed::Bury,
                     4 => Deed::TouchFirst,
                     5 | 6 => Deed::Forget,
                     _ => Deed::Finish,
                 };
-                (deed, if line.random.percent(80) { (0, 40 * MS) } else { (40 * MS, 3 * SECOND) })
+                (deed, if endpoint.random.percent(80) { (0, 40 * MS) } else { (40 * MS, 3 * SECOND) })
             };
             let deed = if self.draining { Deed::Finish } else { deed };
-            self.held.insert((line.now + line.random.within(pause), job.lease), deed);
+            self.held.insert((endpoint.now + endpoint.random.within(pause), job.lease), deed);
         }
     }
 
     /// What a lost connection never showed it is taken up, or given back.
-    fn find(&mut self, line: &mut Line, page: &Leased) {
+    fn find(&mut self, endpoint: &mut Endpoint, page: &Leased) {
         let unseen = page.jobs.iter().filter(|job| !self.seen.contains(&job.lease)).cloned();
         let unseen: Vec<Delivered> = unseen.collect();
-        if line.random.percent(50) {
-            self.take(line, &unseen);
+        if endpoint.random.percent(50) {
+            self.take(endpoint, &unseen);
         } else if !unseen.is_empty() {
             let leases: Vec<Lease> = unseen.iter().map(|job| job.lease).collect();
             self.seen.extend(&leases);
-            line.send(Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None });
+            endpoint.send(Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None });
         }
         if let Some(last) = page.jobs.last().filter(|_| page.has_more) {
-            line.send(Request::Leases { after: last.lease.job, jobs_max: 10 });
+            endpoint.send(Request::Leases { after: last.lease.job, jobs_max: 10 });
         }
     }
 
-    fn carry_out(&mut self, line: &mut Line) {
+    fn carry_out(&mut self, endpoint: &mut Endpoint) {
         let mut finished = Vec::new();
-        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= line.now) {
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= endpoint.now) {
             let ((_, lease), deed) = entry.remove_entry();
             match deed {
                 Deed::Finish => finished.push(lease),
                 Deed::Release(kind) => {
-                    line.send(Request::Release { leases: vec![lease], kind, reason: reason(lease) });
+                    endpoint.send(Request::Release { leases: vec![lease], kind, reason: reason(lease) });
                 }
                 Deed::Bury => {
-                    line.send(Request::Bury { leases: vec![lease], reason: reason(lease) });
+                    endpoint.send(Request::Bury { leases: vec![lease], reason: reason(lease) });
                 }
                 Deed::TouchFirst => {
-                    let ttr_ms = line.random.percent(50).then_some(1_000);
-                    line.send(Request::Touch { leases: vec![lease], ttr_ms });
-                    self.held.insert((line.now + line.random.within((MS, 900 * MS)), lease), Deed::Finish);
+                    let ttr_ms = endpoint.random.percent(50).then_some(1_000);
+                    endpoint.send(Request::Touch { leases: vec![lease], ttr_ms });
+                    self.held
+                        .insert((endpoint.now + endpoint.random.within((MS, 900 * MS)), lease), Deed::Finish);
                 }
                 Deed::Forget => {}
             }
         }
         if !finished.is_empty() {
-            line.send(Request::Finish { leases: finished });
+            endpoint.send(Request::Finish { leases: finished });
         }
     }
 
     /// Asks for a proof that its leases are kept, while it holds some.
-    fn ping(&mut self, line: &mut Line) {
-        if !self.held.is_empty() && !self.leases_outlive && self.ping_at <= line.now {
-            line.send(Request::Ping);
-            self.ping_at = line.now + GRACE_MS * MS / PINGS_PER_GRACE;
+    fn ping(&mut self, endpoint: &mut Endpoint) {
+        if !self.held.is_empty() && !self.leases_outlive && self.ping_at <= endpoint.now {
+            endpoint.send(Request::Ping);
+            self.ping_at = endpoint.now + GRACE_MS * MS / PINGS_PER_GRACE;
         }
     }
 
-    fn ask(&mut self, line: &mut Line) {
-        let topics = self.topics(line);
-        let is_weighed = self.want != Want::Everything && topics.len() > 1 && line.random.percent(40);
+    fn ask(&mut self, endpoint: &mut Endpoint) {
+        let topics = self.topics(endpoint);
+        let is_weighed = self.want != Want::Everything && topics.len() > 1 && endpoint.random.percent(40);
         let weighed = topics.iter().filter(|_| is_weighed);
-        let weights = weighed.map(|_| *line.random.pick(&[1, 2, 5])).collect();
+        let weights = weighed.map(|_| *endpoint.random.pick(&[1, 2, 5])).collect();
         let request = match self.want {
             Want::Polls => Request::Reserve(Reserve {
                 topics,
-                jobs_max: u32::try_from(line.random.within((1, 12))).expect("it is small"),
-                wait_ms: *line.random.pick(&[0, 5, 200, 2_000, 10_000]),
+                jobs_max: u32::try_from(endpoint.random.within((1, 12))).expect("it is small"),
+                wait_ms: *endpoint.random.pick(&[0, 5, 200, 2_000, 10_000]),
                 weights,
             }),
             Want::Subscription => Request::Subscribe(Subscribe {
                 topics,
-                credit_jobs: u32::try_from(line.random.within((1, 20))).expect("it is small"),
-                credit_bytes: line.random.within((1, 100_000)),
+                credit_jobs: u32::try_from(endpoint.random.within((1, 20))).expect("it is small"),
+                credit_bytes: endpoint.random.within((1, 100_000)),
                 weights,
             }),
             Want::Everything => Request::Subscribe(Subscribe {
@@ -164,30 +165,30 @@ impl Consumer {
                 weights: Vec::new(),
             }),
         };
-        self.asked = Some(line.send(request));
+        self.asked = Some(endpoint.send(request));
     }
 
-    fn topics(&mut self, line: &mut Line) -> Vec<TopicName> {
+    fn topics(&mut self, endpoint: &mut Endpoint) -> Vec<TopicName> {
         match self.want {
             Want::Everything => TOPICS.iter().map(|name| topic(name)).collect(),
             _ if self.leases_outlive => vec![topic(BRIEF)],
-            _ => line.some_topics(),
+            _ => endpoint.some_topics(),
         }
     }
 
     /// Something now and then that a client may do at any time.
-    fn change_its_mind(&mut self, line: &mut Line) {
+    fn change_its_mind(&mut self, endpoint: &mut Endpoint) {
         let Some(asked) = self.asked.filter(|_| self.want != Want::Everything) else { return };
         if self.want == Want::Polls {
-            if line.random.below(12) == 0 {
-                line.send(Request::Cancel { request: asked.0 });
+            if endpoint.random.below(12) == 0 {
+                endpoint.send(Request::Cancel { request: asked.0 });
             }
             return;
         }
-        match line.random.below(60) {
-            0 => _ = line.send(Request::Credit { subscription: asked.0, jobs: 3, bytes: 1000 }),
-            1 => _ = line.send(Request::Unsubscribe { subscription: asked.0 }),
-            2 => _ = line.send(Request::Goodbye),
+        match endpoint.random.below(60) {
+            0 => _ = endpoint.send(Request::Credit { subscription: asked.0, jobs: 3, bytes: 1000 }),
+            1 => _ = endpoint.send(Request::Unsubscribe { subscription: asked.0 }),
+            2 => _ = endpoint.send(Request::Goodbye),
             _ => {}
         }
     }
@@ -199,59 +200,60 @@ fn reason(lease: Lease) -> Option<String> {
 }
 
 impl Role for Consumer {
-    fn up(&mut self, line: &mut Line, kept: Kept) {
+    fn up(&mut self, endpoint: &mut Endpoint, kept: Kept) {
         self.asked = None;
         if kept == Kept::Nothing {
             self.seen.clear();
         } else if kept == Kept::Leases && !self.leases_outlive {
-            let jobs_max = *line.random.pick(&[1, 5, 1024]);
-            line.send(Request::Leases { after: JobId(0), jobs_max });
+            let jobs_max = *endpoint.random.pick(&[1, 5, 1024]);
+            endpoint.send(Request::Leases { after: JobId(0), jobs_max });
         }
         if kept != Kept::Leases && !self.leases_outlive && !self.draining {
             self.held.clear();
         }
     }
 
-    fn answered(&mut self, line: &mut Line, id: RequestId, request: &Request, response: &Response) {
+    fn answered(&mut self, endpoint: &mut Endpoint, id: RequestId, request: &Request, response: &Response) {
         match (request, response) {
             (Request::Reserve(_), response) => {
                 self.asked = None;
-                self.ask_at = line.now + self.pace.stretched(line.random.below(20 * MS));
+                self.ask_at = endpoint.now + self.pace.stretched(endpoint.random.below(20 * MS));
                 if let Response::Reserved(jobs) = response {
-                    self.take(line, jobs);
+                    self.take(endpoint, jobs);
                 }
             }
-            (Request::Leases { .. }, Response::Leased(page)) => self.find(line, page),
-            (Request::Subscribe(_), Response::Deliver(jobs)) => self.take(line, jobs),
+            (Request::Leases { .. }, Response::Leased(page)) => self.find(endpoint, page),
+            (Request::Subscribe(_), Response::Deliver(jobs)) => self.take(endpoint, jobs),
             (Request::Subscribe(_), Response::Error(_)) | (Request::Unsubscribe { .. }, _) => {
                 if matches!(request, Request::Unsubscribe { .. }) || self.asked == Some(id) {
                     self.asked = None;
                 }
-                self.ask_at = line.now + line.random.within((MS, 200 * MS));
+                self.ask_at = endpoint.now + endpoint.random.within((MS, 200 * MS));
             }
             (Request::Finish { leases }, Response::Error(error)) if error.code.retryable() => {
                 for lease in leases {
-                    self.held.insert((line.now + 100 * MS, *lease), Deed::Finish);
+                    self.held.insert((endpoint.now + 100 * MS, *lease), Deed::Finish);
                 }
             }
             // A repeated finish must answer as the first did.
-            (Request::Finish { leases }, Response::Settled(_)) if line.random.percent(10) => {
-                let pause = line.random.within((0, 20 * SECOND));
+            (Request::Finish { leases }, Response::Settled(_)) if endpoint.random.percent(10) => {
+                let pause = endpoint.random.within((0, 20 * SECOND));
                 if !self.draining {
-                    self.held.extend(leases.iter().map(|lease| ((line.now + pause, *lease), Deed::Finish)));
+                    self.held
+                        .extend(leases.iter().map(|lease| ((endpoint.now + pause, *lease), Deed::Finish)));
                 }
             }
             (Request::Release { leases, kind, reason: Some(_) }, Response::Error(error))
                 if error.code == ErrorCode::Unsupported =>
             {
-                line.send(Request::Release { leases: leases.clone(), kind: *kind, reason: None });
+                endpoint.send(Request::Release { leases: leases.clone(), kind: *kind, reason: None });
             }
             (Request::Bury { leases, reason: Some(_) }, Response::Error(error))
                 if error.code == ErrorCode::Unsupported =>
             {
-                line.send(Request::Bury { leases: leases.clone(), reason: None });
+                endpoint.send(Request::Bury { leases: leases.clone(), reason: None });
             }
-            (_, Response::Error(error)) if error.code == ErrorCode::SessionUnknown => line.hang_up(),
+            (_, Response::Error(error)) if error.code == ErrorCode::SessionUnknown => endpoint.hang_up(),
             _ => {}
         }
     }
@@ -262,21 +264,21 @@ impl Role for Consumer {
         }
     }
 
-    fn act(&mut self, line: &mut Line, _board: &Board) -> Us {
-        self.carry_out(line);
+    fn act(&mut self, endpoint: &mut Endpoint, _board: &Board) -> Us {
+        self.carry_out(endpoint);
         if self.draining && self.want == Want::Polls {
             // A long poll under way ends by itself; the inspector takes what comes.
-        } else if self.asked.is_none() && self.ask_at <= line.now {
-            self.ask(line);
+        } else if self.asked.is_none() && self.ask_at <= endpoint.now {
+            self.ask(endpoint);
         }
         if !self.draining {
-            self.change_its_mind(line);
+            self.change_its_mind(endpoint);
         }
-        self.ping(line);
+        self.ping(endpoint);
         let ask_at = if self.asked.is_none() {
-            self.ask_at.max(line.now + MS)
+            self.ask_at.max(endpoint.now + MS)
         } else {
-            line.now + self.pace.stretched(SECOND)
+            endpoint.now + self.pace.stretched(SECOND)
         };
         let ping_at = if self.leases_outlive { Us::MAX } else { self.ping_at };
         self.held.keys().next().map_or(ask_at, |(at, _)| ask_at.min(*at).min(ping_at))

@@ -7,7 +7,7 @@ use adjourn::protocol::{JobRef, Request, RequestId, Response, Subscribe};
 use adjourn::types::Lease;
 
 use super::super::time::{MS, SECOND, Us};
-use super::{Board, Kept, Line, Role, TOPICS, topic};
+use super::{Board, Endpoint, Kept, Role, TOPICS, topic};
 
 /// Questions under way at once.
 const WINDOW: usize = 64;
@@ -35,12 +35,12 @@ enum Phase {
 }
 
 impl Role for Inspector {
-    fn up(&mut self, _line: &mut Line, _kept: Kept) {
+    fn up(&mut self, _endpoint: &mut Endpoint, _kept: Kept) {
         self.subscribed = false;
         self.under_way = 0;
     }
 
-    fn answered(&mut self, _line: &mut Line, _id: RequestId, request: &Request, response: &Response) {
+    fn answered(&mut self, _endpoint: &mut Endpoint, _id: RequestId, request: &Request, response: &Response) {
         match (request, response) {
             (Request::Subscribe(_), Response::Deliver(jobs)) => {
                 self.finish.extend(jobs.iter().map(|job| job.lease));
@@ -61,14 +61,14 @@ impl Role for Inspector {
         }
     }
 
-    fn act(&mut self, line: &mut Line, board: &Board) -> Us {
+    fn act(&mut self, endpoint: &mut Endpoint, board: &Board) -> Us {
         if self.phase == Phase::Waits {
-            return line.now + SECOND;
+            return endpoint.now + SECOND;
         }
         if !self.subscribed {
             self.subscribed = true;
             let topics = TOPICS.iter().map(|name| topic(name)).collect();
-            line.send(Request::Subscribe(Subscribe {
+            endpoint.send(Request::Subscribe(Subscribe {
                 topics,
                 credit_jobs: 200,
                 credit_bytes: 1 << 20,
@@ -78,11 +78,11 @@ impl Role for Inspector {
         if !self.finish.is_empty() {
             self.under_way += 1;
             let leases = std::mem::take(&mut self.finish).into_iter().collect();
-            line.send(Request::Finish { leases });
+            endpoint.send(Request::Finish { leases });
         }
         for request in std::mem::take(&mut self.open) {
             self.under_way += 1;
-            line.send(request);
+            endpoint.send(request);
         }
         if self.phase == Phase::Inspects {
             while self.under_way < WINDOW
@@ -90,17 +90,17 @@ impl Role for Inspector {
             {
                 self.asked += 1;
                 self.under_way += 1;
-                line.send(Request::Get(JobRef::Id(*job)));
+                endpoint.send(Request::Get(JobRef::Id(*job)));
             }
             if self.under_way == 0 && !self.stats_asked {
                 self.stats_asked = true;
                 self.under_way += 1;
-                line.send(Request::Stats);
+                endpoint.send(Request::Stats);
             } else if self.under_way == 0 && self.stats_asked {
                 self.phase = Phase::Done;
             }
         }
-        line.now + 100 * MS
+        endpoint.now + 100 * MS
     }
 
     fn drain(&mut self) {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::super::plan::Pace;
 use super::super::random::Random;
 use super::producer::{due, key};
-use super::{Line, any_topic};
+use super::{Endpoint, any_topic};
 
 pub(super) fn filter(random: &mut Random) -> Filter {
     let bits = u8::try_from(random.within((1, 15))).expect("it is small");
@@ -32,20 +32,20 @@ pub(super) fn list(random: &mut Random) -> List {
 }
 
 /// It meets few jobs, so that much is known of what it may have done.
-pub(super) fn bulk(line: &mut Line, pace: Pace) -> Bulk {
-    let change = match line.random.below(10) {
+pub(super) fn bulk(endpoint: &mut Endpoint, pace: Pace) -> Bulk {
+    let change = match endpoint.random.below(10) {
         0..=2 => Change::Delete,
         3 | 4 => Change::Kick,
         5 => Change::RunNow,
         6 | 7 => {
-            let at = match due(&mut line.random, line.wall, false, pace) {
+            let at = match due(&mut endpoint.random, endpoint.wall, false, pace) {
                 When::At(at) => at,
-                When::After(delay_ms) => Millis(line.wall.0 + delay_ms),
+                When::After(delay_ms) => Millis(endpoint.wall.0 + delay_ms),
             };
             Change::Reschedule { due: at }
         }
-        _ => Change::Move { to: any_topic(&mut line.random) },
+        _ => Change::Move { to: any_topic(&mut endpoint.random) },
     };
-    let jobs_max = *line.random.pick(&[1, 2, 4]);
-    Bulk { change, filter: filter(&mut line.random), jobs_max, cursor: Bytes::new() }
+    let jobs_max = *endpoint.random.pick(&[1, 2, 4]);
+    Bulk { change, filter: filter(&mut endpoint.random), jobs_max, cursor: Bytes::new() }
 }

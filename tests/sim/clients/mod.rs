@@ -48,13 +48,13 @@ pub(super) struct Board {
 /// What a kind of client does.
 pub(super) trait Role {
     /// A connection is there; so much is left of the session.
-    fn up(&mut self, line: &mut Line, kept: Kept);
+    fn up(&mut self, endpoint: &mut Endpoint, kept: Kept);
     /// A request was answered, or a subscription has delivered.
-    fn answered(&mut self, line: &mut Line, id: RequestId, request: &Request, response: &Response);
+    fn answered(&mut self, endpoint: &mut Endpoint, id: RequestId, request: &Request, response: &Response);
     /// The connection is lost; this request had no answer.
     fn unanswered(&mut self, request: Request);
     /// Does what is due; returns when there is more to do.
-    fn act(&mut self, line: &mut Line, board: &Board) -> Us;
+    fn act(&mut self, endpoint: &mut Endpoint, board: &Board) -> Us;
     /// Nothing new is begun from now on; what is begun is brought to its end.
     fn drain(&mut self);
     /// Looks at everything there is; for whoever does such a thing.
@@ -83,7 +83,7 @@ pub(super) enum Kept {
 
 /// A client's end of a connection, as its role sees it.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Endpoint {
     pub(super) now: Us,
     /// The client's own clock, which is right.
     pub(super) wall: Millis,
@@ -107,7 +107,7 @@ pub(super) enum Act {
 /// One client.
 pub(super) struct Client {
     role: Box<dyn Role + Send>,
-    line: Line,
+    endpoint: Endpoint,
     state: State,
     resume: Option<Resume>,
     leases_outlive: bool,
@@ -127,7 +127,7 @@ enum State {
     Up,
 }
 
-impl Line {
+impl Endpoint {
     pub(super) fn send(&mut self, request: Request) -> RequestId {
         self.next_id += 1;
         let id = RequestId(self.next_id);
@@ -188,7 +188,7 @@ impl Client {
 
     fn new(role: Box<dyn Role + Send>, leases_outlive: bool, random: Random, plan: &Plan) -> Self {
         let nodes = (1..=plan.cluster.as_ref().map_or(1, |cluster| cluster.nodes)).collect();
-        let line = Line {
+        let endpoint = Endpoint {
             now: 0,
             wall: Millis(0),
             random,
@@ -198,7 +198,7 @@ impl Client {
             hang_up: false,
         };
         let state = State::Down { until: 0 };
-        Self { role, line, state, resume: None, leases_outlive, failures: 0, nodes, hint: None }
+        Self { role, endpoint, state, resume: None, leases_outlive, failures: 0, nodes, hint: None }
     }
 
     /// Whether nothing that this client began is without its end.
@@ -225,14 +225,14 @@ impl Client {
 
     /// Its time has come.
     pub(super) fn wake(&mut self, now: Us, wall: Millis, board: &Board) -> Vec<Act> {
-        (self.line.now, self.line.wall) = (now, wall);
+        (self.endpoint.now, self.endpoint.wall) = (now, wall);
         match self.state {
             State::Down { until } if now >= until => {
                 self.state = State::Connecting;
                 let node = match self.hint.take() {
                     Some(node) => node,
                     None if self.nodes.len() == 1 => self.nodes[0],
-                    None => *self.line.random.pick(&self.nodes),
+                    None => *self.endpoint.random.pick(&self.nodes),
                 };
                 vec![Act::Connect(node)]
             }
@@ -253,23 +253,23 @@ impl Client {
             leases_outlive: self.leases_outlive,
             ..Hello::default()
         };
-        let id = self.line.send(Request::Hello(hello));
+        let id = self.endpoint.send(Request::Hello(hello));
         // A client may ask before it was welcomed; ours wait, so that each request has a session.
-        debug_assert!(self.line.pending.contains_key(&id));
-        vec![Act::Send(std::mem::take(&mut self.line.outbox))]
+        debug_assert!(self.endpoint.pending.contains_key(&id));
+        vec![Act::Send(std::mem::take(&mut self.endpoint.outbox))]
     }
 
     /// Its connection is gone, or it never came to be.
     pub(super) fn lost(&mut self, now: Us) -> Vec<Act> {
-        for (_, request) in std::mem::take(&mut self.line.pending) {
+        for (_, request) in std::mem::take(&mut self.endpoint.pending) {
             if !matches!(request, Request::Hello(_)) {
                 self.role.unanswered(request);
             }
         }
-        self.line.outbox.clear();
-        self.line.hang_up = false;
+        self.endpoint.outbox.clear();
+        self.endpoint.hang_up = false;
         // Mostly soon enough for its session's grace.
-        let pause = if self.looks_after_cluster() || self.line.random.percent(85) {
+        let pause = if self.looks_after_cluster() || self.endpoint.random.percent(85) {
             (MS, 300 * MS)
         } else {
             (SECOND, 6 * SECOND)
@@ -279,7 +279,7 @@ impl Client {
         // The only node may be down for hours.
         let pause =
             if self.failures > PATIENCE && self.nodes.len() == 1 { (9 * SECOND, 10 * SECOND) } else { pause };
-        let until = now + self.line.random.within(pause);
+        let until = now + self.endpoint.random.within(pause);
         self.state = State::Down { until };
         vec![Act::WakeAt(until)]
     }
@@ -292,20 +292,20 @@ impl Client {
         responses: Vec<(RequestId, Response)>,
         board: &Board,
     ) -> Vec<Act> {
-        (self.line.now, self.line.wall) = (now, wall);
+        (self.endpoint.now, self.endpoint.wall) = (now, wall);
         for (id, response) in responses {
             self.one(id, &response);
         }
-        if self.state == State::Up || self.line.hang_up { self.act(board) } else { Vec::new() }
+        if self.state == State::Up || self.endpoint.hang_up { self.act(board) } else { Vec::new() }
     }
 
     fn one(&mut self, id: RequestId, response: &Response) {
         if matches!(response, Response::GoingAway { .. }) {
-            return self.line.hang_up();
+            return self.endpoint.hang_up();
         }
-        let Some(request) = self.line.pending.get(&id).cloned() else { return };
+        let Some(request) = self.endpoint.pending.get(&id).cloned() else { return };
         if !matches!(request, Request::Subscribe(_)) || matches!(response, Response::Error(_)) {
-            self.line.pending.remove(&id);
+            self.endpoint.pending.remove(&id);
         }
         match (&request, response) {
             (Request::Hello(_), Response::Welcome(welcome)) => {
@@ -319,18 +319,18 @@ impl Client {
                 self.learn(welcome);
                 self.state = State::Up;
                 self.failures = 0;
-                self.role.up(&mut self.line, kept);
+                self.role.up(&mut self.endpoint, kept);
             }
             (Request::Hello(_), Response::Error(error)) => {
                 self.hint = error.leader.as_deref().and_then(node_at);
-                self.line.hang_up();
+                self.endpoint.hang_up();
             }
-            (Request::Hello(_), _) => self.line.hang_up(),
+            (Request::Hello(_), _) => self.endpoint.hang_up(),
             (Request::Goodbye, _) => {
                 self.resume = None;
-                self.line.hang_up();
+                self.endpoint.hang_up();
             }
-            _ => self.role.answered(&mut self.line, id, &request, response),
+            _ => self.role.answered(&mut self.endpoint, id, &request, response),
         }
     }
 
@@ -345,13 +345,13 @@ impl Client {
 
     fn act(&mut self, board: &Board) -> Vec<Act> {
         let mut acts = Vec::new();
-        if !self.line.hang_up {
-            acts.push(Act::WakeAt(self.role.act(&mut self.line, board).max(self.line.now + 1)));
+        if !self.endpoint.hang_up {
+            acts.push(Act::WakeAt(self.role.act(&mut self.endpoint, board).max(self.endpoint.now + 1)));
         }
-        if !self.line.outbox.is_empty() {
-            acts.push(Act::Send(std::mem::take(&mut self.line.outbox)));
+        if !self.endpoint.outbox.is_empty() {
+            acts.push(Act::Send(std::mem::take(&mut self.endpoint.outbox)));
         }
-        if self.line.hang_up {
+        if self.endpoint.hang_up {
             acts.push(Act::HangUp);
         }
         acts

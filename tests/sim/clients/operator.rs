@@ -6,7 +6,7 @@ use adjourn::types::limits::KICK_JOBS_MAX;
 use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, Us};
 use super::producer::{due, key};
-use super::{Board, Kept, Line, Role, any_topic, many};
+use super::{Board, Endpoint, Kept, Role, any_topic, many};
 
 /// The requests of somebody who only looks.
 const LOOKS: [u64; 7] = [0, 21, 22, 23, 25, 26, 27];
@@ -34,26 +34,26 @@ impl Operator {
         Self { only_looks: true, ..Self::new(plan) }
     }
 
-    fn request(&mut self, line: &mut Line, board: &Board) -> Request {
+    fn request(&mut self, endpoint: &mut Endpoint, board: &Board) -> Request {
         if let Some(next) = self.next_requests.pop() {
             return next;
         }
-        let name = any_topic(&mut line.random);
-        let what = if self.only_looks { *line.random.pick(&LOOKS) } else { line.random.below(33) };
+        let name = any_topic(&mut endpoint.random);
+        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(33) };
         match what {
             // Whoever moves jobs or holds a topic up makes them late.
-            8..=20 if self.calm => Request::Delete(job(line, board)),
-            28..=31 if self.calm => Request::List(many::list(&mut line.random)),
-            0..=4 => Request::Get(job(line, board)),
-            5..=7 => Request::Delete(job(line, board)),
+            8..=20 if self.calm => Request::Delete(job(endpoint, board)),
+            28..=31 if self.calm => Request::List(many::list(&mut endpoint.random)),
+            0..=4 => Request::Get(job(endpoint, board)),
+            5..=7 => Request::Delete(job(endpoint, board)),
             8..=11 => {
-                let due = due(&mut line.random, line.wall, false, self.pace);
-                Request::Reschedule { job: job(line, board), due }
+                let due = due(&mut endpoint.random, endpoint.wall, false, self.pace);
+                Request::Reschedule { job: job(endpoint, board), due }
             }
-            12..=14 => Request::RunNow(job(line, board)),
-            15 | 16 => Request::Kick(job(line, board)),
+            12..=14 => Request::RunNow(job(endpoint, board)),
+            15 | 16 => Request::Kick(job(endpoint, board)),
             17 => {
-                let jobs_max = *line.random.pick(&[1, 3, KICK_JOBS_MAX]);
+                let jobs_max = *endpoint.random.pick(&[1, 3, KICK_JOBS_MAX]);
                 Request::KickMany { topic: name, jobs_max }
             }
             18 => Request::Pause { topic: name },
@@ -61,29 +61,29 @@ impl Operator {
             21 => Request::Peek { topic: name },
             22 => Request::Topics,
             24 | 32 => Request::BackupBegin,
-            25 | 26 => Request::List(many::list(&mut line.random)),
-            27 => Request::Count(many::filter(&mut line.random)),
-            28..=30 => Request::Bulk(many::bulk(line, self.pace)),
+            25 | 26 => Request::List(many::list(&mut endpoint.random)),
+            27 => Request::Count(many::filter(&mut endpoint.random)),
+            28..=30 => Request::Bulk(many::bulk(endpoint, self.pace)),
             31 => Request::TopicDelete { topic: name },
             _ => Request::Stats,
         }
     }
 }
 
-fn job(line: &mut Line, board: &Board) -> JobRef {
-    if board.jobs.is_empty() || line.random.percent(20) {
-        return JobRef::Key { topic: any_topic(&mut line.random), key: key(&mut line.random) };
+fn job(endpoint: &mut Endpoint, board: &Board) -> JobRef {
+    if board.jobs.is_empty() || endpoint.random.percent(20) {
+        return JobRef::Key { topic: any_topic(&mut endpoint.random), key: key(&mut endpoint.random) };
     }
     // Young ones more often: they are still there.
     let young = board.jobs.len().saturating_sub(60);
-    let from = if line.random.percent(80) { &board.jobs[young..] } else { &board.jobs };
-    JobRef::Id(*line.random.pick(from))
+    let from = if endpoint.random.percent(80) { &board.jobs[young..] } else { &board.jobs };
+    JobRef::Id(*endpoint.random.pick(from))
 }
 
 impl Role for Operator {
-    fn up(&mut self, _line: &mut Line, _kept: Kept) {}
+    fn up(&mut self, _endpoint: &mut Endpoint, _kept: Kept) {}
 
-    fn answered(&mut self, _line: &mut Line, _id: RequestId, request: &Request, response: &Response) {
+    fn answered(&mut self, _endpoint: &mut Endpoint, _id: RequestId, request: &Request, response: &Response) {
         match (request, response) {
             (Request::List(list), Response::Jobs { cursor, .. }) if !cursor.is_empty() => {
                 self.next_requests.push(Request::List(List { cursor: cursor.clone(), ..list.clone() }));
@@ -107,14 +107,14 @@ impl Role for Operator {
         }
     }
 
-    fn act(&mut self, line: &mut Line, board: &Board) -> Us {
-        if self.next <= line.now && !self.draining {
-            let request = self.request(line, board);
-            line.send(request);
+    fn act(&mut self, endpoint: &mut Endpoint, board: &Board) -> Us {
+        if self.next <= endpoint.now && !self.draining {
+            let request = self.request(endpoint, board);
+            endpoint.send(request);
             let pause = if self.only_looks { (MS, 40 * MS) } else { (MS, 190 * MS) };
-            self.next = line.now + self.pace.stretched(line.random.within(pause));
+            self.next = endpoint.now + self.pace.stretched(endpoint.random.within(pause));
         }
-        self.next.max(line.now + if self.only_looks { MS } else { 50 * MS })
+        self.next.max(endpoint.now + if self.only_looks { MS } else { 50 * MS })
     }
 
     fn drain(&mut self) {

@@ -8,7 +8,7 @@ use adjourn::types::{Attributes, AttributesBuilder, Backoff, BackoffCurve, IfExi
 use super::super::plan::{Pace, Plan};
 use super::super::random::Random;
 use super::super::time::{MS, SECOND, Us};
-use super::{BRIEF, Board, Kept, Line, Role, TOPICS, topic};
+use super::{BRIEF, Board, Endpoint, Kept, Role, TOPICS, topic};
 
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
@@ -58,26 +58,26 @@ impl Producer {
         }
     }
 
-    fn push(&mut self, line: &mut Line) {
-        let name = *line.random.pick(&TOPICS);
-        let jobs = match line.random.below(20) {
-            0 if !self.calm => line.random.within((30, 120)),
-            0..=5 => line.random.within((2, 6)),
+    fn push(&mut self, endpoint: &mut Endpoint) {
+        let name = *endpoint.random.pick(&TOPICS);
+        let jobs = match endpoint.random.below(20) {
+            0 if !self.calm => endpoint.random.within((30, 120)),
+            0..=5 => endpoint.random.within((2, 6)),
             _ => 1,
         };
-        let jobs: Vec<NewJob> = (0..jobs).map(|_| self.job(line, name == BRIEF)).collect();
-        let protected = self.calm || !line.random.percent(8);
+        let jobs: Vec<NewJob> = (0..jobs).map(|_| self.job(endpoint, name == BRIEF)).collect();
+        let protected = self.calm || !endpoint.random.percent(8);
         let push = Push { topic: topic(name), sequence: if protected { self.sequence } else { 0 }, jobs };
         if protected {
             self.sequence += push.jobs.len() as u64;
             self.unanswered.insert(push.sequence, push.clone());
         }
-        line.send(Request::Push(push));
+        endpoint.send(Request::Push(push));
     }
 
-    fn job(&mut self, line: &mut Line, brief: bool) -> NewJob {
+    fn job(&mut self, endpoint: &mut Endpoint, brief: bool) -> NewJob {
         self.made += 1;
-        let random = &mut line.random;
+        let random = &mut endpoint.random;
         let mut body = format!("job {}.{}", self.number, self.made).into_bytes();
         let filler = match random.below(200) {
             0 => 70_000,
@@ -88,7 +88,7 @@ impl Producer {
         let keyed = !self.calm && random.percent(30);
         let if_exists = *random.pick(&MODES);
         NewJob {
-            due: due(random, line.wall, self.calm, self.pace),
+            due: due(random, endpoint.wall, self.calm, self.pace),
             priority: *random.pick(&[0, 1, 1024, 1024, 1024, u32::MAX]),
             ttr_ms: *random.pick(if brief { &[100, 500, 2_000] } else { &[0, 100, 500, 2_000, 20_000] }),
             if_exists,
@@ -96,7 +96,7 @@ impl Producer {
             attributes: if self.calm {
                 Attributes::default()
             } else {
-                attributes(random, line.wall, self.pace, if_exists)
+                attributes(random, endpoint.wall, self.pace, if_exists)
             },
             body: body.into(),
         }
@@ -104,7 +104,7 @@ impl Producer {
 }
 
 impl Role for Producer {
-    fn up(&mut self, line: &mut Line, kept: Kept) {
+    fn up(&mut self, endpoint: &mut Endpoint, kept: Kept) {
         self.again.clear();
         if kept == Kept::Nothing {
             // Nobody will ever know what became of these.
@@ -112,21 +112,21 @@ impl Role for Producer {
             self.sequence = 1;
         }
         for push in self.unanswered.values() {
-            line.send(Request::Push(push.clone()));
+            endpoint.send(Request::Push(push.clone()));
         }
     }
 
-    fn answered(&mut self, line: &mut Line, _id: RequestId, request: &Request, response: &Response) {
+    fn answered(&mut self, endpoint: &mut Endpoint, _id: RequestId, request: &Request, response: &Response) {
         let Request::Push(push) = request else { return };
         match response {
             Response::Error(error) if error.code.retryable() && push.sequence != 0 => {
                 let pause = Us::from(error.retry_after_ms.clamp(20, 500)) * MS;
-                self.again.push((line.now + pause, push.sequence));
+                self.again.push((endpoint.now + pause, push.sequence));
             }
             Response::Error(error) => {
                 self.unanswered.remove(&push.sequence);
                 if error.code == ErrorCode::SessionUnknown {
-                    line.hang_up();
+                    endpoint.hang_up();
                 }
             }
             _ => _ = self.unanswered.remove(&push.sequence),
@@ -135,23 +135,24 @@ impl Role for Producer {
 
     fn unanswered(&mut self, _request: Request) {}
 
-    fn act(&mut self, line: &mut Line, _board: &Board) -> Us {
-        let (now_again, later) = self.again.drain(..).partition(|(at, _)| *at <= line.now);
+    fn act(&mut self, endpoint: &mut Endpoint, _board: &Board) -> Us {
+        let (now_again, later) = self.again.drain(..).partition(|(at, _)| *at <= endpoint.now);
         self.again = later;
         let due: Vec<(Us, u64)> = now_again;
         for (_, sequence) in due {
             if let Some(push) = self.unanswered.get(&sequence) {
-                line.send(Request::Push(push.clone()));
+                endpoint.send(Request::Push(push.clone()));
             }
         }
-        if !self.draining && self.next_push <= line.now && self.unanswered.len() < self.window {
-            self.push(line);
-            self.next_push = line.now + self.pace.stretched(line.random.within((MS, 120 * MS)));
-            if line.random.percent(3) {
-                self.next_push += line.random.within((SECOND, 4 * SECOND));
+        if !self.draining && self.next_push <= endpoint.now && self.unanswered.len() < self.window {
+            self.push(endpoint);
+            self.next_push = endpoint.now + self.pace.stretched(endpoint.random.within((MS, 120 * MS)));
+            if endpoint.random.percent(3) {
+                self.next_push += endpoint.random.within((SECOND, 4 * SECOND));
             }
         }
-        let next_push = if self.draining { line.now + SECOND } else { self.next_push.max(line.now + 5 * MS) };
+        let next_push =
+            if self.draining { endpoint.now + SECOND } else { self.next_push.max(endpoint.now + 5 * MS) };
         self.again.iter().map(|(at, _)| *at).fold(next_push, Us::min)
     }
 

@@ -6,7 +6,7 @@ use adjourn::protocol::{ClusterReport, Request, RequestId, Response, Role as Par
 use super::super::peers::peer_address;
 use super::super::seen::NodeId;
 use super::super::time::{MS, Us};
-use super::{Board, Kept, Line, Role};
+use super::{Board, Endpoint, Kept, Role};
 
 /// Between two looks at the cluster.
 const LOOK_PAUSE: Us = 100 * MS;
@@ -63,16 +63,16 @@ impl Steward {
 }
 
 impl Role for Steward {
-    fn up(&mut self, _line: &mut Line, _kept: Kept) {
+    fn up(&mut self, _endpoint: &mut Endpoint, _kept: Kept) {
         self.asked = false;
     }
 
-    fn answered(&mut self, line: &mut Line, _id: RequestId, request: &Request, response: &Response) {
+    fn answered(&mut self, endpoint: &mut Endpoint, _id: RequestId, request: &Request, response: &Response) {
         if let Response::Cluster(report) = response {
             return self.look(report);
         }
         self.asked = false;
-        self.ask_at = line.now + ASK_PAUSE;
+        self.ask_at = endpoint.now + ASK_PAUSE;
         match (self.wish, request, response) {
             (Some(Wish::Transfer), _, _) => self.come_true(),
             (Some(Wish::Refused(_)), Request::ClusterAdd { .. }, Response::Error(error))
@@ -88,19 +88,19 @@ impl Role for Steward {
         self.asked = false;
     }
 
-    fn act(&mut self, line: &mut Line, board: &Board) -> Us {
+    fn act(&mut self, endpoint: &mut Endpoint, board: &Board) -> Us {
         self.wishes = board.wishes.len();
         if self.wish.is_none() {
             self.wish = board.wishes.get(self.done).copied();
         }
-        let Some(wish) = self.wish else { return line.now + LOOK_PAUSE };
-        if self.look_at <= line.now {
-            self.look_at = line.now + LOOK_PAUSE;
-            line.send(Request::ClusterStatus);
+        let Some(wish) = self.wish else { return endpoint.now + LOOK_PAUSE };
+        if self.look_at <= endpoint.now {
+            self.look_at = endpoint.now + LOOK_PAUSE;
+            endpoint.send(Request::ClusterStatus);
         }
-        if !self.asked && self.ask_at <= line.now {
+        if !self.asked && self.ask_at <= endpoint.now {
             self.asked = true;
-            line.send(match wish {
+            endpoint.send(match wish {
                 Wish::Gone(_) if self.stands_aside => Request::ClusterTransfer { node: 0 },
                 Wish::Transfer => Request::ClusterTransfer { node: 0 },
                 Wish::Gone(node) => Request::ClusterRemove { node },
@@ -109,7 +109,7 @@ impl Role for Steward {
                 }
             });
         }
-        line.now + LOOK_PAUSE
+        endpoint.now + LOOK_PAUSE
     }
 
     fn drain(&mut self) {}

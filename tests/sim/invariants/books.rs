@@ -1,8 +1,8 @@
-//! What each node's log is, as its orders say: the books that invariants keep.
+//! What each node's log is, as its write batches say: the books that invariants keep.
 
 use std::collections::VecDeque;
 
-use adjourn::replica::PersistOrder;
+use adjourn::replica::WriteBatch;
 use adjourn::storage::{LogEntry, Vote};
 
 /// The log of one node.
@@ -10,7 +10,7 @@ use adjourn::storage::{LogEntry, Vote};
 pub(super) struct Book {
     pub(super) vote: Vote,
     durable: Log,
-    pending: VecDeque<PersistOrder>,
+    pending: VecDeque<WriteBatch>,
     /// Index of the last entry, with all that was ordered, and its term.
     last: (u64, u64),
 }
@@ -50,7 +50,7 @@ impl Book {
     }
 
     /// Notes what is to be written, which goes on from what is there.
-    pub(super) fn ordered(&mut self, order: &PersistOrder) -> Result<(), String> {
+    pub(super) fn ordered(&mut self, order: &WriteBatch) -> Result<(), String> {
         if let Some(installed) = order.batch.install {
             self.last = (installed, 0);
         }
@@ -126,7 +126,7 @@ impl Log {
         self.entries.truncate(place(end.saturating_sub(self.base)));
     }
 
-    fn write(&mut self, order: &PersistOrder) {
+    fn write(&mut self, order: &WriteBatch) {
         if let Some(installed) = order.batch.install {
             *self = Self { base: installed, entries: Vec::new() };
         }

@@ -30,7 +30,7 @@ pub(super) struct HardlyLate {
 #[derive(Debug)]
 struct Lagging {
     checkpoint_log_bytes: usize,
-    /// Bytes of orders that are not durable, by their numbers.
+    /// Bytes of write batches that are not durable, by their numbers.
     ordered: BTreeMap<u64, usize>,
     /// Bytes since the checkpoint under way began.
     grown: Option<usize>,

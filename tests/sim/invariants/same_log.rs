@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use adjourn::replica::PersistOrder;
+use adjourn::replica::WriteBatch;
 use adjourn::storage::{LogEntry, Recovered, Vote};
 
 use super::super::seen::{NodeId, Seen, When};
@@ -23,7 +23,7 @@ impl SameLog {
         self.books.entry(node).or_default()
     }
 
-    fn ordered(&mut self, node: NodeId, order: &PersistOrder) -> Result<(), String> {
+    fn ordered(&mut self, node: NodeId, order: &WriteBatch) -> Result<(), String> {
         if let Some(Vote { term, vote }) = order.batch.vote {
             let first = self.votes.entry((node, term)).or_insert(vote);
             if *first != 0 && *first != vote {

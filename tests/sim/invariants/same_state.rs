@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use adjourn::engine::{Engine, Entry};
 use adjourn::protocol::Response;
 use adjourn::raft::{Membership, MembershipChange};
-use adjourn::replica::PersistOrder;
+use adjourn::replica::WriteBatch;
 use adjourn::storage::{EntryKind, LogEntry, Restored};
 use adjourn::types::GroupId;
 
@@ -60,7 +60,7 @@ impl Default for SameState {
 }
 
 impl SameState {
-    fn ordered(&mut self, node: NodeId, order: &PersistOrder) -> Result<(), String> {
+    fn ordered(&mut self, node: NodeId, order: &WriteBatch) -> Result<(), String> {
         let book = self.books.entry(node).or_default();
         book.ordered(order)?;
         if self.knows.get(&node).is_none_or(|known| *known < self.changed_at) {

@@ -16,7 +16,7 @@ fn short() -> Welcome {
 /// A client with a subscription, and its feed.
 fn subscribed(welcome: Welcome) -> (Client, Arc<Feed>) {
     let mut client = Client::new(welcome);
-    client.requests.pulse.stop_asking();
+    client.requests.heartbeats.stop_asking();
     let feed = Arc::new(Feed::new(8));
     let subscribe = Subscribe {
         topics: vec!["t".parse().unwrap()],
@@ -37,7 +37,7 @@ impl Client {
     fn at(&mut self, start: Instant, ms: u64) -> Beat {
         self.now = start + Duration::from_millis(ms);
         self.requests.look(self.now, SystemTime::UNIX_EPOCH, &mut self.answers);
-        self.requests.pulse.heard(self.now);
+        self.requests.heartbeats.heard(self.now);
         self.requests.beat(self.now)
     }
 
@@ -105,7 +105,7 @@ fn a_session_that_is_resumed_in_time_keeps_its_leases_and_asks_for_a_proof() {
     client.at(start, 3_000);
     client.sent();
     client.reconnect(Welcome { resumed: true, leases_kept: true, ..short() });
-    client.requests.pulse.stop_asking();
+    client.requests.heartbeats.stop_asking();
     client.sent();
     assert_eq!(client.reason(), None);
     client.at(start, 4_000 - DRIFT_MS);

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::super::said::{about, append, bundle, heartbeat};
+use super::super::test_messages::{about, append, bundle, heartbeat};
 use super::*;
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 

@@ -2,29 +2,31 @@
 
 use proptest::prelude::*;
 
-use super::super::super::folder::FaultyFolder;
-use super::super::{BlockCache, ChunkWriter, LINE_STAMP, LINE_WALL};
+use super::super::super::folder::SimulatedFolder;
+use super::super::{BlockCache, ChunkWriter, TIMELINE_STAMP, TIMELINE_WALL};
 use super::*;
 use crate::storage::StorageErrorKind;
 
 type Row = (RowHead, Vec<u8>);
 
-fn head(id: u64, line: u8, at: u64, topic: u32, identity: Option<u128>) -> RowHead {
-    RowHead { id, line, at, topic, identity }
+fn head(id: u64, timeline: u8, at: u64, topic: u32, key_hash: Option<u128>) -> RowHead {
+    RowHead { id, timeline, at, topic, key_hash }
 }
 
 /// Rows as a checkpoint would write them: sorted, no id twice.
 fn rows(rows_max: usize, row_bytes_max: usize) -> impl Strategy<Value = Vec<Row>> {
-    let identity = prop::option::of(any::<u128>());
+    let key_hash = prop::option::of(any::<u128>());
     let bytes = prop_oneof![
         20 => prop::collection::vec(any::<u8>(), 0..300),
         1 => prop::collection::vec(any::<u8>(), 0..row_bytes_max),
     ];
-    let row = (LINE_STAMP..=LINE_WALL, 0..50_u64, any::<u64>(), 0..5_u32, identity, bytes);
+    let row = (TIMELINE_STAMP..=TIMELINE_WALL, 0..50_u64, any::<u64>(), 0..5_u32, key_hash, bytes);
     prop::collection::vec(row, 0..rows_max).prop_map(|rows| {
         let rows = rows.into_iter();
         let mut rows: Vec<Row> = rows
-            .map(|(line, at, id, topic, identity, bytes)| (head(id, line, at, topic, identity), bytes))
+            .map(|(timeline, at, id, topic, key_hash, bytes)| {
+                (head(id, timeline, at, topic, key_hash), bytes)
+            })
             .collect();
         rows.sort_by_key(|(head, _)| head.order());
         rows.dedup_by_key(|(head, _)| head.order());
@@ -32,7 +34,7 @@ fn rows(rows_max: usize, row_bytes_max: usize) -> impl Strategy<Value = Vec<Row>
     })
 }
 
-fn write(folder: &FaultyFolder, number: u32, rows: &[Row]) -> ChunkSummary {
+fn write(folder: &SimulatedFolder, number: u32, rows: &[Row]) -> ChunkSummary {
     let mut writer = ChunkWriter::create(folder, number).expect("created");
     for ((head, bytes), row) in rows.iter().zip(0..) {
         assert_eq!(writer.push(*head, bytes).expect("written"), row);
@@ -50,7 +52,7 @@ fn index(chunk: &Chunk) -> Result<Vec<RowHead>, StorageError> {
 }
 
 /// Everything that a reader can ask a chunk for.
-fn check(folder: &FaultyFolder, summary: &ChunkSummary, rows: &[Row], cache: &mut BlockCache) {
+fn check(folder: &SimulatedFolder, summary: &ChunkSummary, rows: &[Row], cache: &mut BlockCache) {
     let chunk = Chunk::open(folder, summary).expect("it opens");
     assert_eq!(chunk.rows() as usize, rows.len());
     let expected: Vec<RowHead> = rows.iter().map(|(head, _)| *head).collect();
@@ -61,9 +63,13 @@ fn check(folder: &FaultyFolder, summary: &ChunkSummary, rows: &[Row], cache: &mu
         chunk.read_heads(row, &mut heads).expect("they are there");
         assert!(expected[row as usize..].starts_with(&heads) && !heads.is_empty());
     }
-    for (line, at) in [(0, 0), (1, 0), (1, 25), (2, 0), (2, 25), (2, 50), (3, 0)] {
-        let first = expected.partition_point(|head| (head.line, head.at) < (line, at));
-        assert_eq!(chunk.first_row_from(line, at).expect("it verifies") as usize, first, "({line}, {at})");
+    for (timeline, at) in [(0, 0), (1, 0), (1, 25), (2, 0), (2, 25), (2, 50), (3, 0)] {
+        let first = expected.partition_point(|head| (head.timeline, head.at) < (timeline, at));
+        assert_eq!(
+            chunk.first_row_from(timeline, at).expect("it verifies") as usize,
+            first,
+            "({timeline}, {at})"
+        );
     }
     let mut told = 0;
     chunk.verify(|bytes| told = bytes).expect("it verifies");
@@ -74,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn what_is_written_is_read(one in rows(2500, 100_000), two in rows(40, 3_000_000)) {
-        let folder = FaultyFolder::new(1);
+        let folder = SimulatedFolder::new(1);
         let mut cache = BlockCache::new(3);
         let summaries = [write(&folder, 1, &one), write(&folder, 0x7fff_ffff, &two)];
         folder.sync().expect("synced");
@@ -85,34 +91,34 @@ proptest! {
 }
 
 /// A chunk of three blocks and two pieces of index, and small for all that.
-fn small() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
+fn small() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..1030_u64)
         .map(|id| {
-            let identity = id.is_multiple_of(100).then_some(u128::from(id) << 70);
+            let key_hash = id.is_multiple_of(100).then_some(u128::from(id) << 70);
             let bytes = if id == 7 { vec![7; 17_000] } else { vec![id.to_le_bytes()[0]; 2] };
-            (head(id, if id < 500 { LINE_STAMP } else { LINE_WALL }, 1000 + id, 3, identity), bytes)
+            (head(id, if id < 500 { TIMELINE_STAMP } else { TIMELINE_WALL }, 1000 + id, 3, key_hash), bytes)
         })
         .collect();
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 42, &rows);
     (folder, summary, rows)
 }
 
 /// A small chunk: what is spoilt in it is tried byte by byte.
-fn tiny() -> (FaultyFolder, ChunkSummary, Vec<Row>) {
+fn tiny() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..4_u64)
         .map(|id| {
-            let identity = (id == 2).then_some(u128::MAX / 3);
-            (head(id, LINE_STAMP, 1_790_000_000_000 + id, 3 + id as u32 % 2, identity), vec![id as u8; 5])
+            let key_hash = (id == 2).then_some(u128::MAX / 3);
+            (head(id, TIMELINE_STAMP, 1_790_000_000_000 + id, 3 + id as u32 % 2, key_hash), vec![id as u8; 5])
         })
         .collect();
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 42, &rows);
     (folder, summary, rows)
 }
 
 /// Opens a chunk and reads all that is in it, but for the sake of verifying.
-fn read_all(folder: &FaultyFolder, summary: &ChunkSummary) -> Result<Vec<Row>, StorageError> {
+fn read_all(folder: &SimulatedFolder, summary: &ChunkSummary) -> Result<Vec<Row>, StorageError> {
     let chunk = Chunk::open(folder, summary)?;
     let mut cache = BlockCache::default();
     let heads = index(&chunk)?.into_iter().zip(0..);
@@ -218,7 +224,7 @@ fn the_text_says_which_jobs_and_what_to_do() {
     let error = Chunk::open(&folder, &summary).map(drop).expect_err("gone");
     assert_eq!(
         error.to_string(),
-        "the data in the twin is damaged: chunk-0000002a is missing. It holds up to 4 jobs: 2 of topic 3, due from \
+        "the data in the simulated disk is damaged: chunk-0000002a is missing. It holds up to 4 jobs: 2 of topic 3, due from \
          1790000000000 to 1790000000002; 2 of topic 4, due from 1790000000001 to 1790000000003 (ms since 1970). Put a \
          copy of this file back, if there is one: it never changes after it was written. Or restore the directory \
          from a backup"
@@ -264,7 +270,7 @@ fn a_cached_block_is_not_read_again() {
 
 #[test]
 fn an_empty_chunk_is_one() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 0, &[]);
     check(&folder, &summary, &[], &mut BlockCache::default());
 }

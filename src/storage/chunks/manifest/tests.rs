@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::super::folder::FaultyFolder;
+use super::super::super::folder::SimulatedFolder;
 use super::super::PagesId;
 use super::super::layout::TopicSummary;
 use super::*;
@@ -38,7 +38,7 @@ fn manifest(checkpoint: u64) -> Manifest {
         next_chunk: 12,
         state_hash: u128::MAX / 5,
         jobs: 120,
-        image: vec![0xab; 40],
+        metadata: vec![0xab; 40],
         chunks: vec![
             ManifestChunk { summary: summary(4), live: live.clone(), spilled },
             ManifestChunk { summary: summary(11), live, spilled: Bits::new(100) },
@@ -58,7 +58,7 @@ fn damage(error: StorageError) -> FileDamage {
 
 #[test]
 fn what_was_staged_is_published_if_it_stands_for_the_same_entry() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let this = manifest(3);
     this.write(&folder).expect("written");
     let next = Manifest { checkpoint: 4, jobs: 100, ..this.clone() };
@@ -87,7 +87,7 @@ fn what_was_staged_is_published_if_it_stands_for_the_same_entry() {
 
 #[test]
 fn the_newest_manifest_comes_back() {
-    let mut folder = FaultyFolder::new(1);
+    let mut folder = SimulatedFolder::new(1);
     assert_eq!(Manifest::read(&folder).expect("read"), None);
     for manifest in [manifest(1), manifest(2), Manifest::default()] {
         manifest.write(&folder).expect("written");
@@ -103,7 +103,7 @@ fn a_power_cut_at_every_step_leaves_the_old_manifest_or_the_new() {
     let (mut old, mut new) = (0, 0);
     for seed in 0..200 {
         for step in 0..8 {
-            let folder = FaultyFolder::new(seed);
+            let folder = SimulatedFolder::new(seed);
             manifest(1).write(&folder).expect("written");
             folder.arm(step, Fault::PowerCut);
             let written = manifest(2).write(&folder).is_ok();
@@ -117,7 +117,7 @@ fn a_power_cut_at_every_step_leaves_the_old_manifest_or_the_new() {
 
 #[test]
 fn every_flipped_bit_and_every_cut_is_found() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     manifest(1).write(&folder).expect("written");
     let whole = folder.contents(MANIFEST).expect("written");
     for bit in 0..whole.len() as u64 * 8 {
@@ -200,7 +200,7 @@ proptest! {
 
 #[test]
 fn a_manifest_from_the_future_needs_a_newer_binary() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     manifest(1).write(&folder).expect("written");
     let mut bytes = folder.contents(MANIFEST).expect("written");
     bytes[..HEADER_BYTES].copy_from_slice(&Header { version: 2, ..HEADER }.encode());
@@ -208,7 +208,7 @@ fn a_manifest_from_the_future_needs_a_newer_binary() {
     let error = Manifest::read(&folder).expect_err("newer");
     assert_eq!(
         error.to_string(),
-        "the twin/manifest was written in format 2, this binary knows formats up to 1: use a newer one"
+        "the simulated disk/manifest was written in format 2, this binary knows formats up to 1: use a newer one"
     );
 }
 
@@ -217,5 +217,5 @@ fn a_manifest_from_the_future_needs_a_newer_binary() {
 fn nonsense_is_never_written() {
     let mut manifest = manifest(1);
     manifest.chunks.reverse();
-    _ = manifest.write(&FaultyFolder::new(1));
+    _ = manifest.write(&SimulatedFolder::new(1));
 }

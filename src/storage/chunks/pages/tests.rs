@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::super::super::folder::FaultyFolder;
+use super::super::super::folder::SimulatedFolder;
 use super::*;
 
 fn id(checkpoint: u32) -> PagesId {
     PagesId { checkpoint, page: 3 }
 }
 
-fn write(folder: &FaultyFolder, checkpoint: u32, entries: &[Vec<u8>]) -> PagesSummary {
+fn write(folder: &SimulatedFolder, checkpoint: u32, entries: &[Vec<u8>]) -> PagesSummary {
     let mut writer = PageWriter::create(folder, id(checkpoint)).expect("created");
     for entry in entries {
         writer.push(entry).expect("written");
@@ -17,7 +17,7 @@ fn write(folder: &FaultyFolder, checkpoint: u32, entries: &[Vec<u8>]) -> PagesSu
     writer.finish().expect("finished")
 }
 
-fn read(folder: &FaultyFolder, summary: &PagesSummary) -> Result<Vec<Vec<u8>>, StorageError> {
+fn read(folder: &SimulatedFolder, summary: &PagesSummary) -> Result<Vec<Vec<u8>>, StorageError> {
     let mut entries = Vec::new();
     Pages::open(folder, summary)?.for_each(|entry| {
         entries.push(entry.to_vec());
@@ -43,7 +43,7 @@ proptest! {
         long in prop::collection::vec(any::<u8>(), 0..200_000),
     ) {
         let entries: Vec<Vec<u8>> = entries.into_iter().chain([long]).collect();
-        let folder = FaultyFolder::new(1);
+        let folder = SimulatedFolder::new(1);
         let summary = write(&folder, 9, &entries);
         prop_assert_eq!(summary.entries as usize, entries.len());
         folder.sync().expect("synced");
@@ -53,7 +53,7 @@ proptest! {
 
 #[test]
 fn every_flipped_bit_and_every_cut_is_found() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let entries = [vec![], vec![1, 2, 3], vec![4; 20]];
     let summary = write(&folder, 9, &entries);
     let footer_at = summary.bytes - FOOTER_BYTES;
@@ -84,7 +84,7 @@ fn every_flipped_bit_and_every_cut_is_found() {
 
 #[test]
 fn another_file_under_its_name_is_refused() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 9, &[vec![1]]);
     write(&folder, 8, &[vec![1]]);
     folder.rename("pages-00000008-00000003", "pages-00000009-00000003").expect("renamed");
@@ -101,7 +101,7 @@ fn another_file_under_its_name_is_refused() {
 /// Two blocks of the same place in two files: each is right by itself.
 #[test]
 fn a_block_of_another_file_is_found_by_the_hash() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 9, &[vec![1; 50]]);
     let whole = folder.contents("pages-00000009-00000003").expect("written");
     write(&folder, 9, &[vec![2; 50]]);
@@ -114,7 +114,7 @@ fn a_block_of_another_file_is_found_by_the_hash() {
 
 #[test]
 fn an_error_of_the_visitor_ends_it() {
-    let folder = FaultyFolder::new(1);
+    let folder = SimulatedFolder::new(1);
     let summary = write(&folder, 9, &[vec![1], vec![2], vec![3]]);
     let other = PagesSummary { id: id(7), ..summary.clone() };
     let mut seen = 0;

@@ -23,8 +23,8 @@ fn written(cut: u64) -> (TempDir, Vec<u8>) {
         let LogBase { index, term, crc: log_crc } = storage.base_at(index).expect("it is there");
         ChunkWriter::create(storage.chunks(), number).and_then(ChunkWriter::finish).expect("written");
         storage.chunks().sync().expect("synced");
-        let (checkpoint, image) = (number.into(), Engine::new(GroupId(0)).image().encode());
-        Manifest { checkpoint, index, term, log_crc, next_chunk: 3, image, ..Manifest::default() }
+        let (checkpoint, metadata) = (number.into(), Engine::new(GroupId(0)).metadata().encode());
+        Manifest { checkpoint, index, term, log_crc, next_chunk: 3, metadata, ..Manifest::default() }
             .write(storage.chunks())
             .expect("written");
     }

@@ -1,0 +1,147 @@
+//! When to send a heartbeat, when to treat the server as gone or stuck, and when to ask for the members.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::requests::{Connection, MEMBERS_ID, OWN_ID, Requests};
+use crate::protocol::{Request, RequestId};
+
+/// WELCOME names the members once. So often the client asks for the newest, to know where to go when its server dies.
+const MEMBERS_EVERY: Duration = Duration::from_secs(5);
+
+/// The first time a little after the connection is there: a cluster that is being made has more of them then.
+const MEMBERS_FIRST: Duration = Duration::from_secs(1);
+/// A server may take so long for an answer while nothing else moves, or two heartbeats if that is more. One that answers
+/// heartbeats may be stuck behind them.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
+/// What was heard and said on the present connection.
+#[derive(Debug)]
+pub(super) struct Heartbeats {
+    /// `None`: the server asks for no heartbeats.
+    every: Option<Duration>,
+    /// When something came last.
+    heard: Instant,
+    /// When something moved last that does not when a server is stuck: an answer, a part of one, or a part of what is
+    /// sent.
+    moved: Instant,
+    /// When something was sent last.
+    spoken: Instant,
+    /// When a heartbeat was sent last.
+    pinged: Instant,
+    /// When those were sent that have no answer.
+    unanswered: VecDeque<Instant>,
+    /// When to ask for the members; `None` if the server does not know the question.
+    members_due: Option<Instant>,
+}
+
+/// What the clock asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beat {
+    /// Nothing came for too long: the connection counts as lost.
+    Lost,
+    /// A request has been without an answer for too long, and nothing but heartbeats came: the same.
+    Stuck,
+    /// Nothing until then.
+    Quiet(Instant),
+}
+
+impl Heartbeats {
+    /// A connection that was welcomed just now.
+    pub(super) fn new(now: Instant, every: Option<Duration>) -> Self {
+        Self {
+            every,
+            heard: now,
+            moved: now,
+            spoken: now,
+            pinged: now,
+            unanswered: VecDeque::new(),
+            members_due: Some(now + MEMBERS_FIRST),
+        }
+    }
+
+    /// Bytes came.
+    pub(super) fn heard(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
+    /// The connection is slow perhaps, and not stuck.
+    pub(super) fn moved(&mut self, now: Instant) {
+        self.moved = now;
+    }
+
+    /// Bytes were sent.
+    pub(super) fn spoken(&mut self, now: Instant) {
+        self.spoken = now;
+    }
+
+    /// The oldest heartbeat without an answer is answered: when it was sent.
+    pub(super) fn answered(&mut self) -> Option<Instant> {
+        self.unanswered.pop_front()
+    }
+
+    /// The server does not say who the members are.
+    pub(super) fn stop_asking(&mut self) {
+        self.members_due = None;
+    }
+}
+
+impl Requests {
+    /// Sends the messages that are due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
+    pub(super) fn beat(&mut self, now: Instant) -> Beat {
+        let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.heartbeats.moved));
+        let due = since + self.answer_max();
+        if due <= now {
+            return Beat::Stuck;
+        }
+        let next = self.ask_members(now).map_or(due, |next| next.min(due));
+        match self.heartbeat(now) {
+            Beat::Quiet(until) => Beat::Quiet(until.min(next)),
+            beat => beat,
+        }
+    }
+
+    /// The request that has waited longest for its answer, but for what it is to wait on purpose; and since when.
+    pub(super) fn oldest_unanswered(&mut self) -> Option<(RequestId, Instant)> {
+        let sent = self.open.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
+        sent.map(|(id, open)| (id, open.sent + open.wait())).min_by_key(|(_, since)| *since)
+    }
+
+    fn answer_max(&self) -> Duration {
+        self.heartbeats.every.map_or(ANSWER_MAX, |every| ANSWER_MAX.max(every * 2))
+    }
+
+    fn ask_members(&mut self, now: Instant) -> Option<Instant> {
+        let due = self.heartbeats.members_due.as_mut()?;
+        if *due <= now {
+            *due = now + MEMBERS_EVERY;
+            if self.connection == Connection::Up {
+                Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
+            }
+        }
+        Some(*due)
+    }
+
+    /// Sends a heartbeat if it is time.
+    ///
+    /// Either side must see a frame in each interval. A client that only sends (a long poll) has to ask for an answer; one
+    /// that only receives (a subscription) has to say something. PING does both, and its answer proves that the leases are kept.
+    fn heartbeat(&mut self, now: Instant) -> Beat {
+        let Some(every) = self.heartbeats.every else { return Beat::Quiet(now + MEMBERS_EVERY) };
+        let lost = self.heartbeats.heard + every * 2;
+        if now >= lost {
+            return Beat::Lost;
+        }
+        let quiet_since = self.heartbeats.heard.min(self.heartbeats.spoken).min(self.leases.proven());
+        let due = quiet_since.max(self.heartbeats.pinged) + every;
+        if now < due {
+            return Beat::Quiet(due.min(lost));
+        }
+        Request::Ping.encode(OWN_ID, &mut self.out);
+        self.heartbeats.pinged = now;
+        self.heartbeats.unanswered.push_back(now);
+        Beat::Quiet(lost.min(now + every))
+    }
+}

@@ -1,0 +1,160 @@
+//! Leases that the server holds for this client although their jobs never arrived, because the connection broke
+//! before.
+//!
+//! After a session is resumed, LEASES shows the leases that it holds, and the client gives back at once, without an
+//! attempt, those whose jobs it never received. Their fences tell them apart: fences only grow, and a connection
+//! delivers its jobs in the order in which they were granted. So of the previous connections, all leases arrived up
+//! to the highest fence received; and everything that the new one has granted arrives before the LEASED that shows
+//! it.
+
+use std::collections::BTreeSet;
+
+use tokio::time::Instant;
+
+use super::requests::{Answers, Requests};
+use crate::protocol::{Delivered, ErrorCode, Leased, Request, RequestId, Response};
+use crate::types::{Fence, JobId, Lease};
+
+/// What came, and whether the rest is asked for.
+#[derive(Debug, Default)]
+pub(super) struct Undelivered {
+    /// No lease up to this fence is undelivered.
+    through: Fence,
+    /// Fences beyond it of leases that came, while it is not known whether there are others.
+    since: BTreeSet<Fence>,
+    /// A session was resumed, and not all of its leases were looked at since.
+    is_open: bool,
+    /// The LEASES that is under way for that.
+    asking: Option<RequestId>,
+    /// This client has asked for jobs.
+    consumes: bool,
+    /// The server does not know CANCEL.
+    refuses_cancel: bool,
+}
+
+impl Undelivered {
+    /// A request is sent.
+    pub(super) fn note_request(&mut self, request: &Request) {
+        self.consumes |= matches!(request, Request::Reserve(_) | Request::Subscribe(_));
+    }
+
+    /// Jobs came.
+    pub(super) fn came(&mut self, jobs: &[Delivered]) {
+        for fence in jobs.iter().map(|job| job.lease.fence) {
+            if self.is_open {
+                self.since.insert(fence);
+            } else {
+                self.through = self.through.max(fence);
+            }
+        }
+    }
+
+    /// There are none, or nobody can say which.
+    pub(super) fn close(&mut self) {
+        self.through = self.since.last().copied().unwrap_or_default().max(self.through);
+        self.since.clear();
+        self.is_open = false;
+    }
+
+    /// A request has ended.
+    pub(super) fn ended(&mut self, id: RequestId) {
+        self.asking.take_if(|asking| *asking == id);
+    }
+
+    /// Whether this is the request that asks for them.
+    pub(super) fn is_asking(&self, id: RequestId) -> bool {
+        self.asking == Some(id)
+    }
+
+    fn is_unseen(&self, lease: Lease) -> bool {
+        lease.fence > self.through && !self.since.contains(&lease.fence)
+    }
+}
+
+impl Requests {
+    /// A connection is there over which the session goes on, with its leases or without.
+    pub(super) fn look_for_unseen(&mut self, now: Instant, leases_kept: bool) {
+        self.undelivered.refuses_cancel = false;
+        if !leases_kept {
+            return self.undelivered.close();
+        }
+        if self.undelivered.consumes {
+            self.undelivered.is_open = true;
+            self.ask_for_leases(now, JobId(0));
+        }
+    }
+
+    /// Asks before everything that waits for its turn.
+    fn ask_for_leases(&mut self, now: Instant, after: JobId) {
+        let jobs_max = self.limits().reserve_jobs_max.max(1);
+        if let Ok(id) = self.enter(now, Request::Leases { after, jobs_max }, None, None) {
+            self.line.rotate_right(1);
+            self.undelivered.asking = Some(id);
+        }
+    }
+
+    /// The answer to LEASES.
+    pub(super) fn leased(&mut self, now: Instant, id: RequestId, leased: Leased, answers: &mut Answers) {
+        let mut leased = leased;
+        if !self.undelivered.is_asking(id) {
+            leased.jobs.retain(|job| !answers.stray.contains(&job.lease) && !self.settles(job.lease));
+            if self.open.get_mut(id).is_some_and(|open| open.is_awaited()) {
+                self.undelivered.came(&leased.jobs);
+            }
+            // What is too late to be handed out may have been handed out before: it is not given back.
+            drop(self.leases.age(now, &mut leased.jobs));
+            return self.finish(id, Ok(Response::Leased(leased)), answers);
+        }
+        let asked = self.open.get_mut(id).map(|open| open.request.clone());
+        let undelivered: Vec<Lease> = leased
+            .jobs
+            .iter()
+            .map(|job| job.lease)
+            .filter(|lease| self.undelivered.is_unseen(*lease))
+            .collect();
+        if !undelivered.is_empty() {
+            tracing::info!(
+                jobs = undelivered.len(),
+                "jobs that never came over the lost connection are given back"
+            );
+        }
+        answers.stray.extend(undelivered);
+        self.finish(id, Ok(Response::Done), answers);
+        if !leased.has_more {
+            return self.undelivered.close();
+        }
+        let before = if let Some(Request::Leases { after, .. }) = asked { after } else { JobId(0) };
+        self.ask_for_leases(now, leased.jobs.last().map_or(before, |job| job.lease.job));
+    }
+
+    /// The server does not say which leases it holds.
+    pub(super) fn leases_refused(&mut self, id: RequestId) {
+        if self.undelivered.is_asking(id) {
+            self.undelivered.close();
+        }
+    }
+
+    /// Ends the wait of a reserve whose caller has left, so that the server grants it nothing. `serial` says that the id is still
+    /// that reserve's.
+    pub(super) fn cancel(&mut self, now: Instant, id: RequestId, serial: u64) {
+        let is_waiting = self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
+        if is_waiting && !self.undelivered.refuses_cancel {
+            self.accept_unheard(now, Request::Cancel { request: id.0 });
+        }
+    }
+
+    /// A server of before answers CANCEL so: the reserve goes on, and its jobs are given back when they come.
+    pub(super) fn cancel_refused(&mut self, code: ErrorCode) {
+        self.undelivered.refuses_cancel |= code == ErrorCode::Unsupported;
+    }
+
+    /// Whether a request without an answer settles this lease.
+    fn settles(&mut self, lease: Lease) -> bool {
+        self.open.iter_mut().any(|(_, open)| match &open.request {
+            Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {
+                leases.contains(&lease)
+            }
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,419 @@
+//! The metadata of the state: everything but the jobs, as a checkpoint stores it, and its conversion back to an
+//! engine.
+
+use bincode::Options as _;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::clock::Clock;
+use super::finished::{SavedAttempts, SavedFinished};
+use super::members::Members;
+use super::policy::SavedRule;
+use super::saved::{SavedJob, options};
+use super::sessions::SavedSession;
+use super::store::Place;
+use super::topics::{SavedNumbers, SavedTopic};
+use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash, jobs};
+use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
+
+/// Everything in the state but the jobs.
+///
+/// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct StateMetadata {
+    head: Head,
+    sessions: Vec<SavedSession>,
+    tail: Tail,
+    /// Stands behind the rest, and is left out when it is empty: so older versions read a state of their feature level, and
+    /// this one reads theirs.
+    #[serde(skip)]
+    topic_numbers: SavedNumbers,
+    /// Stands behind these, and is left out in the same way.
+    #[serde(skip)]
+    attempts: SavedAttempts,
+    /// And behind these.
+    #[serde(skip)]
+    rules: Vec<SavedRule>,
+}
+
+/// The fields before the sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    group: GroupId,
+    stamp: Millis,
+    clock_offset_ms: i64,
+    key_secret: Option<[u8; 16]>,
+    last_job: u64,
+    last_fence: u64,
+    last_session: u64,
+    jobs: u64,
+    /// How many of them have a key.
+    keyed: u64,
+    topics: Vec<SavedTopic>,
+}
+
+/// The fields after the sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Tail {
+    finished: SavedFinished,
+    members: Members,
+    /// The running sum of the state hash, jobs included.
+    sum: hash::Sum,
+}
+
+/// Encoded metadata whose sessions follow, a few at a time: there may be megabytes of them.
+#[derive(Clone, Debug)]
+pub struct PartialMetadata {
+    bytes: Vec<u8>,
+    /// The bytes after the sessions.
+    tail: Vec<u8>,
+    /// The number of sessions that are still missing.
+    missing: usize,
+}
+
+/// Encoded sessions, as they were when the capture began.
+#[derive(Clone, Debug, Default)]
+pub struct CapturedSessions {
+    count: usize,
+    bytes: Vec<u8>,
+}
+
+/// Why a state cannot be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestoreError {
+    /// The bytes are not metadata.
+    #[error("the metadata of the state cannot be decoded")]
+    Malformed,
+    /// A topic's name is none.
+    #[error("the name of topic {0} is none")]
+    TopicName(u32),
+    /// Numbers that leave no room for those that follow, or of which a later one was given out already.
+    #[error("the metadata of the state counts what it cannot have given out")]
+    Counts,
+    /// A job that is there twice, whose topic is not, or whose id or fence was not given out yet.
+    #[error("job {0:?} does not fit into the state")]
+    Job(JobId),
+    /// The jobs are not those that the metadata counts.
+    #[error("the checkpoint counts {expected} jobs and has {found}")]
+    Jobs {
+        /// As the metadata says.
+        expected: u64,
+        /// As they came.
+        found: u64,
+    },
+    /// A topic's jobs are not those that the metadata counts.
+    #[error("the jobs of topic {0} are not as many as the checkpoint counts")]
+    TopicJobs(u32),
+    /// All is there, but not as it was.
+    #[error("the hash of the state is not the one that the checkpoint says")]
+    Hash,
+}
+
+/// What a state counts of one topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicCounts {
+    /// Its number.
+    pub id: TopicId,
+    /// Its name.
+    pub name: TopicName,
+    /// Whether reserving is stopped.
+    pub paused: bool,
+    /// Jobs whose due time lies ahead.
+    pub delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub ready: u64,
+    /// Jobs under a lease.
+    pub reserved: u64,
+    /// Jobs set aside.
+    pub buried: u64,
+}
+
+/// An engine that gets its jobs back.
+#[derive(Debug)]
+pub struct Restoring {
+    engine: Engine,
+    metadata: StateMetadata,
+    /// Handles of jobs that no index has yet.
+    unindexed: Vec<u32>,
+}
+
+/// Encoding a session costs about as much as encoding this many outcomes.
+pub const SESSION_OUTCOMES: usize = 8;
+
+/// So many jobs are indexed together.
+const INDEXED_AT_ONCE: usize = 1 << 18;
+
+impl Engine {
+    /// Everything in the state but the jobs.
+    pub fn metadata(&self) -> StateMetadata {
+        StateMetadata { sessions: self.sessions.save(), ..self.metadata_without_sessions() }
+    }
+
+    /// The same, without the sessions: [`Self::capture_sessions`] gives them as they are now, if a capture has just begun.
+    pub fn partial_metadata(&self) -> PartialMetadata {
+        PartialMetadata::new(&self.metadata_without_sessions(), self.sessions.len())
+    }
+
+    /// Encodes the next sessions, as they were when the capture began, until they remember `outcomes_max` outcomes. Each counts
+    /// as [`SESSION_OUTCOMES`] more. There is one at least, unless all were captured.
+    pub fn capture_sessions(&mut self, outcomes_max: usize) -> CapturedSessions {
+        let mut captured = CapturedSessions::default();
+        let mut left = outcomes_max.max(1);
+        while left > 0
+            && let Some((session, outcomes)) = self.sessions.captured()
+        {
+            captured.bytes.extend(encoded(&session));
+            captured.count += 1;
+            left = left.saturating_sub(SESSION_OUTCOMES + outcomes);
+        }
+        captured
+    }
+
+    fn metadata_without_sessions(&self) -> StateMetadata {
+        let head = Head {
+            group: self.group,
+            stamp: self.clock.stamp,
+            clock_offset_ms: self.clock.offset_ms,
+            key_secret: self.key_secret,
+            last_job: self.last_job,
+            last_fence: self.last_fence,
+            last_session: self.sessions.last(),
+            jobs: self.jobs(),
+            keyed: self.jobs.keyed() as u64,
+            topics: self.topics.save(),
+        };
+        let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
+        let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
+        let rules = self.topics.save_rules();
+        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules }
+    }
+}
+
+impl Engine {
+    fn has_given_out(&self, id: JobId) -> bool {
+        id.group() == self.group && (1..=self.last_job).contains(&id.sequence())
+    }
+}
+
+impl StateMetadata {
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut partial = PartialMetadata::new(self, self.sessions.len());
+        let bytes = self.sessions.iter().flat_map(encoded).collect();
+        partial.push(&CapturedSessions { count: self.sessions.len(), bytes });
+        partial.finish()
+    }
+
+    /// Reads one.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RestoreError> {
+        let mut rest = bytes;
+        let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
+        let mut metadata = Self::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)?;
+        if !rest.is_empty() {
+            metadata.topic_numbers = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            metadata.attempts = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            metadata.rules = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            return Err(RestoreError::Malformed);
+        }
+        let nameless = metadata.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
+        match nameless {
+            Some(id) => Err(RestoreError::TopicName(id.0)),
+            None if metadata.counts() => Ok(metadata),
+            None => Err(RestoreError::Counts),
+        }
+    }
+
+    /// Whether all numbers were given out, and leave room for more.
+    fn counts(&self) -> bool {
+        self.head.last_job <= COUNTED_JOBS_MAX
+            && self.head.last_fence <= COUNT_MAX
+            && self.head.last_session <= COUNT_MAX
+            && self.topic_numbers.fit(self.head.topics.len())
+            && self.tail.finished.fits(&self.attempts)
+            && self.rules.iter().all(SavedRule::is_valid)
+            && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
+            && self.tail.finished.is_within(COUNT_MAX, self.head.last_job, self.head.last_fence)
+    }
+
+    /// How many jobs the state has.
+    pub fn jobs(&self) -> u64 {
+        self.head.jobs
+    }
+
+    /// The time of the last entry.
+    pub fn stamp(&self) -> Millis {
+        self.head.stamp
+    }
+
+    /// How far the wall clock is ahead of the stamp (negative: behind it), in milliseconds.
+    pub fn clock_offset_ms(&self) -> i64 {
+        self.head.clock_offset_ms
+    }
+
+    /// The topics, by number.
+    pub fn topics(&self) -> impl Iterator<Item = TopicCounts> + '_ {
+        self.numbered().filter_map(|(id, topic)| topic.counts(id))
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (TopicId, &SavedTopic)> {
+        self.topic_numbers.of(&self.head.topics).map(|(id, _)| id).zip(&self.head.topics)
+    }
+
+    /// Begins to restore the state. All its jobs have to follow.
+    ///
+    /// Room is made for as many jobs as there are said to be, but for no more than `jobs_max`.
+    pub fn restore(self, jobs_max: usize) -> Restoring {
+        let room = |jobs: u64| usize::try_from(jobs).map_or(jobs_max, |jobs| jobs.min(jobs_max));
+        let mut engine = Engine::new(self.head.group);
+        engine.clock = Clock { stamp: self.head.stamp, offset_ms: self.head.clock_offset_ms };
+        engine.key_secret = self.head.key_secret;
+        (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
+        engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
+        engine.sessions.restore(self.head.last_session, &self.sessions);
+        engine.finished.restore(&self.tail.finished, &self.attempts);
+        engine.members.clone_from(&self.tail.members);
+        engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
+        Restoring { engine, metadata: self, unindexed: Vec::new() }
+    }
+}
+
+impl PartialMetadata {
+    fn new(metadata: &StateMetadata, missing: usize) -> Self {
+        let StateMetadata { head, tail, topic_numbers, attempts, rules, .. } = metadata;
+        let mut bytes = encoded(head);
+        bytes.extend(encoded(&(missing as u64)));
+        let mut tail = encoded(tail);
+        let (has_attempts, has_rules) = (!attempts.is_empty(), !rules.is_empty());
+        if *topic_numbers != SavedNumbers::default() || has_attempts || has_rules {
+            tail.extend(encoded(topic_numbers));
+        }
+        if has_attempts || has_rules {
+            tail.extend(encoded(attempts));
+        }
+        if has_rules {
+            tail.extend(encoded(rules));
+        }
+        Self { bytes, tail, missing }
+    }
+
+    /// Adds sessions, behind those that were added before.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than the metadata has.
+    pub fn push(&mut self, sessions: &CapturedSessions) {
+        assert!(sessions.count <= self.missing, "the metadata has {} more sessions", self.missing);
+        self.missing -= sessions.count;
+        self.bytes.extend_from_slice(&sessions.bytes);
+    }
+
+    /// The metadata as bytes, when all sessions are there.
+    ///
+    /// # Panics
+    ///
+    /// If one is missing.
+    pub fn finish(mut self) -> Vec<u8> {
+        assert_eq!(self.missing, 0, "sessions that the metadata has were not captured");
+        self.bytes.append(&mut self.tail);
+        self.bytes
+    }
+}
+
+impl From<StateMetadata> for PartialMetadata {
+    fn from(metadata: StateMetadata) -> Self {
+        Self { bytes: metadata.encode(), tail: Vec::new(), missing: 0 }
+    }
+}
+
+impl CapturedSessions {
+    /// Whether there is none: all were captured.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes of memory that they take.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Reads what stands at the beginning of `rest`, and leaves what follows it.
+fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, RestoreError> {
+    let mut decoder = bincode::Deserializer::with_reader(rest, options());
+    T::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)
+}
+
+fn encoded(saved: &impl Serialize) -> Vec<u8> {
+    options()
+        .serialize(saved)
+        .unwrap_or_else(|error| unreachable!("a state in memory always encodes: {error}"))
+}
+
+impl Restoring {
+    /// Takes a resident job back, whose record is at `place`.
+    pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), RestoreError> {
+        let engine = &mut self.engine;
+        let given_out = engine.has_given_out(saved.id()) && saved.fence().0 <= engine.last_fence;
+        if !given_out || engine.topics.find(saved.topic()).is_none() {
+            return Err(RestoreError::Job(saved.id()));
+        }
+        let slot = engine.jobs.place(saved.into_job(place));
+        self.taken(slot)
+    }
+
+    /// Takes a spilled job back, which is at `place`.
+    pub fn spilled(&mut self, id: JobId, key_hash: Option<u128>, place: Place) -> Result<(), RestoreError> {
+        if !self.engine.has_given_out(id) {
+            return Err(RestoreError::Job(id));
+        }
+        let handle = self.engine.jobs.place_spilled(id, key_hash, place);
+        self.taken(handle)
+    }
+
+    fn taken(&mut self, handle: u32) -> Result<(), RestoreError> {
+        self.unindexed.push(handle);
+        if self.unindexed.len() < INDEXED_AT_ONCE { Ok(()) } else { self.index() }
+    }
+
+    /// A job that is there twice is noticed here.
+    fn index(&mut self) -> Result<(), RestoreError> {
+        self.engine.jobs.index_all(&self.unindexed).map_err(RestoreError::Job)?;
+        let resident = self.unindexed.drain(..).filter_map(|handle| jobs::found(handle).resident());
+        resident.for_each(|slot| self.engine.enter(slot));
+        Ok(())
+    }
+
+    /// Ends it though the jobs cannot be had: what is left says who is in the group, and what time it is. Nothing may be
+    /// applied to it.
+    pub fn give_up(self) -> Engine {
+        let StateMetadata {
+            head: Head { clock_offset_ms, group, stamp, .. },
+            tail: Tail { members, .. },
+            ..
+        } = self.metadata;
+        let mut engine = Engine::new(group);
+        (engine.members, engine.clock) = (members, Clock { stamp, offset_ms: clock_offset_ms });
+        engine
+    }
+
+    /// Ends it, when all jobs are back.
+    pub fn finish(mut self) -> Result<Engine, RestoreError> {
+        self.index()?;
+        let Self { mut engine, metadata, .. } = self;
+        let found = engine.jobs();
+        if found != metadata.head.jobs {
+            return Err(RestoreError::Jobs { expected: metadata.head.jobs, found });
+        }
+        // The spilled jobs are counted, and in the sum, without having been looked at.
+        let counted = engine.topics.restore_delayed(&metadata.head.topics, &metadata.rules);
+        counted.map_err(|topic| RestoreError::TopicJobs(topic.0))?;
+        engine.sum = metadata.tail.sum;
+        Ok(engine)
+    }
+}

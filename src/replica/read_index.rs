@@ -1,0 +1,135 @@
+//! Reads in a cluster: each is answered from a state that contains everything that was acknowledged before the read
+//! arrived.
+//!
+//! All gathered reads share one round of messages that confirms that this node still leads, and wait until the state
+//! has applied everything that was committed then (`ReadIndex`; Ongaro, Consensus: Bridging Theory and Practice,
+//! 2014, section 6.4).
+//!
+//! A read also shows timers that have fired when it arrives, even if no consumer waits for their jobs: it waits for
+//! the entry that moves them.
+
+use std::collections::VecDeque;
+
+use super::io::ConnectionId;
+use crate::protocol::{Request, RequestId};
+use crate::types::Millis;
+
+/// A read and who waits for it.
+pub(super) type Read = (ConnectionId, RequestId, Request);
+
+/// The reads that wait for their confirmation or for the state.
+#[derive(Debug, Default)]
+pub(super) struct PendingReads {
+    gathering: Vec<Timed>,
+    /// By what they were asked with, rising.
+    asked: VecDeque<(u64, Vec<Timed>)>,
+    /// The index that the state has to reach first, not falling.
+    confirmed: VecDeque<(u64, Timed)>,
+    /// The state after this entry is too old for the first of them.
+    too_old: Option<u64>,
+    last: u64,
+    count: usize,
+}
+
+/// A read, and when it came.
+type Timed = (Millis, Read);
+
+impl PendingReads {
+    /// Adds a read that shows the state as of `stamp`, or a later one.
+    pub(super) fn add(&mut self, stamp: Millis, connection: ConnectionId, id: RequestId, request: Request) {
+        self.gathering.push((stamp, (connection, id, request)));
+        self.count += 1;
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What to ask for those that gathered, if there are any.
+    pub(super) fn ask(&mut self) -> Option<u64> {
+        if self.gathering.is_empty() {
+            return None;
+        }
+        self.last += 1;
+        self.asked.push_back((self.last, std::mem::take(&mut self.gathering)));
+        Some(self.last)
+    }
+
+    /// This node led when it was asked with `context`, so it did for all that were asked before.
+    pub(super) fn confirm(&mut self, context: u64, index: u64) {
+        while let Some((_, reads)) = self.asked.pop_front_if(|(asked, _)| *asked <= context) {
+            self.confirmed.extend(reads.into_iter().map(|read| (index, read)));
+        }
+    }
+
+    /// Nobody else can lead: no read has to wait.
+    pub(super) fn confirm_all(&mut self) {
+        self.confirm(self.last, 0);
+        self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));
+    }
+
+    /// Whether there is one that can be answered from the state after the entry at `applied`.
+    pub(super) fn any_ready(&self, applied: u64) -> bool {
+        self.first_ready(applied).is_some()
+    }
+
+    /// When the first of those came.
+    pub(super) fn first_ready(&self, applied: u64) -> Option<Millis> {
+        let first = self.confirmed.front().filter(|(index, _)| *index <= applied)?;
+        (self.too_old != Some(applied)).then_some(first.1.0)
+    }
+
+    /// The first of those.
+    pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
+        let (_, (_, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
+        self.count -= 1;
+        Some(read)
+    }
+
+    /// The state after the entry at `applied` does not show what the first read has to: all wait for the next entry.
+    pub(super) fn await_entry(&mut self, applied: u64) {
+        self.too_old = Some(applied);
+    }
+
+    /// All of them: this node does not lead any more.
+    pub(super) fn take_all(&mut self) -> Vec<Read> {
+        self.count = 0;
+        let confirmed = self.confirmed.drain(..).map(|(_, read)| read);
+        let asked = self.asked.drain(..).flat_map(|(_, reads)| reads);
+        confirmed.chain(asked).chain(self.gathering.drain(..)).map(|(_, read)| read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(reads: &[Read]) -> Vec<u32> {
+        reads.iter().map(|(_, id, _)| id.0).collect()
+    }
+
+    #[test]
+    fn a_read_waits_for_its_answer_and_for_the_state() {
+        let mut reads = PendingReads::default();
+        let add = |reads: &mut PendingReads, id: u32| {
+            reads.add(Millis(id.into()), ConnectionId(1), RequestId(id), Request::Stats);
+        };
+        add(&mut reads, 1);
+        add(&mut reads, 2);
+        let first = reads.ask().expect("there are some");
+        add(&mut reads, 3);
+        let second = reads.ask().expect("there is one");
+        assert_eq!((reads.ask(), first < second), (None, true));
+        add(&mut reads, 4);
+        assert!(!reads.any_ready(u64::MAX), "nobody said that this node leads");
+        reads.confirm(second, 10);
+        assert_eq!((reads.any_ready(9), reads.take_ready(9)), (false, None), "the state is not there yet");
+        assert_eq!(reads.first_ready(10), Some(Millis(1)));
+        reads.await_entry(10);
+        assert_eq!((reads.first_ready(10), reads.first_ready(11)), (None, Some(Millis(1))));
+        let taken: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
+        assert_eq!(ids(&taken), [1, 2, 3], "an answer holds for those before");
+        assert_eq!((reads.count(), ids(&reads.take_all()), reads.count()), (1, vec![4], 0));
+    }
+}

@@ -1,0 +1,576 @@
+//! A simulated folder in memory: it loses unsynced data, tears writes, flips bits, fails and fills up.
+//!
+//! A device has a folder of checkpoints, and the folders beside it while a checkpoint of another member is
+//! [installed](super::super::install). A folder is looked up by its name each time, as on a disk.
+//!
+//! Everything that changes the device (create, append, sync, rename, remove) is a **step**. A seed and the armed
+//! faults determine what it does, so a run can be repeated to the byte. A power cut ([`SimulatedFolder::crash`])
+//! leaves:
+//!
+//! - of the names that changed since the last sync of the folder, each change or not, decided at random one by one.
+//!   A rename happens as a whole or not at all. The same holds for the names of folders;
+//! - of each file, its synced data, and of the rest a prefix, in which a sector may be all zeros.
+//!
+//! A failed sync of a file makes a random part durable in the same way, and the rest is **lost**: it is still
+//! readable, and no later sync makes it durable.
+//!
+//! If a process dies while the power stays on ([`SimulatedFolder::kill`]), nothing is lost; a later power cut can still
+//! lose what it did not sync.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::super::install::{self, CHUNKS, Folders, INCOMING};
+use super::super::simulated::{Fault, Rng};
+use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError};
+use content::Content;
+
+mod content;
+
+/// A folder in memory. Clones are the same folder.
+#[derive(Clone)]
+pub struct SimulatedFolder {
+    device: Arc<Mutex<Device>>,
+    name: &'static str,
+    path: PathBuf,
+}
+
+/// The folders of a device.
+pub(in crate::storage) struct SimulatedRoot(SimulatedFolder);
+
+/// A file in memory that is open for reading.
+pub struct FaultyFile {
+    folder: SimulatedFolder,
+    content: Shared,
+    name: String,
+}
+
+/// A file in memory that is being written.
+pub struct FaultyWriter {
+    folder: SimulatedFolder,
+    content: Shared,
+    name: String,
+}
+
+impl SimulatedFolder {
+    /// An empty folder. `seed` decides what its power cuts leave.
+    pub fn new(seed: u64) -> Self {
+        let root = Root::from([(CHUNKS, 0)]);
+        Self::of(Device {
+            names: root.clone(),
+            durable: root,
+            aside: Vec::new(),
+            entries: vec![Entries::default()],
+            rng: Rng(seed),
+            steps: 0,
+            reads: 0,
+            begun: BTreeSet::new(),
+            not_begun: 0,
+            armed: None,
+            armed_read: None,
+            failed: false,
+            lies: false,
+            capacity_bytes: u64::MAX,
+        })
+    }
+
+    /// Where a checkpoint of another member is put together, beside this folder; there after
+    /// [`complete_install`](Self::complete_install).
+    #[must_use]
+    pub fn incoming(&self) -> Self {
+        self.beside(INCOMING)
+    }
+
+    /// Completes an install that was cut short and empties `incoming`, as a node that starts does.
+    pub fn complete_install(&self) -> Result<(), StorageError> {
+        install::complete(&self.root())
+    }
+
+    pub(in crate::storage) fn beside(&self, name: &'static str) -> Self {
+        Self { name, ..self.clone() }
+    }
+
+    pub(in crate::storage) fn root(&self) -> SimulatedRoot {
+        SimulatedRoot(self.clone())
+    }
+
+    /// Arms a fault `steps` steps from now: 0 is the next one. A later fault takes the place of an earlier one. After a
+    /// [`Fault::PowerCut`] or a [`Fault::Failure`] everything fails, reads included.
+    pub fn arm(&self, steps: u64, fault: Fault) {
+        let mut device = self.device();
+        device.armed = Some((device.steps + steps, fault));
+    }
+
+    /// The read that is `reads` from now fails, and none after it: 0 is the next one.
+    pub fn arm_read(&self, reads: u64) {
+        let mut device = self.device();
+        device.armed_read = Some(device.reads + reads);
+    }
+
+    /// Reads that nobody said would come: whoever made them waited for the disk.
+    pub fn sudden_reads(&self) -> u64 {
+        self.device().not_begun
+    }
+
+    /// Steps that were done or failed.
+    pub fn steps(&self) -> u64 {
+        self.device().steps
+    }
+
+    /// From now on the files may have so many bytes together. What does not fit is refused, after as much of it was
+    /// written as fits.
+    pub fn set_capacity_bytes(&self, capacity_bytes: u64) {
+        self.device().capacity_bytes = capacity_bytes;
+    }
+
+    /// From now on a sync does nothing and says that it did: a device that lies.
+    pub fn lie_about_syncs(&self) {
+        self.device().lies = true;
+    }
+
+    /// What is in a file.
+    pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
+        self.content(name).map(|content| locked(&content).bytes.clone())
+    }
+
+    /// Puts a file there as if it had always been there, and in the place of one that has the name.
+    pub fn put(&self, name: &str, bytes: Vec<u8>) {
+        let content = Arc::new(Mutex::new(Content::durable(bytes)));
+        let mut device = self.device();
+        let Some(entries) = device.entries(self.name) else { return };
+        entries.names.insert(name.to_owned(), content.clone());
+        entries.durable.insert(name.to_owned(), content);
+    }
+
+    /// Flips a bit of a file, without a word. False if it has no such bit.
+    pub fn flip_bit(&self, name: &str, bit: u64) -> bool {
+        let Some(content) = self.content(name) else { return false };
+        let mut content = locked(&content);
+        let at = usize::try_from(bit / 8).unwrap_or(usize::MAX);
+        let Some(byte) = content.bytes.get_mut(at) else { return false };
+        *byte ^= 1 << (bit % 8);
+        true
+    }
+
+    /// Cuts a file down to `bytes`, without a word. False if it is not longer.
+    pub fn cut(&self, name: &str, bytes: usize) -> bool {
+        let Some(content) = self.content(name) else { return false };
+        let mut content = locked(&content);
+        let longer = bytes < content.bytes.len();
+        content.bytes.truncate(bytes);
+        content.synced = content.synced.min(bytes);
+        longer
+    }
+
+    /// The power goes now. Returns what is left; whoever has this folder or a file of it finds that everything fails.
+    #[must_use]
+    pub fn crash(&self) -> Self {
+        let mut device = self.device();
+        device.failed = true;
+        let mut rng = device.rng;
+        let mut root = device.durable.clone();
+        for change in &device.aside {
+            if rng.below(2) == 1 {
+                change.carry_out(&mut root);
+            }
+        }
+        let entries = device.entries.iter().map(|entries| entries.after_crash(&mut rng)).collect();
+        device.rng = rng;
+        let folder = device.reborn(self.name);
+        {
+            let mut left = folder.device();
+            left.entries = entries;
+            (left.names, left.durable) = (root.clone(), root);
+        }
+        folder
+    }
+
+    /// The process goes now; the power stays. Returns what is left: everything, as durable as it was.
+    #[must_use]
+    pub fn kill(&self) -> Self {
+        let mut device = self.device();
+        device.failed = true;
+        let folder = device.reborn(self.name);
+        {
+            let mut left = folder.device();
+            left.names = std::mem::take(&mut device.names);
+            left.durable = std::mem::take(&mut device.durable);
+            left.aside = std::mem::take(&mut device.aside);
+            left.entries = std::mem::take(&mut device.entries);
+        }
+        folder
+    }
+
+    fn of(device: Device) -> Self {
+        Self { device: Arc::new(Mutex::new(device)), name: CHUNKS, path: PathBuf::from("the simulated disk") }
+    }
+
+    fn device(&self) -> MutexGuard<'_, Device> {
+        locked(&self.device)
+    }
+
+    fn content(&self, name: &str) -> Option<Shared> {
+        self.device().entries(self.name)?.names.get(name).cloned()
+    }
+
+    /// Takes a step that changes the names in this folder.
+    fn change(
+        &self,
+        action: &'static str,
+        name: &str,
+        change: impl FnOnce(&Names) -> Option<Change<String, Shared>>,
+    ) -> Result<(), StorageError> {
+        let mut device = self.step(action, name)?;
+        let entries = device.entries(self.name).ok_or_else(|| self.not_there(action, name))?;
+        let change = change(&entries.names).ok_or_else(|| self.not_there(action, name))?;
+        change.carry_out(&mut entries.names);
+        entries.aside.push(change);
+        Ok(())
+    }
+
+    fn step(&self, action: &'static str, name: &str) -> Result<MutexGuard<'_, Device>, StorageError> {
+        let mut device = self.device();
+        let armed = device.armed.filter(|(at, _)| *at == device.steps);
+        device.steps += 1;
+        device.failed |= matches!(armed, Some((_, Fault::PowerCut | Fault::Failure)));
+        if device.failed {
+            return Err(self.failure(action, name));
+        }
+        match armed {
+            Some((_, Fault::Full)) if action == "sync" => {
+                Err(StorageError::sync(&self.path.join(name), no_space()))
+            }
+            Some((_, Fault::Full)) => Err(self.full(action, name)),
+            _ => Ok(device),
+        }
+    }
+
+    fn read(&self, name: &str) -> Result<(), StorageError> {
+        let mut device = self.device();
+        let fails = device.armed_read == Some(device.reads);
+        device.reads += 1;
+        if device.failed || fails { Err(self.failure("read", name)) } else { Ok(()) }
+    }
+
+    fn failure(&self, action: &'static str, name: &str) -> StorageError {
+        StorageError::io(
+            action,
+            &self.path.join(name),
+            io::Error::other("the simulated disk was told to fail"),
+        )
+    }
+
+    fn full(&self, action: &'static str, name: &str) -> StorageError {
+        StorageError::io(action, &self.path.join(name), no_space())
+    }
+
+    fn not_there(&self, action: &'static str, name: &str) -> StorageError {
+        StorageError::io(action, &self.path.join(name), io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Folder for SimulatedFolder {
+    type File = FaultyFile;
+    type Writer = FaultyWriter;
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn create(&self, name: &str) -> Result<FaultyWriter, StorageError> {
+        let content = Shared::default();
+        self.change("create", name, |_| Some(Change::Create(name.to_owned(), content.clone())))?;
+        Ok(FaultyWriter { folder: self.clone(), content, name: name.to_owned() })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        self.change("rename to", to, |names| {
+            names.get(from).map(|content| Change::Rename(from.to_owned(), to.to_owned(), content.clone()))
+        })
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
+        self.change("remove", name, |names| {
+            names.get(name).map(|content| Change::Remove(name.to_owned(), content.clone()))
+        })
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        let mut device = self.step("sync", "")?;
+        let lies = device.lies;
+        let entries = device.entries(self.name).ok_or_else(|| self.not_there("sync", ""))?;
+        if !lies {
+            entries.aside.clear();
+            entries.durable = entries.names.clone();
+        }
+        Ok(())
+    }
+
+    fn open(&self, name: &str) -> Result<Option<FaultyFile>, StorageError> {
+        self.read(name)?;
+        Ok(self.content(name).map(|content| FaultyFile {
+            folder: self.clone(),
+            content,
+            name: name.to_owned(),
+        }))
+    }
+
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        Ok(self.device().free_bytes())
+    }
+
+    fn list(&self) -> Result<Vec<String>, StorageError> {
+        self.read("")?;
+        let mut device = self.device();
+        let entries = device.entries(self.name).ok_or_else(|| self.not_there("read", ""))?;
+        Ok(entries.names.keys().cloned().collect())
+    }
+}
+
+impl Folders for SimulatedRoot {
+    fn has(&self, name: &'static str) -> Result<bool, StorageError> {
+        self.0.read(name)?;
+        Ok(self.0.device().names.contains_key(name))
+    }
+
+    fn make(&self, name: &'static str) -> Result<(), StorageError> {
+        let mut device = self.0.step("create", name)?;
+        if !device.names.contains_key(name) {
+            let place = device.entries.len();
+            device.entries.push(Entries::default());
+            device.change(Change::Create(name, place));
+        }
+        Ok(())
+    }
+
+    fn rename(&self, from: &'static str, to: &'static str) -> Result<(), StorageError> {
+        let mut device = self.0.step("rename to", to)?;
+        match device.names.get(from) {
+            Some(&place) if !device.names.contains_key(to) => device.change(Change::Rename(from, to, place)),
+            _ => return Err(self.0.not_there("rename to", to)),
+        }
+        Ok(())
+    }
+
+    fn remove(&self, name: &'static str) -> Result<(), StorageError> {
+        let folder = self.0.beside(name);
+        for file in folder.list()? {
+            folder.remove(&file)?;
+        }
+        let mut device = self.0.step("remove", name)?;
+        if let Some(&place) = device.names.get(name) {
+            device.change(Change::Remove(name, place));
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        let mut device = self.0.step("sync", "")?;
+        if !device.lies {
+            device.aside.clear();
+            device.durable = device.names.clone();
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for FaultyFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("FaultyFile").field(&self.name).finish()
+    }
+}
+
+impl FolderFile for FaultyFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError> {
+        self.folder.read(&self.name)?;
+        let mut device = self.folder.device();
+        let begun = device.begun.remove(&(self.name.clone(), offset));
+        device.not_begun += u64::from(!begun);
+        drop(device);
+        let content = locked(&self.content);
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let there = content.bytes.get(offset..).unwrap_or_default();
+        let read = there.iter().zip(buffer.iter_mut());
+        let bytes = read.len();
+        read.for_each(|(from, to)| *to = *from);
+        Ok(bytes)
+    }
+
+    fn bytes(&self) -> Result<u64, StorageError> {
+        self.folder.read(&self.name)?;
+        Ok(locked(&self.content).bytes.len() as u64)
+    }
+
+    fn will_read(&self, offset: u64, _bytes: u64) {
+        self.folder.device().begun.insert((self.name.clone(), offset));
+    }
+}
+
+impl FolderWriter for FaultyWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
+        let device = self.folder.step("write", &self.name)?;
+        let free_bytes = usize::try_from(device.free_bytes()).unwrap_or(usize::MAX);
+        let fits = bytes.get(..free_bytes).unwrap_or(bytes);
+        locked(&self.content).bytes.extend_from_slice(fits);
+        if fits.len() < bytes.len() { Err(self.folder.full("write", &self.name)) } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> Result<(), StorageError> {
+        let stepped = self.folder.step("sync", &self.name);
+        let mut content = locked(&self.content);
+        match stepped {
+            Ok(device) if device.lies || content.is_lost => {}
+            Ok(_) => content.synced = content.bytes.len(),
+            Err(error) => {
+                let mut device = self.folder.device();
+                if matches!(device.armed, Some((_, Fault::Failure | Fault::Full))) {
+                    content.lose(&mut device.rng);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names in a folder.
+type Names = BTreeMap<String, Shared>;
+type Shared = Arc<Mutex<Content>>;
+/// The names of folders, and where each is among all.
+type Root = BTreeMap<&'static str, usize>;
+
+/// What is in a folder.
+#[derive(Default)]
+struct Entries {
+    /// As those see them who use it.
+    names: Names,
+    /// As they were at the last sync of the folder.
+    durable: Names,
+    /// What changed since.
+    aside: Vec<Change<String, Shared>>,
+}
+
+/// A device in use.
+struct Device {
+    /// The folders, as those see them who use it.
+    names: Root,
+    /// As they were at the last sync of their names.
+    durable: Root,
+    /// What changed since.
+    aside: Vec<Change<&'static str, usize>>,
+    /// Every folder that there is or was.
+    entries: Vec<Entries>,
+    rng: Rng,
+    steps: u64,
+    reads: u64,
+    /// What will be read soon, by file and place.
+    begun: BTreeSet<(String, u64)>,
+    /// Reads of which that was not said.
+    not_begun: u64,
+    armed: Option<(u64, Fault)>,
+    armed_read: Option<u64>,
+    failed: bool,
+    lies: bool,
+    capacity_bytes: u64,
+}
+
+/// What happens to names.
+enum Change<N, T> {
+    Create(N, T),
+    Rename(N, N, T),
+    Remove(N, T),
+}
+
+/// What a name stands for; a name may stand for another one of the same kind later.
+trait Same: Clone {
+    fn is(&self, other: &Self) -> bool;
+}
+
+impl Same for Shared {
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self, other)
+    }
+}
+
+impl Same for usize {
+    fn is(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Device {
+    fn entries(&mut self, folder: &str) -> Option<&mut Entries> {
+        let place = *self.names.get(folder)?;
+        self.entries.get_mut(place)
+    }
+
+    fn change(&mut self, change: Change<&'static str, usize>) {
+        change.carry_out(&mut self.names);
+        self.aside.push(change);
+    }
+
+    fn free_bytes(&self) -> u64 {
+        let files = self.entries.iter().flat_map(|entries| entries.names.values());
+        let taken: u64 = files.map(|content| locked(content).bytes.len() as u64).sum();
+        self.capacity_bytes.saturating_sub(taken)
+    }
+
+    /// The same device without anything on it and with nothing armed, as it is found after a start.
+    fn reborn(&self, name: &'static str) -> SimulatedFolder {
+        let folder = SimulatedFolder::new(0).beside(name);
+        {
+            let mut device = folder.device();
+            device.rng = self.rng;
+            device.lies = self.lies;
+            device.capacity_bytes = self.capacity_bytes;
+        }
+        folder
+    }
+}
+
+impl Entries {
+    /// What the power leaves of a folder.
+    fn after_crash(&self, rng: &mut Rng) -> Self {
+        let mut names = self.durable.clone();
+        for change in &self.aside {
+            if rng.below(2) == 1 {
+                change.carry_out(&mut names);
+            }
+        }
+        let left = names.into_iter().map(|(name, content)| {
+            let bytes = locked(&content).after_crash(rng);
+            (name, Arc::new(Mutex::new(Content::durable(bytes))))
+        });
+        let names: Names = left.collect();
+        Self { durable: names.clone(), names, aside: Vec::new() }
+    }
+}
+
+impl<N: Ord + Clone, T: Same> Change<N, T> {
+    fn carry_out(&self, names: &mut BTreeMap<N, T>) {
+        match self {
+            Self::Create(name, what) => _ = names.insert(name.clone(), what.clone()),
+            Self::Rename(from, to, what) => {
+                Self::drop_name(names, from, what);
+                names.insert(to.clone(), what.clone());
+            }
+            Self::Remove(name, what) => Self::drop_name(names, name, what),
+        }
+    }
+
+    /// Takes the name from this one; another one that has it keeps it.
+    fn drop_name(names: &mut BTreeMap<N, T>, name: &N, what: &T) {
+        if names.get(name).is_some_and(|found| found.is(what)) {
+            names.remove(name);
+        }
+    }
+}
+
+fn no_space() -> io::Error {
+    io::ErrorKind::StorageFull.into()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
