@@ -440,11 +440,18 @@ impl Replica {
         }
     }
 
-    /// Stamps and proposes what has gathered, and reserves for whoever waits, while the disk and the group can take it:
-    /// what waits is not lost. Whether there was anything.
+    /// Whether the disk and the group can take another entry now.
+    fn may_propose(&self) -> bool {
+        self.is_serving()
+            && self.group.takes_proposals()
+            && self.now_us >= self.next_proposal_us
+            && self.writes_in_flight.len() < WRITES_IN_FLIGHT_MAX
+    }
+
+    /// Stamps and proposes the commands that have gathered, and reserves for waiting consumers. Returns whether there was anything.
+    /// What cannot be proposed yet waits.
     fn propose(&mut self) -> bool {
-        let ready = self.is_serving() && self.group.takes_proposals() && self.now_us >= self.next_proposal_us;
-        if !ready || self.writes_in_flight.len() >= WRITES_IN_FLIGHT_MAX {
+        if !self.may_propose() {
             return false;
         }
         let stamp = self.clock.stamp();

@@ -59,7 +59,9 @@ impl Replica {
         let entries = !self.committed.is_empty() && !self.group.is_installing();
         let requests = self.connections.any_asked() && self.takes_requests();
         let reads = self.reads.any_ready(self.applied.0) || self.connections.any_resumable();
-        entries || requests || reads || self.passes.are_any()
+        // A bulk change finds its jobs after the entries of its turn were proposed.
+        let commands = self.proposals.any_waiting() && self.may_propose();
+        entries || requests || reads || commands || self.passes.are_any()
     }
 
     /// Takes requests that wait, connection by connection.
