@@ -72,10 +72,7 @@ impl Engine {
     ) -> Outcome {
         let filter = conditions.filter();
         let mut changed = 0;
-        let topic = match topic.map(|topic| self.known(topic)) {
-            Some(None) => return Outcome::ChangedMany { jobs: 0 },
-            known => known.flatten(),
-        };
+        let Ok(topic) = self.known_or_all(topic) else { return Outcome::ChangedMany { jobs: 0 } };
         for id in jobs {
             let Some(Found::Resident(slot)) = self.jobs.find(*id) else { continue };
             let is_done = match change {

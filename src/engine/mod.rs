@@ -58,6 +58,7 @@ mod held;
 mod index;
 mod jobs;
 mod list;
+mod listing;
 mod members;
 mod move_jobs;
 mod paged;
@@ -92,7 +93,7 @@ pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Moment, Timeline};
 pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
-pub use list::{Listed, Listing};
+pub use listing::{Listed, Listing};
 pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
     TopicView,

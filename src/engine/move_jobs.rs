@@ -29,10 +29,7 @@ impl Engine {
         conditions: &Conditions<'_>,
     ) -> Result<Outcome, Reject> {
         let (mut moved, mut in_the_way) = (0, 0);
-        let from = match from.map(|from| self.known(from)) {
-            Some(None) => return Ok(Outcome::Moved { jobs: moved, in_the_way }),
-            known => known.flatten(),
-        };
+        let Ok(from) = self.known_or_all(from) else { return Ok(Outcome::Moved { jobs: moved, in_the_way }) };
         let filter = conditions.filter();
         for job in jobs {
             match self.may_move(job, from, to, &filter) {

@@ -88,7 +88,7 @@ impl Rule {
     /// How many deliveries the rate allows at this stamp.
     fn rate_room(&self, stamp: Millis) -> u64 {
         let Some(interval_ns) = self.interval_ns() else { return u64::MAX };
-        let until_ns = (nanos(stamp)).saturating_add(TOLERANCE_NS.saturating_sub(interval_ns));
+        let until_ns = nanos(stamp).saturating_add(TOLERANCE_NS.saturating_sub(interval_ns));
         let next_ns = self.delivery_ns.max(nanos(stamp));
         until_ns.checked_sub(next_ns).map_or(0, |left_ns| left_ns / interval_ns + 1)
     }
@@ -114,7 +114,7 @@ impl Rule {
         self.policy.per_second_max.is_some()
     }
 
-    /// A job is granted at this stamp.
+    /// A job is granted at this stamp, if [grants count](Self::counts_grants).
     pub(super) fn note_grant(&mut self, stamp: Millis) {
         if let Some(interval_ns) = self.interval_ns() {
             self.delivery_ns = self.delivery_ns.max(nanos(stamp)).saturating_add(interval_ns);

@@ -51,19 +51,12 @@ impl Retry {
         let (attempts_max, backoff) = (policy.attempts_max, policy.backoff.clone());
         let expires =
             policy.expires_after_ms.map(|after_ms| Moment { at: due.at.saturating_add(after_ms), ..due });
-        let said = own.unwrap_or(Self {
-            expires: None,
-            attempts_max: None,
-            backoff: None,
-            digest: xxh3_64(attributes),
-            retention_ms: 0,
-        });
+        let said = own.unwrap_or_else(|| Self { digest: xxh3_64(attributes), ..Self::default() });
         let mut filled = Self {
             expires: said.expires.or(expires),
             attempts_max: said.attempts_max.or(attempts_max),
             backoff: said.backoff.clone().or(backoff),
-            digest: said.digest,
-            retention_ms: said.retention_ms,
+            ..said.clone()
         };
         if (filled.attempts_max, &filled.backoff) != (said.attempts_max, &said.backoff) {
             let Self { attempts_max, backoff, .. } = filled.clone();

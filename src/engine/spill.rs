@@ -38,6 +38,10 @@ pub enum Relocated {
     Spilled,
 }
 
+/// A command names a topic that does not exist.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoSuchTopic;
+
 impl Engine {
     /// Whether a job that waits until then need not be resident: see [`HORIZON_MS`].
     pub fn is_beyond_horizon(&self, until: Moment) -> bool {
@@ -191,6 +195,14 @@ impl Engine {
                 self.jobs.find_key(self.key_hash(topic, key))
             }
         }
+    }
+
+    /// The topic that is meant, or all of them: `None`.
+    pub(super) fn known_or_all(
+        &self,
+        topic: Option<TopicSelect<'_>>,
+    ) -> Result<Option<TopicId>, NoSuchTopic> {
+        topic.map(|topic| self.known(topic).ok_or(NoSuchTopic)).transpose()
     }
 
     /// The number of the topic that is meant; it may be that of none.

@@ -184,8 +184,7 @@ impl Topics {
     /// Time goes on.
     pub(super) fn advance(&mut self, stamp: Millis) {
         self.stamp = stamp;
-        while let Some((at, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
-            debug_assert!(at <= stamp, "the first comes first");
+        while let Some((_, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
             self.note_deliverable(id);
         }
     }
@@ -198,6 +197,13 @@ impl Topics {
     /// What a topic decides for its jobs, to be changed.
     pub(super) fn rule_mut(&mut self, id: TopicId) -> &mut Option<Box<Rule>> {
         &mut self.touch(id).rule
+    }
+
+    /// The number of a topic's leases changed, which its policy may limit.
+    fn note_leases(&mut self, id: TopicId) {
+        if self.existing(id).rule.is_some() {
+            self.note_deliverable(id);
+        }
     }
 
     /// A job of this topic is granted.
@@ -293,9 +299,7 @@ impl Topics {
             }
             JobState::Reserved => {
                 topic.reserved += 1;
-                if topic.rule.is_some() {
-                    self.note_deliverable(job.topic);
-                }
+                self.note_leases(job.topic);
             }
             JobState::Finished => topic.remembered += 1,
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
@@ -317,9 +321,7 @@ impl Topics {
             }
             JobState::Reserved => {
                 topic.reserved -= 1;
-                if topic.rule.is_some() {
-                    self.note_deliverable(job.topic);
-                }
+                self.note_leases(job.topic);
             }
             JobState::Finished => self.touch(job.topic).remembered -= 1,
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use adjourn::protocol::{Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume};
+use adjourn::protocol::{Bulk, Change, Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume};
 use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::{LAPSE_LEASES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
-use adjourn::types::{Fence, JobId, Lease, TopicName};
+use adjourn::types::{Fence, Filter, JobId, Lease, PolicyChange, TopicName, TopicPolicy};
+use bytes::Bytes;
 
 use super::rig::{Rig, hello, jobs};
 
@@ -129,4 +130,51 @@ fn a_session_with_many_leases_comes_back_when_it_has_given_them_back() {
     rig.ask(again, 1, reserve);
     rig.settle();
     assert!(matches!(rig.answer(again, 1), Response::Reserved(jobs) if jobs.len() == 1));
+}
+
+#[test]
+fn the_steps_of_a_bulk_change_wait_for_the_disk_alone() {
+    const JOBS: usize = 40_000;
+    let mut rig = Rig::new();
+    let [producer, operator] = [1, 2].map(|number| rig.connect(number));
+    push_many(&mut rig, producer, "jobs", JOBS, 600_000);
+    let filter = Filter { topic: jobs().pop(), ..Filter::default() };
+    let (mut cursor, mut deleted, mut id) = (Bytes::new(), 0, 1);
+    loop {
+        let change = Change::Delete;
+        rig.ask(operator, id, Request::Bulk(Bulk { change, filter: filter.clone(), jobs_max: 1000, cursor }));
+        rig.settle();
+        while !rig.is_answered(operator, id) {
+            assert_eq!(rig.wake(), 0, "there is something to do");
+        }
+        let Response::Bulked { jobs, cursor: next, .. } = rig.answer(operator, id) else { panic!("no step") };
+        deleted += *jobs as usize;
+        if next.is_empty() {
+            break;
+        }
+        (cursor, id) = (next.clone(), id + 1);
+    }
+    assert_eq!(deleted, JOBS);
+}
+
+#[test]
+fn a_node_sleeps_while_a_topic_may_not_deliver() {
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    let set = TopicPolicy { per_second_max: Some(1), ..TopicPolicy::default() };
+    let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
+    rig.ask(producer, 1, Request::TopicSet { topic: jobs().remove(0), change });
+    rig.settle();
+    push_many(&mut rig, producer, "jobs", 5, 0);
+    rig.subscribe(consumer, 1, 100);
+    rig.settle();
+    let (mut wakes, mut slept_us) = (0, 0);
+    let delivered =
+        |rig: &Rig| rig.sent(consumer).filter(|sent| matches!(sent, Response::Deliver(_))).count();
+    while delivered(&rig) < 5 {
+        slept_us += rig.wake();
+        wakes += 1;
+        assert!(wakes < 100, "it wakes up in vain: {wakes} times in {slept_us} us");
+    }
+    assert!((3_900_000..5_100_000).contains(&slept_us), "a job a second: {slept_us} us");
 }
