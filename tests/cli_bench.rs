@@ -58,6 +58,8 @@ fn jobs_are_found_and_cancelled_by_their_keys() {
     report_of(&rig, &["push", "--jobs", "300", "--delay", "1d..30d", "--keys"]);
     assert_eq!(rig.json(&["get", TOPIC, "job-299"])["state"], json!("delayed"));
 
+    let list = report_of(&rig, &["list", "--page", "100", "--first", "2"]);
+    assert_eq!(list["jobs"], json!(300), "{list}");
     let keys = report_of(&rig, &["keys", "--jobs", "300", "--gets", "400", "--cancels", "299"]);
     let phases = keys["phases"].as_object().expect("an object");
     assert!(phases.keys().eq(["cancel", "get"]), "{keys}");

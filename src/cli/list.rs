@@ -67,20 +67,27 @@ pub(super) struct CountArgs {
     server: ServerArgs,
 }
 
+/// The order of a list.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Order {
+pub(super) enum Order {
     Due,
     Id,
     Key,
 }
 
+impl From<Order> for ListOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Due => Self::Due,
+            Order::Id => Self::Id,
+            Order::Key => Self::Key,
+        }
+    }
+}
+
 /// Shows jobs.
 pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
-    let order = match args.order {
-        Order::Due => ListOrder::Due,
-        Order::Id => ListOrder::Id,
-        Order::Key => ListOrder::Key,
-    };
+    let order = args.order.into();
     let cursor = args.cursor.clone().unwrap_or_default();
     let mut list =
         List { filter: args.filter.filter(), order, jobs_max: 0, with_bodies: args.bodies, cursor };

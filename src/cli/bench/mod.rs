@@ -2,7 +2,7 @@
 //!
 //! `push` sends jobs and waits for each to be durable; `drain` takes and finishes jobs that are there; `cycle` does
 //! both; `late` pushes jobs that are due soon and looks how late each one comes; `keys` gets and cancels jobs by their
-//! keys; `churn` goes on pushing, moving and removing jobs and shows what the server takes for it. A run has a topic of its
+//! keys; `list` reads the pages of a list; `churn` goes on pushing, moving and removing jobs and shows what the server takes for it. A run has a topic of its
 //! own unless it is told one. What is asked does not depend on chance, so that two runs put the same load on a server.
 
 mod churn;
@@ -13,6 +13,7 @@ mod drain;
 mod footprint;
 mod keys;
 mod late;
+mod list;
 mod load;
 mod push;
 mod report;
@@ -63,6 +64,8 @@ enum Bench {
     Late(late::LateBenchArgs),
     /// How long it takes to get and to delete a job by its key
     Keys(keys::KeysBenchArgs),
+    /// How long the pages of a list take
+    List(list::ListBenchArgs),
     /// Whether memory and disk stay bounded through long churn
     Churn(churn::ChurnBenchArgs),
 }
@@ -119,6 +122,7 @@ pub(super) fn run(args: BenchArgs) -> Result<(), Failure> {
         Bench::Cycle(args) => cycle::run(&args),
         Bench::Late(args) => late::run(&args),
         Bench::Keys(args) => keys::run(&args),
+        Bench::List(args) => list::run(&args),
         Bench::Churn(args) => churn::run(&args),
     }
 }
