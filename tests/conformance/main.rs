@@ -83,13 +83,18 @@ fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario]) -> bool
     }
     let queue = Mutex::new(scenarios.iter().filter(|scenario| client.supports(&scenario.level)));
     let played = Mutex::new(Vec::new());
+    let shows_times = std::env::var_os("ADJOURN_CONFORMANCE_TIMES").is_some();
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
                     let next = queue.lock().expect("whole").next();
                     let Some(scenario) = next else { return };
+                    let begun = rig::now();
                     let outcome = caught(|| stage::play(client, scenario));
+                    if shows_times {
+                        println!("    {:>6} ms {}", begun.elapsed().as_millis(), scenario.name);
+                    }
                     played.lock().expect("whole").push((scenario.name.clone(), outcome));
                 }
             });
