@@ -115,6 +115,11 @@ impl Harness {
         said.events.drain(..).collect()
     }
 
+    /// Every answer so far that nobody has asked for.
+    pub(crate) fn answers(&self) -> BTreeMap<u64, Value> {
+        std::mem::take(&mut self.heard.said().answers)
+    }
+
     /// Ends it as `kill -9` does, with what it has started.
     pub(crate) fn kill(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);

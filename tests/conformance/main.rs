@@ -18,6 +18,7 @@ mod rig;
 mod rust;
 mod scenarios;
 mod server_rig;
+mod soak;
 mod stage;
 mod tagged;
 mod vectors;
@@ -55,12 +56,21 @@ fn main() -> ExitCode {
     }
     let scenarios: Vec<Scenario> = scenarios::read().into_iter().filter(|one| is_wanted(&one.name)).collect();
     let checks: Vec<_> = codec_checks::CHECKS.into_iter().filter(|(name, _)| is_wanted(name)).collect();
-    if scenarios.is_empty() && checks.is_empty() {
+    let soaks = is_wanted("soak");
+    if scenarios.is_empty() && checks.is_empty() && !soaks {
         return if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
+    let mut workers = Vec::new();
     for found in clients::find() {
         match found {
-            Ok(client) => failed |= !try_client(&client, &checks, &scenarios),
+            Ok(client) => {
+                if !scenarios.is_empty() || !checks.is_empty() {
+                    failed |= !try_client(&client, &checks, &scenarios);
+                }
+                if client.supports("worker") && !client.skips.contains_key("soak") {
+                    workers.push(client);
+                }
+            }
             Err((name, why)) if why.starts_with("skipped: ") => println!("conformance of {name}: {why}"),
             Err((name, why)) => {
                 eprintln!("conformance of {name}: the harness does not run: {why}");
@@ -68,7 +78,23 @@ fn main() -> ExitCode {
             }
         }
     }
+    if soaks {
+        failed |= !soak(&workers);
+    }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The mixed soak; prints a line.
+fn soak(workers: &[Client]) -> bool {
+    let clients: Vec<&Client> = workers.iter().collect();
+    let names: Vec<&str> = workers.iter().map(|client| client.name.as_str()).collect();
+    let mut report = String::new();
+    let outcome = caught(|| soak::run(&clients).map(|found| report = found));
+    match outcome {
+        Ok(()) => println!("soak with {}: {report}", names.join(", ")),
+        Err(why) => eprintln!("soak with {}: {why}", names.join(", ")),
+    }
+    !report.is_empty()
 }
 
 type Check = (&'static str, fn(&Client) -> Result<(), String>);

@@ -25,6 +25,7 @@ struct Control {
 
 #[derive(Default)]
 struct State {
+    target: Option<SocketAddr>,
     /// New connections are closed at once.
     refuses: bool,
     /// Nothing passes.
@@ -59,7 +60,8 @@ enum Act {
 }
 
 impl Proxy {
-    pub(crate) fn start(target: SocketAddr) -> Self {
+    /// Listens; it leads nowhere before it is told where.
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let control = Arc::<Control>::default();
@@ -67,12 +69,19 @@ impl Proxy {
         // The threads end with the process.
         thread::spawn(move || {
             for guest in listener.incoming().map_while(Result::ok) {
-                if !shared.state().refuses {
+                let target =
+                    Some(shared.state()).filter(|state| !state.refuses).and_then(|state| state.target);
+                if let Some(target) = target {
                     let _ = shared.connect(guest, target);
                 }
             }
         });
         Self { address, control }
+    }
+
+    /// Where it leads.
+    pub(crate) fn lead_to(&self, target: SocketAddr) {
+        self.control.state().target = Some(target);
     }
 
     /// Does what a step of a scenario says.

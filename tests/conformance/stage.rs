@@ -56,19 +56,26 @@ impl<'a> Stage<'a> {
             saved: BTreeMap::new(),
             under_way: BTreeMap::new(),
         };
+        let mut arguments = scenario.arguments.clone();
+        if scenario.has_proxy {
+            let proxy = stage.proxy.insert(Proxy::start());
+            // Else clients learn from WELCOME how to get around it.
+            arguments.extend(["--client-address".to_owned(), proxy.address.to_string()]);
+        }
         let address = match scenario.place {
-            Where::Server => stage.server.insert(Server::start(&scenario.arguments)).address,
+            Where::Server => stage.server.insert(Server::start(&arguments)).address,
             Where::Fake => stage.fake.insert(Fake::start(&scenario.script)).address,
             Where::Cluster => {
-                let nodes = stage.nodes.insert(Nodes::start(&scenario.arguments));
+                let nodes = stage.nodes.insert(Nodes::start(&arguments));
                 stage.addresses = nodes.addresses();
                 return Ok(stage);
             }
         };
         stage.saved.insert("server".to_owned(), json!(address.to_string()));
         stage.addresses = vec![address.to_string()];
-        if scenario.has_proxy {
-            stage.addresses = vec![stage.proxy.insert(Proxy::start(address)).address.to_string()];
+        if let Some(proxy) = &stage.proxy {
+            proxy.lead_to(address);
+            stage.addresses = vec![proxy.address.to_string()];
         }
         Ok(stage)
     }

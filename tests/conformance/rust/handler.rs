@@ -1,11 +1,12 @@
 //! The handler whose job says what it does.
 
+use std::future::pending;
 use std::time::Duration;
 
 use adjourn::client::{Cancellation, Cancelled};
 use adjourn::protocol::Delivered;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::say;
 use super::shown::delivered_json;
@@ -44,17 +45,17 @@ enum Outcome {
 }
 
 async fn work(script: &Value, attempts: u32, told: &Cancellation) -> Outcome {
-    let hang = &script["hang"];
-    if hang == "until_stop" || hang == true {
-        let why = told.cancelled().await;
-        let may_end = hang == "until_stop" && why == Cancelled::WorkerStops;
-        return if may_end { Outcome::Done } else { Outcome::Cancelled(why) };
-    }
-    if let Some(after_ms) = script["after_ms"].as_u64()
-        && let Ok(why) = timeout(Duration::from_millis(after_ms), told.cancelled()).await
-        && why != Cancelled::WorkerStops
-    {
-        return Outcome::Cancelled(why);
+    let wait = if script["hang"] == true { Some(u64::MAX >> 16) } else { script["after_ms"].as_u64() };
+    if let Some(wait) = wait.map(Duration::from_millis) {
+        let begun = Instant::now();
+        match timeout(wait, told.cancelled()).await {
+            // It may come to its end. If that is too late, it is dropped.
+            Ok(Cancelled::WorkerStops) => {
+                let _ = timeout(wait.saturating_sub(begun.elapsed()), pending::<()>()).await;
+            }
+            Ok(why) => return Outcome::Cancelled(why),
+            Err(_) => {}
+        }
     }
     match script["fail"].as_str() {
         Some(reason) if script["until"].as_u64().is_none_or(|until| u64::from(attempts) <= until) => {
