@@ -194,10 +194,13 @@ impl Task {
             let loss = self.carry(link).await;
             tracing::info!(?loss, server = self.config.server, "the connection is lost");
             let fault = if let Loss::Fault(fault) = &loss { Some(fault) } else { None };
-            let proven = self.shared.change(|requests, _, answers| {
+            let (proven, is_taken_over) = self.shared.change(|requests, _, answers| {
                 requests.down(fault, answers);
-                requests.proven
+                (requests.proven, requests.is_taken_over)
             });
+            if is_taken_over {
+                return ClientError::Closed;
+            }
             if proven {
                 waits.reset();
             }

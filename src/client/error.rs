@@ -44,7 +44,8 @@ pub enum ClientError {
         /// How long was waited.
         after_ms: u64,
     },
-    /// The client was closed: by `close`, as its last handle was dropped, or as the runtime ended that it was made on.
+    /// The client was closed: by `close`, as its last handle was dropped, as the runtime ended that it was made on, or as another
+    /// connection took its session over.
     #[error("the client is closed: connect a new one")]
     Closed,
     /// More than the server takes at once. Nothing was sent.

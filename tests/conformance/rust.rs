@@ -1,0 +1,338 @@
+//! The harness of the Rust client: commands on stdin, answers and events on stdout.
+
+mod handler;
+mod shown;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, Write as _};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use adjourn::client::{Client, ClientConfig, ClientError, Subscription, Worker, WorkerConfig};
+use adjourn::protocol::{Delivered, ReleaseKind, Request, Response};
+use adjourn::types::Lease;
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::task::LocalSet;
+use tokio::time::timeout;
+
+use super::codec;
+use super::layout::Side;
+use super::wire::{base64_of, bytes_of};
+use shown::{Failure, client_failure, delivered_json, report_json, request_of, results_json};
+
+/// How long handlers may take when the process is asked to end.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// How long a connection that is alive may take to say so.
+const PROOF_DEADLINE: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+struct Harness {
+    clients: Mutex<BTreeMap<String, Client>>,
+    subscriptions: Mutex<BTreeMap<String, Arc<AsyncMutex<Subscription>>>>,
+    workers: Mutex<BTreeMap<String, (Client, Worker)>>,
+}
+
+/// Runs until stdin ends, or SIGTERM comes.
+pub(crate) fn run() {
+    // One thread: commands begin in the order of their lines.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let local = LocalSet::new();
+    runtime.block_on(local.run_until(serve()));
+    // Whatever still waits ends with the process.
+    std::process::exit(0);
+}
+
+async fn serve() {
+    let harness = Rc::new(Harness::default());
+    let mut terminated = signal(SignalKind::terminate()).expect("signals");
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    loop {
+        tokio::select! {
+            line = lines.recv() => {
+                let Some(line) = line else { return };
+                let command: Value = serde_json::from_str(&line).expect("a JSON object a line");
+                let harness = Rc::clone(&harness);
+                tokio::task::spawn_local(async move {
+                    let mut answer = match harness.obey(&command).await {
+                        Ok(value) => json!({ "ok": value }),
+                        Err(failure) => json!({ "error": failure }),
+                    };
+                    answer["id"] = command["id"].clone();
+                    say(&answer);
+                });
+            }
+            _ = terminated.recv() => return harness.end().await,
+        }
+    }
+}
+
+/// Writes one line.
+fn say(value: &Value) {
+    let mut out = std::io::stdout().lock();
+    // The runner may be gone.
+    let _ = writeln!(out, "{value}").and_then(|()| out.flush());
+}
+
+impl Harness {
+    async fn obey(&self, command: &Value) -> Result<Value, Failure> {
+        match text(command, "do") {
+            "about" => Ok(json!({
+                "client": format!("adjourn {}", env!("CARGO_PKG_VERSION")),
+                "levels": ["codec", "producer", "consumer", "worker", "cluster"],
+                "codec": ["encode_request", "decode_response", "decode_request", "encode_response"],
+            })),
+            "encode" => {
+                let bytes = codec::encode(side(command), &command["frame"]).map_err(shown::refused)?;
+                Ok(json!({ "bytes": base64_of(&bytes) }))
+            }
+            "decode" => {
+                let bytes = bytes_of(&command["bytes"]).map_err(shown::usage)?;
+                let frame = codec::decode(side(command), &bytes).map_err(shown::refused)?;
+                Ok(json!({ "frame": frame }))
+            }
+            "connect" => self.connect(command).await,
+            "next" => self.next(command).await,
+            "unsubscribe" => {
+                self.subscriptions.lock().expect("whole").remove(text(command, "subscription"));
+                Ok(json!({}))
+            }
+            "worker_stop" => self.worker_stop(command).await,
+            "health" => self.health(command).await,
+            "close" => {
+                let client = self.client(command)?;
+                match client.close().await {
+                    Ok(()) | Err(ClientError::Closed) => Ok(json!({})),
+                    Err(error) => Err(client_failure(&error)),
+                }
+            }
+            _ => {
+                let client = self.client(command)?;
+                self.with_client(client, command).await
+            }
+        }
+    }
+
+    async fn with_client(&self, client: Client, command: &Value) -> Result<Value, Failure> {
+        match text(command, "do") {
+            "push" => {
+                let Request::Push(push) = request_of("PUSH", &shown::push_fields(command))? else {
+                    return Err(shown::usage("a push"));
+                };
+                let ticket = client.push_detached(&push.topic, push.jobs);
+                let results = ticket.map_err(|error| client_failure(&error))?.await;
+                results_json(&Response::Pushed(results.map_err(|error| client_failure(&error))?))
+            }
+            "get" => {
+                let Request::Get(job) = request_of("GET", &shown::reference(command))? else {
+                    return Err(shown::usage("a job"));
+                };
+                let report = client.get(job).await.map_err(|error| client_failure(&error))?;
+                let report = report.ok_or_else(shown::not_found)?;
+                Ok(json!({ "job": report_json(report)? }))
+            }
+            "delete" => {
+                let Request::Delete(job) = request_of("DELETE", &shown::reference(command))? else {
+                    return Err(shown::usage("a job"));
+                };
+                let changed = client.delete(job).await.map_err(|error| client_failure(&error))?;
+                Ok(json!({ "job": changed.job.0.to_string() }))
+            }
+            "list" => list(&client, command).await,
+            "count" => {
+                let Request::Count(filter) = request_of("COUNT", command)? else {
+                    return Err(shown::usage("a filter"));
+                };
+                let jobs = client.count(filter).await.map_err(|error| client_failure(&error))?;
+                Ok(json!({ "jobs": jobs.to_string() }))
+            }
+            "reserve" => {
+                let Request::Reserve(reserve) = request_of("RESERVE", &with_default(command, "jobs_max", 1))?
+                else {
+                    return Err(shown::usage("topics"));
+                };
+                let jobs = client.reserve(reserve).await.map_err(|error| client_failure(&error))?;
+                let jobs: Result<Vec<Value>, _> = jobs.into_iter().map(delivered_json).collect();
+                Ok(json!({ "jobs": jobs? }))
+            }
+            "finish" | "release" | "touch" | "bury" => settle(&client, command).await,
+            "subscribe" => {
+                let command = &with_default(command, "credit_bytes", 1 << 20);
+                let Request::Subscribe(subscribe) = request_of("SUBSCRIBE", command)? else {
+                    return Err(shown::usage("topics"));
+                };
+                let subscription =
+                    client.subscribe(subscribe).await.map_err(|error| client_failure(&error))?;
+                let subscription = Arc::new(AsyncMutex::new(subscription));
+                let name = text(command, "subscription").to_owned();
+                self.subscriptions.lock().expect("whole").insert(name, subscription);
+                Ok(json!({}))
+            }
+            "worker_start" => self.worker_start(client, command).await,
+            other => Err(shown::usage(&format!("no command {other}"))),
+        }
+    }
+
+    fn client(&self, command: &Value) -> Result<Client, Failure> {
+        let clients = self.clients.lock().expect("whole");
+        clients.get(text(command, "client")).cloned().ok_or_else(|| shown::usage("no such client"))
+    }
+
+    async fn connect(&self, command: &Value) -> Result<Value, Failure> {
+        let addresses = command["addresses"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let mut config = ClientConfig::new(addresses.collect::<Vec<_>>().join(","));
+        config.token = bytes_of(&command["token"]).map_err(shown::usage)?.into();
+        config.leases_outlive = command["leases_outlive"] == true;
+        let number = |name: &str| command[name].as_u64();
+        config.heartbeat_ms =
+            number("heartbeat_ms").and_then(|ms| u32::try_from(ms).ok()).unwrap_or_default();
+        config.request_timeout_ms = number("request_timeout_ms").unwrap_or(config.request_timeout_ms);
+        config.connect_timeout_ms = number("connect_timeout_ms").unwrap_or(config.connect_timeout_ms);
+        if let Some(name) = command["name"].as_str() {
+            name.clone_into(&mut config.name);
+        }
+        let client = Client::connect(config).await.map_err(|error| client_failure(&error))?;
+        self.clients.lock().expect("whole").insert(text(command, "client").to_owned(), client);
+        Ok(json!({}))
+    }
+
+    async fn next(&self, command: &Value) -> Result<Value, Failure> {
+        let name = text(command, "subscription");
+        let found = self.subscriptions.lock().expect("whole").get(name).cloned();
+        let found = found.ok_or_else(|| shown::usage("no such subscription"))?;
+        let wait = Duration::from_millis(number(command, "wait_ms"));
+        let mut subscription = found.lock().await;
+        match timeout(wait, subscription.next()).await {
+            Err(_) => Ok(json!({ "job": null })),
+            Ok(Some(job)) => Ok(json!({ "job": delivered_json(job)? })),
+            Ok(None) => Err(client_failure(&subscription.failure().unwrap_or(ClientError::Closed))),
+        }
+    }
+
+    async fn worker_start(&self, client: Client, command: &Value) -> Result<Value, Failure> {
+        let name = text(command, "worker").to_owned();
+        let Request::Reserve(reserve) = request_of("RESERVE", &with_default(command, "jobs_max", 1))? else {
+            return Err(shown::usage("topics"));
+        };
+        let small = |field: &str, usual: u32| {
+            command[field].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(usual)
+        };
+        let (concurrency, prefetch) = (small("concurrency", 1), small("prefetch", 0));
+        let config = WorkerConfig { topics: reserve.topics, concurrency, prefetch, weights: Vec::new() };
+        let of = name.clone();
+        let handle = move |job: Delivered, told| handler::handle(of.clone(), job, told);
+        let worker = Worker::start(&client, config, handle).await.map_err(|error| client_failure(&error))?;
+        self.workers.lock().expect("whole").insert(name, (client, worker));
+        Ok(json!({}))
+    }
+
+    async fn worker_stop(&self, command: &Value) -> Result<Value, Failure> {
+        let found = self.workers.lock().expect("whole").remove(text(command, "worker"));
+        let (_, worker) = found.ok_or_else(|| shown::usage("no such worker"))?;
+        // At the deadline the worker is dropped, and its handlers with it.
+        let _ = timeout(Duration::from_millis(number(command, "deadline_ms")), worker.stop()).await;
+        Ok(json!({}))
+    }
+
+    /// A worker consumes if its task runs and its session answers.
+    async fn health(&self, command: &Value) -> Result<Value, Failure> {
+        let found =
+            self.workers.lock().expect("whole").get(text(command, "worker")).map(|(one, _)| one.clone());
+        let client = found.ok_or_else(|| shown::usage("no such worker"))?;
+        let answered = timeout(PROOF_DEADLINE, client.ping()).await;
+        Ok(json!({ "consuming": matches!(answered, Ok(Ok(_))) }))
+    }
+
+    /// Stops workers and closes clients.
+    async fn end(&self) {
+        let workers = std::mem::take(&mut *self.workers.lock().expect("whole"));
+        for (_, worker) in workers.into_values() {
+            let _ = timeout(STOP_DEADLINE, worker.stop()).await;
+        }
+        self.subscriptions.lock().expect("whole").clear();
+        let clients = std::mem::take(&mut *self.clients.lock().expect("whole"));
+        for client in clients.into_values() {
+            let _ = timeout(STOP_DEADLINE, client.close()).await;
+        }
+    }
+}
+
+async fn list(client: &Client, command: &Value) -> Result<Value, Failure> {
+    let mut fields = with_default(command, "jobs_max", 1_024);
+    fields["marks"] = json!(u8::from(command["with_bodies"] == true));
+    let Request::List(mut list) = request_of("LIST", &fields)? else { return Err(shown::usage("a filter")) };
+    let mut jobs = Vec::new();
+    loop {
+        let page = client.list(list.clone()).await.map_err(|error| client_failure(&error))?;
+        for job in page.jobs {
+            jobs.push(report_json(job)?);
+        }
+        list.cursor = page.cursor;
+        if list.cursor.is_empty() {
+            return Ok(json!({ "jobs": jobs }));
+        }
+    }
+}
+
+async fn settle(client: &Client, command: &Value) -> Result<Value, Failure> {
+    let Request::Finish { leases } = request_of("FINISH", command)? else {
+        return Err(shown::usage("leases"));
+    };
+    let reason = text(command, "reason");
+    let settled = match text(command, "do") {
+        "finish" => client.finish(leases).await,
+        "bury" if reason.is_empty() => client.bury(leases).await,
+        "bury" => client.bury_because(leases, reason).await,
+        "touch" => {
+            let ttr_ms = command["ttr_ms"].as_u64().and_then(|ms| u32::try_from(ms).ok());
+            client.touch(leases, ttr_ms.filter(|ms| *ms > 0)).await
+        }
+        _ => release(client, leases, command, reason).await,
+    };
+    results_json(&Response::Settled(settled.map_err(|error| client_failure(&error))?))
+}
+
+async fn release(
+    client: &Client,
+    leases: Vec<Lease>,
+    command: &Value,
+    reason: &str,
+) -> Result<Vec<adjourn::protocol::SettleResult>, ClientError> {
+    let kind = match text(command, "how") {
+        "not_started" => ReleaseKind::NotStarted,
+        "after" => ReleaseKind::After(number(command, "delay_ms")),
+        _ => ReleaseKind::Backoff,
+    };
+    if reason.is_empty() {
+        return client.release(leases, kind).await;
+    }
+    client.release_because(leases, kind, reason).await
+}
+
+fn side(command: &Value) -> Side {
+    Side::from_name(text(command, "side")).unwrap_or(Side::Request)
+}
+
+fn text<'a>(command: &'a Value, name: &str) -> &'a str {
+    command[name].as_str().unwrap_or_default()
+}
+
+/// A wide number.
+fn number(command: &Value, name: &str) -> u64 {
+    text(command, name).parse().unwrap_or_default()
+}
+
+fn with_default(command: &Value, name: &str, value: u64) -> Value {
+    let mut command = command.clone();
+    if command[name].is_null() {
+        command[name] = json!(value);
+    }
+    command
+}

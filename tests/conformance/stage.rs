@@ -1,0 +1,221 @@
+//! Plays a scenario: one step after the other, for one client.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::clients::Client;
+use super::fake::Fake;
+use super::harness::{Harness, PATIENCE};
+use super::matching::{at_path, differs, filled_in};
+use super::nodes::{Nodes, Server};
+use super::proxy::Proxy;
+use super::rig::now;
+use super::scenarios::{Scenario, Where};
+
+/// The fields of a step that are not for the harness.
+const OWN_FIELDS: [&str; 7] = ["expect", "error", "save", "as", "harness", "until", "nothing"];
+
+struct Stage<'a> {
+    client: &'a Client,
+    harnesses: BTreeMap<String, Harness>,
+    server: Option<Server>,
+    nodes: Option<Nodes>,
+    fake: Option<Fake>,
+    proxy: Option<Proxy>,
+    /// Where `connect` goes if it does not say it.
+    addresses: Vec<String>,
+    saved: BTreeMap<String, Value>,
+    /// Commands whose answers are awaited later.
+    under_way: BTreeMap<String, (String, u64)>,
+}
+
+/// Plays it, and says what went wrong.
+pub(crate) fn play(client: &Client, scenario: &Scenario) -> Result<(), String> {
+    let mut stage = Stage::set(client, scenario)?;
+    for (step, number) in scenario.steps.iter().zip(1..) {
+        stage.step(step).map_err(|why| format!("step {number}, {step}: {why}"))?;
+    }
+    for harness in stage.harnesses.values_mut() {
+        harness.finish()?;
+    }
+    Ok(())
+}
+
+impl<'a> Stage<'a> {
+    fn set(client: &'a Client, scenario: &Scenario) -> Result<Self, String> {
+        let harnesses = BTreeMap::from([(String::new(), client.start()?)]);
+        let mut stage = Self {
+            client,
+            harnesses,
+            server: None,
+            nodes: None,
+            fake: None,
+            proxy: None,
+            addresses: Vec::new(),
+            saved: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+        };
+        let mut arguments = scenario.arguments.clone();
+        if scenario.has_proxy {
+            let proxy = stage.proxy.insert(Proxy::start());
+            // Else clients learn from WELCOME how to get around it.
+            arguments.extend(["--client-address".to_owned(), proxy.address.to_string()]);
+        }
+        let address = match scenario.place {
+            Where::Server => stage.server.insert(Server::start(&arguments)).address,
+            Where::Fake => stage.fake.insert(Fake::start(&scenario.script)).address,
+            Where::Cluster => {
+                let nodes = stage.nodes.insert(Nodes::start(&arguments));
+                stage.addresses = nodes.addresses();
+                return Ok(stage);
+            }
+        };
+        stage.saved.insert("server".to_owned(), json!(address.to_string()));
+        stage.addresses = vec![address.to_string()];
+        if let Some(proxy) = &stage.proxy {
+            proxy.lead_to(address);
+            stage.addresses = vec![proxy.address.to_string()];
+        }
+        Ok(stage)
+    }
+
+    fn step(&mut self, step: &Value) -> Result<(), String> {
+        let step = &filled_in(step, &self.saved);
+        if step["do"].is_string() {
+            return self.command(step);
+        }
+        if let Some(name) = step["await"].as_str() {
+            let (harness, id) = self.under_way.remove(name).ok_or("nothing of that name is under way")?;
+            let answer = self.harness(&harness)?.answer(id)?;
+            return self.check(step, &answer);
+        }
+        if let Some(name) = step["run"].as_str() {
+            return self.run(name, step);
+        }
+        if let Some(order) = step["proxy"].as_str() {
+            let proxy = self.proxy.as_ref().ok_or("there is no proxy")?;
+            return match step["frame"].as_str() {
+                Some(frame) => proxy.trap(frame, order),
+                None => proxy.obey(order),
+            };
+        }
+        if step["event"].is_object() {
+            let event = self.harness(text(step, "harness"))?.event(&step["event"])?;
+            return self.save(step, &event);
+        }
+        if step["no_event"].is_object() {
+            let has = self.harness(text(step, "harness"))?.has_event(&step["no_event"]);
+            return if has { Err("there is such an event".to_owned()) } else { Ok(()) };
+        }
+        let fake = self.fake.as_ref().ok_or("no such step")?;
+        if let Some(opcode) = step["seen"].as_str() {
+            let nth = step["nth"].as_u64().and_then(|nth| usize::try_from(nth).ok()).unwrap_or(1);
+            let fields = if step["fields"].is_null() { json!({}) } else { step["fields"].clone() };
+            let seen = fake.seen(opcode, nth, &fields)?;
+            return self.save(step, &seen);
+        }
+        let opcode = step["unseen"].as_str().ok_or("no such step")?;
+        let most = step["more_than"].as_u64().unwrap_or_default();
+        let count = fake.count(opcode);
+        if count as u64 > most { Err(format!("{count} came")) } else { Ok(()) }
+    }
+
+    /// A command for a harness.
+    fn command(&mut self, step: &Value) -> Result<(), String> {
+        let mut command = step.clone();
+        let fields = command.as_object_mut().expect("a step");
+        OWN_FIELDS.iter().for_each(|name| drop(fields.remove(*name)));
+        if step["do"] == "connect" && step["addresses"].is_null() {
+            command["addresses"] = json!(self.addresses);
+        }
+        let name = text(step, "harness").to_owned();
+        if let Some(later) = step["as"].as_str() {
+            let id = self.harness(&name)?.send(&command)?;
+            self.under_way.insert(later.to_owned(), (name, id));
+            return Ok(());
+        }
+        let begun = now();
+        loop {
+            let answer = self.harness(&name)?.ask(&command)?;
+            match self.check(step, &answer) {
+                Err(_) if step["until"] == true && begun.elapsed() < PATIENCE => {}
+                checked => return checked,
+            }
+        }
+    }
+
+    /// Compares an answer with what the step expects.
+    fn check(&mut self, step: &Value, answer: &Value) -> Result<(), String> {
+        if step["error"].is_null() {
+            if !answer["error"].is_null() {
+                return Err(format!("the answer is {}", answer["error"]));
+            }
+            // TOML has no null.
+            if let Some(name) = step["nothing"].as_str()
+                && answer["ok"].get(name).is_none_or(|value| !value.is_null())
+            {
+                return Err(format!("{name} is not null in {}", answer["ok"]));
+            }
+            let expected = if step["expect"].is_null() { json!({}) } else { step["expect"].clone() };
+            differs(&expected, &answer["ok"])
+                .map_or(Ok(()), |why| Err(format!("{why} in {}", answer["ok"])))?;
+            return self.save(step, &answer["ok"]);
+        }
+        // Some calls may end well or with an error.
+        if !step["expect"].is_null() && differs(&step["expect"], &answer["ok"]).is_none() {
+            return Ok(());
+        }
+        // Some errors have more than one right name.
+        let allowed = step["error"].as_array().cloned().unwrap_or_else(|| vec![step["error"].clone()]);
+        let fits = |one: &&Value| differs(one, &answer["error"]).is_none();
+        let is_allowed = !answer["error"].is_null() && allowed.iter().any(|one| fits(&one));
+        if is_allowed { Ok(()) } else { Err(format!("the answer is {answer}")) }
+    }
+
+    fn save(&mut self, step: &Value, from: &Value) -> Result<(), String> {
+        for (name, path) in step["save"].as_object().into_iter().flatten() {
+            let path = path.as_str().unwrap_or_default();
+            let value = at_path(from, path).ok_or_else(|| format!("there is no {path} in {from}"))?;
+            self.saved.insert(name.clone(), value.clone());
+        }
+        Ok(())
+    }
+
+    fn harness(&mut self, name: &str) -> Result<&mut Harness, String> {
+        if !self.harnesses.contains_key(name) {
+            self.harnesses.insert(name.to_owned(), self.client.start()?);
+        }
+        self.harnesses.get_mut(name).ok_or_else(|| format!("no harness {name}"))
+    }
+
+    /// Something that happens to a process.
+    fn run(&mut self, name: &str, step: &Value) -> Result<(), String> {
+        let of = text(step, "harness").to_owned();
+        match name {
+            "kill-client" => {
+                self.harnesses.remove(&of);
+            }
+            "terminate-client" => {
+                self.harnesses.remove(&of).ok_or("no such harness")?.terminate()?;
+            }
+            "kill-server" => self.server.as_mut().ok_or("no server")?.kill(),
+            "stop-server" => self.server.as_mut().ok_or("no server")?.stop()?,
+            "start-server" => self.server.as_mut().ok_or("no server")?.start_again(),
+            "kill-leader" => self.nodes.as_mut().ok_or("no cluster")?.kill_leader(),
+            "stop-leader" => self.nodes.as_mut().ok_or("no cluster")?.stop_leader(),
+            "freeze-leader" => self.nodes.as_mut().ok_or("no cluster")?.freeze_leader(),
+            "mend-cluster" => self.nodes.as_mut().ok_or("no cluster")?.mend(),
+            "only-a-follower" => {
+                let follower = self.nodes.as_ref().ok_or("no cluster")?.follower();
+                self.addresses = vec![follower];
+            }
+            other => return Err(format!("there is no {other}")),
+        }
+        Ok(())
+    }
+}
+
+fn text<'a>(step: &'a Value, name: &str) -> &'a str {
+    step[name].as_str().unwrap_or_default()
+}
