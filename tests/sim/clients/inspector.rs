@@ -7,6 +7,7 @@ use adjourn::protocol::{JobRef, Request, RequestId, Response, Subscribe};
 use adjourn::types::Lease;
 
 use super::super::time::{MS, SECOND, Us};
+use super::operator::no_limits;
 use super::{Board, Endpoint, Kept, Role, TOPICS, topic};
 
 /// Questions under way at once.
@@ -15,7 +16,7 @@ const WINDOW: usize = 64;
 #[derive(Default)]
 pub(super) struct Inspector {
     phase: Phase,
-    /// What is to be done once, and was not answered.
+    /// Requests to make once, and not answered yet.
     open: Vec<Request>,
     under_way: usize,
     finish: BTreeSet<Lease>,
@@ -105,7 +106,10 @@ impl Role for Inspector {
 
     fn drain(&mut self) {
         self.phase = Phase::Drains;
-        self.open.extend(TOPICS.iter().map(|name| Request::Resume { topic: topic(name) }));
+        self.open.extend(TOPICS.iter().flat_map(|name| {
+            let change = Box::new(no_limits());
+            [Request::Resume { topic: topic(name) }, Request::TopicSet { topic: topic(name), change }]
+        }));
     }
 
     fn inspect(&mut self) {

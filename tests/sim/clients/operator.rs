@@ -2,8 +2,10 @@
 
 use adjourn::protocol::{Bulk, JobRef, List, Request, RequestId, Response};
 use adjourn::types::limits::KICK_JOBS_MAX;
+use adjourn::types::{PolicyChange, Setting, TopicPolicy};
 
 use super::super::plan::{Pace, Plan};
+use super::super::random::Random;
 use super::super::time::{MS, Us};
 use super::producer::{due, key};
 use super::{Board, Endpoint, Kept, Role, any_topic, many};
@@ -39,11 +41,11 @@ impl Operator {
             return next;
         }
         let name = any_topic(&mut endpoint.random);
-        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(33) };
+        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(35) };
         match what {
             // Whoever moves jobs or holds a topic up makes them late.
             8..=20 if self.calm => Request::Delete(job(endpoint, board)),
-            28..=31 if self.calm => Request::List(many::list(&mut endpoint.random)),
+            28..=31 | 33.. if self.calm => Request::List(many::list(&mut endpoint.random)),
             0..=4 => Request::Get(job(endpoint, board)),
             5..=7 => Request::Delete(job(endpoint, board)),
             8..=11 => {
@@ -65,9 +67,30 @@ impl Operator {
             27 => Request::Count(many::filter(&mut endpoint.random)),
             28..=30 => Request::Bulk(many::bulk(endpoint, self.pace)),
             31 => Request::TopicDelete { topic: name },
+            33 | 34 => {
+                Request::TopicSet { topic: name, change: Box::new(policy_change(&mut endpoint.random)) }
+            }
             _ => Request::Stats,
         }
     }
+}
+
+/// What a topic may deliver and hold: a change of one setting, or none of them any more.
+fn policy_change(random: &mut Random) -> PolicyChange {
+    let none = TopicPolicy::default();
+    let set = match random.below(4) {
+        0 => TopicPolicy { per_second_max: Some(*random.pick(&[20, 50, 200])), ..none },
+        1 => TopicPolicy { leases_max: Some(*random.pick(&[1, 3, 20])), ..none },
+        2 => TopicPolicy { jobs_max: Some(*random.pick(&[1, 10, 100])), ..none },
+        _ => return no_limits(),
+    };
+    PolicyChange { set, ..PolicyChange::default() }
+}
+
+/// Takes away what [`policy_change`] sets.
+pub(super) fn no_limits() -> PolicyChange {
+    let unset = [Setting::Rate, Setting::LeasesMax, Setting::JobsMax].into_iter().collect();
+    PolicyChange { unset, ..PolicyChange::default() }
 }
 
 fn job(endpoint: &mut Endpoint, board: &Board) -> JobRef {
