@@ -55,6 +55,9 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Listed, S::Error> {
+        if !self.look_at_loaded(listing, budget, store)? {
+            return Ok(Listed::NotYet);
+        }
         if let Stage::Scan(slot) = listing.stage {
             if let Some(next) = self.scan(listing, slot, budget, store)? {
                 listing.stage = Stage::Scan(next);
@@ -70,6 +73,46 @@ impl Engine {
             return Ok(Listed::NotYet);
         }
         self.show_next(listing, budget, store)
+    }
+
+    /// Looks at the jobs that were loaded since the pass began to scan: they may be in slots that it has scanned, and are in
+    /// no row that it will come to. Whether it has looked at all of them.
+    fn look_at_loaded<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<bool, S::Error> {
+        let seen = *listing.loaded_seen.get_or_insert(self.loaded.count());
+        for count in seen..self.loaded.count() {
+            if *budget == 0 {
+                listing.loaded_seen = Some(count);
+                return Ok(false);
+            }
+            *budget -= 1;
+            let Some(job) = self.loaded.nth(count) else {
+                listing.scan_again();
+                return Ok(false);
+            };
+            let position = match self.jobs.find(job) {
+                // A count may miss a job that changes.
+                _ if matches!(listing.goal, Goal::Count { .. }) => None,
+                None => None,
+                Some(Found::Resident(slot)) => {
+                    self.wanted_position(listing, &self.jobs[slot], budget, store)?
+                }
+                Some(Found::Spilled(slot)) => {
+                    let spilled = self.spilled_job(slot, store)?;
+                    *budget = budget.saturating_sub(looks_to_read(&spilled));
+                    self.wanted_position(listing, &spilled, budget, store)?
+                }
+            };
+            if let Some(position) = position {
+                listing.put_back(position, job);
+            }
+        }
+        listing.loaded_seen = Some(self.loaded.count());
+        Ok(true)
     }
 
     /// Looks at resident jobs from a slot on. Returns the slot to go on with, if there is one.
@@ -152,7 +195,7 @@ impl Engine {
             listing.looks_left = listing.looks_left.saturating_sub(had.saturating_sub(*budget));
             match walked {
                 Walked::Job { at, job } if !listing.is_past(at) => {
-                    listing.walked_to = at;
+                    listing.walked_to = listing.walked_to.max(at);
                     let had = *budget;
                     let position = self.walked_position(listing, at, job, budget, store)?;
                     listing.looks_left = listing.looks_left.saturating_sub(had.saturating_sub(*budget));
@@ -164,11 +207,11 @@ impl Engine {
                     }
                 }
                 Walked::Until(at) if !listing.is_past(at) => {
-                    listing.walked_to = at;
-                    if !listing.may_end_before(at) {
+                    listing.walked_to = listing.walked_to.max(at);
+                    listing.end_page_before(at);
+                    if listing.page_end.is_none() {
                         return Ok(listing.first_of_window().is_some());
                     }
-                    listing.page_end = Some(Position::Due(at, JobId(0)));
                 }
                 _ => listing.stage = Stage::Show(None),
             }
@@ -359,10 +402,11 @@ impl Engine {
             return Ok(none);
         }
         let listed = self.list(listing, budget, store)?;
-        if !matches!(listed, Listed::End { .. }) {
+        let is_gone = matches!(listed, Listed::End { .. }) || listing.position().is_some();
+        if matches!(listed, Listed::Job(_)) || !is_gone {
             return Ok(listed);
         }
-        // What was found has gone meanwhile.
+        // The job that was found has gone meanwhile, and another one may be the first.
         *listing = Listing::first_delayed(id);
         Ok(Listed::NotYet)
     }

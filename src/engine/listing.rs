@@ -8,11 +8,13 @@ use super::command::TopicSelect;
 use super::jobs::Slot;
 use super::outcome::JobView;
 use super::spill::NoSuchTopic;
-use crate::types::limits::LIST_LOOKS_MAX;
+use crate::types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
 use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
 
 /// Jobs in the window of a pass that goes on after its first page. A pass by id or key visits all jobs for each window.
 const WINDOW_JOBS: usize = 65_536;
+/// The same by key: keys take memory, too.
+const WINDOW_JOBS_BY_KEY: usize = 8_192;
 /// A pass that was begun so long ago scans again before its next page. A spilled job stays spilled for longer than
 /// this: see [`HORIZON_MS`](super::HORIZON_MS).
 const WINDOW_MS_MAX: u64 = 60_000;
@@ -37,6 +39,8 @@ pub struct Listing<W> {
     pub(super) left_out: bool,
     /// When the scan for the window ended.
     pub(super) scanned_at: Millis,
+    /// How many jobs had been [loaded](super::loaded) when the pass looked at those last; `None` before it scans.
+    pub(super) loaded_seen: Option<u64>,
     /// All spilled jobs that come before this time are in the window, ahead or shown.
     pub(super) walked_to: Millis,
     /// By due time: the next spilled job.
@@ -130,6 +134,7 @@ impl<W> Listing<W> {
             window_max,
             left_out: false,
             scanned_at: Millis(0),
+            loaded_seen: None,
             walked_to: Millis(0),
             ahead: None,
             page_end: None,
@@ -145,9 +150,27 @@ impl<W> Listing<W> {
         self.page_end = None;
         self.shown.clear();
         self.looks_left = LIST_LOOKS_MAX;
-        if engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX) {
+        self.window_max = if self.order == ListOrder::Key { WINDOW_JOBS_BY_KEY } else { WINDOW_JOBS };
+        if let Ok(topic) = filter_topic(engine, &self.filter)
+            && topic != self.topic
+        {
+            // It was forgotten, and another one has its name.
+            self.topic = topic;
             self.scan_again();
         }
+        if self.is_outdated(engine) {
+            self.scan_again();
+        }
+    }
+
+    /// Whether it may have a large window: that of a pass that goes on after its first page.
+    pub fn is_large(&self) -> bool {
+        self.window_max > LIST_JOBS_MAX as usize
+    }
+
+    /// Whether the window was found too long ago to go on with it.
+    pub fn is_outdated(&self, engine: &Engine) -> bool {
+        engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX)
     }
 
     /// From now on this page ends when this many jobs were looked at. For tests: a server goes by [`LIST_LOOKS_MAX`].
@@ -199,7 +222,7 @@ impl<W> Listing<W> {
     /// Takes a job that stands further behind by now. Behind a window with jobs left out the next scan finds it.
     pub(super) fn put_back(&mut self, position: Position, job: JobId) {
         if !self.left_out || self.window.last_key_value().is_some_and(|(last, _)| position < *last) {
-            self.window.insert(position, job);
+            self.take(position, job);
         }
     }
 
@@ -207,20 +230,23 @@ impl<W> Listing<W> {
     pub(super) fn scan_again(&mut self) {
         self.stage = Stage::Scan(0);
         self.window.clear();
-        self.window_max = WINDOW_JOBS;
         self.left_out = false;
+        self.loaded_seen = None;
         self.walked_to = Millis(0);
         self.ahead = None;
         self.page_end = None;
     }
 
-    /// Whether the page has looked at enough, and would have come further than the one before.
-    pub(super) fn may_end_before(&self, at: Millis) -> bool {
-        let came_further = match &self.page_after {
-            Some(Position::Due(after, _)) => at > *after,
-            _ => at > self.filter.due_from.unwrap_or_default(),
-        };
-        self.looks_left == 0 && came_further
+    /// Ends the page where the walk is, if it has looked at enough and has come further than the one before.
+    pub(super) fn end_page_before(&mut self, at: Millis) {
+        let mut end = Position::Due(at, JobId(0));
+        if let Some(after) = self.after.as_ref().filter(|after| **after > end) {
+            end = after.clone();
+        }
+        let from = Position::Due(self.filter.due_from.unwrap_or_default(), JobId(u64::MAX));
+        if self.looks_left == 0 && end > *self.page_after.as_ref().unwrap_or(&from) {
+            self.page_end = Some(end);
+        }
     }
 
     /// The first job of the window, if no spilled job that has not been walked over comes before it.

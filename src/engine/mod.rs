@@ -59,6 +59,7 @@ mod index;
 mod jobs;
 mod list;
 mod listing;
+mod loaded;
 mod members;
 mod move_jobs;
 mod paged;
@@ -172,6 +173,7 @@ pub struct Engine {
     /// Jobs that got another record since the last capture began: no state. The store may use a place again, so what was
     /// captured of these is not told from what they have now by its place.
     renewed: BTreeSet<JobId>,
+    loaded: loaded::Loaded,
 }
 
 impl Engine {
@@ -194,6 +196,7 @@ impl Engine {
             reserving: reserve::Scratch::default(),
             late_in_entry: 0,
             renewed: BTreeSet::new(),
+            loaded: loaded::Loaded::default(),
         }
     }
 

@@ -226,6 +226,7 @@ impl Engine {
         let job = store.spilled_job(place)?.into_job(place);
         store.no_longer_spilled(place);
         let (id, timer) = (job.id, job.timer());
+        self.loaded.note(job.id);
         let slot = self.jobs.load(spilled, job);
         if let Some(timer) = timer {
             self.timers.set(slot, timer, id.0);

@@ -9,7 +9,7 @@ use super::bulk::{Found, ToChange};
 use super::io::ConnectionId;
 use super::requests::retry_later;
 use super::{Replica, Stop};
-use crate::engine::{JobView, Listed, Listing};
+use crate::engine::{Engine, JobView, Listed, Listing};
 use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
 use crate::storage::{StorageError, Walk};
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
@@ -29,7 +29,7 @@ const PASSES_PER_CONNECTION_MAX: usize = 64;
 /// Who waits for an answer.
 pub(super) type Asker = (ConnectionId, RequestId);
 
-/// Passes that wait for somebody to ask for their next page.
+/// Passes that wait for the request for their next page; and as many others may have a large window.
 const PASSES_KEPT_MAX: usize = 8;
 
 /// All passes.
@@ -99,7 +99,8 @@ impl Passes {
     }
 
     /// Keeps a pass for the next page.
-    fn keep(&mut self, connection: ConnectionId, filter: Filter, listing: Listing<Walk>) {
+    fn keep(&mut self, connection: ConnectionId, filter: Filter, listing: Listing<Walk>, engine: &Engine) {
+        self.kept.retain(|kept| !kept.listing.is_outdated(engine));
         if self.kept.len() == PASSES_KEPT_MAX {
             self.kept.pop_front();
         }
@@ -117,6 +118,10 @@ impl Passes {
             kept.connection == connection && kept.listing.position() == Some(at) && kept.filter == *filter
         };
         let place = self.kept.iter().position(is_it)?;
+        let large = self.queue.iter().filter(|pass| pass.listing.is_large()).count();
+        if large >= PASSES_KEPT_MAX {
+            return None;
+        }
         self.kept.remove(place).map(|kept| kept.listing)
     }
 
@@ -191,6 +196,8 @@ impl Replica {
             );
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, many));
         }
+        let cursor = bytes::Bytes::copy_from_slice(&list.cursor);
+        let list = List { filter: list.filter.detached(), cursor, ..list };
         match self.begin_page(connection, &list.filter, list.order, after, list.jobs_max) {
             None => {
                 let response = Response::Jobs { jobs: Vec::new(), cursor: bytes::Bytes::new() };
@@ -214,7 +221,8 @@ impl Replica {
         jobs_max: u32,
     ) -> Option<Listing<Walk>> {
         let jobs_max = jobs_max as usize;
-        let kept = after.as_ref().and_then(|after| self.passes.take_kept(connection, filter, after));
+        let after_kept = after.as_ref().filter(|_| self.refusal_of_pass(connection).is_none());
+        let kept = after_kept.and_then(|after| self.passes.take_kept(connection, filter, after));
         if let Some(mut listing) = kept {
             listing.next_page(&self.engine, jobs_max);
             return Some(listing);
@@ -236,17 +244,22 @@ impl Replica {
         }
     }
 
-    pub(super) fn add_pass(&mut self, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
-        let (connection, id) = asker;
+    pub(super) fn add_pass(&mut self, (connection, id): Asker, listing: Listing<Walk>, purpose: Purpose) {
+        match self.refusal_of_pass(connection) {
+            Some(refusal) => self.connections.refuse(connection, id, refusal),
+            None => self.passes.add(listing, purpose),
+        }
+    }
+
+    /// Why this connection may not begin another pass now.
+    fn refusal_of_pass(&self, connection: ConnectionId) -> Option<ErrorReply> {
         if self.stop != Stop::No {
-            return self.connections.refuse(connection, id, Self::stopping());
+            return Some(Self::stopping());
         }
-        if self.passes.count(connection) >= PASSES_PER_CONNECTION_MAX {
-            let many =
-                "this connection waits for as many lists, counts and peeks as it may: wait for some of them";
-            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, many, 100));
-        }
-        self.passes.add(listing, purpose);
+        let many =
+            "this connection waits for as many lists, counts and peeks as it may: wait for some of them";
+        let is_full = self.passes.count(connection) >= PASSES_PER_CONNECTION_MAX;
+        is_full.then(|| retry_later(ErrorCode::Busy, many, 100))
     }
 
     /// Refuses all that wait for a pass: this node stops.
@@ -359,7 +372,7 @@ impl Replica {
     fn end_page(&mut self, purpose: Purpose, listing: Listing<Walk>, has_more: bool) {
         let position = listing.position().filter(|_| has_more);
         let cursor = position.map(Position::to_cursor).unwrap_or_default();
-        let (connection, filter) = match purpose {
+        let (connection, filter, is_shown) = match purpose {
             Purpose::List { asker: (connection, id), list, .. }
                 if self.connections.must_wait(connection, id) =>
             {
@@ -367,16 +380,16 @@ impl Replica {
             }
             Purpose::List { asker: (connection, id), list, jobs, .. } => {
                 self.connections.send(connection, id, Response::Jobs { jobs, cursor });
-                (connection, list.filter)
+                (connection, list.filter, true)
             }
             Purpose::Bulk { asker, bulk, found, .. } => {
-                self.propose_bulk(asker, &bulk, &found, cursor);
-                (asker.0, bulk.filter)
+                let is_proposed = self.propose_bulk(asker, &bulk, &found, cursor);
+                (asker.0, bulk.filter, is_proposed)
             }
             Purpose::Peek { .. } | Purpose::Count { .. } => return,
         };
-        if has_more {
-            self.passes.keep(connection, filter, listing);
+        if has_more && is_shown {
+            self.passes.keep(connection, filter, listing, &self.engine);
         }
     }
 

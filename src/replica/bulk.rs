@@ -75,17 +75,26 @@ impl Replica {
         }
     }
 
-    /// Proposes the change of the jobs that were found.
-    pub(super) fn propose_bulk(&mut self, asker: Asker, bulk: &Bulk, found: &[ToChange], cursor: Bytes) {
+    /// Proposes the change of the jobs that were found. Returns whether the step is done, or will be.
+    pub(super) fn propose_bulk(
+        &mut self,
+        asker: Asker,
+        bulk: &Bulk,
+        found: &[ToChange],
+        cursor: Bytes,
+    ) -> bool {
         let (connection, id) = asker;
         if found.is_empty() {
-            return self.connections.send(connection, id, nothing(cursor));
+            self.connections.send(connection, id, nothing(cursor));
+            return true;
         }
         if self.stop != Stop::No {
-            return self.connections.refuse(connection, id, Self::stopping());
+            self.connections.refuse(connection, id, Self::stopping());
+            return false;
         }
         if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
-            return self.connections.refuse(connection, id, too_much_under_way());
+            self.connections.refuse(connection, id, too_much_under_way());
+            return false;
         }
         let conditions = Conditions::of(&bulk.filter);
         let topic = bulk.filter.topic.as_ref().map(select_topic);
@@ -99,7 +108,8 @@ impl Replica {
                 let jobs =
                     found.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
                 let command = Command::Move { from: topic, to: select_topic(to), jobs, conditions };
-                return self.add_command(&command, reply);
+                self.add_command(&command, reply);
+                return true;
             }
         };
         let jobs = found.iter().map(|(job, _)| *job).collect();
@@ -111,6 +121,7 @@ impl Replica {
             _ => Command::Bulk { change, jobs, conditions },
         };
         self.add_command(&command, reply);
+        true
     }
 }
 

@@ -23,6 +23,8 @@ struct Asked {
     budget: usize,
     /// Whether one pass makes all pages.
     keeps_the_pass: bool,
+    /// After which it ends a page by due time.
+    looks_max: Option<usize>,
 }
 
 const TOPICS: [&str; 3] = ["t", "rare", "empty"];
@@ -53,6 +55,7 @@ fn asked() -> impl Strategy<Value = Asked> {
             jobs_max: rest.0,
             budget: rest.1,
             keeps_the_pass: rest.2,
+            looks_max: None,
         })
 }
 
@@ -145,6 +148,7 @@ impl Queue {
     }
 
     /// All pages of a list, with something done each time the budget is used up.
+    /// Something is done between two pages, too.
     fn list(&mut self, asked: &Asked, mut between: impl FnMut(&mut Self)) -> Vec<JobId> {
         let (mut all, mut after, mut kept) = (Vec::new(), None, None::<Listing<_>>);
         loop {
@@ -159,6 +163,7 @@ impl Queue {
                     None => return all,
                 },
             };
+            asked.looks_max.into_iter().for_each(|looks_max| listing.set_looks_max(looks_max));
             let before = all.len();
             after = loop {
                 let Self { engine, records, .. } = self;
@@ -174,6 +179,7 @@ impl Queue {
                 return all;
             }
             kept = Some(listing);
+            between(self);
         }
     }
 }
@@ -209,16 +215,24 @@ proptest! {
     }
 
     #[test]
-    fn a_list_misses_nothing_while_jobs_move(asked in asked(), rewrite in any::<bool>()) {
+    fn a_list_misses_nothing_while_jobs_move(
+        asked in asked(),
+        looks_max in proptest::option::of(1..200_usize),
+        rewrite in any::<bool>(),
+        loaded_days in 1..9_u64,
+    ) {
         let mut queue = filled();
-        let asked = Asked { budget: asked.budget % 200 + 1, ..asked };
+        let asked = Asked { budget: asked.budget % 200 + 1, looks_max, ..asked };
         let expected = ids(&queue.expected(&asked));
         let (mut done, mut taken_over) = (0, None);
         let found = queue.list(&asked, |queue| {
             done += 1;
             // Loads spilled jobs, without a change, or writes all chunks again, and takes the new ones over in steps.
             match (done, &mut taken_over) {
-                (2, _) => _ = queue.engine.load_ahead(&mut queue.records, Millis(4 * DAY_MS), 1000).expect("read"),
+                (2, _) => {
+                    let until = Millis(loaded_days * DAY_MS);
+                    queue.engine.load_ahead(&mut queue.records, until, 1000).expect("read");
+                }
                 (4, _) => {
                     let numbers = if rewrite { queue.numbers() } else { Vec::new() };
                     taken_over = Some((queue.write_checkpoint(numbers), 0));
@@ -272,6 +286,7 @@ fn a_bulk_change_meets_spilled_jobs_and_leaves_alone_what_has_gone_on() {
             jobs_max: 1000,
             budget: 1000,
             keeps_the_pass: false,
+            looks_max: None,
         },
         |_| (),
     );
