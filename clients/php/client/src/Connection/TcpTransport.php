@@ -1,0 +1,63 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Connection;
+
+final class TcpTransport implements Transport
+{
+    private const READ_BYTES = 65_536;
+
+    /** @param resource $stream */
+    public function __construct(private $stream)
+    {
+        stream_set_blocking($stream, false);
+        // select() sees the socket, not PHP's own buffer: there must be nothing in it.
+        stream_set_read_buffer($stream, 0);
+        stream_set_write_buffer($stream, 0);
+    }
+
+    public function read(): ?string
+    {
+        $bytes = @fread($this->stream, self::READ_BYTES);
+        if ($bytes === false || $bytes === '') {
+            return feof($this->stream) ? null : '';
+        }
+
+        return $bytes;
+    }
+
+    public function write(string $bytes): ?int
+    {
+        $sent = @fwrite($this->stream, $bytes);
+        if ($sent === false) {
+            // A full socket buffer looks like this, too; the end of the stream is seen by read().
+            return feof($this->stream) || (error_get_last()['message'] ?? '') === '' ? null : $this->sentNothing();
+        }
+
+        return $sent;
+    }
+
+    public function wait(bool $toWrite, int $ms): void
+    {
+        $read = [$this->stream];
+        $write = $toWrite ? [$this->stream] : null;
+        $except = null;
+        // A signal ends it with a warning: the caller looks at its clock again.
+        @stream_select($read, $write, $except, intdiv($ms, 1000), $ms % 1000 * 1000);
+    }
+
+    public function close(): void
+    {
+        if (is_resource($this->stream)) {
+            fclose($this->stream);
+        }
+    }
+
+    private function sentNothing(): ?int
+    {
+        $message = error_get_last()['message'] ?? '';
+
+        return str_contains($message, 'temporarily unavailable') ? 0 : null;
+    }
+}

@@ -1,0 +1,137 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+use Adjourn\Body\BodyCodec;
+use Adjourn\Connection\Clock;
+use Adjourn\Connection\LeaseClock;
+use Adjourn\Error\LeaseLost;
+
+/**
+ * A job that this client holds. Settle it once: finish, release or bury.
+ *
+ * The lease ends at its deadline. A handler that needs longer calls `touch` in time; one that does something that must
+ * not be done twice calls `throwIfLost` right before.
+ */
+final class Job
+{
+    public readonly Lease $lease;
+    public readonly int $id;
+    /** @var array<string, string> */
+    public readonly array $headers;
+    private readonly int $ownMs;
+    private int $untilMs;
+    private readonly int $epoch;
+    private bool $isSettled = false;
+
+    /** @param array<string, mixed> $fields of a delivered job, with `left_ms`, `until_ms` and `epoch` */
+    public function __construct(
+        array $fields,
+        private readonly Settler $settler,
+        private readonly BodyCodec $codec,
+        private readonly Clock $clock,
+        private readonly LeaseClock $leases,
+    ) {
+        $this->lease = new Lease($fields['job'], $fields['fence']);
+        $this->id = $fields['job'];
+        $this->topic = $fields['topic'];
+        $this->key = $fields['key'] === '' ? null : $fields['key'];
+        $this->priority = $fields['priority'];
+        $this->attempts = $fields['attempts'];
+        $this->dueMs = $fields['due_ms'];
+        $this->body = $fields['body'];
+        $this->attributes = Attributes::decode($fields['attributes']);
+        $this->headers = $this->attributes->headers;
+        $this->ownMs = $fields['left_ms'];
+        $this->untilMs = $fields['until_ms'];
+        $this->epoch = $fields['epoch'];
+    }
+
+    public readonly string $topic;
+    public readonly ?string $key;
+    public readonly int $priority;
+    /** How often the job was reserved, this time included. */
+    public readonly int $attempts;
+    public readonly int $dueMs;
+    public readonly string $body;
+    public readonly Attributes $attributes;
+
+    /** The body as its content type says: what was pushed as an array comes back as one. */
+    public function payload(): mixed
+    {
+        return $this->codec->decode($this->body, $this->headers['content-type'] ?? null);
+    }
+
+    /** How long the lease lasts yet. */
+    public function leftMs(): int
+    {
+        return $this->epoch === $this->leases->epoch ? max(0, $this->untilMs - $this->clock->nowMs()) : 0;
+    }
+
+    /** Another consumer may have the job: settle nothing. */
+    public function isLost(): bool
+    {
+        return $this->leftMs() === 0;
+    }
+
+    /** @throws LeaseLost */
+    public function throwIfLost(): void
+    {
+        if ($this->isLost()) {
+            throw new LeaseLost("The lease $this->lease is over.");
+        }
+    }
+
+    public function isSettled(): bool
+    {
+        return $this->isSettled;
+    }
+
+    /** How long a lease on this job lasts, as far as the client knows. */
+    public function ownMs(): int
+    {
+        return $this->ownMs;
+    }
+
+    public function finish(): void
+    {
+        $this->settle(fn () => $this->settler->finish($this));
+    }
+
+    public function release(?Release $how = null, string $reason = ''): void
+    {
+        $this->settle(fn () => $this->settler->release($this, $how, $reason));
+    }
+
+    public function bury(string $reason = ''): void
+    {
+        $this->settle(fn () => $this->settler->bury($this, $reason));
+    }
+
+    public function touch(?int $ttrMs = null): void
+    {
+        $this->throwIfLost();
+        $this->settler->touch($this, $ttrMs);
+    }
+
+    /** @internal The lease was restarted by a TOUCH that was sent at `sentMs`. */
+    public function touched(int $sentMs, ?int $ttrMs): void
+    {
+        $this->untilMs = $sentMs + ($ttrMs === null ? $this->ownMs : LeaseClock::surely($ttrMs));
+    }
+
+    /** @internal The server says that the lease is over. */
+    public function lost(): void
+    {
+        $this->untilMs = 0;
+    }
+
+    private function settle(callable $settle): void
+    {
+        $this->throwIfLost();
+        $settle();
+        $this->isSettled = true;
+    }
+}
