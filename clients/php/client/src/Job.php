@@ -24,6 +24,7 @@ final class Job
     private readonly int $ownMs;
     private int $untilMs;
     private readonly int $epoch;
+    private bool $isStale = false;
     private bool $isSettled = false;
 
     /** @param array<string, mixed> $fields of a delivered job, with `left_ms`, `until_ms` and `epoch` */
@@ -67,21 +68,33 @@ final class Job
     /** How long the lease lasts yet. */
     public function leftMs(): int
     {
-        return $this->epoch === $this->leases->epoch ? max(0, $this->untilMs - $this->clock->nowMs()) : 0;
+        return $this->isLost() ? 0 : $this->untilMs - $this->clock->nowMs();
     }
 
     /** Another consumer may have the job: settle nothing. */
     public function isLost(): bool
     {
-        return $this->leftMs() === 0;
+        return $this->end() !== null;
     }
 
     /** @throws LeaseLost */
     public function throwIfLost(): void
     {
-        if ($this->isLost()) {
-            throw new LeaseLost("The lease $this->lease is over.");
+        $end = $this->end();
+        if ($end !== null) {
+            throw new LeaseLost($end, "The lease $this->lease is over: {$end->value}.");
         }
+    }
+
+    /** Why the lease is over; null while it is not. */
+    public function end(): ?LeaseEnd
+    {
+        return match (true) {
+            $this->isStale => LeaseEnd::Stale,
+            $this->epoch !== $this->leases->epoch => $this->leases->why,
+            $this->clock->nowMs() >= $this->untilMs => LeaseEnd::TimeOver,
+            default => null,
+        };
     }
 
     public function isSettled(): bool
@@ -125,7 +138,7 @@ final class Job
     /** @internal The server says that the lease is over. */
     public function lost(): void
     {
-        $this->untilMs = 0;
+        $this->isStale = true;
     }
 
     private function settle(callable $settle): void

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\LeaseEnd;
+
 /**
  * How long the client may treat its leases as its own. It counts from moments that are never later than the server's:
  * when HELLO, PING or a request was sent, not when its answer came.
@@ -15,6 +17,8 @@ final class LeaseClock
 
     /** Changes each time that all leases of the session are lost. */
     public int $epoch = 0;
+    /** Why they were lost last. */
+    public LeaseEnd $why = LeaseEnd::Stale;
     /** Null: the leases do not end with the session. */
     private ?int $graceMs = null;
     private int $provenMs = 0;
@@ -32,6 +36,7 @@ final class LeaseClock
     public function welcomed(int $saidMs, ?int $graceMs, bool $areKept, ?int $clockMs): void
     {
         if (!$areKept) {
+            $this->why = LeaseEnd::Stale;
             ++$this->epoch;
         }
         // A WELCOME that keeps leases proves nothing: a node that was followed as leader may have sent it.
@@ -74,6 +79,7 @@ final class LeaseClock
             return false;
         }
         $this->lostMs = $nowMs;
+        $this->why = LeaseEnd::PresumedLost;
         ++$this->epoch;
 
         return true;

@@ -253,10 +253,11 @@ final class Session
     private function add(Opcode $opcode, array $fields, ?int $timeoutMs = null, bool $isOwn = false, bool $isFirst = false): Call
     {
         do {
-            $this->lastId = $this->lastId === self::REQUEST_ID_MAX ? 1 : $this->lastId + 1;
-        } while (isset($this->calls[$this->lastId]) || $this->feedOf($this->lastId) !== null);
+            // The largest id is HELLO's own.
+            $id = $this->lastId = $this->lastId + 1 >= self::REQUEST_ID_MAX ? 1 : $this->lastId + 1;
+        } while (isset($this->calls[$id]) || $this->feedOf($id) !== null);
         $call = new Call(
-            $this->lastId,
+            $id,
             $opcode,
             $fields,
             $this->clock->nowMs(),
