@@ -6,6 +6,7 @@ namespace Adjourn;
 
 use Adjourn\Connection\Feed;
 use Adjourn\Connection\Session;
+use Adjourn\Protocol\Opcode;
 
 /** Jobs that the server sends as they become ready. It is made anew after each reconnect. */
 final class Subscription
@@ -56,13 +57,13 @@ final class Subscription
             return;
         }
         $this->session->unsubscribe($this->feed);
-        if ($this->feed->jobs !== []) {
-            $this->session->giveBack(array_map(
-                static fn (array $job): array => ['job' => $job['job'], 'fence' => $job['fence']],
-                $this->feed->jobs,
-            ));
-            $this->feed->jobs = [];
-            $this->session->step($this->session->clock->nowMs());
+        $leases = array_map(
+            static fn (array $job): array => ['job' => $job['job'], 'fence' => $job['fence']],
+            $this->feed->jobs,
+        );
+        $this->feed->jobs = [];
+        foreach (array_chunk($leases, max(1, $this->session->limits()->leasesMax)) as $part) {
+            $this->session->call(Opcode::Release, ['delay_ms' => Release::NOT_STARTED, 'leases' => $part]);
         }
     }
 }

@@ -105,7 +105,7 @@ final class Session
         if ($this->end !== null) {
             throw $this->end;
         }
-        while (count($this->calls) >= self::CALLS_MAX) {
+        while (count($this->calls) >= self::CALLS_MAX && !$this->isBusy) {
             $this->step($this->clock->nowMs() + self::STEP_MS_MAX);
         }
         $this->consumes = $this->consumes || $opcode === Opcode::Reserve || $opcode === Opcode::Subscribe;
@@ -123,6 +123,11 @@ final class Session
     {
         $until = $call->deadlineMs;
         $isCancelled = false;
+        if ($this->isBusy) {
+            // A signal handler has interrupted the session: it can be continued only when the handler has returned.
+            unset($this->calls[$call->id]);
+            throw new TimeoutError($call->opcode->name . ' was not sent: a signal handler called while the client was at work.');
+        }
         while (!$call->isDone) {
             if ($cancel?->isCancelled() && !$isCancelled) {
                 $isCancelled = true;
