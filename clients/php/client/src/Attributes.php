@@ -100,7 +100,7 @@ final readonly class Attributes
                     break;
                 case self::EXPIRES:
                     $ms = Tagged::number('P', substr($value, 1));
-                    $found['expires'] = $value[0] === "\x01" ? Due::atMs($ms) : Due::afterMs($ms);
+                    $found['expires'] = Due::ofWire(ord($value[0]), $ms);
                     break;
                 case self::ATTEMPTS_MAX:
                     $found['attemptsMax'] = Tagged::number('V', $value);

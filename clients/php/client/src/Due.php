@@ -48,6 +48,12 @@ final readonly class Due
         return $at === null ? self::afterMs($delayMs ?? 0) : self::at($at);
     }
 
+    /** @internal As it came, in an attribute of a job. */
+    public static function ofWire(int $kind, int $ms): self
+    {
+        return new self($ms, $kind);
+    }
+
     public function isAt(): bool
     {
         return $this->kind === self::AT;
