@@ -102,6 +102,12 @@ final class Job
         return $this->isSettled;
     }
 
+    /** Whether this is the client, or the queue, that reserved the job. */
+    public function isOf(Settler $settler): bool
+    {
+        return $this->settler === $settler;
+    }
+
     /** How long a lease on this job lasts, as far as the client knows. */
     public function ownMs(): int
     {

@@ -26,7 +26,8 @@ use Adjourn\Release;
  * One session over as many connections as it takes. Calls wait here until they are answered.
  *
  * Nothing runs in the background: the session sends, receives and reconnects while a caller waits in `await` or calls
- * `step`. A signal handler may call `step`, too: it returns at once if it interrupted the session.
+ * `step`. A signal handler may call `step`, too: it returns at once if it interrupted the session. Fibers may share a
+ * session if its clock and its transport let others run while they wait.
  */
 final class Session
 {
@@ -62,6 +63,8 @@ final class Session
     private ?int $drainUntilMs = null;
     private bool $consumes = false;
     private bool $isBusy = false;
+    /** The fiber that is at work, if it is one. */
+    private ?\Fiber $busyFiber = null;
     private int $pid;
     /** Why nothing can be called any more. */
     private ?\Throwable $end = null;
@@ -92,10 +95,16 @@ final class Session
         return $this->wire !== null && $this->drainUntilMs === null && $this->pid === getmypid();
     }
 
-    /** Whether the session is at work: a signal handler has interrupted it, and must not throw now. */
+    /** Whether nothing can be called any more. */
+    public function hasEnded(): bool
+    {
+        return $this->end !== null;
+    }
+
+    /** Whether a signal handler has interrupted the session: it cannot be continued, and the handler must not throw. */
     public function isBusy(): bool
     {
-        return $this->isBusy;
+        return $this->isBusy && $this->busyFiber === \Fiber::getCurrent();
     }
 
     /** @param array<string, mixed> $fields */
@@ -105,7 +114,7 @@ final class Session
         if ($this->end !== null) {
             throw $this->end;
         }
-        while (count($this->calls) >= self::CALLS_MAX && !$this->isBusy) {
+        while (count($this->calls) >= self::CALLS_MAX && !$this->isBusy()) {
             $this->step($this->clock->nowMs() + self::STEP_MS_MAX);
         }
         $this->consumes = $this->consumes || $opcode === Opcode::Reserve || $opcode === Opcode::Subscribe;
@@ -123,7 +132,7 @@ final class Session
     {
         $until = $call->deadlineMs;
         $isCancelled = false;
-        if ($this->isBusy) {
+        if ($this->isBusy()) {
             // A signal handler has interrupted the session: it can be continued only when the handler has returned.
             unset($this->calls[$call->id]);
             throw new TimeoutError($call->opcode->name . ' was not sent: a signal handler called while the client was at work.');
@@ -216,10 +225,16 @@ final class Session
     public function step(int $untilMs): void
     {
         if ($this->isBusy) {
+            if (!$this->isBusy()) {
+                // Another fiber does the work. It is up to the clock to let it.
+                $this->clock->sleepMs(1);
+            }
+
             return;
         }
         $this->guard();
         $this->isBusy = true;
+        $this->busyFiber = \Fiber::getCurrent();
         try {
             $now = $this->clock->nowMs();
             $this->presumeLost($now);
@@ -234,22 +249,23 @@ final class Session
             }
         } finally {
             $this->isBusy = false;
+            $this->busyFiber = null;
         }
     }
 
     /** Says GOODBYE if there is a connection. Always ends, at the latest after `timeoutMs`. */
     public function close(int $timeoutMs): void
     {
-        if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy) {
+        if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
             $call = $this->add(Opcode::Goodbye, [], $timeoutMs);
             while (!$call->isDone && $this->wire !== null && $this->drainUntilMs === null && $this->clock->nowMs() < $until) {
                 $this->step($until);
             }
         }
+        $this->stop(new ClosedError('The client was closed.'));
         $this->wire?->close();
         $this->wire = null;
-        $this->stop(new ClosedError('The client was closed.'));
     }
 
     // Calls
@@ -429,7 +445,7 @@ final class Session
 
     private function read(int $now): void
     {
-        if ($this->wire->receive()) {
+        if ($this->wire?->receive()) {
             $this->pulse->heard($now);
         }
     }

@@ -51,6 +51,7 @@ final class Worker
     private bool $isRunning = false;
     private bool $hasFailedToReserve = false;
     private int $alarmsTooLate = 0;
+    private bool $isEndingProcess = false;
 
     public function __construct(
         private readonly Queue $queue,
@@ -87,13 +88,17 @@ final class Worker
         return $this->finished + $this->failed + $this->lost - $handled;
     }
 
-    /** Takes nothing new, lets the handler end within stopMs, and gives back what was not started. Signal handlers may call it. */
-    public function stop(): void
+    /**
+     * Takes nothing new, lets the handler end within this time (stopMs by default), and gives back what was not started. Signal
+     * handlers may call it.
+     */
+    public function stop(?int $withinMs = null): void
     {
-        $this->stopAtMs ??= $this->clock->nowMs() + $this->options->stopMs;
+        $withinMs ??= $this->options->stopMs;
+        $this->stopAtMs ??= $this->clock->nowMs() + $withinMs;
         $this->stopping->cancel();
         if ($this->options->handlesSignals && $this->isRunning && function_exists('pcntl_alarm')) {
-            pcntl_alarm(max(1, intdiv($this->options->stopMs + 999, 1000)));
+            pcntl_alarm(max(1, intdiv($withinMs + 999, 1000)));
         }
     }
 
@@ -260,7 +265,10 @@ final class Worker
     {
         if ($this->options->handlesSignals && function_exists('pcntl_signal')) {
             foreach ([SIGTERM, SIGINT] as $signal) {
-                $signals->handle($signal, $this->stop(...));
+                $signals->handle($signal, function (): void {
+                    $this->isEndingProcess = true;
+                    $this->stop();
+                });
             }
             $signals->handle(SIGALRM, $this->alarmed(...));
         }
@@ -307,7 +315,7 @@ final class Worker
             }
         }
         $this->waiting = [];
-        if ($this->stopping->isCancelled() && $this->queue instanceof Client) {
+        if ($this->isEndingProcess) {
             $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
             $this->queue->close(min($left, $this->options->stopMs));
         }
