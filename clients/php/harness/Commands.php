@@ -109,8 +109,8 @@ final class Commands
             leasesOutlive: $c['leases_outlive'] ?? false,
             heartbeatMs: $c['heartbeat_ms'] ?? 0,
         ), new FiberDialer(), $this->clock);
-        $client->connect();
         $this->clients[$c['client']] = $client;
+        $client->connect();
         $this->loop->start(function () use ($client): void {
             // Heartbeats, and everything else that does not wait for a caller.
             $session = $client->session();

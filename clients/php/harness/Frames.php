@@ -108,7 +108,7 @@ final class Frames
         }
 
         return array_filter([
-            'headers' => $headers === [] ? null : $headers,
+            'headers' => $headers === [] ? null : [...$headers, ...$a->repeatedHeaders],
             'expires' => $a->expires === null ? null : ['kind' => $a->expires->kind, 'ms' => U64::toString($a->expires->ms)],
             'attempts_max' => $a->attemptsMax,
             'backoff' => self::backoffOut($a->backoff),
@@ -129,8 +129,19 @@ final class Frames
     {
         $number = static fn (?string $text): ?int => $text === null ? null : U64::parse($text);
 
+        $headers = [];
+        $repeated = [];
+        foreach ($a['headers'] ?? [] as [$name, $value]) {
+            if (isset($headers[$name])) {
+                $repeated[] = [$name, $value];
+            } else {
+                $headers[$name] = $value;
+            }
+        }
+
         return new Attributes(
-            headers: array_column($a['headers'] ?? [], 1, 0),
+            repeatedHeaders: $repeated,
+            headers: $headers,
             expires: isset($a['expires']) ? Due::ofWire($a['expires']['kind'], U64::parse($a['expires']['ms'])) : null,
             attemptsMax: $a['attempts_max'] ?? null,
             backoff: self::backoffIn($a['backoff'] ?? null),

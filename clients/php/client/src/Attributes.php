@@ -24,6 +24,7 @@ final readonly class Attributes
     /**
      * @param array<string, string> $headers
      * @param list<array{int, string}> $unknown tags and values
+     * @param list<array{string, string}> $repeatedHeaders names and values of headers whose name came before
      */
     public function __construct(
         public array $headers = [],
@@ -36,6 +37,7 @@ final readonly class Attributes
         public ?string $scheduleReference = null,
         public ?int $postponeMaxMs = null,
         public array $unknown = [],
+        public array $repeatedHeaders = [],
     ) {
         if ($attemptsMax !== null && ($attemptsMax < 1 || $attemptsMax > 0xFFFFFFFF)) {
             throw new Error\UsageError('attemptsMax is at least 1.');
@@ -46,8 +48,8 @@ final readonly class Attributes
     {
         $elements = $this->unknown;
         $bytes = 0;
-        foreach ($this->headers as $name => $value) {
-            $name = (string) $name;
+        $headers = array_map(static fn (int|string $name, string $value): array => [(string) $name, $value], array_keys($this->headers), $this->headers);
+        foreach ([...$headers, ...$this->repeatedHeaders] as [$name, $value]) {
             $bytes += strlen($name) + strlen($value);
             if (strlen($name) > 255 || preg_match('//u', $name . $value) !== 1) {
                 throw new Error\UsageError("The header \"$name\" is no text, or its name is longer than 255 bytes.");
@@ -96,7 +98,13 @@ final readonly class Attributes
                     if (strlen($value) <= $length) {
                         throw new Malformed('A header is cut off.');
                     }
-                    $found['headers'][substr($value, 1, $length)] = substr($value, 1 + $length);
+                    $name = substr($value, 1, $length);
+                    $text = substr($value, 1 + $length);
+                    if (isset($found['headers'][$name])) {
+                        $found['repeatedHeaders'][] = [$name, $text];
+                    } else {
+                        $found['headers'][$name] = $text;
+                    }
                     break;
                 case self::EXPIRES:
                     $ms = Tagged::number('P', substr($value, 1));

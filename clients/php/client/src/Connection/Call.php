@@ -72,8 +72,8 @@ final class Call
     public function isOfConnection(): bool
     {
         return match ($this->opcode) {
-            Opcode::Ping, Opcode::Credit, Opcode::Unsubscribe, Opcode::Cancel => true,
-            default => $this->isOwn && $this->opcode === Opcode::Leases,
+            Opcode::Credit, Opcode::Unsubscribe, Opcode::Cancel => true,
+            default => $this->isOwn && in_array($this->opcode, [Opcode::Ping, Opcode::Leases], true),
         };
     }
 

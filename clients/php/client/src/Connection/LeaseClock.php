@@ -14,6 +14,8 @@ final class LeaseClock
 {
     /** The two clocks may differ in speed by one part in this many. */
     private const DRIFT_PARTS = 1000;
+    /** A pair of clocks is used for this long if no better one comes. */
+    private const PAIR_MS_MAX = 10_000;
 
     /** Changes each time that all leases of the session are lost. */
     public int $epoch = 0;
@@ -49,10 +51,17 @@ final class LeaseClock
         $this->showsClock($saidMs, $clockMs);
     }
 
-    /** PONG to a PING that was sent at `saidMs`, or WELCOME to HELLO. */
+    /**
+     * PONG to a PING that was sent at `saidMs`, or WELCOME to HELLO. Each pair is a lower bound; the one whose answer was
+     * under way for the shortest time is the best, until the clocks may have drifted.
+     */
     public function showsClock(int $saidMs, ?int $clockMs): void
     {
-        if (($clockMs ?? 0) > 0) {
+        if (($clockMs ?? 0) <= 0) {
+            return;
+        }
+        $isBetter = $saidMs - $clockMs > $this->saidMs - $this->clockMs;
+        if ($this->clockMs === 0 || $isBetter || $saidMs - $this->saidMs > self::PAIR_MS_MAX) {
             $this->saidMs = $saidMs;
             $this->clockMs = $clockMs;
         }

@@ -650,7 +650,14 @@ final class Session
 
                     return;
                 }
-                $answer['jobs'] = $this->receive($answer['jobs']);
+                $jobs = $this->receive($answer['jobs']);
+                if ($jobs === [] && $answer['jobs'] !== [] && !$call->isDone) {
+                    // They came too late. The wait goes on.
+                    $this->calls[$call->id] = $call;
+
+                    return;
+                }
+                $answer['jobs'] = $jobs;
                 break;
             case Opcode::Leases:
                 if ($call->isOwn) {
@@ -1041,6 +1048,10 @@ final class Session
         if ($this->owed !== []) {
             $this->giveBack($this->owed, 0);
             $this->owed = [];
+        }
+        if ($this->consumes) {
+            // WELCOME may have taken long: the answer to PING tells the ends of leases more exactly.
+            $this->add(Opcode::Ping, [], isOwn: true);
         }
         foreach ($this->feeds as $feed) {
             if ($feed->id === null && !$feed->isClosed && $feed->error === null) {

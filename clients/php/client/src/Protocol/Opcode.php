@@ -112,7 +112,7 @@ enum Opcode: int
             self::Finish, self::Release, self::Touch, self::Bury,
             self::Get, self::Delete, self::Peek, self::ListJobs, self::Count,
             self::Pause, self::Resume, self::Topics, self::Stats, self::Connections,
-            self::TopicSet, self::TopicShow, self::ClusterStatus, self::Goodbye => true,
+            self::TopicSet, self::TopicShow, self::ClusterStatus, self::Goodbye, self::Ping => true,
             default => false,
         };
     }
