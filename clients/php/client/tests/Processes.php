@@ -38,7 +38,17 @@ final class Processes
 
     public static function wait(int $child): int
     {
-        pcntl_waitpid($child, $status);
+        try {
+            Eventually::holds(
+                static function () use ($child, &$status): bool {
+                    return pcntl_waitpid($child, $status, WNOHANG) === $child;
+                },
+                'A child process does not end.',
+            );
+        } catch (\RuntimeException $error) {
+            posix_kill($child, SIGKILL);
+            throw $error;
+        }
 
         return $status;
     }

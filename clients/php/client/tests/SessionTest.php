@@ -121,21 +121,30 @@ final class SessionTest extends TestCase
         self::assertSame([1, 'new'], $server->report(), 'A new session numbers from 1.');
     }
 
-    public function testAPushThatWasLostBeforeAnyWelcomeIsNotRepeated(): void
+    public function testAPushThatWasLostBeforeAnyWelcomeIsNotRepeatedAtAnotherMember(): void
     {
-        $server = new ScriptedServer(static function (Listener $listener): void {
+        $first = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->next();
             $peer->close();
-            while (true) {
-                $peer = $listener->accept();
-                $peer->greet();
-                $listener->report($peer->next()?->opcode->name);
-            }
         });
-        $client = new Client(new Options($server->address(), requestTimeoutMs: 3000));
-        $this->expectException(OutcomeUnknown::class);
-        $client->push('t', 'once');
+        $second = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $request = $peer->next();
+            $listener->report($request->opcode->name);
+            $request->opcode === Opcode::Push ? $peer->pushed($request) : $peer->error($request->requestId, 36);
+            $peer->next();
+        });
+        $client = new Client(new Options([$first->address(), $second->address()], requestTimeoutMs: 5000));
+        try {
+            $client->push('t', 'once');
+            self::fail('The outcome is unknown.');
+        } catch (OutcomeUnknown $error) {
+            self::assertTrue($error->mayBeApplied);
+        }
+        self::assertNull($this->notFound(static fn () => $client->get(1)));
+        self::assertSame('Get', $second->report());
     }
 
     public function testWhatMustNotBeRepeatedIsReportedAsUnknown(): void
