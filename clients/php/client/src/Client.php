@@ -26,6 +26,8 @@ final class Client implements Queue
 {
     /** What a frame may have beside its jobs. */
     private const FRAME_SPARE_BYTES = 1024;
+    /** Frames of one pushMany that are under way at once. */
+    private const PUSHES_MAX = 8;
     /** How long the end of a script waits for DONE. */
     private const GOODBYE_MS = 250;
     private const CREDIT_BYTES = 8_388_608;
@@ -75,6 +77,7 @@ final class Client implements Queue
     {
         Topic::check($topic);
         $calls = [];
+        $results = [];
         $batch = [];
         $bytes = 0;
         foreach ($jobs as $job) {
@@ -85,6 +88,9 @@ final class Client implements Queue
                 || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
                 $calls[] = $this->submitPush($topic, $batch);
                 [$batch, $bytes] = [[], 0];
+                if (count($calls) >= self::PUSHES_MAX) {
+                    $this->collect(array_shift($calls), $results);
+                }
             }
             $batch[] = $fields;
             $bytes += $size;
@@ -92,9 +98,8 @@ final class Client implements Queue
         if ($batch !== []) {
             $calls[] = $this->submitPush($topic, $batch);
         }
-        $results = [];
         foreach ($calls as $call) {
-            array_push($results, ...array_map(PushResult::of(...), $this->session->await($call)['results']));
+            $this->collect($call, $results);
         }
 
         return $results;
@@ -395,6 +400,12 @@ final class Client implements Queue
     {
         // The session numbers the jobs when it sends them.
         return $this->session->submit(Opcode::Push, ['sequence' => null, 'topic' => $topic, 'jobs' => $jobs]);
+    }
+
+    /** @param list<PushResult> $results */
+    private function collect(Connection\Call $call, array &$results): void
+    {
+        array_push($results, ...array_map(PushResult::of(...), $this->session->await($call)['results']));
     }
 
     /**

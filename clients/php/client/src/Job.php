@@ -19,6 +19,14 @@ final class Job
 {
     public readonly Lease $lease;
     public readonly int $id;
+    public readonly string $topic;
+    public readonly ?string $key;
+    public readonly int $priority;
+    /** How often the job was reserved, this time included. */
+    public readonly int $attempts;
+    public readonly int $dueMs;
+    public readonly string $body;
+    public readonly Attributes $attributes;
     /** @var array<string, string> */
     public readonly array $headers;
     private readonly int $ownMs;
@@ -49,15 +57,6 @@ final class Job
         $this->untilMs = $fields['until_ms'];
         $this->epoch = $fields['epoch'];
     }
-
-    public readonly string $topic;
-    public readonly ?string $key;
-    public readonly int $priority;
-    /** How often the job was reserved, this time included. */
-    public readonly int $attempts;
-    public readonly int $dueMs;
-    public readonly string $body;
-    public readonly Attributes $attributes;
 
     /** The body as its content type says: what was pushed as an array comes back as one. */
     public function payload(): mixed

@@ -19,6 +19,7 @@ final readonly class Options
 
     /** @var non-empty-list<Address> */
     public array $addresses;
+    public int $heartbeatMs;
 
     /**
      * @param string|list<string> $server `adjourn://host:port,host:port`, `host:port`, or a list of `host:port`
@@ -51,6 +52,4 @@ final readonly class Options
         }
         $this->heartbeatMs = $heartbeatMs ?? ($leasesOutlive ? self::HEARTBEAT_MS : 0);
     }
-
-    public int $heartbeatMs;
 }

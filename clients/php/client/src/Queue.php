@@ -27,7 +27,8 @@ interface Queue extends Settler
     ): PushResult;
 
     /**
-     * Pushes many jobs, in as few frames as the limits allow. A refused job does not affect the others.
+     * Pushes many jobs, in as few frames as the limits allow. A refused job does not affect the others. If a frame as a
+     * whole fails, this throws, and jobs of other frames may be in the queue: give many jobs keys.
      *
      * @param iterable<NewJob> $jobs
      * @return list<PushResult> one per job, in order

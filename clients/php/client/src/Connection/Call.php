@@ -68,6 +68,15 @@ final class Call
         };
     }
 
+    /** @return list<array{job: int, fence: int}> the leases that it ends */
+    public function settles(): array
+    {
+        return match ($this->opcode) {
+            Opcode::Finish, Opcode::Release, Opcode::Bury => $this->fields['leases'],
+            default => [],
+        };
+    }
+
     /** Whether it is about the connection itself, and ends with it. */
     public function isOfConnection(): bool
     {

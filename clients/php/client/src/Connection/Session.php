@@ -32,33 +32,24 @@ use Adjourn\Release;
 final class Session
 {
     private const CALLS_MAX = 4096;
-    private const PRODUCER_WINDOW = 16_384;
     private const DRAIN_MS_MAX = 2000;
     private const DISCONNECTED_PAUSE_MS = 5000;
     private const STEP_MS_MAX = 500;
     private const CANCEL_MS_MAX = 5000;
-    private const UNSENT_BYTES_MAX = 1 << 20;
     private const RETRY_MS_MIN = 50;
     private const RETRY_MS_MAX = 1000;
     private const GRACE_MS_MIN = 400;
-    private const REQUEST_ID_MAX = 0xFFFFFFFF;
 
     private ?Wire $wire = null;
     private ?Welcome $welcome = null;
     private ?Pulse $pulse = null;
     private readonly Search $search;
     public readonly LeaseClock $leases;
-    private Unseen $unseen;
-    /** @var array<int, Call> by request id, in the order of their first sending */
-    private array $calls = [];
+    private readonly Greeting $greeting;
+    private Holdings $holdings;
+    private Calls $calls;
     /** @var list<Feed> */
     private array $feeds = [];
-    /** @var array<string, array{job: int, fence: int}> leases that end with the session */
-    private array $held = [];
-    /** @var list<array{job: int, fence: int}> leases that were presumed lost, and that the server may still hold for this client */
-    private array $owed = [];
-    private int $lastId = 0;
-    private int $nextNumber = 1;
     private int $dialAtMs = 0;
     private ?int $drainUntilMs = null;
     private bool $consumes = false;
@@ -76,7 +67,9 @@ final class Session
     ) {
         $this->search = new Search($options->addresses, $options->reconnectWaitMaxMs);
         $this->leases = new LeaseClock();
-        $this->unseen = new Unseen();
+        $this->greeting = new Greeting($options, $clock);
+        $this->holdings = new Holdings($this->leases, $options->leasesOutlive);
+        $this->calls = $this->newCalls();
         $this->pid = getmypid();
     }
 
@@ -114,12 +107,12 @@ final class Session
         if ($this->end !== null) {
             throw $this->end;
         }
-        while (count($this->calls) >= self::CALLS_MAX && !$this->isBusy()) {
+        while (count($this->calls->open) >= self::CALLS_MAX && !$this->isBusy()) {
             $this->step($this->clock->nowMs() + self::STEP_MS_MAX);
         }
         $this->consumes = $this->consumes || $opcode === Opcode::Reserve || $opcode === Opcode::Subscribe;
 
-        return $this->add($opcode, $fields, $timeoutMs);
+        return $this->calls->add($opcode, $fields, $timeoutMs);
     }
 
     /**
@@ -134,7 +127,7 @@ final class Session
         $isCancelled = false;
         if ($this->isBusy()) {
             // A signal handler has interrupted the session: it can be continued only when the handler has returned.
-            unset($this->calls[$call->id]);
+            unset($this->calls->open[$call->id]);
             throw new TimeoutError($call->opcode->name . ' was not sent: a signal handler called while the client was at work.');
         }
         while (!$call->isDone) {
@@ -142,7 +135,7 @@ final class Session
                 $isCancelled = true;
                 $until = $this->clock->nowMs() + self::CANCEL_MS_MAX;
                 if ($call->isOnWire && $this->end === null) {
-                    $this->add(Opcode::Cancel, ['request' => $call->id], isOwn: true);
+                    $this->calls->add(Opcode::Cancel, ['request' => $call->id], isOwn: true);
                 }
             }
             if ($isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $until)) {
@@ -153,7 +146,7 @@ final class Session
             $this->step($until);
         }
         if (!$call->isOnWire) {
-            unset($this->calls[$call->id]);
+            unset($this->calls->open[$call->id]);
         }
         if ($call->error !== null) {
             throw $call->error;
@@ -198,7 +191,7 @@ final class Session
         $this->feeds = array_values(array_filter($this->feeds, static fn (Feed $f): bool => $f !== $feed));
         if ($feed->id !== null && $this->wire !== null && $this->end === null && $feed->error === null) {
             // What is delivered before DONE still belongs to the subscription.
-            $closing = $this->add(Opcode::Unsubscribe, ['subscription' => $feed->id]);
+            $closing = $this->calls->add(Opcode::Unsubscribe, ['subscription' => $feed->id]);
             $this->feeds[] = $feed;
             try {
                 $this->await($closing);
@@ -215,7 +208,7 @@ final class Session
     public function giveBack(array $leases, int $delayMs = Release::NOT_STARTED): void
     {
         foreach (array_chunk($leases, max(1, $this->limits()->leasesMax)) as $part) {
-            $this->add(Opcode::Release, ['delay_ms' => $delayMs, 'leases' => $part], isOwn: true);
+            $this->calls->add(Opcode::Release, ['delay_ms' => $delayMs, 'leases' => $part], isOwn: true);
         }
     }
 
@@ -238,7 +231,7 @@ final class Session
         try {
             $now = $this->clock->nowMs();
             $this->presumeLost($now);
-            $this->expire($now);
+            $this->calls->expire($now);
             if ($this->end !== null) {
                 return;
             }
@@ -258,7 +251,7 @@ final class Session
     {
         if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
-            $call = $this->add(Opcode::Goodbye, [], $timeoutMs);
+            $call = $this->calls->add(Opcode::Goodbye, [], $timeoutMs);
             while (!$call->isDone && $this->wire !== null && $this->drainUntilMs === null && $this->clock->nowMs() < $until) {
                 $this->step($until);
             }
@@ -269,145 +262,6 @@ final class Session
     }
 
     // Calls
-
-    /** @param array<string, mixed> $fields */
-    private function add(Opcode $opcode, array $fields, ?int $timeoutMs = null, bool $isOwn = false, bool $isFirst = false): Call
-    {
-        do {
-            // The largest id is HELLO's own.
-            $id = $this->lastId = $this->lastId + 1 >= self::REQUEST_ID_MAX ? 1 : $this->lastId + 1;
-        } while (isset($this->calls[$id]) || $this->feedOf($id) !== null);
-        $call = new Call(
-            $id,
-            $opcode,
-            $fields,
-            $this->clock->nowMs(),
-            $timeoutMs,
-            $this->options->requestTimeoutMs,
-            $isOwn,
-        );
-        $this->calls = $isFirst ? [$call->id => $call] + $this->calls : $this->calls + [$call->id => $call];
-
-        return $call;
-    }
-
-    private function done(Call $call): void
-    {
-        $call->isOnWire = false;
-        unset($this->calls[$call->id]);
-    }
-
-    private function failCall(Call $call, \Throwable $error): void
-    {
-        $this->done($call);
-        if (!$call->isDone) {
-            $call->fail($error);
-        }
-    }
-
-    private function outcomeUnknown(Call $call, string $why): OutcomeUnknown
-    {
-        return new OutcomeUnknown($call->opcode->name . " may have been applied: $why");
-    }
-
-    private function expire(int $now): void
-    {
-        foreach ($this->calls as $call) {
-            if ($now < $call->deadlineMs || $call->isDone) {
-                continue;
-            }
-            $isSent = $call->isOnWire || $call->mayBeApplied;
-            $call->fail(match (true) {
-                $call->opcode->isRead() || !$isSent => $call->error ?? new TimeoutError($call->opcode->name . ' got no answer in time.'),
-                default => $this->outcomeUnknown($call, 'no answer came in time.'),
-            });
-            $call->isAbandoned = true;
-            if (!$call->isOnWire) {
-                unset($this->calls[$call->id]);
-            } elseif ($call->opcode === Opcode::Reserve) {
-                $this->add(Opcode::Cancel, ['request' => $call->id], isOwn: true);
-            }
-        }
-    }
-
-    /** Puts what may be sent into the output. */
-    private function sendCalls(int $now): void
-    {
-        $inFlight = 0;
-        $waiting = 0;
-        $oldest = null;
-        foreach ($this->calls as $call) {
-            if ($call->isNumbered() && $call->firstNumber !== null) {
-                $oldest = $oldest === null ? $call->firstNumber : min($oldest, $call->firstNumber);
-            }
-            if ($call->isOnWire) {
-                ++$inFlight;
-                $waiting += $call->opcode === Opcode::Reserve ? 1 : 0;
-            }
-        }
-        $holdsPushes = false;
-        foreach ($this->calls as $call) {
-            // One place is kept for PING.
-            $isFull = $inFlight >= $this->limits()->inFlightMax - 1 || $this->wire->unsentBytes() >= self::UNSENT_BYTES_MAX;
-            if ($call->isOnWire || ($isFull && $call->opcode !== Opcode::Ping)) {
-                continue;
-            }
-            $isPush = $call->opcode === Opcode::Push;
-            if ($now < $call->notBeforeMs || ($isPush && $holdsPushes)) {
-                $holdsPushes = $holdsPushes || $isPush;
-                continue;
-            }
-            if ($call->opcode === Opcode::Reserve && ++$waiting > intdiv($this->limits()->inFlightMax, 2)) {
-                continue;
-            }
-            if ($call->isNumbered() && !$this->number($call, $oldest)) {
-                $holdsPushes = true;
-                continue;
-            }
-            $oldest ??= $call->firstNumber;
-            $this->send($call, $now);
-            ++$inFlight;
-        }
-    }
-
-    /** Gives a PUSH its numbers, unless the window would leave an unanswered one behind. */
-    private function number(Call $call, ?int $oldest): bool
-    {
-        if ($call->firstNumber === null) {
-            $jobs = count($call->fields['jobs']);
-            if ($oldest !== null && $this->nextNumber + $jobs - $oldest > self::PRODUCER_WINDOW) {
-                return false;
-            }
-            $call->firstNumber = $this->nextNumber;
-            $this->nextNumber += $jobs;
-        }
-        $call->fields['sequence'] = $call->firstNumber;
-
-        return true;
-    }
-
-    private function send(Call $call, int $now): void
-    {
-        $fields = $call->fields;
-        if ($call->opcode === Opcode::Reserve) {
-            $fields['wait_ms'] = $fields['wait_ms'] === 0 ? 0 : max(1, $call->madeMs + $fields['wait_ms'] - $now);
-        }
-        $frame = Codec::encode($call->opcode, $call->id, $fields);
-        if (strlen($frame) - Codec::LENGTH_BYTES > $this->limits()->frameBytesMax) {
-            // The server would close the connection.
-            $this->failCall($call, ServerError::of(ErrorReply::ofItem(
-                ErrorCode::TooLarge->value,
-                'the frame exceeds ' . $this->limits()->frameBytesMax . ' bytes.',
-            )));
-
-            return;
-        }
-        $call->outputOffset = $this->wire->queuedBytes;
-        $this->wire->queue($frame);
-        $call->isOnWire = true;
-        $call->sentMs = $now;
-        ++$call->copies;
-    }
 
     // One connection
 
@@ -427,7 +281,7 @@ final class Session
         }
         if ($this->drainUntilMs === null) {
             $this->beat($now);
-            $this->sendCalls($now);
+            $this->calls->send($this->wire, $this->limits(), $now);
         }
         if ($this->wire->flush()) {
             $this->pulse->spoken($now);
@@ -453,7 +307,7 @@ final class Session
     private function beat(int $now): void
     {
         if ($now >= $this->pulse->pingAtMs($this->provenMs())) {
-            $this->add(Opcode::Ping, [], isOwn: true);
+            $this->calls->add(Opcode::Ping, [], isOwn: true);
             $this->pulse->pinged($now);
         }
     }
@@ -461,7 +315,7 @@ final class Session
     private function nextTimer(): int
     {
         $next = $this->drainUntilMs ?? $this->pulse->pingAtMs($this->provenMs());
-        foreach ($this->calls as $call) {
+        foreach ($this->calls->open as $call) {
             $next = min($next, $call->isDone ? PHP_INT_MAX : $call->deadlineMs);
             if (!$call->isOnWire && $call->notBeforeMs > 0) {
                 $next = min($next, $call->notBeforeMs);
@@ -475,12 +329,10 @@ final class Session
     private function giveUpAt(): array
     {
         if ($this->drainUntilMs !== null) {
-            $isDrained = array_filter($this->calls, static fn (Call $call): bool => $call->isOnWire) === [];
-
-            return ['ms' => $isDrained ? 0 : $this->drainUntilMs, 'why' => 'the server sent this client away'];
+            return ['ms' => $this->calls->hasOnWire() ? $this->drainUntilMs : 0, 'why' => 'the server sent this client away'];
         }
         $first = ['ms' => $this->pulse->lostAtMs(), 'why' => 'nothing came for too long'];
-        foreach ($this->calls as $call) {
+        foreach ($this->calls->open as $call) {
             if ($call->isOnWire) {
                 $stuck = $this->pulse->stuckAtMs($call->sentMs + $call->waitMs());
                 if ($stuck < $first['ms']) {
@@ -507,7 +359,7 @@ final class Session
         $wire->close();
         $this->takeOffWire($wire, $fault);
         $this->dialAtMs = $this->clock->nowMs() + $this->search->waitMs();
-        $this->calls = array_filter($this->calls, static fn (Call $call): bool => $call->opcode !== Opcode::Subscribe);
+        $this->calls->open = array_filter($this->calls->open, static fn (Call $call): bool => $call->opcode !== Opcode::Subscribe);
         foreach ($this->feeds as $feed) {
             $feed->stands = false;
             $feed->id = null;
@@ -516,29 +368,12 @@ final class Session
 
     private function takeOffWire(Wire $wire, ?ProtocolError $fault = null): void
     {
-        foreach ($this->calls as $call) {
-            if (!$call->isOnWire) {
-                continue;
-            }
-            $call->isOnWire = false;
-            $wasSent = $wire->sentBytes > $call->outputOffset;
-            $call->mayBeApplied = $call->mayBeApplied || $wasSent;
-            $feed = $this->feedOf($call->id);
-            if ($feed !== null) {
+        foreach ($this->feeds as $feed) {
+            if ($feed->id !== null && $this->calls->get($feed->id)?->isOnWire) {
                 $feed->id = null;
             }
-            if ($call->isAbandoned || $call->opcode === Opcode::Subscribe) {
-                $this->done($call);
-            } elseif ($call->isOfConnection()) {
-                $this->done($call);
-                $call->isOwn ? $call->fulfil([]) : $call->fail(new TimeoutError('The connection was lost.'));
-            } elseif ($wasSent && $fault !== null) {
-                $this->failCall($call, $fault);
-            } elseif ($wasSent && (!$call->isRepeatable() || ($call->isNumbered() && $this->welcome === null))) {
-                // Without WELCOME its numbers belong to a session that nobody can resume.
-                $this->failCall($call, $this->outcomeUnknown($call, 'the connection was lost before its answer.'));
-            }
         }
+        $this->calls->takeOffWire($wire, $this->welcome !== null, $fault);
     }
 
     private function handleFrames(): bool
@@ -566,10 +401,10 @@ final class Session
             }
         } catch (Malformed $error) {
             $id = strlen($frame) < Codec::HEAD_BYTES ? 0 : unpack('V', $frame, 4)[1];
-            $call = $this->calls[$id] ?? null;
+            $call = $this->calls->get($id);
             $this->options->logger->error('adjourn: a frame cannot be decoded: ' . $error->getMessage());
             if ($call !== null && $call->isOnWire) {
-                $this->failCall($call, new ProtocolError($error->getMessage(), $error));
+                $this->calls->fail($call, new ProtocolError($error->getMessage(), $error));
             }
         }
     }
@@ -581,7 +416,7 @@ final class Session
 
             return;
         }
-        $call = $this->calls[$message->requestId] ?? null;
+        $call = $this->calls->get($message->requestId);
         $feed = $this->feedOf($message->requestId);
         if ($message->opcode === Opcode::Deliver) {
             if ($feed !== null) {
@@ -607,7 +442,7 @@ final class Session
             return;
         }
         if ($message->opcode !== $call->opcode->answer()) {
-            $this->failCall($call, new ProtocolError("{$call->opcode->name} was answered with {$message->opcode->name}."));
+            $this->calls->fail($call, new ProtocolError("{$call->opcode->name} was answered with {$message->opcode->name}."));
 
             return;
         }
@@ -632,7 +467,7 @@ final class Session
     /** @param array<string, mixed> $answer */
     private function answered(Call $call, array $answer): void
     {
-        $this->done($call);
+        $this->calls->done($call);
         $items = match ($call->opcode) {
             Opcode::Push => 'jobs',
             Opcode::Finish, Opcode::Release, Opcode::Touch, Opcode::Bury => 'leases',
@@ -646,14 +481,14 @@ final class Session
         switch ($call->opcode) {
             case Opcode::Reserve:
                 if ($call->isAbandoned) {
-                    $this->giveBack(array_map(self::lease(...), $answer['jobs']));
+                    $this->giveBack(array_map(Holdings::lease(...), $answer['jobs']));
 
                     return;
                 }
                 $jobs = $this->receive($answer['jobs']);
                 if ($jobs === [] && $answer['jobs'] !== [] && !$call->isDone) {
                     // They came too late. The wait goes on.
-                    $this->calls[$call->id] = $call;
+                    $this->calls->open[$call->id] = $call;
 
                     return;
                 }
@@ -670,9 +505,7 @@ final class Session
             case Opcode::Finish:
             case Opcode::Release:
             case Opcode::Bury:
-                foreach ($call->fields['leases'] as $lease) {
-                    unset($this->held[self::name($lease)]);
-                }
+                $this->holdings->settled($call->fields['leases']);
                 break;
             case Opcode::Subscribe:
                 $feed = $this->feedOf($call->id);
@@ -698,12 +531,12 @@ final class Session
         $code = $reply->known();
         $feed = $call->opcode === Opcode::Subscribe ? $this->feedOf($call->id) : null;
         if ($call->opcode === Opcode::Goodbye || $call->isOfConnection() || ($call->isOwn && !($code?->movesOn() ?? false))) {
-            $this->done($call);
+            $this->calls->done($call);
             $call->isOwn || $call->opcode === Opcode::Goodbye
                 ? $call->fulfil([])
                 : $call->fail(ServerError::of($reply));
             if ($code === ErrorCode::Unsupported && $call->opcode === Opcode::Leases) {
-                $this->unseen->close();
+                $this->holdings->unseen->close();
             }
             if (($code?->movesOn() ?? false) && $call->opcode !== Opcode::Goodbye) {
                 $this->drain($reply);
@@ -714,30 +547,30 @@ final class Session
         if ($code?->movesOn() ?? false) {
             $this->drain($reply);
             if ($feed !== null) {
-                $this->done($call);
+                $this->calls->done($call);
                 $feed->id = null;
 
                 return;
             }
         }
         if ($reply->mayBeApplied && !$call->isRepeatable()) {
-            $this->failCall($call, $this->outcomeUnknown($call, $reply->message));
+            $this->calls->fail($call, Calls::outcomeUnknown($call, $reply->message));
         } elseif ($code?->movesOn() ?? false) {
             $call->error = null;
             if ($call->isAbandoned) {
-                $this->done($call);
+                $this->calls->done($call);
             }
         } elseif ($code === ErrorCode::Busy || ($code === null && $reply->isRetryable)) {
             $this->tryLater($call, $reply);
         } else {
             $error = $call->mayBeApplied && $call->opcode === Opcode::Push
-                ? $this->outcomeUnknown($call, $reply->message)
+                ? Calls::outcomeUnknown($call, $reply->message)
                 : ServerError::of($reply);
             if ($feed !== null) {
                 $this->feeds = array_values(array_filter($this->feeds, static fn (Feed $f): bool => $f !== $feed));
                 $feed->error = $error;
             }
-            $this->failCall($call, $error);
+            $this->calls->fail($call, $error);
         }
     }
 
@@ -747,8 +580,8 @@ final class Session
         $bound = min(self::RETRY_MS_MIN << min($call->refusals++, 10), self::RETRY_MS_MAX);
         $call->notBeforeMs = $this->clock->nowMs() + max($reply->retryAfterMs, random_int(0, $bound));
         if ($call->isAbandoned || $call->notBeforeMs >= $call->deadlineMs) {
-            $this->failCall($call, $call->mayBeApplied && !$call->opcode->isRead()
-                ? $this->outcomeUnknown($call, $reply->message)
+            $this->calls->fail($call, $call->mayBeApplied && !$call->opcode->isRead()
+                ? Calls::outcomeUnknown($call, $reply->message)
                 : ServerError::of($reply));
 
             return;
@@ -781,41 +614,25 @@ final class Session
     // Leases
 
     /**
-     * Adds to each job how long it is the client's own, and leaves out those whose lease is over.
-     *
      * @param list<array<string, mixed>> $jobs
-     * @return list<array<string, mixed>>
+     * @return list<array<string, mixed>> those that are the client's own, with the end of their lease
      */
     private function receive(array $jobs): array
     {
         if ($this->leases->areLost()) {
-            $this->giveBack(array_map(self::lease(...), $jobs));
+            $this->giveBack(array_map(Holdings::lease(...), $jobs));
 
             return [];
         }
-        $now = $this->clock->nowMs();
-        $own = [];
-        foreach ($jobs as $job) {
-            $this->unseen->came($job['fence']);
-            $left = $this->leases->leftMs($now, $job['ttr_left_ms'], $job['deadline_ms']);
-            if ($left > 0) {
-                $own[] = $job + ['left_ms' => $left, 'until_ms' => $now + $left, 'epoch' => $this->leases->epoch];
-                if (!$this->options->leasesOutlive) {
-                    $lease = self::lease($job);
-                    $this->held[self::name($lease)] = $lease;
-                }
-            }
-        }
 
-        return $own;
+        return $this->holdings->receive($jobs, $this->clock->nowMs());
     }
 
     private function presumeLost(int $now): void
     {
         if ($this->leases->presume($now)) {
             $this->options->logger->warning('adjourn: no server vouched for the leases within the grace: they are presumed lost.');
-            $this->owed = array_merge($this->owed, array_values($this->held));
-            $this->held = [];
+            $this->holdings->lose();
             foreach ($this->feeds as $feed) {
                 $feed->jobs = [];
             }
@@ -825,41 +642,18 @@ final class Session
     /** @param array<string, mixed> $answer of the LEASES that the session itself asked for */
     private function leasesShown(array $answer): void
     {
-        $settling = [];
-        foreach ($this->calls as $call) {
-            foreach (in_array($call->opcode, [Opcode::Finish, Opcode::Release, Opcode::Bury], true) ? $call->fields['leases'] : [] as $lease) {
-                $settling[self::name($lease)] = true;
-            }
-        }
-        $unseen = array_filter($answer['jobs'], fn (array $job): bool => $this->unseen->isUnseen($job['fence'])
-            && !isset($settling[self::name($job)]));
-        $this->giveBack(array_values(array_map(self::lease(...), $unseen)));
+        $this->giveBack($this->holdings->neverCame($answer['jobs'], $this->calls->open));
         if (($answer['marks'] & 1) === 1) {
             $last = end($answer['jobs']);
             $this->askForLeases($last === false ? 0 : $last['job']);
         } else {
-            $this->unseen->close();
+            $this->holdings->unseen->close();
         }
     }
 
     private function askForLeases(int $after): void
     {
-        $this->add(Opcode::Leases, ['after' => $after, 'jobs_max' => $this->limits()->reserveJobsMax], isOwn: true, isFirst: true);
-    }
-
-    /**
-     * @param array{job: int, fence: int} $job
-     * @return array{job: int, fence: int}
-     */
-    private static function lease(array $job): array
-    {
-        return ['job' => $job['job'], 'fence' => $job['fence']];
-    }
-
-    /** @param array{job: int, fence: int} $lease */
-    private static function name(array $lease): string
-    {
-        return "{$lease['job']}-{$lease['fence']}";
+        $this->calls->add(Opcode::Leases, ['after' => $after, 'jobs_max' => $this->limits()->reserveJobsMax], isOwn: true, isFirst: true);
     }
 
     // Subscriptions
@@ -877,7 +671,7 @@ final class Session
 
     private function sendFeed(Feed $feed): Call
     {
-        $call = $this->add(Opcode::Subscribe, $feed->fields);
+        $call = $this->calls->add(Opcode::Subscribe, $feed->fields);
         $feed->id = $call->id;
         $feed->sentMs = $this->clock->nowMs();
 
@@ -925,7 +719,7 @@ final class Session
             $this->search->pause($reply->retryAfterMs);
             $this->search->hint($reply->leader);
             if (!$reply->isRetryable && $reply->known() !== ErrorCode::SessionUnknown) {
-                $this->failAll(ServerError::of($reply));
+                $this->calls->failAll(ServerError::of($reply));
 
                 return;
             }
@@ -934,9 +728,9 @@ final class Session
         $this->dialAtMs = $this->clock->nowMs() + $this->search->waitMs();
         if ($this->welcome === null && !$wasAnswered && $last !== null) {
             // A first connection fails at once: the address may be wrong.
-            $this->failAll($last);
+            $this->calls->failAll($last);
         }
-        foreach ($this->calls as $call) {
+        foreach ($this->calls->open as $call) {
             // What the caller is told if its time is over before it was sent.
             $call->error = $call->mayBeApplied ? null : $last;
         }
@@ -948,16 +742,14 @@ final class Session
         $until = $this->clock->nowMs() + $timeoutMs;
         $wire = new Wire($this->dialer->dial($address, $timeoutMs));
         $said = $this->clock->nowMs();
-        $wire->queue(Codec::encode(Opcode::Hello, self::REQUEST_ID_MAX, $this->hello()));
+        $wire->queue($this->greeting->hello($this->welcome));
         if ($this->welcome === null) {
             // A new session: what waits goes in the same packet. It is refused if HELLO is.
-            $this->wire = $wire;
-            $this->sendCalls($said);
-            $this->wire = null;
+            $this->calls->send($wire, $this->limits(), $said);
         }
         $reply = null;
         try {
-            $reply = $this->awaitWelcome($wire, $until);
+            $reply = $this->greeting->await($wire, $until);
         } catch (Malformed $error) {
             throw new ProtocolError("$address does not speak this protocol: {$error->getMessage()}", $error);
         } finally {
@@ -981,42 +773,6 @@ final class Session
         return null;
     }
 
-    private function awaitWelcome(Wire $wire, int $until): Welcome|ErrorReply|null
-    {
-        while (($now = $this->clock->nowMs()) < $until && !$wire->hasEnded()) {
-            $wire->flush();
-            $wire->wait($until - $now);
-            $wire->receive();
-            while (($frame = $wire->nextFrame()) !== null) {
-                $message = Codec::decode($frame);
-                if ($message?->opcode === Opcode::Welcome) {
-                    return Welcome::of($message->fields);
-                }
-                if ($message?->opcode === Opcode::Error && in_array($message->requestId, [0, self::REQUEST_ID_MAX], true)) {
-                    return ErrorReply::of($message->fields);
-                }
-            }
-        }
-
-        return null;
-    }
-
-    /** @return array<string, mixed> */
-    private function hello(): array
-    {
-        return [
-            'magic' => 'ADJ1',
-            'version_min' => 1,
-            'version_max' => 1,
-            'options' => $this->options->leasesOutlive ? 1 : 0,
-            'heartbeat_ms' => $this->options->heartbeatMs,
-            'session' => $this->welcome?->session ?? 0,
-            'secret' => $this->welcome?->secret ?? str_repeat("\0", 16),
-            'client_name' => $this->options->clientName,
-            'token' => $this->options->token,
-        ];
-    }
-
     private function welcomed(Wire $wire, Welcome $welcome, int $said): void
     {
         if ($this->welcome !== null && $this->welcome->clusterId !== $welcome->clusterId) {
@@ -1037,80 +793,54 @@ final class Session
         $this->pulse = new Pulse($this->clock->nowMs(), $welcome->heartbeatMs, $grace);
         $this->options->logger->debug('adjourn: connected', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
         if ($isNew) {
-            $this->forgetSession();
+            $this->calls->forgetSession();
         }
         if (!$areKept) {
-            $this->held = [];
+            $this->holdings->forget();
             foreach ($this->feeds as $feed) {
                 $feed->jobs = [];
             }
         }
-        if ($this->owed !== []) {
-            $this->giveBack($this->owed, 0);
-            $this->owed = [];
-        }
+        $this->giveBack($this->holdings->takeOwed(), 0);
         if ($this->consumes) {
             // WELCOME may have taken long: the answer to PING tells the ends of leases more exactly.
-            $this->add(Opcode::Ping, [], isOwn: true);
+            $this->calls->add(Opcode::Ping, [], isOwn: true);
         }
         foreach ($this->feeds as $feed) {
             if ($feed->id === null && !$feed->isClosed && $feed->error === null) {
+                // The credit starts anew: what waits here would come on top of it.
+                $this->giveBack(array_map(Holdings::lease(...), $feed->jobs));
+                $feed->jobs = [];
                 $this->sendFeed($feed);
             }
         }
         if ($welcome->areLeasesKept && $this->consumes && !$this->options->leasesOutlive) {
-            $this->unseen->ask();
+            $this->holdings->unseen->ask();
             $this->askForLeases(0);
         } else {
-            $this->unseen->close();
-        }
-    }
-
-    /** The numbers of the old session mean nothing in the new one. What was sent with this HELLO is of the new one. */
-    private function forgetSession(): void
-    {
-        $ofNew = array_filter($this->calls, static fn (Call $call): bool => $call->isOnWire && $call->firstNumber !== null);
-        if ($ofNew === []) {
-            $this->nextNumber = 1;
-        }
-        foreach ($this->calls as $call) {
-            if ($call->isOnWire || !$call->isNumbered()) {
-                continue;
-            }
-            if ($call->mayBeApplied) {
-                $this->failCall($call, $this->outcomeUnknown($call, 'the queue has forgotten the session.'));
-            } else {
-                $call->firstNumber = null;
-            }
+            $this->holdings->unseen->close();
         }
     }
 
     // Ends
 
-    private function failAll(\Throwable $error): void
-    {
-        foreach ($this->calls as $call) {
-            if ($call->isOnWire) {
-                continue;
-            }
-            $this->failCall($call, $call->mayBeApplied && !$call->opcode->isRead()
-                ? $this->outcomeUnknown($call, $error->getMessage())
-                : $error);
-        }
-    }
-
     private function stop(\Throwable $end): void
     {
         $this->end = $end;
-        foreach ($this->calls as $call) {
+        foreach ($this->calls->open as $call) {
             $isUnknown = ($call->isOnWire || $call->mayBeApplied) && !$call->opcode->isRead();
-            $this->failCall($call, $isUnknown ? $this->outcomeUnknown($call, $end->getMessage()) : $end);
+            $this->calls->fail($call, $isUnknown ? Calls::outcomeUnknown($call, $end->getMessage()) : $end);
         }
         foreach ($this->feeds as $feed) {
             $feed->stands = false;
             $feed->error ??= $end;
         }
         ++$this->leases->epoch;
+    }
+
+    private function newCalls(): Calls
+    {
+        return new Calls($this->clock, $this->options->requestTimeoutMs, fn (int $id): bool => $this->feedOf($id) !== null);
     }
 
     /** A child after fork() has a copy of its parent's socket and session: it leaves both alone, and opens its own. */
@@ -1125,14 +855,11 @@ final class Session
         $this->wire = null;
         $this->welcome = null;
         $this->drainUntilMs = null;
-        $this->nextNumber = 1;
         $this->dialAtMs = 0;
         $this->isBusy = false;
         $this->consumes = false;
-        $this->calls = [];
-        $this->held = [];
-        $this->owed = [];
-        $this->unseen = new Unseen();
+        $this->calls = $this->newCalls();
+        $this->holdings = new Holdings($this->leases, $this->options->leasesOutlive);
         foreach ($this->feeds as $feed) {
             $feed->jobs = [];
             $feed->stands = false;

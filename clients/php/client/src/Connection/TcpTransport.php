@@ -29,13 +29,14 @@ final class TcpTransport implements Transport
 
     public function write(string $bytes): ?int
     {
+        error_clear_last();
         $sent = @fwrite($this->stream, $bytes);
-        if ($sent === false) {
-            // A full socket buffer looks like this, too; the end of the stream is seen by read().
-            return feof($this->stream) || (error_get_last()['message'] ?? '') === '' ? null : $this->sentNothing();
+        if ($sent === false && str_contains(error_get_last()['message'] ?? '', 'temporarily unavailable')) {
+            // The buffer of the socket is full.
+            return 0;
         }
 
-        return $sent;
+        return $sent === false ? null : $sent;
     }
 
     public function wait(bool $toWrite, int $ms): void
@@ -52,12 +53,5 @@ final class TcpTransport implements Transport
         if (is_resource($this->stream)) {
             fclose($this->stream);
         }
-    }
-
-    private function sentNothing(): ?int
-    {
-        $message = error_get_last()['message'] ?? '';
-
-        return str_contains($message, 'temporarily unavailable') ? 0 : null;
     }
 }
