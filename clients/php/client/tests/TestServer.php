@@ -52,7 +52,13 @@ final class TestServer
             $pipes,
         );
         if ($waits) {
-            Eventually::holds(fn (): bool => $this->listens(), 'The server does not listen: ' . $this->folder);
+            Eventually::holds(function (): bool {
+                if (!proc_get_status($this->process)['running']) {
+                    throw new \RuntimeException('The server has ended: ' . file_get_contents("$this->folder/log"));
+                }
+
+                return $this->listens();
+            }, 'The server does not listen.');
         }
     }
 

@@ -8,6 +8,7 @@ use Adjourn\Filter;
 use Adjourn\JobState;
 use Adjourn\Laravel\AdjournConnector;
 use Adjourn\Laravel\AdjournQueue;
+use Adjourn\Laravel\AdjournServiceProvider;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\TestServer;
 use Illuminate\Bus\Dispatcher as Bus;
@@ -243,6 +244,13 @@ final class AdjournQueueTest extends TestCase
         self::assertSame(0, Processes::said($said));
         Processes::wait($child);
         self::assertSame(1, $this->queue()->size());
+    }
+
+    public function testTheServiceProviderAddsTheDriver(): void
+    {
+        $this->app->singleton('queue', fn (): QueueManager => new QueueManager($this->app));
+        (new AdjournServiceProvider($this->app))->register();
+        self::assertSame(0, $this->app->make('queue')->connection('adjourn')->size());
     }
 
     private function queue(): AdjournQueue
