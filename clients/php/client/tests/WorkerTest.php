@@ -109,13 +109,13 @@ final class WorkerTest extends TestCase
 
     public function testTheTickTouchesALongJobAndHealthMeansConsuming(): void
     {
-        $this->client->push($this->topic, 'x', ttrMs: 400);
+        $this->client->push($this->topic, 'x', ttrMs: 2000);
         $worker = $this->worker(new WorkerOptions(maxJobs: 1));
         self::assertFalse($worker->health()->isConsuming);
         $worker->run($this->topic, function (Job $job, Context $context) use ($worker): void {
             self::assertTrue($worker->health()->isConsuming);
             self::assertSame($job->id, $worker->health()->currentJob);
-            for ($until = hrtime(true) + 1_200_000_000; hrtime(true) < $until;) {
+            for ($until = hrtime(true) + 3_000_000_000; hrtime(true) < $until;) {
                 usleep(20_000);
                 $context->tick();
             }
@@ -126,7 +126,7 @@ final class WorkerTest extends TestCase
 
     public function testALostLeaseStopsTheHandlerAndItsResultSettlesNothing(): void
     {
-        $id = $this->client->push($this->topic, 'x', ttrMs: 300)->job;
+        $id = $this->client->push($this->topic, 'x', ttrMs: 3000)->job;
         $other = new Client(self::$server->address());
         $worker = $this->worker(new WorkerOptions(maxJobs: 1));
         $why = null;
@@ -148,9 +148,9 @@ final class WorkerTest extends TestCase
 
     public function testAHandlerThatOverstaysItsLeaseSettlesNothing(): void
     {
-        $this->client->push($this->topic, 'x', ttrMs: 200);
+        $this->client->push($this->topic, 'x', ttrMs: 1000);
         $worker = $this->worker(new WorkerOptions(maxJobs: 1));
-        $worker->run($this->topic, static fn () => usleep(300_000));
+        $worker->run($this->topic, static fn () => usleep(1_100_000));
         self::assertSame(1, $worker->health()->lost);
         self::assertSame(2, $this->client->reserve($this->topic, 5000)[0]->attempts);
     }
@@ -176,10 +176,10 @@ final class WorkerTest extends TestCase
 
     public function testTheAlarmTouchesAJobWhoseHandlerKnowsNothingOfIt(): void
     {
-        $this->client->push($this->topic, 'x', ttrMs: 2500);
+        $this->client->push($this->topic, 'x', ttrMs: 4000);
         $worker = $this->worker(new WorkerOptions(maxJobs: 1, usesAlarm: true));
         $worker->run($this->topic, static function (): void {
-            for ($until = hrtime(true) + 3_500_000_000; hrtime(true) < $until;) {
+            for ($until = hrtime(true) + 5_000_000_000; hrtime(true) < $until;) {
                 usleep(50_000);
             }
         });

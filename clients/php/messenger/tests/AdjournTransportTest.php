@@ -152,11 +152,11 @@ final class AdjournTransportTest extends TestCase
 
     public function testAKeepaliveTouchesTheJob(): void
     {
-        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 600)]));
+        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 2000)]));
         [$envelope] = $this->transport->get();
         self::assertInstanceOf(KeepaliveTransport::class, $this->transport);
         for ($n = 0; $n < 4; ++$n) {
-            usleep(250_000);
+            usleep(700_000);
             $this->transport->keepalive($envelope, 1);
         }
         self::assertFalse($envelope->last(AdjournReceivedStamp::class)->job->isLost());
