@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+/** A job after a change. After a delete, its state before. */
+final readonly class Changed
+{
+    public function __construct(
+        public int $job,
+        public int $dueMs,
+        public JobState $state,
+    ) {
+    }
+}

@@ -1,0 +1,459 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+use Adjourn\Connection\Clock;
+use Adjourn\Connection\Dialer;
+use Adjourn\Connection\Feed;
+use Adjourn\Connection\Session;
+use Adjourn\Connection\SystemClock;
+use Adjourn\Connection\TcpDialer;
+use Adjourn\Error\ErrorReply;
+use Adjourn\Error\Server\NotFound;
+use Adjourn\Error\Server\StaleLease;
+use Adjourn\Error\ServerError;
+use Adjourn\Error\UsageError;
+use Adjourn\Protocol\Opcode;
+
+/**
+ * A queue on a server, or on a cluster. It connects with its first call, follows the leader, and reconnects by itself.
+ *
+ * Use one client per process. A child after fork() may go on with it: it gets a session of its own.
+ */
+final class Client implements Queue
+{
+    /** What a frame may have beside its jobs. */
+    private const FRAME_SPARE_BYTES = 1024;
+    /** Frames of one pushMany that are under way at once. */
+    private const PUSHES_MAX = 8;
+    /** How long the end of a script waits for DONE. */
+    private const GOODBYE_MS = 250;
+    private const CREDIT_BYTES = 8_388_608;
+
+    private readonly Options $options;
+    private readonly Session $session;
+
+    public function __construct(
+        Options|string $options = new Options(),
+        Dialer $dialer = new TcpDialer(),
+        Clock $clock = new SystemClock(),
+    ) {
+        $this->options = is_string($options) ? new Options($options) : $options;
+        $this->session = new Session($this->options, $dialer, $clock);
+    }
+
+    public function __destruct()
+    {
+        $this->session->close(self::GOODBYE_MS);
+    }
+
+    /** Connects now, to learn early that the address or the token is wrong. */
+    public function connect(): void
+    {
+        $this->ping();
+    }
+
+    public function push(
+        string $topic,
+        mixed $body,
+        ?int $delayMs = null,
+        ?\DateTimeInterface $at = null,
+        ?string $key = null,
+        IfExists $ifExists = IfExists::Reject,
+        ?int $ttrMs = null,
+        ?int $priority = null,
+        array $headers = [],
+    ): PushResult {
+        $job = $body instanceof NewJob
+            ? $body
+            : new NewJob($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+
+        return $this->pushMany($topic, [$job])[0]->orThrow();
+    }
+
+    public function pushMany(string $topic, iterable $jobs): array
+    {
+        Topic::check($topic);
+        $calls = [];
+        $results = [];
+        $batch = [];
+        $bytes = 0;
+        foreach ($jobs as $job) {
+            $fields = $job->fields($this->options->codec);
+            $size = 26 + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
+            $limits = $this->session->limits();
+            if ($batch !== [] && (count($batch) >= $limits->pushJobsMax
+                || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
+                $calls[] = $this->submitPush($topic, $batch);
+                [$batch, $bytes] = [[], 0];
+                if (count($calls) >= self::PUSHES_MAX) {
+                    $this->collect(array_shift($calls), $results);
+                }
+            }
+            $batch[] = $fields;
+            $bytes += $size;
+        }
+        if ($batch !== []) {
+            $calls[] = $this->submitPush($topic, $batch);
+        }
+        foreach ($calls as $call) {
+            $this->collect($call, $results);
+        }
+
+        return $results;
+    }
+
+    public function reserve(string|array $topics, int $waitMs = 0, int $jobsMax = 1, ?CancelToken $cancel = null): array
+    {
+        if ($waitMs < 0 || $waitMs > 3_600_000) {
+            throw new UsageError('waitMs goes from 0 to an hour.');
+        }
+        $fields = ['wait_ms' => $waitMs, 'jobs_max' => $jobsMax] + Topic::fields($topics);
+
+        return array_map($this->job(...), $this->session->call(Opcode::Reserve, $fields, cancel: $cancel)['jobs']);
+    }
+
+    /**
+     * Has the server send jobs as they become ready: at most creditJobs that are not settled yet.
+     *
+     * @param string|list<string>|array<string, int> $topics
+     */
+    public function subscribe(string|array $topics, int $creditJobs, int $creditBytes = self::CREDIT_BYTES): Subscription
+    {
+        $feed = new Feed(['credit_jobs' => $creditJobs, 'credit_bytes' => $creditBytes] + Topic::fields($topics));
+        $this->session->subscribe($feed);
+
+        return new Subscription($this->session, $feed, $this->job(...));
+    }
+
+    public function finish(Lease|Job $lease): void
+    {
+        $this->settle(Opcode::Finish, $lease);
+    }
+
+    public function release(Lease|Job $lease, ?Release $how = null, string $reason = ''): void
+    {
+        $fields = ['delay_ms' => ($how ?? Release::backoff())->delayMs];
+        $this->settle(Opcode::Release, $lease, $fields + self::reason($reason));
+    }
+
+    public function touch(Lease|Job $lease, ?int $ttrMs = null): void
+    {
+        $sentMs = $this->settle(Opcode::Touch, $lease, ['ttr_ms' => $ttrMs ?? 0]);
+        if ($lease instanceof Job) {
+            $lease->touched($sentMs, $ttrMs);
+        }
+    }
+
+    public function bury(Lease|Job $lease, string $reason = ''): void
+    {
+        $this->settle(Opcode::Bury, $lease, self::reason($reason));
+    }
+
+    /**
+     * Settles or touches many leases with one request.
+     *
+     * @param Opcode $how Finish, Release, Touch or Bury
+     * @param list<Lease> $leases
+     * @param array<string, mixed> $fields of the request, besides the leases
+     * @return list<ServerError|null> per lease why it was refused
+     */
+    public function settleMany(Opcode $how, array $leases, array $fields = []): array
+    {
+        $refusals = [];
+        foreach (array_chunk($leases, max(1, $this->session->limits()->leasesMax)) as $part) {
+            $items = array_map(static fn (Lease $l): array => ['job' => $l->job, 'fence' => $l->fence], $part);
+            $answer = $this->session->call($how, ['leases' => $items] + $fields);
+            foreach ($answer['results'] as ['code' => $code]) {
+                // The first copy may have ended the lease; a repeated FINISH is answered with 0.
+                $isRepeat = $answer['copies'] > 1 && $how !== Opcode::Finish;
+                $refusals[] = $code === 0 ? null : ServerError::of(ErrorReply::ofItem($code, '', $isRepeat));
+            }
+        }
+
+        return $refusals;
+    }
+
+    /**
+     * The jobs that this session holds. Leases that outlive their session belong to none, and are not shown.
+     *
+     * @return iterable<Job>
+     */
+    public function leases(): iterable
+    {
+        $after = 0;
+        do {
+            $page = $this->session->call(Opcode::Leases, ['after' => $after, 'jobs_max' => $this->session->limits()->reserveJobsMax]);
+            foreach ($page['jobs'] as $fields) {
+                $after = $fields['job'];
+                yield $this->job($fields);
+            }
+        } while (($page['marks'] & 1) === 1);
+    }
+
+    public function get(int|JobRef $job): JobReport
+    {
+        return self::shown($this->session->call(Opcode::Get, self::ref($job)));
+    }
+
+    public function delete(int|JobRef $job): Changed
+    {
+        return self::changed($this->session->call(Opcode::Delete, self::ref($job)));
+    }
+
+    public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null): Changed
+    {
+        $due = Due::of($delayMs, $at);
+        $fields = ['due_ms' => $due->ms, 'due_kind' => $due->kind] + self::ref($job);
+
+        return self::changed($this->session->call(Opcode::Reschedule, $fields));
+    }
+
+    public function runNow(int|JobRef $job): Changed
+    {
+        return self::changed($this->session->call(Opcode::RunNow, self::ref($job)));
+    }
+
+    public function kick(int|JobRef $job): Changed
+    {
+        return self::changed($this->session->call(Opcode::Kick, self::ref($job)));
+    }
+
+    public function kickMany(string $topic, int $jobsMax = 1024): int
+    {
+        return $this->session->call(Opcode::KickMany, ['jobs_max' => $jobsMax, 'topic' => Topic::check($topic)])['jobs'];
+    }
+
+    public function peek(string $topic): ?JobReport
+    {
+        try {
+            return self::shown($this->session->call(Opcode::Peek, ['topic' => Topic::check($topic)]));
+        } catch (NotFound) {
+            return null;
+        }
+    }
+
+    public function pause(string $topic): void
+    {
+        $this->session->call(Opcode::Pause, ['topic' => Topic::check($topic)]);
+    }
+
+    public function resume(string $topic): void
+    {
+        $this->session->call(Opcode::Resume, ['topic' => Topic::check($topic)]);
+    }
+
+    public function list(Filter $filter, ListOrder $order = ListOrder::Due, bool $withBodies = false, int $pageJobsMax = 256): iterable
+    {
+        $cursor = '';
+        do {
+            $page = $this->session->call(Opcode::ListJobs, [
+                'jobs_max' => $pageJobsMax,
+                'order' => $order->value,
+                'marks' => $withBodies ? 1 : 0,
+                'cursor' => $cursor,
+                'filter' => $filter->encode(),
+            ]);
+            foreach ($page['jobs'] as $fields) {
+                yield JobReport::of($fields);
+            }
+            $cursor = $page['cursor'];
+        } while ($cursor !== '');
+    }
+
+    public function count(Filter $filter): int
+    {
+        return $this->session->call(Opcode::Count, ['filter' => $filter->encode()])['jobs'];
+    }
+
+    public function bulk(BulkChange $change, Filter $filter, string $cursor = '', int $stepJobsMax = 1024): iterable
+    {
+        do {
+            $answer = $this->session->call(Opcode::Bulk, [
+                'jobs_max' => $stepJobsMax,
+                'change' => $change->kind,
+                'due_ms' => $change->dueMs,
+                'cursor' => $cursor,
+                'filter' => $filter->encode(),
+                'to' => $change->to,
+            ]);
+            $cursor = $answer['cursor'];
+            yield new BulkStep($answer['jobs'], $answer['in_the_way'] ?? 0, $cursor);
+        } while ($cursor !== '');
+    }
+
+    public function topics(): array
+    {
+        return array_map(TopicReport::of(...), $this->session->call(Opcode::Topics)['topics']);
+    }
+
+    public function stats(): Stats
+    {
+        $f = $this->session->call(Opcode::Stats);
+
+        return new Stats(
+            $f['now_ms'],
+            $f['uptime_ms'],
+            $f['connections'],
+            $f['sessions'],
+            $f['waiting'],
+            $f['applied_index'],
+            $f['term'],
+            bin2hex(strrev($f['state_hash'])),
+            TopicReport::of($f),
+            array_map(TopicReport::of(...), $f['topics']),
+        );
+    }
+
+    /** Changes the settings that the policy names. */
+    public function setTopic(string $topic, TopicPolicy $policy): void
+    {
+        $this->session->call(Opcode::TopicSet, ['topic' => Topic::check($topic), 'settings' => $policy->encode()]);
+    }
+
+    public function showTopic(string $topic): TopicSettings
+    {
+        $f = $this->session->call(Opcode::TopicShow, ['topic' => Topic::check($topic)]);
+
+        return new TopicSettings(TopicPolicy::decode($f['settings']), ($f['marks'] & 1) === 1, $f['jobs'], $f['bytes']);
+    }
+
+    public function deleteTopic(string $topic): void
+    {
+        $this->session->call(Opcode::TopicDelete, ['topic' => Topic::check($topic)]);
+    }
+
+    /** @return iterable<ConnectionReport> */
+    public function connections(): iterable
+    {
+        $after = 0;
+        do {
+            $page = $this->session->call(Opcode::Connections, ['after' => $after, 'connections_max' => 256]);
+            foreach ($page['connections'] as $fields) {
+                $after = $fields['connection'];
+                yield ConnectionReport::of($fields);
+            }
+        } while (($page['marks'] & 1) === 1);
+    }
+
+    /** Closes the connection of another client, and its session if that is wanted. */
+    public function disconnect(int $connection, bool $endsSession = false): void
+    {
+        $this->session->call(Opcode::Disconnect, ['connection' => $connection, 'options' => $endsSession ? 1 : 0]);
+    }
+
+    public function clusterStatus(): ClusterReport
+    {
+        return ClusterReport::of($this->session->call(Opcode::ClusterStatus));
+    }
+
+    /** @param string $peerAddress of a node that was started to join this cluster */
+    public function clusterAdd(string $peerAddress): void
+    {
+        $this->session->call(Opcode::ClusterAdd, ['address' => $peerAddress]);
+    }
+
+    public function clusterRemove(int $node): void
+    {
+        $this->session->call(Opcode::ClusterRemove, ['node' => $node]);
+    }
+
+    /** Null lets the leader choose. */
+    public function clusterTransfer(?int $node = null): void
+    {
+        $this->session->call(Opcode::ClusterTransfer, ['node' => $node ?? 0]);
+    }
+
+    public function ping(): Pong
+    {
+        $sent = $this->session->clock->nowMs();
+        $f = $this->session->call(Opcode::Ping);
+
+        return new Pong($f['now_ms'], $this->session->clock->nowMs() - $sent);
+    }
+
+    public function close(int $timeoutMs = 2000): void
+    {
+        $this->session->close($timeoutMs);
+    }
+
+    public function isConnected(): bool
+    {
+        return $this->session->isConnected();
+    }
+
+    /** For drivers of this client: the session carries the calls. */
+    public function session(): Session
+    {
+        return $this->session;
+    }
+
+    public function options(): Options
+    {
+        return $this->options;
+    }
+
+    /** @param list<array<string, mixed>> $jobs */
+    private function submitPush(string $topic, array $jobs): Connection\Call
+    {
+        // The session numbers the jobs when it sends them.
+        return $this->session->submit(Opcode::Push, ['sequence' => null, 'topic' => $topic, 'jobs' => $jobs]);
+    }
+
+    /** @param list<PushResult> $results */
+    private function collect(Connection\Call $call, array &$results): void
+    {
+        array_push($results, ...array_map(PushResult::of(...), $this->session->await($call)['results']));
+    }
+
+    /**
+     * @param array<string, mixed> $fields
+     * @return int when the request was made
+     */
+    private function settle(Opcode $how, Lease|Job $lease, array $fields = []): int
+    {
+        $sentMs = $this->session->clock->nowMs();
+        $refusal = $this->settleMany($how, [$lease instanceof Job ? $lease->lease : $lease], $fields)[0];
+        if ($refusal instanceof StaleLease && $lease instanceof Job) {
+            $lease->lost();
+        }
+        if ($refusal !== null) {
+            throw $refusal;
+        }
+
+        return $sentMs;
+    }
+
+    /** @param array<string, mixed> $fields */
+    private function job(array $fields): Job
+    {
+        return new Job($fields, $this, $this->options->codec, $this->session->clock, $this->session->leases);
+    }
+
+    /** @return array<string, mixed> */
+    private static function ref(int|JobRef $job): array
+    {
+        return ['ref' => (is_int($job) ? JobRef::id($job) : $job)->fields];
+    }
+
+    /** @return array{reason?: string} */
+    private static function reason(string $reason): array
+    {
+        return $reason === '' ? [] : ['reason' => Reason::cut($reason)];
+    }
+
+    /** @param array<string, mixed> $f */
+    private static function shown(array $f): JobReport
+    {
+        return JobReport::of($f['shown'] + $f);
+    }
+
+    /** @param array<string, mixed> $f */
+    private static function changed(array $f): Changed
+    {
+        return new Changed($f['job'], $f['due_ms'], JobState::tryFrom($f['state'])
+            ?? throw new Error\ProtocolError("The job is in the unknown state {$f['state']}."));
+    }
+}

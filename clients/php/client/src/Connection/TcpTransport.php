@@ -1,0 +1,57 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Connection;
+
+final class TcpTransport implements Transport
+{
+    private const READ_BYTES = 65_536;
+
+    /** @param resource $stream */
+    public function __construct(private $stream)
+    {
+        stream_set_blocking($stream, false);
+        // select() sees the socket, not PHP's own buffer: there must be nothing in it.
+        stream_set_read_buffer($stream, 0);
+        stream_set_write_buffer($stream, 0);
+    }
+
+    public function read(): ?string
+    {
+        $bytes = @fread($this->stream, self::READ_BYTES);
+        if ($bytes === false || $bytes === '') {
+            return feof($this->stream) ? null : '';
+        }
+
+        return $bytes;
+    }
+
+    public function write(string $bytes): ?int
+    {
+        error_clear_last();
+        $sent = @fwrite($this->stream, $bytes);
+        if ($sent === false && str_contains(error_get_last()['message'] ?? '', 'temporarily unavailable')) {
+            // The buffer of the socket is full.
+            return 0;
+        }
+
+        return $sent === false ? null : $sent;
+    }
+
+    public function wait(bool $toWrite, int $ms): void
+    {
+        $read = [$this->stream];
+        $write = $toWrite ? [$this->stream] : null;
+        $except = null;
+        // A signal ends it with a warning: the caller looks at its clock again.
+        @stream_select($read, $write, $except, intdiv($ms, 1000), $ms % 1000 * 1000);
+    }
+
+    public function close(): void
+    {
+        if (is_resource($this->stream)) {
+            fclose($this->stream);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+/** When a job is due: some time after the queue accepts it, or at a point on the wall clock. */
+final readonly class Due
+{
+    private const AFTER = 0;
+    private const AT = 1;
+    private const DELAY_MS_MAX = 315_360_000_000;
+
+    private function __construct(
+        public int $ms,
+        public int $kind,
+    ) {
+    }
+
+    public static function afterMs(int $delayMs): self
+    {
+        if ($delayMs < 0 || $delayMs > self::DELAY_MS_MAX) {
+            throw new Error\UsageError('A delay goes from 0 to ten years of milliseconds.');
+        }
+
+        return new self($delayMs, self::AFTER);
+    }
+
+    /** A DateTimeInterface always has a zone. A text is refused, because it may have none. */
+    public static function at(\DateTimeInterface $at): self
+    {
+        return self::atMs(Time::ms($at));
+    }
+
+    /** Milliseconds since the Unix epoch. */
+    public static function atMs(int $epochMs): self
+    {
+        return new self($epochMs, self::AT);
+    }
+
+    /** One of the two that the caller named; at once if it named none. */
+    public static function of(?int $delayMs, ?\DateTimeInterface $at): self
+    {
+        if ($delayMs !== null && $at !== null) {
+            throw new Error\UsageError('Give either delayMs or at, not both.');
+        }
+
+        return $at === null ? self::afterMs($delayMs ?? 0) : self::at($at);
+    }
+
+    /** @internal As it came, in an attribute of a job. */
+    public static function ofWire(int $kind, int $ms): self
+    {
+        return new self($ms, $kind);
+    }
+
+    public function isAt(): bool
+    {
+        return $this->kind === self::AT;
+    }
+}

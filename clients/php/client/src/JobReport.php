@@ -1,0 +1,60 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+use Adjourn\Protocol\Malformed;
+
+/** A job as the queue shows it, without a lease. Times are on the wall clock; null if it is not known, or did not happen. */
+final readonly class JobReport
+{
+    public function __construct(
+        public int $id,
+        public string $topic,
+        public ?string $key,
+        public JobState $state,
+        public ?BuriedReason $buried,
+        public int $priority,
+        public int $attempts,
+        public int $dueMs,
+        public int $ttrMs,
+        public int $ttrLeftMs,
+        public Attributes $attributes,
+        public string $body,
+        public int $bodyBytes,
+        public ?int $pushedMs = null,
+        public ?int $reservedFirstMs = null,
+        public ?int $reservedLastMs = null,
+        public ?int $heldBy = null,
+        public ?string $reason = null,
+        public ?int $finishedMs = null,
+    ) {
+    }
+
+    /** @param array<string, mixed> $f the fields of JOB, or of an item of JOBS */
+    public static function of(array $f): self
+    {
+        return new self(
+            id: $f['job'],
+            topic: $f['topic'],
+            key: $f['key'] === '' ? null : $f['key'],
+            state: JobState::tryFrom($f['state']) ?? throw new Malformed("The job is in the unknown state {$f['state']}."),
+            buried: BuriedReason::tryFrom($f['buried']),
+            priority: $f['priority'],
+            attempts: $f['attempts'],
+            dueMs: $f['due_ms'],
+            ttrMs: $f['ttr_ms'],
+            ttrLeftMs: $f['ttr_left_ms'],
+            attributes: Attributes::decode($f['attributes']),
+            body: $f['body'],
+            bodyBytes: $f['body_bytes'] ?? strlen($f['body']),
+            pushedMs: ($f['pushed_ms'] ?? 0) ?: null,
+            reservedFirstMs: ($f['reserved_first_ms'] ?? 0) ?: null,
+            reservedLastMs: ($f['reserved_last_ms'] ?? 0) ?: null,
+            heldBy: ($f['held_by'] ?? 0) ?: null,
+            reason: ($f['reason'] ?? '') === '' ? null : $f['reason'],
+            finishedMs: ($f['finished_ms'] ?? 0) ?: null,
+        );
+    }
+}

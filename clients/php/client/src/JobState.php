@@ -1,0 +1,15 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+enum JobState: int
+{
+    case Delayed = 0;
+    case Ready = 1;
+    case Reserved = 2;
+    case Buried = 3;
+    /** Finished, and still remembered. */
+    case Finished = 4;
+}

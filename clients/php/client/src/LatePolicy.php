@@ -1,0 +1,53 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+use Adjourn\Protocol\Malformed;
+
+/** What happens to a job that was due longer ago than `afterMs`. */
+final readonly class LatePolicy
+{
+    private function __construct(
+        public int $afterMs,
+        public int $action,
+        public int $value,
+    ) {
+    }
+
+    public static function rate(int $afterMs, int $jobsPerSecond): self
+    {
+        return new self($afterMs, 0, $jobsPerSecond);
+    }
+
+    public static function spread(int $afterMs, int $withinMs): self
+    {
+        return new self($afterMs, 1, $withinMs);
+    }
+
+    public static function bury(int $afterMs): self
+    {
+        return new self($afterMs, 2, 0);
+    }
+
+    public static function drop(int $afterMs): self
+    {
+        return new self($afterMs, 3, 0);
+    }
+
+    public function encode(): string
+    {
+        return pack('PCP', $this->afterMs, $this->action, $this->value);
+    }
+
+    public static function decode(string $value): self
+    {
+        if (strlen($value) !== 17) {
+            throw new Malformed('The setting "late" has the wrong length.');
+        }
+        $f = unpack('Pafter/Caction/Pvalue', $value);
+
+        return new self($f['after'], $f['action'], $f['value']);
+    }
+}

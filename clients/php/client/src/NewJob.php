@@ -1,0 +1,90 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+/** A job to push. Build it with named arguments; everything but the body has a default of the topic or the queue. */
+final readonly class NewJob
+{
+    private const PRIORITY_UNSAID = 0xFFFFFFFF;
+    private const KEY_BYTES_MAX = 256;
+
+    public Due $due;
+
+    /**
+     * @param mixed $body a string goes as it is; anything else goes through the client's body codec (JSON by default)
+     * @param int|null $delayMs due this long after the queue accepts the job
+     * @param \DateTimeInterface|null $at due at this time
+     * @param int|null $ttrMs how long a consumer may hold the job, 100 ms to seven days
+     * @param int|null $priority lower numbers first
+     * @param array<string, string> $headers
+     * @param int|null $expiresAfterMs dropped when this long has passed since the push
+     * @param int|null $attemptsMax buried after this many failed attempts
+     * @param int|null $retentionMs how long the key stays taken after FINISH
+     * @param int|null $postponeMaxMs with IfExists::Postpone: due at the latest this long after the first push
+     */
+    public function __construct(
+        public mixed $body,
+        ?int $delayMs = null,
+        ?\DateTimeInterface $at = null,
+        public ?string $key = null,
+        public IfExists $ifExists = IfExists::Reject,
+        public ?int $ttrMs = null,
+        public ?int $priority = null,
+        public array $headers = [],
+        public ?int $expiresAfterMs = null,
+        public ?\DateTimeInterface $expiresAt = null,
+        public ?int $attemptsMax = null,
+        public ?Backoff $backoff = null,
+        public ?int $retentionMs = null,
+        public ?int $postponeMaxMs = null,
+    ) {
+        $this->due = Due::of($delayMs, $at);
+        if ($key !== null) {
+            self::checkKey($key);
+        }
+        if ($ttrMs !== null && ($ttrMs < 100 || $ttrMs > 604_800_000)) {
+            throw new Error\UsageError('ttrMs goes from 100 to 604,800,000.');
+        }
+    }
+
+    public static function checkKey(string $key): void
+    {
+        if ($key === '' || strlen($key) > self::KEY_BYTES_MAX || preg_match('/^[^\p{Cc}]+$/Du', $key) !== 1) {
+            throw new Error\UsageError('A key has 1 to 256 bytes of UTF-8 without control characters.');
+        }
+    }
+
+    /** @return array<string, mixed> the fields of a job in PUSH */
+    public function fields(Body\BodyCodec $codec): array
+    {
+        $headers = $this->headers;
+        $body = $this->body;
+        if (!is_string($body)) {
+            [$body, $contentType] = $codec->encode($body);
+            $headers += ['content-type' => $contentType];
+        }
+        $attributes = new Attributes(
+            headers: $headers,
+            expires: $this->expiresAfterMs === null && $this->expiresAt === null
+                ? null
+                : Due::of($this->expiresAfterMs, $this->expiresAt),
+            attemptsMax: $this->attemptsMax,
+            backoff: $this->backoff,
+            retentionMs: $this->retentionMs,
+            postponeMaxMs: $this->postponeMaxMs,
+        );
+
+        return [
+            'due_ms' => $this->due->ms,
+            'priority' => $this->priority ?? self::PRIORITY_UNSAID,
+            'ttr_ms' => $this->ttrMs ?? 0,
+            'due_kind' => $this->due->kind,
+            'if_exists' => $this->ifExists->value,
+            'key' => $this->key ?? '',
+            'attributes' => $attributes->encode(),
+            'body' => $body,
+        ];
+    }
+}

@@ -1,0 +1,55 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+use Adjourn\Body\BodyCodec;
+use Adjourn\Body\JsonCodec;
+use Adjourn\Connection\Address;
+use Adjourn\Error\UsageError;
+use Psr\Log\LoggerInterface;
+use Psr\Log\NullLogger;
+
+/** How a client connects. */
+final readonly class Options
+{
+    /** The longest heartbeat that a server grants: a handler of PHP blocks the client for as long as it runs. */
+    private const HEARTBEAT_MS = 60_000;
+
+    /** @var non-empty-list<Address> */
+    public array $addresses;
+    public int $heartbeatMs;
+
+    /**
+     * @param string|list<string> $server `adjourn://host:port,host:port`, `host:port`, or a list of `host:port`
+     * @param bool $leasesOutlive true: a lease lasts for the job's ttr whatever happens to the connection. Leave it true
+     *     unless the client can speak while a handler runs: a PHP handler that blocks for longer than the session's grace
+     *     would lose its lease
+     * @param int|null $heartbeatMs null: 60,000 if leases outlive the session, else the server's
+     */
+    public function __construct(
+        string|array $server = 'adjourn://127.0.0.1:7440',
+        #[\SensitiveParameter] public string $token = '',
+        public string $clientName = 'php',
+        public int $connectTimeoutMs = 5000,
+        public int $requestTimeoutMs = 30_000,
+        public bool $leasesOutlive = true,
+        ?int $heartbeatMs = null,
+        public int $reconnectWaitMaxMs = 1000,
+        public BodyCodec $codec = new JsonCodec(),
+        public LoggerInterface $logger = new NullLogger(),
+    ) {
+        $this->addresses = is_string($server) ? Address::parseList($server) : array_map(Address::parse(...), array_values($server));
+        if ($this->addresses === []) {
+            throw new UsageError('Name at least one address.');
+        }
+        if (strlen($clientName) > 64 || strlen($token) > 256) {
+            throw new UsageError('clientName has at most 64 bytes, token at most 256.');
+        }
+        if ($connectTimeoutMs < 1 || $requestTimeoutMs < 1 || $reconnectWaitMaxMs < 1) {
+            throw new UsageError('A time-out is at least 1 ms.');
+        }
+        $this->heartbeatMs = $heartbeatMs ?? ($leasesOutlive ? self::HEARTBEAT_MS : 0);
+    }
+}

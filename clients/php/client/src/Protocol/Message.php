@@ -1,0 +1,17 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Protocol;
+
+/** A decoded frame. */
+final readonly class Message
+{
+    /** @param array<string, mixed> $fields as Layout names them; null for a field that the peer left out */
+    public function __construct(
+        public Opcode $opcode,
+        public int $requestId,
+        public array $fields,
+    ) {
+    }
+}

@@ -1,0 +1,55 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+use Adjourn\Error\ErrorCode;
+use Adjourn\Error\ErrorReply;
+use Adjourn\Error\ServerError;
+
+/** What became of one pushed job. */
+final readonly class PushResult
+{
+    /** @param int|null $job the job's id; for Kept, and for a refusal by a key, the id of the job that exists */
+    public function __construct(
+        public PushOutcome $outcome,
+        public ?int $job,
+        public int $code = 0,
+    ) {
+    }
+
+    /** @param array{outcome: int, code: int, job: int} $fields */
+    public static function of(array $fields): self
+    {
+        $outcome = PushOutcome::tryFrom($fields['outcome']);
+        if ($outcome === null) {
+            throw new \Adjourn\Protocol\Malformed("PUSHED has the unknown outcome {$fields['outcome']}.");
+        }
+
+        return new self($outcome, $fields['job'] ?: null, $fields['code']);
+    }
+
+    /** Why the job was refused; null if it was not. */
+    public function error(): ?\Adjourn\Error\AdjournError
+    {
+        if ($this->outcome !== PushOutcome::Refused) {
+            return null;
+        }
+        $name = ErrorCode::tryFrom($this->code)?->name ?? "code $this->code";
+        $by = $this->job === null ? '' : ' by job ' . U64::toString($this->job);
+
+        return ServerError::of(ErrorReply::ofItem($this->code, "The job was refused$by: $name."), $this->job);
+    }
+
+    /** @throws \Adjourn\Error\AdjournException if the job was refused */
+    public function orThrow(): self
+    {
+        $error = $this->error();
+        if ($error !== null) {
+            throw $error;
+        }
+
+        return $this;
+    }
+}

@@ -1,0 +1,48 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+/** Counts of one topic, or of the whole queue. */
+final readonly class TopicReport
+{
+    public function __construct(
+        public string $topic,
+        public bool $isPaused,
+        public int $delayed,
+        public int $ready,
+        public int $reserved,
+        public int $buried,
+        public int $pushed,
+        public int $finished,
+        public int $deleted,
+        public int $expired,
+        public int $oldestReadyMs,
+    ) {
+    }
+
+    /** @param array<string, mixed> $f */
+    public static function of(array $f): self
+    {
+        return new self(
+            $f['topic'] ?? '',
+            (($f['marks'] ?? 0) & 1) === 1,
+            $f['delayed'],
+            $f['ready'],
+            $f['reserved'],
+            $f['buried'],
+            $f['pushed'],
+            $f['finished'],
+            $f['deleted'],
+            $f['expired'],
+            $f['oldest_ready_ms'],
+        );
+    }
+
+    /** Jobs that are delayed, ready, reserved or buried. */
+    public function jobs(): int
+    {
+        return $this->delayed + $this->ready + $this->reserved + $this->buried;
+    }
+}

@@ -1,0 +1,67 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Tests;
+
+use Adjourn\Client;
+use Adjourn\Error\Server\TooLarge;
+use Adjourn\Filter;
+use Adjourn\NewJob;
+
+final class ClientTest extends QueueContract
+{
+    private static TestServer $server;
+
+    public static function setUpBeforeClass(): void
+    {
+        self::$server = TestServer::start();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server->kill();
+    }
+
+    protected function setUp(): void
+    {
+        $this->queue = new Client(self::$server->address());
+        $this->topic = 't' . bin2hex(random_bytes(4));
+    }
+
+    public function testLargeBodiesGoThroughAndTooLargeOnesCostOnlyTheirPush(): void
+    {
+        $body = random_bytes(1_048_576);
+        $this->queue->push($this->topic, $body);
+        [$job] = $this->queue->reserve($this->topic, 5000);
+        self::assertSame(hash('xxh128', $body), hash('xxh128', $job->body));
+        foreach ([1_048_577, 3_000_000] as $bytes) {
+            try {
+                $this->queue->push($this->topic, str_repeat('x', $bytes));
+                self::fail('It is too large.');
+            } catch (TooLarge $error) {
+                self::assertFalse($error->mayBeApplied);
+            }
+        }
+        $job->finish();
+    }
+
+    public function testManyLargeJobsArePushedInSeveralFrames(): void
+    {
+        $jobs = (static function (): iterable {
+            for ($n = 0; $n < 30; ++$n) {
+                yield new NewJob(str_repeat((string) ($n % 10), 400_000));
+            }
+        })();
+        $ids = array_column($this->queue->pushMany($this->topic, $jobs), 'job');
+        self::assertCount(30, array_unique($ids));
+        $taken = $this->queue->reserve($this->topic, 5000, 3);
+        self::assertSame(['0', '1', '2'], array_map(static fn ($job): string => $job->body[0], $taken));
+        self::assertSame(30, $this->queue->count(new Filter($this->topic)));
+    }
+
+    protected function passes(int $ms): void
+    {
+        usleep($ms * 1000);
+    }
+}

@@ -1,0 +1,78 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Tests;
+
+use Adjourn\Client;
+use PHPUnit\Framework\TestCase;
+
+/** Runs the code of the README and of the tutorial. */
+final class DocumentationTest extends TestCase
+{
+    private static TestServer $server;
+
+    public static function setUpBeforeClass(): void
+    {
+        self::$server = TestServer::start();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server->kill();
+    }
+
+    public function testTheTutorialPrintsWhatItSays(): void
+    {
+        $text = file_get_contents(__DIR__ . '/../docs/tutorial.md');
+        preg_match_all('/^```php\n(.*?)^```/ms', $text, $code);
+        preg_match_all('/^```text\n(.*?)^```/ms', $text, $output);
+        self::assertCount(count($code[1]), $output[1]);
+        self::assertSame(implode('', $output[1]), $this->run_(implode("\n", $code[1])));
+    }
+
+    public function testTheReadmeHasAWorkingProducerAndWorker(): void
+    {
+        $text = file_get_contents(__DIR__ . '/../README.md');
+        preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
+        [$producer, $worker] = [$code[2][0], $code[2][1]];
+        self::assertSame('', $this->run_($producer));
+        $client = new Client(self::$server->address());
+        $client->runNow(\Adjourn\JobRef::key('emails', 'order-17'));
+        [$process, $pipe] = $this->start($worker);
+        self::assertSame("To ann@example.com, attempt 1\n", fgets($pipe));
+        Eventually::holds(static fn (): bool => $client->topics()[0]->finished === 1, 'The job is not finished.');
+        proc_terminate($process, SIGTERM);
+        Eventually::holds(static function () use ($process, &$code): bool {
+            $status = proc_get_status($process);
+            $code = $status['exitcode'];
+
+            return !$status['running'];
+        }, 'The worker does not end.');
+        self::assertSame(0, $code);
+    }
+
+    private function run_(string $code): string
+    {
+        [$process, $pipe] = $this->start($code);
+        $said = stream_get_contents($pipe);
+        proc_close($process);
+
+        return $said;
+    }
+
+    /** @return array{resource, resource} */
+    private function start(string $code): array
+    {
+        $code = str_replace('adjourn://127.0.0.1:7440', 'adjourn://' . self::$server->address(), $code);
+        preg_match_all('/^use .*;$/m', $code, $uses);
+        $body = preg_replace('/^use .*;\n/m', '', $code);
+        $script = "<?php\n" . implode("\n", array_unique($uses[0])) . "\nrequire " . var_export(__DIR__ . '/bootstrap.php', true) . ";\n$body";
+        $process = proc_open([PHP_BINARY], [['pipe', 'r'], ['pipe', 'w'], ['redirect', 1]], $pipes);
+        fwrite($pipes[0], $script);
+        fclose($pipes[0]);
+        stream_set_timeout($pipes[1], 15);
+
+        return [$process, $pipes[1]];
+    }
+}

@@ -1,0 +1,233 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Tests\Protocol;
+
+use Adjourn\Attributes;
+use Adjourn\Backoff;
+use Adjourn\BuriedReason;
+use Adjourn\Filter;
+use Adjourn\JobReport;
+use Adjourn\JobState;
+use Adjourn\LatePolicy;
+use Adjourn\Protocol\Codec;
+use Adjourn\Protocol\FrameBuffer;
+use Adjourn\Protocol\Malformed;
+use Adjourn\Protocol\Opcode;
+use Adjourn\Tests\Repository;
+use Adjourn\TopicPolicy;
+use PHPUnit\Framework\TestCase;
+
+final class CodecTest extends TestCase
+{
+    public static function frames(): iterable
+    {
+        return Repository::frames();
+    }
+
+    /** @dataProvider frames */
+    public function testEveryFrameOfTheSpecificationIsDecodedAndEncodedToTheSameBytes(string $frame): void
+    {
+        $message = Codec::decode(substr($frame, 4));
+        self::assertNotNull($message);
+        self::assertSame(bin2hex($frame), bin2hex(Codec::encode($message->opcode, $message->requestId, $message->fields)));
+    }
+
+    /** @dataProvider frames */
+    public function testEveryFrameThatIsCutOffIsMalformedOrEndsBeforeAnOptionalField(string $frame): void
+    {
+        $whole = Codec::decode(substr($frame, 4));
+        for ($length = 0; $length < strlen($frame) - 4; ++$length) {
+            try {
+                $cut = Codec::decode(substr($frame, 4, $length));
+                // Only fields that older peers leave out may be missing.
+                self::assertContains(null, $cut->fields);
+                foreach (array_filter($cut->fields, static fn ($v) => $v !== null) as $name => $value) {
+                    self::assertEquals($whole->fields[$name], $value);
+                }
+            } catch (Malformed $error) {
+                self::assertNotSame('', $error->getMessage());
+            }
+        }
+    }
+
+    /** @dataProvider frames */
+    public function testUnknownTrailingBytesAreSkipped(string $frame): void
+    {
+        $message = Codec::decode(substr($frame, 4));
+        if (in_array(null, $message->fields, true)) {
+            // What follows would be read as the field that was left out.
+            $this->addToAssertionCount(1);
+
+            return;
+        }
+        self::assertEquals($message, Codec::decode(substr($frame, 4) . "\x07unknown"));
+    }
+
+    public function testTheSpecificationShowsEveryOpcode(): void
+    {
+        $shown = [];
+        foreach (Repository::frames() as [$frame]) {
+            $shown[Codec::decode(substr($frame, 4))->opcode->name] = true;
+        }
+        self::assertSame([], array_values(array_filter(
+            array_column(Opcode::cases(), 'name'),
+            static fn (string $name): bool => !isset($shown[$name]),
+        )));
+    }
+
+    public function testAnUnknownOpcodeIsNoError(): void
+    {
+        self::assertNull(Codec::decode("\xC9\0\0\0\1\0\0\0whatever"));
+    }
+
+    public function testALongerFixedPartIsSkipped(): void
+    {
+        $settled = pack('VCx3V', 8 + 6 + 2 * 3, 0xB0, 7) . pack('vV', 3, 2) . pack('vC', 0, 9) . pack('vC', 34, 9);
+        self::assertSame([['code' => 0], ['code' => 34]], Codec::decode(substr($settled, 4))->fields['results']);
+    }
+
+    public function testAShorterFixedPartIsMalformed(): void
+    {
+        $this->expectException(Malformed::class);
+        Codec::decode(pack('Cx3VvVC', 0xB0, 7, 1, 1, 0));
+    }
+
+    public function testADeliveryWithoutADeadlineIsRead(): void
+    {
+        $item = pack('PPPVVVCvvV', 42, 7, 1, 1024, 1, 60000, 1, 0, 0, 1) . 'tb';
+        $message = Codec::decode(pack('Cx3VvV', 0xA0, 3, 45, 1) . $item);
+        self::assertNull($message->fields['jobs'][0]['deadline_ms']);
+        self::assertSame('b', $message->fields['jobs'][0]['body']);
+    }
+
+    public function testACountThatCannotFitIsRefusedAtOnce(): void
+    {
+        $this->expectException(Malformed::class);
+        Codec::decode(pack('Cx3VvV', 0xB0, 7, 2, 0xFFFFFFFF));
+    }
+
+    public function testATextThatIsNotUtf8IsMalformed(): void
+    {
+        $this->expectException(Malformed::class);
+        Codec::decode(pack('Cx3V', 0x84, 0) . "\x02\0\xff\xff\x01");
+    }
+
+    public function testNumbersOutOfRangeAreRefused(): void
+    {
+        $this->expectException(\InvalidArgumentException::class);
+        Codec::encode(Opcode::KickMany, 1, ['jobs_max' => 1 << 32, 'topic' => 't']);
+    }
+
+    public function testIdsFrom2To63OnGoBackAsTheyCame(): void
+    {
+        $frame = Codec::encode(Opcode::Get, 1, ['ref' => ['job' => -2]]);
+        self::assertStringEndsWith('feffffffffffffff', bin2hex($frame));
+        self::assertSame(-2, Codec::decode(substr($frame, 4))->fields['ref']['job']);
+    }
+
+    public function testAStreamIsCutIntoFramesWhereverItIsSplit(): void
+    {
+        $one = Codec::encode(Opcode::Ping, 1);
+        $two = Codec::encode(Opcode::Peek, 2, ['topic' => 'orders']);
+        for ($split = 0; $split <= strlen($one . $two); ++$split) {
+            $buffer = new FrameBuffer();
+            $frames = [];
+            foreach ([substr($one . $two, 0, $split), substr($one . $two, $split)] as $part) {
+                $buffer->append($part);
+                while (($frame = $buffer->next()) !== null) {
+                    $frames[] = $frame;
+                }
+            }
+            self::assertSame([substr($one, 4), substr($two, 4)], $frames);
+            self::assertFalse($buffer->isInsideFrame());
+        }
+    }
+
+    /** @dataProvider badLengths */
+    public function testALengthThatIsNotAllowedIsRefused(int $length): void
+    {
+        $buffer = new FrameBuffer();
+        $buffer->append(pack('V', $length));
+        $this->expectException(Malformed::class);
+        $buffer->next();
+    }
+
+    public static function badLengths(): array
+    {
+        return [[0], [7], [33_554_433], [0xFFFFFFFF]];
+    }
+
+    public function testAttributesKeepWhatTheyHold(): void
+    {
+        $attributes = new Attributes(
+            headers: ['traceparent' => '00-ab-cd-01', 'content-type' => 'text/plain'],
+            expires: \Adjourn\Due::afterMs(5000),
+            attemptsMax: 5,
+            backoff: Backoff::exponential(1000, 60_000, 20),
+            fairnessKey: 'tenant-3',
+            retentionMs: 60_000,
+            createdAtMs: 17,
+            scheduleReference: "\0\1",
+            postponeMaxMs: 9,
+            unknown: [[0x0077, 'kept']],
+        );
+        self::assertEquals($attributes, Attributes::decode($attributes->encode()));
+        self::assertSame('', (new Attributes())->encode());
+        // Critical tags are sorted by their low 15 bits.
+        self::assertSame('01', bin2hex($attributes->encode()[0]));
+    }
+
+    /** @dataProvider brokenAttributes */
+    public function testBrokenAttributesAreMalformed(string $bytes): void
+    {
+        $this->expectException(Malformed::class);
+        Attributes::decode($bytes);
+    }
+
+    public static function brokenAttributes(): array
+    {
+        return [
+            'cut off head' => ["\x01\0\x05"], 'cut off value' => ["\x01\0\x05\0ab"], 'header without a name' => ["\x01\0\0\0"],
+            'header cut off' => ["\x01\0\x02\0\x09a"], 'attempts of two bytes' => ["\x03\x80\x02\0ab"],
+            'backoff of an unknown kind' => ["\x04\x80\x06\0\x09\0\1\0\0\0"], 'empty expiry' => ["\x02\x80\0\0"],
+        ];
+    }
+
+    public function testThePoliciesAndFiltersOfTheSpecification(): void
+    {
+        $policy = new TopicPolicy(ttrMs: 30_000, ratePerSecond: 50, unset: ['deadLetters']);
+        self::assertSame('01000400307500000a000400320000000c000000', bin2hex($policy->encode()));
+        self::assertEquals($policy, TopicPolicy::decode($policy->encode()));
+        $all = new TopicPolicy(1, 2, 3, Backoff::waits([5, 50], 1), 4, 5, 6, 7, 8, 9, LatePolicy::spread(5000, 60), 'dead', 10);
+        self::assertEquals($all, TopicPolicy::decode($all->encode()));
+
+        $filter = new Filter(topic: 'orders', dueBefore: new \DateTimeImmutable('2026-01-01T00:00:00Z'));
+        self::assertSame('010006006f72646572730400080000a8da769b010000', bin2hex($filter->encode()));
+        self::assertSame('0200010008', bin2hex((new Filter(states: [JobState::Buried]))->encode()));
+    }
+
+    public function testAJobIsShownWithItsHistory(): void
+    {
+        foreach (Repository::frames() as [$frame]) {
+            $message = Codec::decode(substr($frame, 4));
+            if ($message->opcode === Opcode::Job) {
+                $job = JobReport::of($message->fields['shown'] + $message->fields);
+                break;
+            }
+        }
+        self::assertSame([42, JobState::Buried, BuriedReason::AttemptsUsedUp], [$job->id, $job->state, $job->buried]);
+        self::assertSame([5, 9, 'no such address', null], [$job->attributes->attemptsMax, $job->heldBy, $job->reason, $job->finishedMs]);
+    }
+
+    public function testWaitsOfTheSpecification(): void
+    {
+        $waits = static fn (Backoff $b): array => array_map($b->waitMs(...), [1, 2, 3, 4]);
+        self::assertSame([1000, 1000, 1000, 1000], $waits(Backoff::fixed(1000)));
+        self::assertSame([10, 20, 25, 25], $waits(Backoff::linear(10, 25)));
+        self::assertSame([1000, 2000, 4000, 8000], $waits(Backoff::exponential(1000, 60_000)));
+        self::assertSame(60_000, Backoff::exponential(1000, 60_000)->waitMs(7));
+        self::assertSame([5, 50, 50, 50], $waits(Backoff::waits([5, 50])));
+    }
+}

@@ -1,0 +1,498 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Tests;
+
+use Adjourn\Client;
+use Adjourn\Error\ClosedError;
+use Adjourn\Error\ConnectionError;
+use Adjourn\Error\OutcomeUnknown;
+use Adjourn\Error\ProtocolError;
+use Adjourn\Error\Server\Busy;
+use Adjourn\Error\Server\Unauthorised;
+use Adjourn\Error\SessionTaken;
+use Adjourn\Error\TimeoutError;
+use Adjourn\Error\WrongQueue;
+use Adjourn\JobRef;
+use Adjourn\NewJob;
+use Adjourn\Options;
+use Adjourn\Protocol\Opcode;
+use PHPUnit\Framework\TestCase;
+
+/** A session against a server that misbehaves as a script says. */
+final class SessionTest extends TestCase
+{
+    public function testHelloAndTheFirstPushGoInOnePacketAndTheEndSaysGoodbye(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $first = fread($peer->stream, 65_536);
+            $names = [];
+            foreach ($peer->frames($first) as $frame) {
+                $message = \Adjourn\Protocol\Codec::decode($frame);
+                $names[] = $message->opcode->name;
+                $message->opcode === Opcode::Hello
+                    ? $peer->send(Opcode::Welcome, $message->requestId, Peer::welcome())
+                    : $peer->pushed($message);
+            }
+            $listener->report($names);
+            $bye = $peer->next();
+            $listener->report($bye->opcode->name);
+            $peer->send(Opcode::Done, $bye->requestId);
+        });
+        $client = new Client($server->address());
+        self::assertSame(1, $client->push('t', 'x')->job);
+        unset($client);
+        self::assertSame(['Hello', 'Push'], $server->report());
+        self::assertSame('Goodbye', $server->report());
+    }
+
+    public function testAFrameMayComeByteByByte(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $hello = $peer->next();
+            foreach (str_split(\Adjourn\Protocol\Codec::encode(Opcode::Welcome, $hello->requestId, Peer::welcome())) as $byte) {
+                $peer->raw($byte);
+                usleep(200);
+            }
+            $push = $peer->next();
+            $peer->pushed($push, 77);
+            $peer->next();
+        });
+        self::assertSame(77, (new Client($server->address()))->push('t', 'x')->job);
+    }
+
+    public function testALostPushIsRepeatedUnderItsNumbersAndNewOnesFollow(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $listener->report($peer->next()->fields['sequence']);
+            $peer->close();
+            $peer = $listener->accept();
+            $hello = $peer->greet(['marks' => 1]);
+            $listener->report([$hello->fields['session'], $hello->fields['secret'] === str_repeat('s', 16)]);
+            for ($n = 0; $n < 2; ++$n) {
+                $push = $peer->next();
+                $listener->report([$push->fields['sequence'], $push->fields['jobs'][0]['body']]);
+                $peer->pushed($push, 5 + $n);
+            }
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        // The session has to be known before the loss: PUSH in the packet of HELLO cannot be repeated.
+        $client->session()->submit(Opcode::Ping);
+        $client->session()->step($client->session()->clock->nowMs() + 1000);
+        self::assertSame(5, $client->pushMany('t', [new NewJob('a'), new NewJob('b')])[0]->job);
+        self::assertSame(6, $client->push('t', 'c')->job);
+        self::assertSame(1, $server->report());
+        self::assertSame([9, true], $server->report());
+        self::assertSame([1, 'a'], $server->report());
+        self::assertSame([3, 'c'], $server->report());
+    }
+
+    public function testAPushWhoseSessionWasForgottenHasAnUnknownOutcome(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->pushed($peer->next());
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['session' => 10]);
+            $push = $peer->next();
+            $listener->report([$push->fields['sequence'], $push->fields['jobs'][0]['body']]);
+            $peer->pushed($push, 8);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        $client->push('t', 'first');
+        try {
+            $client->push('t', 'lost');
+            self::fail('The outcome is unknown.');
+        } catch (OutcomeUnknown $error) {
+            self::assertTrue($error->mayBeApplied);
+            self::assertFalse($error->isRetryable);
+        }
+        self::assertSame(8, $client->push('t', 'new')->job);
+        self::assertSame([1, 'new'], $server->report(), 'A new session numbers from 1.');
+    }
+
+    public function testAPushThatWasLostBeforeAnyWelcomeIsNotRepeatedAtAnotherMember(): void
+    {
+        $first = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->next();
+            $peer->close();
+        });
+        $second = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $request = $peer->next();
+            $listener->report($request->opcode->name);
+            $request->opcode === Opcode::Push ? $peer->pushed($request) : $peer->error($request->requestId, 36);
+            $peer->next();
+        });
+        $client = new Client(new Options([$first->address(), $second->address()], requestTimeoutMs: 5000));
+        try {
+            $client->push('t', 'once');
+            self::fail('The outcome is unknown.');
+        } catch (OutcomeUnknown $error) {
+            self::assertTrue($error->mayBeApplied);
+        }
+        self::assertNull($this->notFound(static fn () => $client->get(1)));
+        self::assertSame('Get', $second->report());
+    }
+
+    public function testWhatMustNotBeRepeatedIsReportedAsUnknown(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 3]);
+            $next = $peer->next();
+            $listener->report($next->opcode->name);
+            $peer->error($next->requestId, 36);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        try {
+            $client->delete(JobRef::key('t', 'k'));
+            self::fail('The outcome is unknown.');
+        } catch (OutcomeUnknown $error) {
+            self::assertTrue($error->mayBeApplied);
+        }
+        self::assertNull($client->peek('t'));
+        self::assertSame('Peek', $server->report());
+    }
+
+    public function testADeleteByIdIsRepeated(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 3]);
+            $next = $peer->next();
+            $peer->send(Opcode::Changed, $next->requestId, ['job' => 4, 'due_ms' => 1, 'state' => 1]);
+            $peer->next();
+        });
+        self::assertSame(4, (new Client($server->address()))->delete(4)->job);
+    }
+
+    public function testTheLeaderIsFollowed(): void
+    {
+        $leader = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->pushed($peer->next(), 3);
+            $peer->next();
+        });
+        $follower = new ScriptedServer(static function (Listener $listener) use ($leader): void {
+            $peer = $listener->accept();
+            $peer->error($peer->next()->requestId, 16, 1, leader: $leader->address());
+            $push = $peer->next();
+            $push === null || $peer->error($push->requestId, 16, 1, leader: $leader->address());
+            $peer->next();
+        });
+        self::assertSame(3, (new Client($follower->address()))->push('t', 'x')->job);
+    }
+
+    public function testALeaderThatStepsDownIsLeftAndItsPushRepeatedElsewhere(): void
+    {
+        $next = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $listener->report($peer->greet(['marks' => 3])->fields['session']);
+            $push = $peer->next();
+            $listener->report($push->fields['sequence']);
+            $peer->pushed($push, 4);
+            $peer->next();
+        });
+        $first = new ScriptedServer(static function (Listener $listener) use ($next): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->pushed($peer->next(), 3);
+            $push = $peer->next();
+            $peer->error($push->requestId, 16, 1, 1, 10, $next->address());
+            $peer->send(Opcode::GoingAway, 0, ['message' => 'bye', 'reason' => 2]);
+            $peer->next();
+        });
+        $client = new Client($first->address());
+        self::assertSame(3, $client->push('t', 'a')->job);
+        self::assertSame(4, $client->push('t', 'b')->job);
+        self::assertSame(9, $next->report());
+        self::assertSame(2, $next->report());
+    }
+
+    public function testBusyIsRetriedUnderTheSameNumberAndThenToldToTheCaller(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            for ($n = 0; ($push = $peer->next()) !== null; ++$n) {
+                $listener->report($push->fields['sequence']);
+                $n === 2 ? $peer->pushed($push, 3) : $peer->error($push->requestId, 18, 1, 0, 1);
+            }
+        });
+        $client = new Client(new Options($server->address(), requestTimeoutMs: 1500));
+        self::assertSame(3, $client->push('t', 'x')->job);
+        self::assertSame([1, 1, 1], [$server->report(), $server->report(), $server->report()]);
+        try {
+            $client->push('t', 'y');
+            self::fail('The server stays busy.');
+        } catch (Busy $error) {
+            self::assertTrue($error->isRetryable);
+            self::assertFalse($error->mayBeApplied);
+        }
+    }
+
+    public function testAServerThatIsSilentIsGivenUpAlthoughTheSocketIsOpen(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet(['heartbeat_ms' => 100]);
+            while (($message = $peer->next(pongs: false))?->opcode === Opcode::Get || $message?->opcode === Opcode::Ping) {
+                $listener->report($message->opcode->name);
+            }
+            $again = $listener->accept();
+            $again->greet(['marks' => 3]);
+            $again->error($again->next()->requestId, 36);
+            $again->next();
+        });
+        $client = new Client($server->address());
+        self::assertNull($this->notFound(static fn () => $client->get(1)));
+        self::assertSame('Get', $server->report());
+        self::assertSame('Ping', $server->report());
+    }
+
+    public function testHeartbeatsKeepALongPollAliveAndItsWaitIsBounded(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet(['heartbeat_ms' => 100]);
+            $reserve = $peer->next();
+            for ($pings = 0; $pings < 4; ++$pings) {
+                $ping = $peer->next(pongs: false);
+                $peer->send(Opcode::Pong, $ping->requestId, ['now_ms' => 1, 'clock_ms' => 1]);
+            }
+            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => []]);
+            $listener->report($pings);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        self::assertSame([], $client->reserve('t', 10_000));
+        self::assertSame(4, $server->report());
+    }
+
+    public function testAGarbledStreamEndsTheConnectionWithATypedError(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->raw("\xff\xff\xff\xff garbage");
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 3]);
+            $peer->error($peer->next()->requestId, 36);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        try {
+            $client->get(1);
+            self::fail('The stream is garbled.');
+        } catch (ProtocolError) {
+            self::assertFalse($client->isConnected());
+        }
+        self::assertNull($this->notFound(static fn () => $client->get(2)));
+    }
+
+    public function testUnknownResponsesAndRequestIdsAreIgnored(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $push = $peer->next();
+            $peer->raw(pack('VCx3V', 12, 0xC9, 5) . 'what');
+            $peer->send(Opcode::Done, 4_000_000);
+            $peer->pushed($push, 6);
+            $peer->next();
+        });
+        self::assertSame(6, (new Client($server->address()))->push('t', 'x')->job);
+    }
+
+    public function testAnAnswerOfTheWrongKindOrLengthIsAnError(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->send(Opcode::Done, $peer->next()->requestId);
+            $push = $peer->next();
+            $peer->send(Opcode::Pushed, $push->requestId, ['results' => []]);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        foreach (['a', 'b'] as $body) {
+            try {
+                $client->push('t', $body);
+                self::fail('The answer fits no push.');
+            } catch (ProtocolError $error) {
+                self::assertTrue($error->mayBeApplied);
+            }
+        }
+    }
+
+    public function testNobodyThereIsAConnectionErrorAtOnce(): void
+    {
+        $start = hrtime(true);
+        $client = new Client('127.0.0.1:' . TestServer::freePort());
+        try {
+            $client->push('t', 'x');
+            self::fail('Nobody is there.');
+        } catch (ConnectionError $error) {
+            self::assertTrue($error->isRetryable);
+            self::assertFalse($error->mayBeApplied);
+        }
+        self::assertLessThan(2000, (hrtime(true) - $start) / 1e6);
+    }
+
+    public function testAServerThatNeverAnswersHelloTimesOut(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->next();
+            $peer->next(false);
+        });
+        $client = new Client(new Options($server->address(), connectTimeoutMs: 200));
+        $this->expectException(ConnectionError::class);
+        $client->get(1);
+    }
+
+    public function testACallHasADeadlineAndAChangeWithoutAnAnswerIsUnknown(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            while ($peer->next() !== null);
+        });
+        $client = new Client(new Options($server->address(), requestTimeoutMs: 200));
+        try {
+            $client->get(1);
+            self::fail('No answer comes.');
+        } catch (TimeoutError $error) {
+            self::assertFalse($error->mayBeApplied);
+        }
+        $this->expectException(OutcomeUnknown::class);
+        $client->runNow(1);
+    }
+
+    public function testAnotherQueueAtTheSameAddressIsRefused(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->pushed($peer->next());
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['cluster_id' => str_repeat('d', 16)]);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        $client->push('t', 'x');
+        $this->expectException(WrongQueue::class);
+        $client->get(1);
+    }
+
+    public function testASessionThatWasTakenOverIsNotTakenBack(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        try {
+            $client->get(1);
+            self::fail('The session was taken.');
+        } catch (SessionTaken) {
+            $this->expectException(SessionTaken::class);
+            $client->get(2);
+        }
+    }
+
+    public function testAWrongTokenIsTold(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $hello = $peer->next();
+            $listener->report($hello->fields['token']);
+            $peer->error($hello->requestId, 4);
+            $peer->close();
+        });
+        $client = new Client(new Options($server->address(), token: 'sesame'));
+        try {
+            $client->push('t', 'x');
+            self::fail('The token is wrong.');
+        } catch (Unauthorised) {
+            self::assertSame('sesame', $server->report());
+        }
+    }
+
+    public function testLeasesThatNeverCameAreGivenBackAfterAResume(): void
+    {
+        $job = static fn (int $job, int $fence): array => [
+            'job' => $job, 'fence' => $fence, 'due_ms' => 1, 'priority' => 1, 'attempts' => 1, 'ttr_left_ms' => 60_000,
+            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'deadline_ms' => 0,
+        ];
+        $server = new ScriptedServer(static function (Listener $listener) use ($job): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => [$job(4, 7)]]);
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 3]);
+            $leases = $peer->next();
+            $listener->report($leases->opcode->name);
+            $reserve = $peer->next();
+            $peer->send(Opcode::Leased, $leases->requestId, ['marks' => 0, 'jobs' => [$job(4, 7), $job(5, 8)]]);
+            $release = $peer->next();
+            $listener->report([$release->opcode->name, $release->fields['delay_ms'], $release->fields['leases']]);
+            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => []]);
+            $peer->next();
+        });
+        $client = new Client(new Options($server->address(), leasesOutlive: false));
+        self::assertCount(1, $client->reserve('t', 1000));
+        self::assertSame([], $client->reserve('t', 5000));
+        self::assertSame('Leases', $server->report());
+        self::assertSame(['Release', -2, [['job' => 5, 'fence' => 8]]], $server->report());
+    }
+
+    public function testNothingCanBeCalledAfterClose(): void
+    {
+        $client = new Client('127.0.0.1:1');
+        $client->close();
+        $client->close();
+        $this->expectException(ClosedError::class);
+        $client->push('t', 'x');
+    }
+
+    private function notFound(callable $call): mixed
+    {
+        try {
+            return $call();
+        } catch (\Adjourn\Error\Server\NotFound) {
+            return null;
+        }
+    }
+}

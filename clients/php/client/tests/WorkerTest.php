@@ -1,0 +1,321 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Tests;
+
+use Adjourn\Backoff;
+use Adjourn\BuriedReason;
+use Adjourn\Client;
+use Adjourn\Error\LeaseLost;
+use Adjourn\Error\Server\Unauthorised;
+use Adjourn\Filter;
+use Adjourn\Job;
+use Adjourn\JobState;
+use Adjourn\LeaseEnd;
+use Adjourn\NewJob;
+use Adjourn\Options;
+use Adjourn\Protocol\Opcode;
+use Adjourn\Worker\Bury;
+use Adjourn\Worker\Context;
+use Adjourn\Worker\RunTooLong;
+use Adjourn\Worker\TryAgain;
+use Adjourn\Worker\Worker;
+use Adjourn\Worker\WorkerOptions;
+use PHPUnit\Framework\TestCase;
+
+final class WorkerTest extends TestCase
+{
+    private static TestServer $server;
+    private Client $client;
+    private string $topic;
+
+    public static function setUpBeforeClass(): void
+    {
+        self::$server = TestServer::start();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server->kill();
+    }
+
+    protected function setUp(): void
+    {
+        $this->client = new Client(self::$server->address());
+        $this->topic = 't' . bin2hex(random_bytes(4));
+    }
+
+    public function testWhatTheHandlerDoesDecidesWhatBecomesOfTheJob(): void
+    {
+        $ids = [];
+        foreach (['fine', 'fail', 'later', 'bury', 'self'] as $body) {
+            $ids[$body] = $this->client->push($this->topic, new NewJob($body, backoff: Backoff::fixed(60_000)))->job;
+        }
+        $worker = $this->worker(new WorkerOptions(stopsWhenEmpty: true, prefetch: 3));
+        $states = [];
+        $handled = $worker->run($this->topic, function (Job $job) use (&$states, $ids): void {
+            // FINISH comes after the handler has returned, not before.
+            $states[$job->body] = (new Client(self::$server->address()))->get($ids[$job->body])->state;
+            match ($job->body) {
+                'fine' => null,
+                'fail' => throw new \RuntimeException('no luck'),
+                'later' => throw new TryAgain(30_000, 'busy'),
+                'bury' => throw new Bury('no such address'),
+                'self' => $job->finish(),
+            };
+        });
+        self::assertSame(5, $handled);
+        self::assertSame(array_fill_keys(array_keys($ids), JobState::Reserved), $states);
+        self::assertSame(JobState::Finished, $this->client->get($ids['fine'])->state);
+        self::assertSame(JobState::Finished, $this->client->get($ids['self'])->state);
+        $failed = $this->client->get($ids['fail']);
+        self::assertSame([JobState::Delayed, 'no luck', 1], [$failed->state, $failed->reason, $failed->attempts]);
+        $later = $this->client->get($ids['later']);
+        self::assertSame([JobState::Delayed, 'busy'], [$later->state, $later->reason]);
+        self::assertLessThan($failed->dueMs, $later->dueMs);
+        $buried = $this->client->get($ids['bury']);
+        self::assertSame([BuriedReason::ByConsumer, 'no such address'], [$buried->buried, $buried->reason]);
+        $health = $worker->health();
+        self::assertSame([2, 3, 0, false], [$health->finished, $health->failed, $health->lost, $health->isConsuming]);
+    }
+
+    public function testAnythingThatIsThrownIsAReason(): void
+    {
+        $id = $this->client->push($this->topic, 'x', ttrMs: 60_000)->job;
+        $this->worker(new WorkerOptions(maxJobs: 1))->run($this->topic, static fn () => throw new \Error(str_repeat('ä', 600) . "\xff"));
+        $reason = $this->client->get($id)->reason;
+        self::assertLessThanOrEqual(1024, strlen($reason));
+        self::assertNotSame('', $reason);
+    }
+
+    public function testMiddlewareSurroundsTheHandler(): void
+    {
+        $this->client->push($this->topic, 'x', headers: ['traceparent' => '00-abc']);
+        $seen = [];
+        $trace = static function (Job $job, callable $next) use (&$seen): mixed {
+            $seen[] = 'in ' . $job->headers['traceparent'];
+            $result = $next($job);
+            $seen[] = 'out';
+
+            return $result;
+        };
+        $worker = $this->worker(new WorkerOptions(middleware: [$trace], maxJobs: 1));
+        $worker->run($this->topic, static function () use (&$seen): void {
+            $seen[] = 'handler';
+        });
+        self::assertSame(['in 00-abc', 'handler', 'out'], $seen);
+    }
+
+    public function testTheTickTouchesALongJobAndHealthMeansConsuming(): void
+    {
+        $this->client->push($this->topic, 'x', ttrMs: 2000);
+        $worker = $this->worker(new WorkerOptions(maxJobs: 1));
+        self::assertFalse($worker->health()->isConsuming);
+        $worker->run($this->topic, function (Job $job, Context $context) use ($worker): void {
+            self::assertTrue($worker->health()->isConsuming);
+            self::assertSame($job->id, $worker->health()->currentJob);
+            for ($until = hrtime(true) + 3_000_000_000; hrtime(true) < $until;) {
+                usleep(20_000);
+                $context->tick();
+            }
+        });
+        self::assertSame([1, 0], [$worker->health()->finished, $worker->health()->lost]);
+        self::assertSame([], $this->client->reserve($this->topic));
+    }
+
+    public function testALostLeaseStopsTheHandlerAndItsResultSettlesNothing(): void
+    {
+        $id = $this->client->push($this->topic, 'x', ttrMs: 3000)->job;
+        $other = new Client(self::$server->address());
+        $worker = $this->worker(new WorkerOptions(maxJobs: 1));
+        $why = null;
+        $worker->run($this->topic, function (Job $job, Context $context) use ($other, $id, &$why): void {
+            $other->delete($id);
+            try {
+                while (true) {
+                    usleep(10_000);
+                    $context->tick();
+                }
+            } catch (LeaseLost $lost) {
+                $why = $lost->end;
+                throw $lost;
+            }
+        });
+        self::assertSame(LeaseEnd::Stale, $why);
+        self::assertSame([0, 0, 1], [$worker->health()->finished, $worker->health()->failed, $worker->health()->lost]);
+    }
+
+    public function testAHandlerThatOverstaysItsLeaseSettlesNothing(): void
+    {
+        $this->client->push($this->topic, 'x', ttrMs: 1000);
+        $worker = $this->worker(new WorkerOptions(maxJobs: 1));
+        $worker->run($this->topic, static fn () => usleep(1_100_000));
+        self::assertSame(1, $worker->health()->lost);
+        self::assertSame(2, $this->client->reserve($this->topic, 5000)[0]->attempts);
+    }
+
+    public function testAHandlerRunsForAtMostMaxRunMs(): void
+    {
+        $id = $this->client->push($this->topic, new NewJob('x', backoff: Backoff::fixed(60_000)))->job;
+        $worker = $this->worker(new WorkerOptions(maxJobs: 1, maxRunMs: 100));
+        $thrown = null;
+        $worker->run($this->topic, static function (Job $job, Context $context) use (&$thrown): void {
+            try {
+                while (true) {
+                    usleep(5000);
+                    $context->tick();
+                }
+            } catch (RunTooLong $thrown) {
+                throw $thrown;
+            }
+        });
+        self::assertInstanceOf(RunTooLong::class, $thrown);
+        self::assertSame(JobState::Delayed, $this->client->get($id)->state);
+    }
+
+    public function testTheAlarmTouchesAJobWhoseHandlerKnowsNothingOfIt(): void
+    {
+        $this->client->push($this->topic, 'x', ttrMs: 4000);
+        $worker = $this->worker(new WorkerOptions(maxJobs: 1, usesAlarm: true));
+        $worker->run($this->topic, static function (): void {
+            for ($until = hrtime(true) + 5_000_000_000; hrtime(true) < $until;) {
+                usleep(50_000);
+            }
+        });
+        self::assertSame([1, 0], [$worker->health()->finished, $worker->health()->lost]);
+        self::assertSame([], $this->client->reserve($this->topic));
+    }
+
+    public function testTheAlarmStopsAHandlerThatRunsTooLong(): void
+    {
+        $id = $this->client->push($this->topic, new NewJob('x', backoff: Backoff::fixed(60_000)))->job;
+        $worker = $this->worker(new WorkerOptions(maxJobs: 1, usesAlarm: true, maxRunMs: 500));
+        $start = hrtime(true);
+        $worker->run($this->topic, static function (): void {
+            while (true) {
+                usleep(50_000);
+            }
+        });
+        self::assertLessThan(3e9, hrtime(true) - $start);
+        self::assertStringContainsString('500 ms', $this->client->get($id)->reason);
+    }
+
+    public function testSigtermGivesBackWhatWasNotStartedAndEndsTheSession(): void
+    {
+        $first = $this->client->push($this->topic, 'first')->job;
+        $second = $this->client->push($this->topic, 'second')->job;
+        [$child, $said] = Processes::fork(function (callable $say): void {
+            $client = new Client(new Options(self::$server->address(), clientName: $this->topic));
+            (new Worker($client, new WorkerOptions(prefetch: 5)))->run($this->topic, static function () use ($say): void {
+                $say('started');
+                usleep(300_000);
+            });
+            $say('ended');
+        });
+        self::assertSame('started', Processes::said($said));
+        posix_kill($child, SIGTERM);
+        self::assertSame('ended', Processes::said($said));
+        Processes::wait($child);
+        self::assertSame(JobState::Finished, $this->client->get($first)->state);
+        $given = $this->client->get($second);
+        self::assertSame([JobState::Ready, 0], [$given->state, $given->attempts]);
+        self::assertNotContains($this->topic, array_column(iterator_to_array($this->client->connections()), 'clientName'));
+    }
+
+    public function testSigtermEndsALongPollAtOnce(): void
+    {
+        [$child, $said] = Processes::fork(function (callable $say): void {
+            $client = new Client(new Options(self::$server->address(), clientName: $this->topic));
+            (new Worker($client))->run($this->topic, static fn () => null);
+            $say('ended');
+        });
+        Eventually::holds(fn (): bool => $this->waits(), 'The worker does not wait for jobs.');
+        $start = hrtime(true);
+        posix_kill($child, SIGTERM);
+        self::assertSame('ended', Processes::said($said));
+        self::assertLessThan(2e9, hrtime(true) - $start);
+        Processes::wait($child);
+    }
+
+    public function testTheTimeToStopEndsAlsoForAHandlerThatNeverReturns(): void
+    {
+        $id = $this->client->push($this->topic, new NewJob('x', backoff: Backoff::fixed(60_000)))->job;
+        [$child, $said] = Processes::fork(function (callable $say): void {
+            $worker = new Worker(new Client(self::$server->address()), new WorkerOptions(stopMs: 500));
+            $worker->run($this->topic, static function () use ($say): void {
+                $say('started');
+                while (true) {
+                    usleep(10_000);
+                }
+            });
+            $say('ended');
+        });
+        self::assertSame('started', Processes::said($said));
+        posix_kill($child, SIGTERM);
+        self::assertSame('ended', Processes::said($said));
+        Processes::wait($child);
+        $job = $this->client->get($id);
+        self::assertSame([JobState::Delayed, 1, 'The worker stops.'], [$job->state, $job->attempts, $job->reason]);
+    }
+
+    public function testAHandlerThatSwallowsTheStopIsKilled(): void
+    {
+        $this->client->push($this->topic, 'x');
+        [$child, $said] = Processes::fork(function (callable $say): void {
+            $worker = new Worker(new Client(self::$server->address()), new WorkerOptions(stopMs: 100));
+            $worker->run($this->topic, static function () use ($say): void {
+                $say('started');
+                while (true) {
+                    try {
+                        usleep(10_000);
+                    } catch (\Throwable) {
+                    }
+                }
+            });
+        });
+        self::assertSame('started', Processes::said($said));
+        posix_kill($child, SIGTERM);
+        $status = Processes::wait($child);
+        self::assertTrue(pcntl_wifsignaled($status));
+        self::assertSame(SIGALRM, pcntl_wtermsig($status));
+    }
+
+    public function testAWorkerWaitsForAServerThatIsNotThereYet(): void
+    {
+        $port = TestServer::freePort();
+        [$child, $said] = Processes::fork(static function (callable $say) use ($port): void {
+            (new Worker(new Client("127.0.0.1:$port"), new WorkerOptions(maxJobs: 1)))->run('late', static fn (Job $job) => $say($job->body));
+        });
+        $server = TestServer::start(port: $port);
+        (new Client($server->address()))->push('late', 'hello');
+        self::assertSame('hello', Processes::said($said));
+        Processes::wait($child);
+    }
+
+    public function testAWorkerWithoutHopeEnds(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->error($peer->next()->requestId, 4);
+        });
+        $this->expectException(Unauthorised::class);
+        (new Worker(new Client($server->address())))->run('t', static fn () => null);
+    }
+
+    private function worker(WorkerOptions $options): Worker
+    {
+        return new Worker($this->client, $options);
+    }
+
+    private function waits(): bool
+    {
+        foreach ($this->client->connections() as $connection) {
+            if ($connection->clientName === $this->topic && $connection->reserves > 0) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+}

@@ -1,0 +1,432 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Harness;
+
+use Adjourn\Client;
+use Adjourn\Error\AdjournError;
+use Adjourn\Error\ClosedError;
+use Adjourn\Error\ConnectionError;
+use Adjourn\Error\ErrorReply;
+use Adjourn\Error\LeaseLost;
+use Adjourn\Error\OutcomeUnknown;
+use Adjourn\Error\ProtocolError;
+use Adjourn\Error\ServerError;
+use Adjourn\Error\SessionTaken;
+use Adjourn\Error\TimeoutError;
+use Adjourn\Error\UsageError;
+use Adjourn\Error\WrongQueue;
+use Adjourn\Job;
+use Adjourn\JobRef;
+use Adjourn\JobReport;
+use Adjourn\Lease;
+use Adjourn\LeaseEnd;
+use Adjourn\Options;
+use Adjourn\Protocol\Malformed;
+use Adjourn\Protocol\Opcode;
+use Adjourn\PushResult;
+use Adjourn\Reason;
+use Adjourn\Release;
+use Adjourn\Subscription;
+use Adjourn\U64;
+use Adjourn\Worker\Context;
+use Adjourn\Worker\Stopped;
+use Adjourn\Worker\Worker;
+use Adjourn\Worker\WorkerOptions;
+
+/** What the conformance suite asks a client to do. */
+final class Commands
+{
+    private const IF_EXISTS = ['reject' => 0, 'keep' => 1, 'replace' => 2, 'replace_any' => 3, 'postpone' => 4];
+    private const CREDIT_BYTES = 8_388_608;
+
+    /** @var array<string, Client> */
+    private array $clients = [];
+    /** @var array<string, Subscription> */
+    private array $subscriptions = [];
+    /** @var array<string, list<Worker>> the workers of one name: each runs one handler at a time */
+    private array $workers = [];
+    /** @var array<string, int> how many of them still run */
+    private array $running = [];
+    /** @var array<string, Job> jobs that were delivered, by their lease */
+    private array $held = [];
+    private readonly FiberClock $clock;
+
+    public function __construct(private readonly Loop $loop)
+    {
+        $this->clock = new FiberClock();
+    }
+
+    /** @param array<string, mixed> $command */
+    public function run(array $command): array
+    {
+        try {
+            return ['id' => $command['id'], 'ok' => (object) $this->{'do_' . $command['do']}($command)];
+        } catch (\Throwable $error) {
+            return ['id' => $command['id'], 'error' => self::error($error)];
+        }
+    }
+
+    /** SIGTERM: stops everything, and says GOODBYE. */
+    public function stop(): void
+    {
+        foreach (array_keys($this->workers) as $name) {
+            $this->do_worker_stop(['worker' => $name, 'deadline_ms' => '5000']);
+        }
+        foreach ($this->clients as $client) {
+            $client->close();
+        }
+    }
+
+    private function do_about(): array
+    {
+        return [
+            'client' => 'php 0.1.0',
+            'levels' => ['codec', 'producer', 'consumer', 'worker', 'cluster'],
+            'codec' => ['encode_request', 'decode_response', 'encode_response'],
+        ];
+    }
+
+    private function do_encode(array $c): array
+    {
+        return ['bytes' => base64_encode(Frames::encode($c['frame']))];
+    }
+
+    private function do_decode(array $c): array
+    {
+        return ['frame' => Frames::decode(base64_decode($c['bytes']))];
+    }
+
+    private function do_connect(array $c): array
+    {
+        $client = new Client(new Options(
+            server: $c['addresses'],
+            token: base64_decode($c['token'] ?? ''),
+            clientName: $c['name'] ?? 'php',
+            connectTimeoutMs: $c['connect_timeout_ms'] ?? 5000,
+            requestTimeoutMs: $c['request_timeout_ms'] ?? 30_000,
+            leasesOutlive: $c['leases_outlive'] ?? false,
+            heartbeatMs: $c['heartbeat_ms'] ?? 0,
+        ), new FiberDialer(), $this->clock);
+        $this->clients[$c['client']] = $client;
+        $client->connect();
+        $this->loop->start(function () use ($client): void {
+            // Heartbeats, and everything else that does not wait for a caller.
+            $session = $client->session();
+            while (!$session->hasEnded()) {
+                $session->step($this->clock->nowMs() + 20);
+                $this->clock->sleepMs(1);
+            }
+        });
+
+        return [];
+    }
+
+    private function do_push(array $c): array
+    {
+        $jobs = array_map(static fn (array $job): array => [
+            'due_ms' => U64::parse($job['at_ms'] ?? $job['delay_ms'] ?? '0'),
+            'priority' => $job['priority'] ?? 0xFFFFFFFF,
+            'ttr_ms' => $job['ttr_ms'] ?? 0,
+            'due_kind' => isset($job['at_ms']) ? 1 : 0,
+            'if_exists' => self::IF_EXISTS[$job['if_exists'] ?? 'reject'],
+            'key' => $job['key'] ?? '',
+            'attributes' => Frames::attributesIn($job['attributes'] ?? [])->encode(),
+            'body' => base64_decode($job['body']),
+        ], $c['jobs']);
+        $answer = $this->client($c)->session()->call(Opcode::Push, ['sequence' => null, 'topic' => $c['topic'], 'jobs' => $jobs]);
+
+        return ['results' => array_map(static function (array $fields): array {
+            $result = PushResult::of($fields);
+            $error = $result->error();
+
+            return $error !== null
+                ? ['error' => self::error($error)]
+                : ['outcome' => strtolower($result->outcome->name), 'job' => U64::toString($result->job)];
+        }, $answer['results'])];
+    }
+
+    private function do_get(array $c): array
+    {
+        return ['job' => self::shown($this->client($c)->get(self::ref($c)))];
+    }
+
+    private function do_delete(array $c): array
+    {
+        return ['job' => U64::toString($this->client($c)->delete(self::ref($c))->job)];
+    }
+
+    private function do_list(array $c): array
+    {
+        $jobs = [];
+        $cursor = '';
+        do {
+            $page = $this->client($c)->session()->call(Opcode::ListJobs, [
+                'jobs_max' => $c['jobs_max'] ?? 256, 'order' => $c['order'] ?? 0, 'marks' => ($c['with_bodies'] ?? false) ? 1 : 0,
+                'cursor' => $cursor, 'filter' => Frames::filterIn($c['filter']),
+            ]);
+            foreach ($page['jobs'] as $job) {
+                $jobs[] = self::shown(JobReport::of($job));
+            }
+            $cursor = $page['cursor'];
+        } while ($cursor !== '');
+
+        return ['jobs' => $jobs];
+    }
+
+    private function do_count(array $c): array
+    {
+        $answer = $this->client($c)->session()->call(Opcode::Count, ['filter' => Frames::filterIn($c['filter'])]);
+
+        return ['jobs' => U64::toString($answer['jobs'])];
+    }
+
+    private function do_close(array $c): array
+    {
+        $this->client($c)->close(5000);
+
+        return [];
+    }
+
+    private function do_reserve(array $c): array
+    {
+        $topics = isset($c['weights']) && $c['weights'] !== [] ? array_combine($c['topics'], $c['weights']) : $c['topics'];
+        $jobs = $this->client($c)->reserve($topics, U64::parse($c['wait_ms']), $c['jobs_max'] ?? 1);
+
+        return ['jobs' => array_map($this->delivered(...), $jobs)];
+    }
+
+    private function do_finish(array $c): array
+    {
+        return $this->settle($c, Opcode::Finish, []);
+    }
+
+    private function do_bury(array $c): array
+    {
+        return $this->settle($c, Opcode::Bury, self::reason($c));
+    }
+
+    private function do_release(array $c): array
+    {
+        $how = match ($c['how']) {
+            'backoff' => Release::backoff(),
+            'not_started' => Release::notStarted(),
+            'after' => Release::afterMs(U64::parse($c['delay_ms'])),
+        };
+
+        return $this->settle($c, Opcode::Release, ['delay_ms' => $how->delayMs] + self::reason($c));
+    }
+
+    private function do_touch(array $c): array
+    {
+        return $this->settle($c, Opcode::Touch, ['ttr_ms' => $c['ttr_ms'] ?? 0]);
+    }
+
+    private function do_subscribe(array $c): array
+    {
+        $topics = isset($c['weights']) && $c['weights'] !== [] ? array_combine($c['topics'], $c['weights']) : $c['topics'];
+        $this->subscriptions[$c['subscription']] = $this->client($c)->subscribe(
+            $topics,
+            $c['credit_jobs'],
+            isset($c['credit_bytes']) ? U64::parse($c['credit_bytes']) : self::CREDIT_BYTES,
+        );
+
+        return [];
+    }
+
+    private function do_next(array $c): array
+    {
+        $job = $this->subscription($c)->next(U64::parse($c['wait_ms']));
+
+        return ['job' => $job === null ? null : $this->delivered($job)];
+    }
+
+    private function do_unsubscribe(array $c): array
+    {
+        $this->subscription($c)->close();
+
+        return [];
+    }
+
+    private function do_worker_start(array $c): array
+    {
+        $client = $this->client($c);
+        $name = $c['worker'];
+        $this->workers[$name] = [];
+        $this->running[$name] = 0;
+        for ($n = $c['concurrency'] ?? 1; $n > 0; --$n) {
+            $worker = new Worker($client, new WorkerOptions(prefetch: $c['prefetch'] ?? 0, handlesSignals: false), clock: $this->clock);
+            $this->workers[$name][] = $worker;
+            ++$this->running[$name];
+            $this->loop->start(function () use ($worker, $name, $c): void {
+                try {
+                    $worker->run($c['topics'], fn (Job $job, Context $context) => $this->handle($name, $worker, $job, $context));
+                } catch (\Throwable $error) {
+                    fwrite(STDERR, "worker $name: {$error->getMessage()}\n");
+                }
+                --$this->running[$name];
+            });
+        }
+
+        return [];
+    }
+
+    private function do_worker_stop(array $c): array
+    {
+        $within = U64::parse($c['deadline_ms']);
+        $until = $this->clock->nowMs() + $within;
+        foreach ($this->workers[$c['worker']] ?? [] as $worker) {
+            $worker->stop($within);
+        }
+        while (($this->running[$c['worker']] ?? 0) > 0 && $this->clock->nowMs() < $until) {
+            $this->clock->sleepMs(1);
+        }
+
+        return [];
+    }
+
+    private function do_health(array $c): array
+    {
+        $consuming = true;
+        foreach ($this->workers[$c['worker']] as $worker) {
+            $consuming = $consuming && $worker->health()->isConsuming;
+        }
+
+        return ['consuming' => $consuming];
+    }
+
+    private function handle(string $name, Worker $worker, Job $job, Context $context): void
+    {
+        $lease = ['worker' => $name, 'job' => U64::toString($job->id), 'fence' => U64::toString($job->lease->fence)];
+        $this->loop->say(['event' => 'started'] + $lease + [
+            'attempts' => $job->attempts, 'topic' => $job->topic, 'body' => base64_encode($job->body),
+        ]);
+        $say = fn (string $result, array $more = []) => $this->loop->say(['event' => 'ended'] + $lease + ['result' => $result] + $more);
+        $todo = json_decode($job->body, true);
+        $todo = is_array($todo) ? $todo : [];
+        $until = $this->clock->nowMs() + ($todo['after_ms'] ?? 0);
+        $hang = $todo['hang'] ?? false;
+        try {
+            while ($hang !== false || $this->clock->nowMs() < $until) {
+                $this->clock->sleepMs(2);
+                if ($hang === 'until_stop' && $context->isStopping()) {
+                    break;
+                }
+                $context->tick();
+            }
+        } catch (LeaseLost $lost) {
+            $say('cancelled', ['reason' => match ($lost->end) {
+                LeaseEnd::Stale => 'lease_lost',
+                LeaseEnd::TimeOver => 'time_over',
+                LeaseEnd::PresumedLost => 'presumed_lost',
+            }]);
+            throw $lost;
+        } catch (Stopped $stopped) {
+            $say('cancelled', ['reason' => 'stopping']);
+            throw $stopped;
+        }
+        if (isset($todo['fail']) && $job->attempts <= ($todo['until'] ?? PHP_INT_MAX)) {
+            $say('failed');
+            throw new \RuntimeException($todo['fail']);
+        }
+        $say('ok');
+    }
+
+    private function settle(array $c, Opcode $how, array $fields): array
+    {
+        $client = $this->client($c);
+        $results = [];
+        foreach ($c['leases'] as $lease) {
+            $id = new Lease(U64::parse($lease['job']), U64::parse($lease['fence']));
+            $job = $this->held["{$c['client']} $id"] ?? null;
+            try {
+                $job?->throwIfLost();
+                $sentMs = $this->clock->nowMs();
+                $refusal = $client->settleMany($how, [$id], $fields)[0];
+                if ($refusal === null && $how === Opcode::Touch) {
+                    $job?->touched($sentMs, ($fields['ttr_ms'] ?? 0) ?: null);
+                }
+            } catch (LeaseLost $refusal) {
+            }
+            $results[] = $refusal === null ? new \stdClass() : ['error' => self::error($refusal)];
+        }
+
+        return ['results' => $results];
+    }
+
+    private function client(array $c): Client
+    {
+        return $this->clients[$c['client']] ?? throw new UsageError("There is no client {$c['client']}.");
+    }
+
+    private function subscription(array $c): Subscription
+    {
+        return $this->subscriptions[$c['subscription']] ?? throw new UsageError("There is no subscription {$c['subscription']}.");
+    }
+
+    private function delivered(Job $job): array
+    {
+        foreach ($this->clients as $name => $client) {
+            if ($job->isOf($client)) {
+                $this->held["$name $job->lease"] = $job;
+            }
+        }
+
+        return [
+            'job' => U64::toString($job->id), 'fence' => U64::toString($job->lease->fence), 'topic' => $job->topic, 'key' => $job->key ?? '',
+            'priority' => $job->priority, 'attempts' => $job->attempts, 'due_ms' => U64::toString($job->dueMs),
+            'body' => base64_encode($job->body), 'attributes' => (object) Frames::attributes($job->attributes),
+        ];
+    }
+
+    private static function shown(JobReport $job): array
+    {
+        return [
+            'job' => U64::toString($job->id), 'topic' => $job->topic, 'key' => $job->key ?? '', 'state' => strtolower($job->state->name),
+            'attempts' => $job->attempts, 'priority' => $job->priority, 'body' => base64_encode($job->body), 'reason' => $job->reason ?? '',
+            'attributes' => (object) Frames::attributes($job->attributes),
+        ];
+    }
+
+    private static function ref(array $c): JobRef
+    {
+        return isset($c['job']) ? JobRef::id(U64::parse($c['job'])) : JobRef::key($c['topic'], $c['key']);
+    }
+
+    private static function reason(array $c): array
+    {
+        return ($c['reason'] ?? '') === '' ? [] : ['reason' => Reason::cut($c['reason'])];
+    }
+
+    private static function error(\Throwable $error): array
+    {
+        $code = match (true) {
+            $error instanceof ServerError => self::code($error->reply),
+            $error instanceof OutcomeUnknown => 'OUTCOME_UNKNOWN',
+            $error instanceof TimeoutError => 'TIMEOUT',
+            $error instanceof ConnectionError => 'CANNOT_CONNECT',
+            $error instanceof WrongQueue => 'WRONG_CLUSTER',
+            $error instanceof ClosedError, $error instanceof SessionTaken => 'CLOSED',
+            $error instanceof ProtocolError, $error instanceof Malformed => 'PROTOCOL',
+            $error instanceof LeaseLost => 'STALE_LEASE',
+            default => 'USAGE',
+        };
+        $isAdjourn = $error instanceof AdjournError;
+
+        return [
+            'code' => $code,
+            'retryable' => $isAdjourn && $error->isRetryable,
+            'applied' => $isAdjourn && $error->mayBeApplied ? 'unknown' : 'no',
+            'retry_after_ms' => $isAdjourn ? $error->retryAfterMs : 0,
+            'message' => $error->getMessage(),
+        ] + ($error instanceof ServerError && $error->job !== null ? ['job' => U64::toString($error->job)] : []);
+    }
+
+    private static function code(ErrorReply $reply): string
+    {
+        $name = $reply->known()?->name;
+
+        return $name === null ? 'UNKNOWN' : strtoupper(preg_replace('/(?<!^)[A-Z]/', '_$0', $name));
+    }
+}

@@ -1,0 +1,292 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Laravel\Tests;
+
+use Adjourn\Filter;
+use Adjourn\JobState;
+use Adjourn\Laravel\AdjournConnector;
+use Adjourn\Laravel\AdjournQueue;
+use Adjourn\Laravel\AdjournServiceProvider;
+use Adjourn\Tests\Processes;
+use Adjourn\Tests\TestServer;
+use Illuminate\Bus\Dispatcher as Bus;
+use Illuminate\Cache\ArrayStore;
+use Illuminate\Cache\Repository as Cache;
+use Illuminate\Container\Container;
+use Illuminate\Contracts\Bus\Dispatcher as BusContract;
+use Illuminate\Contracts\Cache\Repository as CacheContract;
+use Illuminate\Contracts\Container\Container as ContainerContract;
+use Illuminate\Contracts\Debug\ExceptionHandler;
+use Illuminate\Contracts\Events\Dispatcher as EventsContract;
+use Illuminate\Events\Dispatcher as Events;
+use Illuminate\Queue\Events\JobFailed;
+use Illuminate\Queue\QueueManager;
+use Illuminate\Queue\Worker;
+use Illuminate\Queue\WorkerOptions;
+use PHPUnit\Framework\TestCase;
+use Psr\Log\AbstractLogger;
+
+/** The driver under Laravel's own worker. */
+final class AdjournQueueTest extends TestCase
+{
+    private static TestServer $server;
+    private Container $app;
+    private QueueManager $manager;
+    private string $topic;
+    private object $logger;
+    /** @var list<string> */
+    private array $failed = [];
+    /** @var list<string> */
+    private array $reported = [];
+
+    public static function setUpBeforeClass(): void
+    {
+        self::$server = TestServer::start();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server->kill();
+    }
+
+    protected function setUp(): void
+    {
+        Recorder::$seen = [];
+        $this->topic = 'q' . bin2hex(random_bytes(4));
+        $this->logger = new class extends AbstractLogger {
+            /** @var list<string> */
+            public array $warnings = [];
+
+            public function log($level, $message, array $context = []): void
+            {
+                if ($level === 'warning') {
+                    $this->warnings[] = $message;
+                }
+            }
+        };
+        $this->app = new Container();
+        $this->app['config'] = [
+            'queue.default' => 'adjourn',
+            'queue.connections.adjourn' => [
+                'driver' => 'adjourn', 'server' => self::$server->address(), 'queue' => $this->topic, 'retry_after' => 90,
+            ],
+        ];
+        $events = new Events($this->app);
+        $this->app->instance('events', $events);
+        $this->app->instance(EventsContract::class, $events);
+        $this->app->instance(ContainerContract::class, $this->app);
+        $this->app->instance(CacheContract::class, new Cache(new ArrayStore()));
+        $this->app->instance(BusContract::class, new Bus($this->app));
+        $events->listen(JobFailed::class, function (JobFailed $event): void {
+            $this->failed[] = $event->job->resolveName();
+        });
+        $this->manager = new QueueManager($this->app);
+        $this->manager->addConnector('adjourn', fn (): AdjournConnector => new AdjournConnector($this->logger));
+    }
+
+    protected function tearDown(): void
+    {
+        self::assertSame([], array_diff($this->reported, ['a fails']));
+    }
+
+    public function testAJobIsHandledByTheRealWorker(): void
+    {
+        $id = $this->queue()->push(new Recorder('a'));
+        self::assertIsInt($id);
+        self::assertSame(1, $this->queue()->size());
+        $this->work();
+        self::assertSame(['a 1'], Recorder::$seen);
+        self::assertSame(0, $this->queue()->size());
+        self::assertSame(JobState::Finished, $this->queue()->client()->get($id)->state);
+    }
+
+    public function testALaterJobIsDelayedInTheQueue(): void
+    {
+        $in = $this->queue()->later(60, new Recorder('a'));
+        $at = $this->queue()->later(new \DateTimeImmutable('2100-01-01T00:00:00Z'), new Recorder('b'));
+        $this->work();
+        self::assertSame([], Recorder::$seen);
+        self::assertSame([2, 0, 2, 0], [
+            $this->queue()->size(), $this->queue()->pendingSize(), $this->queue()->delayedSize(), $this->queue()->reservedSize(),
+        ]);
+        self::assertSame(4_102_444_800_000, $this->queue()->client()->get($at)->dueMs);
+        $this->queue()->client()->runNow($in);
+        self::assertNotNull($this->queue()->creationTimeOfOldestPendingJob());
+        $this->work();
+        self::assertSame(['a 1'], Recorder::$seen);
+    }
+
+    public function testLaravelDecidesAboutAttemptsAndCallsFailed(): void
+    {
+        $id = $this->queue()->push(new Recorder('a', fails: 9, tries: 2));
+        $this->work();
+        self::assertSame(['a 1', 'a 2', 'a failed: a fails'], Recorder::$seen);
+        self::assertSame([Recorder::class], $this->failed);
+        self::assertSame(0, $this->queue()->size());
+        // Nothing is left buried: Laravel has it among its failed jobs.
+        self::assertSame(JobState::Finished, $this->queue()->client()->get($id)->state);
+    }
+
+    public function testLaravelDecidesAboutTheBackoff(): void
+    {
+        $id = $this->queue()->push(new Recorder('a', fails: 1, tries: 3, backoff: [30, 60]));
+        $before = (int) (microtime(true) * 1000);
+        $this->work();
+        $job = $this->queue()->client()->get($id);
+        self::assertSame(JobState::Delayed, $job->state);
+        self::assertEqualsWithDelta($before + 30_000, $job->dueMs, 5000);
+        self::assertNull($job->attributes->attemptsMax);
+        self::assertNull($job->attributes->backoff);
+    }
+
+    public function testTheLeaseCoversTheTimeoutOrElseRetryAfter(): void
+    {
+        $client = $this->queue()->client();
+        self::assertSame(130_000, $client->get($this->queue()->push(new Recorder('a', timeout: 120)))->ttrMs);
+        self::assertSame(90_000, $client->get($this->queue()->push(new Recorder('b')))->ttrMs);
+    }
+
+    public function testQueuesAreTakenInTheirOrder(): void
+    {
+        $this->queue()->push(new Recorder('low'), '', "$this->topic-low");
+        $this->queue()->push(new Recorder('high'), '', "$this->topic-high");
+        $this->work("$this->topic-high,$this->topic-low");
+        self::assertSame(['high 1', 'low 1'], Recorder::$seen);
+    }
+
+    public function testAQueueIsCleared(): void
+    {
+        $this->queue()->push(new Recorder('a'));
+        $this->queue()->later(60, new Recorder('b'));
+        self::assertSame(2, $this->queue()->clear($this->topic));
+        self::assertSame(0, $this->queue()->size());
+    }
+
+    public function testAUniqueJobIsAddedOnceWhileItLives(): void
+    {
+        $first = $this->queue()->push(new UniqueRecorder('same'));
+        self::assertSame($first, $this->queue()->push(new UniqueRecorder('same')));
+        self::assertNotSame($first, $this->queue()->push(new UniqueRecorder('other')));
+        self::assertNotSame($first, $this->queue()->push(new Recorder('same')));
+        $this->work();
+        self::assertNotSame($first, $this->queue()->push(new UniqueRecorder('same')));
+    }
+
+    public function testAReleaseDoesNotLoseAUniqueJob(): void
+    {
+        $this->queue()->push(new UniqueRecorder('a', fails: 1, tries: 3));
+        $this->work();
+        self::assertSame(['a 1', 'a 2'], Recorder::$seen);
+    }
+
+    public function testAStaleLeaseIsLoggedAndNotThrown(): void
+    {
+        $id = $this->queue()->push(new Recorder('a'));
+        $job = $this->queue()->pop();
+        $this->queue()->client()->delete($id);
+        $job->delete();
+        self::assertTrue($job->isDeleted());
+        self::assertCount(1, $this->logger->warnings);
+        self::assertStringContainsString("job $id was not finished", $this->logger->warnings[0]);
+        $other = $this->queue()->push(new Recorder('b'));
+        $job = $this->queue()->pop();
+        $this->queue()->client()->delete($other);
+        $job->release(5);
+        self::assertTrue($job->isReleased());
+        self::assertStringContainsString("job $other was not released", $this->logger->warnings[1]);
+    }
+
+    public function testRawPayloadsAreRetriedAsTheyAre(): void
+    {
+        $this->queue()->push(new Recorder('a'));
+        $job = $this->queue()->pop();
+        $payload = $job->getRawBody();
+        $job->delete();
+        $this->queue()->pushRaw($payload, $this->topic);
+        $this->work();
+        self::assertSame(['a 1'], Recorder::$seen);
+    }
+
+    public function testAPausedQueueIsEmpty(): void
+    {
+        $this->queue()->push(new Recorder('a'));
+        $this->queue()->client()->pause($this->topic);
+        self::assertNull($this->queue()->pop());
+        $this->queue()->client()->resume($this->topic);
+        self::assertNotNull($this->queue()->pop());
+    }
+
+    public function testTheTimeoutOfTheWorkerKeepsItsAlarm(): void
+    {
+        $id = $this->queue()->push(SleepsForever::class, ['why' => 'test']);
+        [$child] = Processes::fork(function (): void {
+            // A worker of its own process: its timeout ends the process.
+            $this->work(timeout: 1);
+        });
+        $status = Processes::wait($child);
+        self::assertTrue(pcntl_wifsignaled($status));
+        self::assertSame(SIGKILL, pcntl_wtermsig($status));
+        // maxTries was 1: the handler of the alarm has marked the job as failed, and deleted it.
+        self::assertSame(JobState::Finished, $this->queue()->client()->get($id)->state);
+        self::assertSame(0, $this->queue()->size());
+    }
+
+    public function testSigtermEndsTheWorkerAfterTheJob(): void
+    {
+        $this->queue()->push(new Recorder('a'));
+        $this->queue()->push(new Recorder('b'));
+        [$child, $said] = Processes::fork(function (callable $say): void {
+            $this->app['events']->listen(\Illuminate\Queue\Events\JobProcessing::class, static fn () => posix_kill(getmypid(), SIGTERM));
+            $say($this->work());
+        });
+        self::assertSame(0, Processes::said($said));
+        Processes::wait($child);
+        self::assertSame(1, $this->queue()->size());
+    }
+
+    public function testTheServiceProviderAddsTheDriver(): void
+    {
+        $this->app->singleton('queue', fn (): QueueManager => new QueueManager($this->app));
+        (new AdjournServiceProvider($this->app))->register();
+        self::assertSame(0, $this->app->make('queue')->connection('adjourn')->size());
+    }
+
+    private function queue(): AdjournQueue
+    {
+        return $this->manager->connection('adjourn');
+    }
+
+    private function work(?string $queue = null, int $timeout = 60): int
+    {
+        $handler = new class($this->reported) implements ExceptionHandler {
+            /** @param list<string> $reported */
+            public function __construct(private array &$reported)
+            {
+            }
+
+            public function report(\Throwable $e): void
+            {
+                $this->reported[] = $e->getMessage();
+            }
+
+            public function shouldReport(\Throwable $e): bool
+            {
+                return true;
+            }
+
+            public function render($request, \Throwable $e): void
+            {
+            }
+
+            public function renderForConsole($output, \Throwable $e): void
+            {
+            }
+        };
+        $worker = new Worker($this->manager, $this->app['events'], $handler, static fn (): bool => false);
+        $options = new WorkerOptions('default', 0, 512, $timeout, 0, 1, false, true);
+
+        return $worker->daemon('adjourn', $queue ?? $this->topic, $options);
+    }
+}

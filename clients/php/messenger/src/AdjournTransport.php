@@ -1,0 +1,216 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Messenger;
+
+use Adjourn\Client;
+use Adjourn\Error\AdjournError;
+use Adjourn\Error\AdjournException;
+use Adjourn\Error\LeaseLost;
+use Adjourn\Error\Server\NotFound;
+use Adjourn\Error\Server\Paused;
+use Adjourn\Error\Server\StaleLease;
+use Adjourn\Filter;
+use Adjourn\IfExists;
+use Adjourn\Job;
+use Adjourn\JobReport;
+use Adjourn\JobState;
+use Adjourn\NewJob;
+use Adjourn\U64;
+use Psr\Log\LoggerInterface;
+use Psr\Log\NullLogger;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Exception\LogicException;
+use Symfony\Component\Messenger\Exception\MessageDecodingFailedException;
+use Symfony\Component\Messenger\Exception\TransportException;
+use Symfony\Component\Messenger\Stamp\DelayStamp;
+use Symfony\Component\Messenger\Stamp\RedeliveryStamp;
+use Symfony\Component\Messenger\Stamp\TransportMessageIdStamp;
+use Symfony\Component\Messenger\Transport\Receiver\ListableReceiverInterface;
+use Symfony\Component\Messenger\Transport\Receiver\MessageCountAwareInterface;
+use Symfony\Component\Messenger\Transport\Receiver\QueueReceiverInterface;
+use Symfony\Component\Messenger\Transport\Serialization\SerializerInterface;
+use Symfony\Component\Messenger\Transport\SetupableTransportInterface;
+use Symfony\Component\Messenger\Transport\TransportInterface;
+
+/** Messenger on Adjourn. A transport has one topic; a worker may name others with --queues. */
+class AdjournTransport implements
+    TransportInterface,
+    QueueReceiverInterface,
+    ListableReceiverInterface,
+    MessageCountAwareInterface,
+    SetupableTransportInterface
+{
+    public function __construct(
+        protected readonly Client $client,
+        private readonly SerializerInterface $serializer,
+        private readonly string $topic,
+        private readonly ?int $ttrMs = null,
+        private readonly int $waitMs = 0,
+        private readonly LoggerInterface $logger = new NullLogger(),
+    ) {
+    }
+
+    public function send(Envelope $envelope): Envelope
+    {
+        $stamp = $envelope->last(AdjournStamp::class);
+        // Messenger sends a retry before it rejects the message. Under the same key the retry would be taken for the
+        // message itself, and be lost with it.
+        $isRetry = $envelope->last(RedeliveryStamp::class) !== null;
+        $key = $isRetry ? null : $stamp?->key;
+        $delayMs = $envelope->last(DelayStamp::class)?->getDelay();
+        try {
+            $pushed = $this->client->push($this->topic, new NewJob(
+                body: Body::pack($this->serializer->encode($envelope)),
+                delayMs: $delayMs === null ? null : max(0, $delayMs),
+                at: $delayMs === null ? $stamp?->at : null,
+                key: $key,
+                ifExists: $key === null ? IfExists::Reject : $stamp->ifExists,
+                ttrMs: $stamp?->ttrMs ?? $this->ttrMs,
+                priority: $stamp?->priority,
+                headers: ['content-type' => 'application/json'],
+            ));
+        } catch (AdjournException $error) {
+            throw new TransportException($error->getMessage(), 0, $error);
+        }
+
+        return $envelope->with(new TransportMessageIdStamp(U64::toString($pushed->job)));
+    }
+
+    public function get(): iterable
+    {
+        return $this->getFromQueues([$this->topic]);
+    }
+
+    public function getFromQueues(array $queueNames): iterable
+    {
+        try {
+            $jobs = $this->client->reserve(array_values($queueNames), $this->waitMs);
+        } catch (Paused) {
+            return [];
+        } catch (AdjournException $error) {
+            throw new TransportException($error->getMessage(), 0, $error);
+        }
+        $envelopes = [];
+        foreach ($jobs as $job) {
+            try {
+                $envelopes[] = $this->decode($job->body, $job->id, $job);
+            } catch (MessageDecodingFailedException $error) {
+                // No attempt can help, and an exception here would end the worker. An operator sees it among the buried jobs.
+                $this->logger->critical("adjourn: job {$job->lease} cannot be decoded, and is buried.", ['exception' => $error]);
+                $this->settle($job->lease, static fn () => $job->bury($error->getMessage()));
+            }
+        }
+
+        return $envelopes;
+    }
+
+    public function ack(Envelope $envelope): void
+    {
+        $this->remove($envelope);
+    }
+
+    public function reject(Envelope $envelope): void
+    {
+        // What is to be tried again was sent again before.
+        $this->remove($envelope);
+    }
+
+    public function all(?int $limit = null): iterable
+    {
+        $filter = new Filter($this->topic, [JobState::Delayed, JobState::Ready]);
+        foreach ($this->client->list($filter, withBodies: true) as $report) {
+            if ($limit !== null && --$limit < 0) {
+                return;
+            }
+            try {
+                yield $this->shown($report);
+            } catch (MessageDecodingFailedException $error) {
+                $this->logger->error("adjourn: job $report->id cannot be decoded.", ['exception' => $error]);
+            }
+        }
+    }
+
+    public function find($id): ?Envelope
+    {
+        try {
+            $report = $this->client->get(U64::parse((string) $id));
+        } catch (NotFound) {
+            return null;
+        } catch (AdjournException $error) {
+            throw new TransportException($error->getMessage(), 0, $error);
+        }
+
+        return $report->topic !== $this->topic || $report->state === JobState::Finished ? null : $this->shown($report);
+    }
+
+    /** Messages that wait: delayed ones, too. */
+    public function getMessageCount(): int
+    {
+        return $this->client->count(new Filter($this->topic, [JobState::Delayed, JobState::Ready]));
+    }
+
+    /** There is nothing to set up: a topic is created with its first job. This shows early that no server answers. */
+    public function setup(): void
+    {
+        try {
+            $this->client->connect();
+        } catch (AdjournException $error) {
+            throw new TransportException($error->getMessage(), 0, $error);
+        }
+    }
+
+    public function client(): Client
+    {
+        return $this->client;
+    }
+
+    protected function received(Envelope $envelope): AdjournReceivedStamp
+    {
+        return $envelope->last(AdjournReceivedStamp::class)
+            ?? throw new LogicException('The envelope was not received from this transport.');
+    }
+
+    private function remove(Envelope $envelope): void
+    {
+        $received = $this->received($envelope);
+        if ($received->job !== null) {
+            $this->settle($received->job->lease, $received->job->finish(...));
+
+            return;
+        }
+        try {
+            $this->client->delete($received->id);
+        } catch (NotFound) {
+            // Somebody else was faster.
+        } catch (AdjournException $error) {
+            throw new TransportException($error->getMessage(), 0, $error);
+        }
+    }
+
+    /** A stale lease is no error of the worker: another one has the message. */
+    private function settle(\Stringable $lease, callable $settle): void
+    {
+        try {
+            $settle();
+        } catch (LeaseLost|StaleLease $error) {
+            $this->logger->warning("adjourn: the lease $lease was over before its message was settled: {$error->getMessage()}");
+        } catch (AdjournError $error) {
+            throw new TransportException($error->getMessage(), 0, $error);
+        }
+    }
+
+    private function shown(JobReport $report): Envelope
+    {
+        return $this->decode($report->body, $report->id, null);
+    }
+
+    private function decode(string $body, int $id, ?Job $job): Envelope
+    {
+        return $this->serializer->decode(Body::unpack($body))->with(
+            new AdjournReceivedStamp($id, $job),
+            new TransportMessageIdStamp(U64::toString($id)),
+        );
+    }
+}

@@ -1,0 +1,52 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Messenger;
+
+use Adjourn\Options;
+use Psr\Log\LoggerInterface;
+use Symfony\Component\Messenger\Exception\InvalidArgumentException;
+
+/** `adjourn://TOKEN@host:port,host:port/topic?ttr_ms=60000&wait_ms=0` */
+final readonly class Dsn
+{
+    private const OPTIONS = ['topic', 'token', 'ttr_ms', 'wait_ms', 'client_name', 'transport_name', 'connect_timeout_ms', 'request_timeout_ms'];
+
+    private function __construct(
+        public Options $options,
+        public string $topic,
+        public ?int $ttrMs,
+        public int $waitMs,
+    ) {
+    }
+
+    /** @param array<string, mixed> $options of the transport; those of the DSN come first */
+    public static function parse(#[\SensitiveParameter] string $dsn, array $options, LoggerInterface $logger): self
+    {
+        if (preg_match('~^adjourn://(?:([^@/]*)@)?([^/?]*)(?:/([^?]*))?(?:\?(.*))?$~', $dsn, $m) !== 1) {
+            throw new InvalidArgumentException('The DSN is not one of Adjourn: it looks like adjourn://127.0.0.1:7440/topic.');
+        }
+        parse_str($m[4] ?? '', $query);
+        $settings = $query + $options;
+        $unknown = array_diff(array_keys($settings), self::OPTIONS);
+        if ($unknown !== []) {
+            throw new InvalidArgumentException('Unknown options of the Adjourn transport: ' . implode(', ', $unknown) . '.');
+        }
+        $topic = ($m[3] ?? '') !== '' ? rawurldecode($m[3]) : $settings['topic'] ?? 'messages';
+
+        return new self(
+            new Options(
+                server: $m[2] === '' ? '127.0.0.1:7440' : $m[2],
+                token: ($m[1] ?? '') !== '' ? rawurldecode($m[1]) : $settings['token'] ?? '',
+                clientName: $settings['client_name'] ?? 'messenger',
+                connectTimeoutMs: (int) ($settings['connect_timeout_ms'] ?? 5000),
+                requestTimeoutMs: (int) ($settings['request_timeout_ms'] ?? 30_000),
+                logger: $logger,
+            ),
+            $topic,
+            isset($settings['ttr_ms']) ? (int) $settings['ttr_ms'] : null,
+            (int) ($settings['wait_ms'] ?? 0),
+        );
+    }
+}

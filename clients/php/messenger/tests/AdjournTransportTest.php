@@ -1,0 +1,275 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Messenger\Tests;
+
+use Adjourn\BuriedReason;
+use Adjourn\Client;
+use Adjourn\Error\Server\NotFound;
+use Adjourn\Filter;
+use Adjourn\JobState;
+use Adjourn\Messenger\AdjournReceivedStamp;
+use Adjourn\Messenger\AdjournStamp;
+use Adjourn\Messenger\AdjournTransport;
+use Adjourn\Messenger\AdjournTransportFactory;
+use Adjourn\Messenger\KeepaliveTransport;
+use Adjourn\Options;
+use Adjourn\Tests\TestServer;
+use PHPUnit\Framework\TestCase;
+use Psr\Container\ContainerInterface;
+use Symfony\Component\EventDispatcher\EventDispatcher;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\EventListener\SendFailedMessageForRetryListener;
+use Symfony\Component\Messenger\EventListener\SendFailedMessageToFailureTransportListener;
+use Symfony\Component\Messenger\Event\WorkerRunningEvent;
+use Symfony\Component\Messenger\Exception\InvalidArgumentException;
+use Symfony\Component\Messenger\Exception\TransportException;
+use Symfony\Component\Messenger\Handler\HandlersLocator;
+use Symfony\Component\Messenger\MessageBus;
+use Symfony\Component\Messenger\Middleware\HandleMessageMiddleware;
+use Symfony\Component\Messenger\Retry\MultiplierRetryStrategy;
+use Symfony\Component\Messenger\Stamp\DelayStamp;
+use Symfony\Component\Messenger\Stamp\RedeliveryStamp;
+use Symfony\Component\Messenger\Stamp\TransportMessageIdStamp;
+use Symfony\Component\Messenger\Transport\Serialization\PhpSerializer;
+use Symfony\Component\Messenger\Worker;
+
+/** The transport under Symfony's own worker. */
+final class AdjournTransportTest extends TestCase
+{
+    private static TestServer $server;
+    private AdjournTransport $transport;
+    private string $topic;
+
+    public static function setUpBeforeClass(): void
+    {
+        self::$server = TestServer::start();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        self::$server->kill();
+    }
+
+    protected function setUp(): void
+    {
+        $this->topic = 'm' . bin2hex(random_bytes(4));
+        $this->transport = $this->transport('adjourn://' . self::$server->address() . "/$this->topic");
+    }
+
+    public function testAMessageIsHandledByTheRealWorker(): void
+    {
+        $this->transport->setup();
+        $sent = $this->transport->send(new Envelope(new Note("ann \0\xff")));
+        $id = (int) $sent->last(TransportMessageIdStamp::class)->getId();
+        self::assertSame(1, $this->transport->getMessageCount());
+        self::assertSame(["ann \0\xff"], $this->work());
+        self::assertSame(0, $this->transport->getMessageCount());
+        self::assertSame(JobState::Finished, $this->transport->client()->get($id)->state);
+    }
+
+    public function testADelayedMessageWaitsInTheQueue(): void
+    {
+        $sent = $this->transport->send(new Envelope(new Note('a'), [new DelayStamp(60_000)]));
+        $id = (int) $sent->last(TransportMessageIdStamp::class)->getId();
+        self::assertSame([], $this->work());
+        self::assertSame(1, $this->transport->getMessageCount());
+        $this->transport->client()->runNow($id);
+        self::assertSame(['a'], $this->work());
+    }
+
+    public function testMessagesAreListedFoundAndRemoved(): void
+    {
+        foreach (['a', 'b', 'c'] as $text) {
+            $sent = $this->transport->send(new Envelope(new Note($text), [new DelayStamp(60_000)]));
+        }
+        $texts = static fn (iterable $envelopes): array => array_map(
+            static fn (Envelope $e): string => $e->getMessage()->text,
+            iterator_to_array($envelopes, false),
+        );
+        self::assertSame(['a', 'b', 'c'], $texts($this->transport->all()));
+        self::assertSame(['a', 'b'], $texts($this->transport->all(2)));
+        $found = $this->transport->find($sent->last(TransportMessageIdStamp::class)->getId());
+        self::assertSame('c', $found->getMessage()->text);
+        $this->transport->reject($found);
+        $this->transport->reject($found);
+        self::assertSame(2, $this->transport->getMessageCount());
+        self::assertNull($this->transport->find('18446744073709551615'));
+    }
+
+    public function testAKeyHoldsWhileTheMessageWaits(): void
+    {
+        foreach (['a', 'b'] as $text) {
+            $this->transport->send(new Envelope(new Note($text), [new AdjournStamp(key: 'order-17', priority: 3)]));
+        }
+        self::assertSame(3, $this->transport->client()->peek($this->topic)->priority);
+        self::assertSame(['a'], $this->work());
+    }
+
+    public function testARetryDoesNotLoseTheMessageToItsOwnKey(): void
+    {
+        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(key: 'order-17')]));
+        self::assertSame(['a', 'a', 'a'], $this->work(fails: 2));
+        self::assertSame(0, $this->transport->getMessageCount());
+    }
+
+    public function testAMessageThatFailsForGoodGoesToTheFailureTransport(): void
+    {
+        $failures = $this->transport('adjourn://' . self::$server->address() . "/$this->topic-failed");
+        $this->transport->send(new Envelope(new Note('a')));
+        self::assertSame(['a', 'a', 'a', 'a'], $this->work(fails: 9, failures: $failures));
+        self::assertSame(0, $this->transport->getMessageCount());
+        [$failed] = iterator_to_array($failures->all());
+        self::assertSame('a', $failed->getMessage()->text);
+        // The stamps of a failure are longer than the headers of a job may be.
+        self::assertNotNull($failed->last(RedeliveryStamp::class));
+        $failures->reject($failed);
+        self::assertSame(0, $failures->getMessageCount());
+    }
+
+    public function testAMessageThatCannotBeDecodedIsBuriedAndTheWorkerGoesOn(): void
+    {
+        $bad = $this->transport->client()->push($this->topic, 'no message')->job;
+        $worse = $this->transport->client()->push($this->topic, ['body' => 'O:7:"Unknown":0:{', 'headers' => []])->job;
+        $this->transport->send(new Envelope(new Note('good')));
+        self::assertSame(['good'], $this->work());
+        foreach ([$bad, $worse] as $id) {
+            $job = $this->transport->client()->get($id);
+            self::assertSame(BuriedReason::ByConsumer, $job->buried);
+            self::assertNotNull($job->reason);
+        }
+    }
+
+    public function testAStaleLeaseIsNoErrorOfTheWorker(): void
+    {
+        $this->transport->send(new Envelope(new Note('a')));
+        [$envelope] = $this->transport->get();
+        $this->transport->client()->delete($envelope->last(AdjournReceivedStamp::class)->id);
+        $this->transport->ack($envelope);
+        self::assertSame([], $this->transport->get());
+    }
+
+    public function testAKeepaliveTouchesTheJob(): void
+    {
+        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 2000)]));
+        [$envelope] = $this->transport->get();
+        self::assertInstanceOf(KeepaliveTransport::class, $this->transport);
+        for ($n = 0; $n < 4; ++$n) {
+            usleep(700_000);
+            $this->transport->keepalive($envelope, 1);
+        }
+        self::assertFalse($envelope->last(AdjournReceivedStamp::class)->job->isLost());
+        $this->transport->ack($envelope);
+    }
+
+    public function testAKeepaliveDoesNotWriteBetweenTwoHalvesOfAFrame(): void
+    {
+        $dialer = new InterruptingDialer();
+        $client = new Client(new Options(self::$server->address()), $dialer);
+        $transport = new KeepaliveTransport($client, new PhpSerializer(), $this->topic);
+        $transport->send(new Envelope(new Note('a')));
+        [$envelope] = $transport->get();
+        $interrupted = 0;
+        $dialer->between = static function () use ($transport, $envelope, &$interrupted): void {
+            ++$interrupted;
+            $transport->keepalive($envelope, 1);
+        };
+        $transport->send(new Envelope(new Note('sent while alarms came')));
+        self::assertGreaterThan(50, $interrupted);
+        $dialer->between = null;
+        $transport->ack($envelope);
+        self::assertSame(['sent while alarms came'], $this->work());
+    }
+
+    public function testOtherTopicsMayBeNamedByTheWorker(): void
+    {
+        $other = $this->transport('adjourn://' . self::$server->address() . "/$this->topic-2");
+        $other->send(new Envelope(new Note('b')));
+        self::assertSame([], $this->transport->get());
+        [$envelope] = $this->transport->getFromQueues([$this->topic, "$this->topic-2"]);
+        self::assertSame('b', $envelope->getMessage()->text);
+    }
+
+    public function testAServerThatIsNotThereIsATransportException(): void
+    {
+        $transport = $this->transport('adjourn://127.0.0.1:' . TestServer::freePort());
+        foreach ([static fn () => $transport->send(new Envelope(new Note('a'))), static fn () => $transport->get(), $transport->setup(...)] as $call) {
+            try {
+                $call();
+                self::fail('Nobody is there.');
+            } catch (TransportException $error) {
+                self::assertNotNull($error->getPrevious());
+            }
+        }
+    }
+
+    public function testTheDsn(): void
+    {
+        $factory = new AdjournTransportFactory();
+        self::assertTrue($factory->supports('adjourn://a', []));
+        self::assertFalse($factory->supports('redis://a', []));
+        $options = $this->transport('adjourn://se%40same@a:1,[::1]:2/emails?ttr_ms=5000', ['client_name' => 'x'])->client()->options();
+        self::assertSame(['se@same', 'x', ['a:1', '[::1]:2']], [$options->token, $options->clientName, array_map(strval(...), $options->addresses)]);
+        $this->expectException(InvalidArgumentException::class);
+        $this->transport('adjourn://a/t?tttr=1');
+    }
+
+    private function transport(string $dsn, array $options = []): AdjournTransport
+    {
+        return (new AdjournTransportFactory())->createTransport($dsn, $options, new PhpSerializer());
+    }
+
+    /** Runs Symfony's worker until there is nothing to do. @return list<string> what the handler saw */
+    private function work(int $fails = 0, ?AdjournTransport $failures = null): array
+    {
+        $seen = [];
+        $bus = new MessageBus([new HandleMessageMiddleware(new HandlersLocator([Note::class => [
+            static function (Note $note) use (&$seen, $fails): void {
+                $seen[] = $note->text;
+                if (count($seen) <= $fails) {
+                    throw new \RuntimeException(str_repeat('fails ', 400));
+                }
+            },
+        ]]))]);
+        $events = new EventDispatcher();
+        $senders = $this->container(['adjourn' => $this->transport]);
+        $retries = $this->container(['adjourn' => new MultiplierRetryStrategy(3, 1)]);
+        $events->addSubscriber(new SendFailedMessageForRetryListener($senders, $retries));
+        if ($failures !== null) {
+            $events->addSubscriber(new SendFailedMessageToFailureTransportListener($this->container(['adjourn' => $failures])));
+        }
+        $until = hrtime(true) + 10_000_000_000;
+        $events->addListener(WorkerRunningEvent::class, function (WorkerRunningEvent $event) use ($until): void {
+            $isEmpty = $this->transport->client()->count(new Filter($this->topic, [JobState::Ready, JobState::Reserved])) === 0;
+            $isWaiting = $this->transport->client()->peek($this->topic)?->dueMs < (int) (microtime(true) * 1000) + 10_000
+                && $this->transport->client()->peek($this->topic) !== null;
+            if (($event->isWorkerIdle() && $isEmpty && !$isWaiting) || hrtime(true) > $until) {
+                $event->getWorker()->stop();
+            }
+        });
+        (new Worker(['adjourn' => $this->transport], $bus, $events))->run(['sleep' => 1000]);
+
+        return $seen;
+    }
+
+    /** @param array<string, object> $services */
+    private function container(array $services): ContainerInterface
+    {
+        return new class($services) implements ContainerInterface {
+            public function __construct(private array $services)
+            {
+            }
+
+            public function get(string $id)
+            {
+                return $this->services[$id];
+            }
+
+            public function has(string $id): bool
+            {
+                return isset($this->services[$id]);
+            }
+        };
+    }
+}
