@@ -65,6 +65,7 @@ from .protocol.numbers import (
     PushOutcome,
     States,
 )
+from .protocol.requests import LeaseRef
 from .protocol.responses import (
     Changed,
     ClusterReport,
@@ -122,6 +123,7 @@ __all__ = [
     "KeyExistsError",
     "Late",
     "LateAction",
+    "LeaseRef",
     "ListOrder",
     "LostReason",
     "MalformedError",

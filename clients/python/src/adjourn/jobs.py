@@ -131,7 +131,7 @@ class PushResult:
 
     id: int
     """The job's id; with `KEPT` and `POSTPONED` that of the job with its key. 0 if it was refused."""
-    outcome: PushOutcome | int
+    outcome: PushOutcome
     error: AdjournError | None = None
     """Why the job is not in the queue, or why that is not known."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Generator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -34,6 +34,7 @@ from .protocol.numbers import (
     BulkChange,
     ErrorCode,
     ListOrder,
+    PushOutcome,
     States,
 )
 from .protocol.selection import Filter, TopicPolicy
@@ -171,7 +172,7 @@ class Queue:
             try:
                 results += await self._push(topic, batch)
             except AdjournError as error:
-                results += [PushResult(0, 3, error) for _ in batch]
+                results += [PushResult(0, PushOutcome.REFUSED, error) for _ in batch]
         if any(result.error is not None for result in results):
             raise BatchError(results)
         return results
@@ -214,53 +215,56 @@ class Queue:
                 after = job.id
                 yield job
 
-    async def finish(self, job: HeldJob) -> None:
+    async def finish(self, job: Settleable) -> None:
         """The work is done: the job is removed."""
-        self._check_held(job)
-        await self._settle(rq.Finish((job.hold.ref,)), job)
+        _raise_first(await self.finish_many([job]))
 
-    async def finish_many(self, jobs: Sequence[HeldJob]) -> list[AdjournError | None]:
-        """Finishes many jobs in one request. Returns an error for each job that could not be finished."""
-        if not jobs:
-            return []
-        held = [job for job in jobs if job.lost is None]
-        codes: dict[int, int] = {}
-        most = max(1, self._backend.limits.leases_max)
-        for start in range(0, len(held), most):
-            part = held[start : start + most]
-            answer = await self._ask(rq.Finish(tuple(job.hold.ref for job in part)), rs.Settled)
-            codes.update((id(job), int(code)) for job, code in zip(part, answer.codes, strict=True))
-        results: list[AdjournError | None] = []
-        for job in jobs:
-            code = codes.get(id(job), ErrorCode.STALE_LEASE)
-            job.settled = job.settled or code == 0
-            results.append(item_refused(known_code(code), job.id) if code else None)
-        return results
-
-    async def release(self, job: HeldJob, *, delay: Duration | None = None, reason: str = "") -> None:
+    async def release(self, job: Settleable, *, delay: Duration | None = None, reason: str = "") -> None:
         """The attempt failed: the job waits for its backoff, or for `delay`."""
-        delay_ms = RELEASE_BACKOFF if delay is None else times.to_ms(delay, "delay")
-        await self._settle(rq.Release((job.hold.ref,), delay_ms, _checked_reason(reason)), job)
+        _raise_first(await self.release_many([job], delay=delay, reason=reason))
 
-    async def give_back(self, job: HeldJob) -> None:
+    async def give_back(self, job: Settleable) -> None:
         """The work was not started: the job is ready at once, and no attempt is counted."""
-        await self._settle(rq.Release((job.hold.ref,), RELEASE_NOT_STARTED), job)
+        _raise_first(await self.give_back_many([job]))
 
-    async def bury(self, job: HeldJob, reason: str = "") -> None:
+    async def bury(self, job: Settleable, reason: str = "") -> None:
         """Sets the job aside until it is kicked or deleted."""
-        self._check_held(job)
-        await self._settle(rq.Bury((job.hold.ref,), _checked_reason(reason)), job)
+        _raise_first(await self.bury_many([job], reason))
 
-    async def touch(self, job: HeldJob, ttr: Duration | None = None) -> None:
+    async def touch(self, job: Settleable, ttr: Duration | None = None) -> None:
         """Restarts the lease with `ttr`, or with the job's own."""
-        self._check_held(job)
+        _raise_first(await self.touch_many([job], ttr))
+
+    async def finish_many(self, jobs: Sequence[Settleable]) -> Settled:
+        """Finishes jobs in one request. Returns an error for each job that could not be finished, else `None`."""
+        return await self._settle(jobs, rq.Finish, needs_lease=True)
+
+    async def release_many(
+        self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
+    ) -> Settled:
+        """Releases jobs in one request."""
+        delay_ms = RELEASE_BACKOFF if delay is None else times.to_ms(delay, "delay")
+        text = _checked_reason(reason)
+        return await self._settle(jobs, lambda leases: rq.Release(leases, delay_ms, text))
+
+    async def give_back_many(self, jobs: Sequence[Settleable]) -> Settled:
+        """Gives jobs back in one request."""
+        return await self._settle(jobs, lambda leases: rq.Release(leases, RELEASE_NOT_STARTED))
+
+    async def bury_many(self, jobs: Sequence[Settleable], reason: str = "") -> Settled:
+        """Buries jobs in one request."""
+        text = _checked_reason(reason)
+        return await self._settle(jobs, lambda leases: rq.Bury(leases, text), needs_lease=True)
+
+    async def touch_many(self, jobs: Sequence[Settleable], ttr: Duration | None = None) -> Settled:
+        """Touches jobs in one request."""
         sent = self._backend.now()
         ttr_ms = 0 if ttr is None else times.to_ms(ttr, "ttr")
-        code = (await self._ask(rq.Touch((job.hold.ref,), ttr_ms), rs.Settled)).codes[0]
-        if code:
-            job.hold.lose(LostReason.STALE)
-            raise item_refused(code, job.id)
-        job.hold.touched(sent, None if ttr is None else ttr_ms / 1000)
+        results = await self._settle(jobs, lambda leases: rq.Touch(leases, ttr_ms), needs_lease=True, ends=False)
+        for job, error in zip(jobs, results, strict=True):
+            if error is None and isinstance(job, HeldJob):
+                job.hold.touched(sent, None if ttr is None else ttr_ms / 1000)
+        return results
 
     # ---- one job
 
@@ -480,17 +484,51 @@ class Queue:
     def _jobs(self, came: Arrived) -> list[Job]:
         return [Job(self, arrival) for arrival in came.arrivals]
 
-    def _check_held(self, job: HeldJob) -> None:
-        reason = job.lost
-        if reason is not None:
-            raise StaleLeaseError(ErrorCode.STALE_LEASE, f"the lease of job {job.id} is lost: {reason.value}")
+    async def _settle(
+        self,
+        jobs: Sequence[Settleable],
+        make: Callable[[tuple[rq.LeaseRef, ...]], rq.Request],
+        *,
+        needs_lease: bool = False,
+        ends: bool = True,
+    ) -> Settled:
+        """`needs_lease`: nothing is sent for a job whose lease this client holds for lost."""
+        results: list[AdjournError | None] = [_lost(job) if needs_lease else None for job in jobs]
+        places = [place for place, error in enumerate(results) if error is None]
+        most = max(1, self._backend.limits.leases_max)
+        for start in range(0, len(places), most):
+            part = places[start : start + most]
+            answer = await self._ask(make(tuple(_lease(jobs[place]) for place in part)), rs.Settled)
+            for place, code in zip(part, answer.codes, strict=True):
+                job = jobs[place]
+                if code:
+                    results[place] = item_refused(code, _lease(job).job)
+                if isinstance(job, HeldJob):
+                    if code == ErrorCode.STALE_LEASE:
+                        job.hold.lose(LostReason.STALE)
+                    job.settled = job.settled or (ends and not code)
+        return results
 
-    async def _settle(self, request: rq.Finish | rq.Release | rq.Bury, job: HeldJob) -> None:
-        code = (await self._ask(request, rs.Settled)).codes[0]
-        if code:
-            job.hold.lose(LostReason.STALE)
-            raise item_refused(code, job.id)
-        job.settled = True
+
+Settleable = HeldJob | rq.LeaseRef
+"""What can be settled: a job, or a lease that another process holds."""
+Settled = list[AdjournError | None]
+
+
+def _lease(job: Settleable) -> rq.LeaseRef:
+    return job.hold.ref if isinstance(job, HeldJob) else job
+
+
+def _lost(job: Settleable) -> AdjournError | None:
+    reason = job.lost if isinstance(job, HeldJob) else None
+    if reason is None:
+        return None
+    return StaleLeaseError(ErrorCode.STALE_LEASE, f"the lease of job {_lease(job).job} is lost: {reason.value}")
+
+
+def _raise_first(results: Settled) -> None:
+    if results[0] is not None:
+        raise results[0]
 
 
 def job_ref(job: int | JobData | None, topic: str, key: str) -> rq.JobRef:
@@ -502,14 +540,6 @@ def job_ref(job: int | JobData | None, topic: str, key: str) -> rq.JobRef:
     if not topic or not key:
         raise UsageError("name a job by its id, or by topic and key")
     return rq.JobRef(topic=topic, key=key)
-
-
-def known_code(code: int) -> ErrorCode | int:
-    """The named code, or the number of a newer server."""
-    try:
-        return ErrorCode(code)
-    except ValueError:
-        return code
 
 
 def _checked_reason(reason: str) -> str:

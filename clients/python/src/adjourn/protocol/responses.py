@@ -19,12 +19,13 @@ from .numbers import (
 )
 from .requests import LeaseRef
 from .selection import TopicPolicy
-from .wire import U8, U16, U64, Reader, Writer, encode_text
+from .wire import U8, U16, U64, MalformedFrame, Reader, Writer, encode_text
 
 _DELIVERED = struct.Struct("<QQQIIIBHHI")
 _DELIVERED_NOW = struct.Struct("<QQQIIIBHHIQ")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
 _LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQH")
+_OUTCOMES = frozenset(PushOutcome)
 _TOTALS = struct.Struct("<9Q")
 _TOPIC = struct.Struct("<BB9Q")
 
@@ -177,7 +178,7 @@ class GoingAway(Response):
 class PushedJob:
     """What became of one job of a PUSH."""
 
-    outcome: PushOutcome | int
+    outcome: PushOutcome
     job: int
     code: ErrorCode | int = 0
 
@@ -194,15 +195,13 @@ class Pushed(Response):
 
     @classmethod
     def read(cls, r: Reader) -> Pushed:
-        return cls(
-            r.items(
-                cls._FIXED,
-                "results",
-                lambda fields, _rest: PushedJob(
-                    known(PushOutcome, fields[0]), fields[2], known(ErrorCode, fields[1])
-                ),
-            )
-        )
+        def read(fields: tuple[int, ...], _rest: bytes) -> PushedJob:
+            outcome, code, job = fields
+            if outcome not in _OUTCOMES:
+                raise MalformedFrame(f"an unknown outcome of a push: {outcome}")
+            return PushedJob(PushOutcome(outcome), job, known(ErrorCode, code))
+
+        return cls(r.items(cls._FIXED, "results", read))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class Filter:
         if "states" in found:
             found["states"] = States(found["states"])
         if "buried" in found:
+            if found["buried"] > max(BuriedReason):
+                raise MalformedFrame("a filter has an unknown reason for burying")
             found["buried"] = BuriedReason(found["buried"])
         return cls(**found)
 

@@ -161,7 +161,7 @@ class Session:
         core = self._core
         if core.ended is None:
             self._stop_waiting()
-            if says_goodbye:
+            if says_goodbye and (self.is_connected or any(call.is_awaited for call in core.open.values())):
                 await self._goodbye(timeout)
             core.end(ClientClosedError())
         self._task.cancel()

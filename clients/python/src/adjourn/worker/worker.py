@@ -118,8 +118,8 @@ class Worker:
     async def stop(self, timeout: Duration | None = None) -> None:
         """Takes no new job, gives back those that wait in memory, and waits for the handlers.
 
-        Handlers that run after `timeout` (by default `stop_timeout`) are stopped, and get another second. Always ends. The queue
-        stays open: close it afterwards, which says GOODBYE.
+        Always ends within `timeout` (by default `stop_timeout`): in its last second, or its last quarter if that is shorter, the
+        handlers that still run are stopped. The queue stays open: close it afterwards, which says GOODBYE.
         """
         self._asked_to_stop.set()
         if self._stopping is None:
@@ -176,11 +176,12 @@ class Worker:
 
     async def _stop(self, seconds: float) -> None:
         self._subscription.close()
-        await self._wait_for_runs(seconds)
+        last = min(_CANCEL_MAX, seconds / 4)
+        await self._wait_for_runs(seconds - last)
         if self._runs:
             for run in list(self._runs.values()):
                 run.stop(LostReason.STOPPING)
-            await self._wait_for_runs(_CANCEL_MAX)
+            await self._wait_for_runs(last)
         if self._runs:
             log.error("%d handlers do not stop: their leases end by themselves", len(self._runs))
             self._queue.leave_leases()
