@@ -1,0 +1,35 @@
+"""Handlers that tests run in processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from typing import Any
+
+import adjourn
+
+
+def in_process(job: adjourn.JobData) -> None:
+    """Does what the body says."""
+    order: Any = job.value
+    if order == "fail":
+        raise ValueError("as ordered")
+    if order == "bury":
+        raise adjourn.Bury("never again")
+    if order == "retry":
+        raise adjourn.Retry("soon", delay=60)
+    if order == "exit":
+        os._exit(3)
+    if order == "hold":
+        # Sleeps in C without giving the interpreter back.
+        ctypes.PyDLL(None).sleep(60)
+    if isinstance(order, str) and order.startswith("/"):
+        with open(order, "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(60)
+
+
+async def async_in_process(job: adjourn.JobData) -> None:
+    """An `async def` works, too."""
+    assert job.value == "async"
