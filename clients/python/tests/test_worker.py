@@ -125,25 +125,24 @@ async def test_a_lost_lease_stops_the_handler_with_its_reason(url: str, topic: s
 async def test_a_handler_stops_before_its_lease_ends_when_the_server_is_silent(server: Server) -> None:
     async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         told: list[LostReason | None] = []
-        at_work = threading.Event()
+        at_work: set[int] = set()
 
         def handle(job: adjourn.Job) -> None:
-            at_work.set()
+            at_work.add(job.id)
             job.cancellation.wait(30)
             told.append(job.cancellation.reason)
-            with pytest.raises(adjourn.JobCancelled):
-                job.cancellation.raise_if_set()
+            job.cancellation.raise_if_set()
 
         worker = Worker(q, "t", handler=handle)
         await worker.start()
         short, long = await q.push("t", ttr=0.5), await q.push("t", ttr=600)
-        await until(at_work.is_set)
+        await until(lambda: len(at_work) == 2)
         server.freeze()
         try:
-            await until(lambda: len(told) == 2)
+            await until(lambda: len(told) >= 2)
         finally:
             server.thaw()
-        assert told == [LostReason.DEADLINE, LostReason.CONNECTION]
+        assert told[:2] == [LostReason.DEADLINE, LostReason.CONNECTION]
         await until(worker.health)
         await worker.stop(1)
         assert {short.id, long.id} == {job.id async for job in q.list_jobs(topic="t")}
