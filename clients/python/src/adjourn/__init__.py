@@ -11,7 +11,7 @@
 `adjourn.sync` is the same without `async`; `adjourn.testing` has a queue in memory for tests.
 """
 
-from . import backoff
+from . import backoff, sync
 from .body import Codec, JsonCodec
 from .connecting import connect
 from .errors import (
@@ -171,5 +171,6 @@ __all__ = [
     "WrongClusterError",
     "WrongStateError",
     "backoff",
+    "sync",
     "connect",
 ]
