@@ -12,6 +12,7 @@ import pytest
 import adjourn
 from adjourn.testing import Server, find_binary
 
+pytest_plugins = ["adjourn.testing.plugin"]
 TEST_MAX = 40.0
 
 
