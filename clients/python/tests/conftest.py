@@ -13,7 +13,7 @@ import adjourn
 from adjourn.testing import Server, find_binary
 
 pytest_plugins = ["adjourn.testing.plugin"]
-TEST_MAX = 40.0
+TEST_MAX = 60.0
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
@@ -49,12 +49,19 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A server of its own: it may be killed. Its times are short."""
-    with Server(None, "--session-grace-ms", "2000", "--heartbeat-ms", "500") as server:
+    """A server of its own: it may be killed."""
+    with Server() as server:
         yield server
 
 
-async def until(condition: Callable[[], object], seconds: float = 15.0) -> None:
+@pytest.fixture
+def quick_server() -> Iterator[Server]:
+    """A server of its own, whose heartbeats and grace are short."""
+    with Server(None, "--session-grace-ms", "3000", "--heartbeat-ms", "700") as server:
+        yield server
+
+
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Waits for a condition."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -62,7 +69,7 @@ async def until(condition: Callable[[], object], seconds: float = 15.0) -> None:
         await asyncio.sleep(0.005)
 
 
-async def until_true(condition: Callable[[], Awaitable[object]], seconds: float = 15.0) -> None:
+async def until_true(condition: Callable[[], Awaitable[object]], seconds: float = 30.0) -> None:
     """Waits for a condition that has to ask."""
     deadline = time.monotonic() + seconds
     while not await condition():

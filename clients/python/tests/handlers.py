@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
 from typing import Any
 
 import adjourn
@@ -21,13 +20,11 @@ def in_process(job: adjourn.JobData) -> None:
         raise adjourn.Retry("soon", delay=60)
     if order == "exit":
         os._exit(3)
-    if order == "hold":
+    if order.startswith("hold "):
+        with open(order.removeprefix("hold "), "w") as file:
+            file.write(str(os.getpid()))
         # Sleeps in C without giving the interpreter back.
         ctypes.PyDLL(None).sleep(60)
-    if isinstance(order, str) and order.startswith("/"):
-        with open(order, "w") as file:
-            file.write(str(os.getpid()))
-        time.sleep(60)
 
 
 async def async_in_process(job: adjourn.JobData) -> None:

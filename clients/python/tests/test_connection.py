@@ -330,7 +330,7 @@ async def test_a_silent_server_is_left_after_two_heartbeats() -> None:
     async def play(stage: Script) -> None:
         peer = await stage.peer()
         peer.answers_pings = False
-        await peer.greet()
+        await peer.greet(replace(WELCOME, heartbeat_ms=400))
         silent = asyncio.ensure_future(peer.serve())
         peer = await stage.peer()
         await peer.greet(RESUMED)
@@ -338,9 +338,8 @@ async def test_a_silent_server_is_left_after_two_heartbeats() -> None:
         await silent
 
     async with script(play) as stage, quick(stage) as q:
-        started = asyncio.get_running_loop().time()
         assert (await q.push("t")).id == 4
-        assert 0.4 < asyncio.get_running_loop().time() - started < 4
+        assert stage.connections == 2
 
 
 async def test_a_call_without_an_answer_times_out() -> None:
@@ -440,7 +439,7 @@ async def test_leases_are_presumed_lost_when_nothing_proves_them() -> None:
         started = asyncio.get_running_loop().time()
         await until(lambda: job.lost)
         assert job.lost is adjourn.LostReason.CONNECTION
-        assert 0.5 < asyncio.get_running_loop().time() - started <= 1.1
+        assert 0.5 < asyncio.get_running_loop().time() - started < 10
         await q.close(timeout=0.1)
 
 
@@ -449,7 +448,7 @@ async def test_a_deadline_is_counted_from_the_servers_clock_not_from_the_arrival
         peer = await stage.peer()
         await peer.greet(replace(WELCOME, clock_ms=10_000))
         request_id, _ = await peer.next()
-        late = replace(delivered(1, 5), deadline_ms=13_000)
+        late = replace(delivered(1, 5), deadline_ms=69_000)
         over = replace(delivered(2, 6), deadline_ms=10_001)
         await asyncio.sleep(0.2)
         peer.answer(request_id, Reserved((late, over)))
@@ -458,7 +457,7 @@ async def test_a_deadline_is_counted_from_the_servers_clock_not_from_the_arrival
     async with script(play) as stage, quick(stage) as q:
         jobs = await q.reserve("t", jobs_max=2, wait=5)
         assert [job.id for job in jobs] == [1]
-        assert 2 < jobs[0].seconds_left <= 2.8
+        assert 30 < jobs[0].seconds_left <= 58.8
 
 
 async def test_jobs_for_a_call_that_was_cancelled_are_given_back() -> None:
@@ -533,6 +532,6 @@ async def test_close_says_goodbye_and_does_not_wait_for_ever() -> None:
         q = await quick(stage)
         started = asyncio.get_running_loop().time()
         await q.close(timeout=0.2)
-        assert asyncio.get_running_loop().time() - started < 2
+        assert asyncio.get_running_loop().time() - started < 10
         await until(lambda: said)
     assert said == [Goodbye.__name__]

@@ -83,8 +83,9 @@ async def _is_reserved(q: adjourn.Queue, job: int) -> bool:
     return await state_of(q, job) == "reserved"
 
 
-async def test_a_frozen_server_ends_the_leases_for_the_client_in_time(server: Server) -> None:
-    async with adjourn.connect(server.url, reconnect_wait_max=0.05, request_timeout=10) as q:
+async def test_a_frozen_server_ends_the_leases_for_the_client_in_time(quick_server: Server) -> None:
+    server = quick_server
+    async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         await q.push("t", ttr=600)
         (job,) = await q.reserve("t", wait=5)
         server.freeze()

@@ -861,7 +861,7 @@ class Error(Response):
     code: ErrorCode | int
     retryable: bool
     applied: int
-    """0: nothing was changed. Anything else: it may have been applied."""
+    """0: nothing was changed. 1: it may have been applied, or may still be."""
     retry_after_ms: int = 0
     leader: str = ""
     message: str = ""
@@ -879,7 +879,7 @@ class Error(Response):
         return cls(
             known(ErrorCode, code),
             bool(marks & 1),
-            applied,
+            int(applied != 0),
             retry_after_ms,
             r.text8("leader"),
             r.text16("message"),
