@@ -132,7 +132,7 @@ def _refused(core: Core, now: float, request_id: int, call: Call, reply: Error) 
             return
     elif reply.code == ErrorCode.BUSY and not_applied and call.may_retry:
         when = now + max(reply.retry_after_ms / 1000, call.busy.wait())
-        if call.deadline is None or when < call.deadline:
+        if call.deadline is None or not call.is_awaited or when < call.deadline:
             core.send_later(when, request_id)
             return
     if call.is_own and isinstance(call.request, rq.Leases):

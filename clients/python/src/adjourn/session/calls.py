@@ -40,7 +40,7 @@ _REPEATABLE = (
     rq.Goodbye,
 )
 _OF_ITS_CONNECTION = (rq.Credit, rq.Unsubscribe, rq.Cancel)
-_NOT_RETRIED = (rq.ClusterAdd, rq.ClusterRemove, rq.ClusterTransfer, rq.BackupBegin, rq.Subscribe)
+_NOT_RETRIED = (rq.ClusterAdd, rq.ClusterRemove, rq.ClusterTransfer, rq.BackupBegin)
 _BUSY_WAIT_MAX = 1.0
 
 
@@ -137,6 +137,8 @@ class Call:
     @property
     def may_retry(self) -> bool:
         """Whether it is sent again when the server is busy."""
+        if self.feed is not None:
+            return not self.feed.has_left
         return self.is_awaited and not isinstance(self.request, _NOT_RETRIED)
 
     @property

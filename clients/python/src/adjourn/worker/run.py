@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..errors import AdjournError, StaleLeaseError, UnsupportedError
-from ..protocol.numbers import REASON_BYTES_MAX
+from ..protocol.numbers import REASON_BYTES_MAX, RELEASE_NOT_STARTED
 from ..queue import Job, Queue
 from ..session.leases import LostReason
 from .handlers import Bury, Middleware, Retry, Runner
@@ -38,6 +38,9 @@ class Run:
 
     async def work(self) -> None:
         """Runs the handler to its end, and settles the job."""
+        if self.stopped is not None:
+            self._backend.give_back([self.job.hold.ref], RELEASE_NOT_STARTED)
+            return
         handling = self._handling = asyncio.create_task(self._call(), name=f"adjourn-job-{self.job.id}")
         handling.add_done_callback(lambda _: self._wake.set())
         try:
@@ -49,9 +52,11 @@ class Run:
 
     def stop(self, reason: LostReason) -> None:
         """Tells the handler to stop. The first reason stays."""
-        if self.stopped is not None or self._handling is None or self._handling.done():
+        if self.stopped is not None or (self._handling is not None and self._handling.done()):
             return
         self.stopped = reason
+        if self._handling is None:
+            return
         log.warning("the handler of job %d is stopped: %s", self.job.id, reason.value)
         if reason.ends_lease:
             self.job.hold.lose(reason)
