@@ -334,12 +334,13 @@ async def test_a_silent_server_is_left_after_two_heartbeats() -> None:
         silent = asyncio.ensure_future(peer.serve())
         peer = await stage.peer()
         await peer.greet(RESUMED)
-        await peer.serve(lambda request: pushed(request, 4) if isinstance(request, Push) else None)
+        await peer.serve(lambda request: Reserved((delivered(4, 9),)) if isinstance(request, Reserve) else None)
         await silent
 
     async with script(play) as stage, quick(stage) as q:
-        assert (await q.push("t")).id == 4
-        assert stage.connections == 2
+        # A request that waits on purpose is no sign of a server that is stuck.
+        (job,) = await q.reserve("t", wait=600)
+        assert job.id == 4 and stage.connections == 2
 
 
 async def test_a_call_without_an_answer_times_out() -> None:
@@ -440,6 +441,63 @@ async def test_leases_are_presumed_lost_when_nothing_proves_them() -> None:
         await until(lambda: job.lost)
         assert job.lost is adjourn.LostReason.CONNECTION
         assert 0.5 < asyncio.get_running_loop().time() - started < 10
+        await q.close(timeout=0.1)
+
+
+async def test_a_welcome_does_not_prove_that_leases_are_held() -> None:
+    """A deposed leader that does not know it resumes the session again and again."""
+
+    async def play(stage: Script) -> None:
+        peer = await stage.peer()
+        await peer.greet(replace(WELCOME, session_grace_ms=1_500))
+        request_id, _ = await peer.next()
+        peer.answer(request_id, Reserved((delivered(1, 5),)))
+        await peer.writer.drain()
+        await until(lambda: held)
+        while True:
+            peer.cut()
+            peer = await stage.peer()
+            await peer.greet(replace(RESUMED, session_grace_ms=1_500))
+            await asyncio.sleep(0.2)
+
+    held: list[adjourn.Job] = []
+    async with script(play) as stage, quick(stage) as q:
+        held += await q.reserve("t", wait=5)
+        await until(lambda: held[0].lost, 20)
+        assert held[0].lost is adjourn.LostReason.CONNECTION and stage.connections > 2
+        await q.close(timeout=0.1)
+
+
+async def test_a_worker_is_healthy_only_while_it_is_subscribed() -> None:
+    async def play(stage: Script) -> None:
+        peer = await stage.peer()
+        await peer.greet()
+        request_id, _ = await peer.next()
+        peer.answer(request_id, Subscribed())
+        await until(lambda: was_healthy)
+        peer.cut()
+        peer = await stage.peer()
+        await peer.greet(RESUMED)
+        subscribes = []
+
+        def answer(request: object) -> None:
+            if isinstance(request, Subscribe):
+                subscribes.append(request)
+                resubscribed.set()
+
+        await peer.serve(answer)
+
+    was_healthy: list[bool] = []
+    resubscribed = asyncio.Event()
+    async with script(play) as stage, quick(stage) as q:
+        worker = adjourn.Worker(q, "t", handler=print)
+        await worker.start()
+        assert worker.health()
+        was_healthy.append(True)
+        await resubscribed.wait()
+        assert q.is_connected
+        assert worker.health().why_not == "the subscription is not active"
+        await worker.stop(1)
         await q.close(timeout=0.1)
 
 

@@ -35,6 +35,8 @@ async def test_a_job_is_finished_only_after_its_handler_returned(url: str, topic
         async with Worker(q, topic, handler=handle) as worker:
             pushed = await q.push(topic)
             await at_work.wait()
+            # What this connection had sent before is applied when this is answered.
+            await q.push(f"{topic}-other")
             assert await state_of(q, pushed.id) == "reserved"
             assert worker.health() and worker.health().running == 1
             let_go.set()
@@ -172,7 +174,7 @@ async def test_stop_gives_back_what_was_not_started_without_an_attempt(url: str,
 
 
 async def test_stop_ends_in_time_whatever_the_handlers_do(url: str, topic: str) -> None:
-    async with adjourn.connect(url) as q:
+    async with adjourn.connect(url) as other, adjourn.connect(url) as q:
         polite, stubborn = asyncio.Event(), threading.Event()
         let_go = threading.Event()
 
@@ -195,6 +197,8 @@ async def test_stop_ends_in_time_whatever_the_handlers_do(url: str, topic: str) 
         assert await state_of(q, stuck.id) == "reserved", "its handler still runs: nobody else may have it yet"
         assert await state_of(q, cut.id) == "ready"
         assert (await q.get(cut.id)).reason == "the worker stopped before the handler had ended"
+        await q.close()
+        assert await state_of(other, stuck.id) == "reserved", "no GOODBYE: the grace ends its lease"
         let_go.set()
 
 
