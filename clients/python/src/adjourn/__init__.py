@@ -1,0 +1,176 @@
+"""The client library of Adjourn, a persistent, replicated delay queue.
+
+    async with adjourn.connect("adjourn://127.0.0.1:7440") as q:
+        await q.push("emails", {"to": "ann@example.com"}, delay=60)
+
+        async def send(job: adjourn.Job) -> None:
+            print(job.value)
+
+        await adjourn.Worker(q, "emails", handler=send).run(handle_signals=True)
+
+`adjourn.sync` is the same without `async`; `adjourn.testing` has a queue in memory for tests.
+"""
+
+from . import backoff, sync
+from .body import Codec, JsonCodec
+from .connecting import connect
+from .errors import (
+    AdjournError,
+    Applied,
+    BatchError,
+    BusyError,
+    CannotConnectError,
+    ClientClosedError,
+    ClientError,
+    DiskFullError,
+    ExpiresBeforeDueError,
+    ForgottenOutcomeError,
+    ForkedError,
+    InvalidError,
+    KeyExistsError,
+    MalformedError,
+    NoLeaderError,
+    NotFoundError,
+    NotLeaderError,
+    OutcomeUnknownError,
+    PausedError,
+    ProtocolError,
+    QuotaError,
+    RequestTimeoutError,
+    ReservedError,
+    SequenceReusedError,
+    ServerError,
+    SessionTakenOverError,
+    SessionUnknownError,
+    StaleLeaseError,
+    StoppingError,
+    TooLargeError,
+    UnauthorisedError,
+    UnreadableError,
+    UnsupportedError,
+    UsageError,
+    WrongClusterError,
+    WrongStateError,
+)
+from .jobs import Cancellation, JobCancelled, JobData, NewJob, PushOptions, PushResult
+from .protocol.attributes import Attributes, Backoff, Expiry
+from .protocol.numbers import (
+    BulkChange,
+    BuriedReason,
+    ErrorCode,
+    IfExists,
+    JobState,
+    ListOrder,
+    MemberRole,
+    PushOutcome,
+    States,
+)
+from .protocol.requests import LeaseRef
+from .protocol.responses import (
+    Changed,
+    ClusterReport,
+    ConnectionReport,
+    JobReport,
+    MemberReport,
+    QueueStats,
+    TopicReport,
+    TopicSettings,
+    Totals,
+)
+from .protocol.selection import UNSET, Late, LateAction, TopicPolicy
+from .queue import BulkStep, Job, Page, Queue, Where
+from .session.leases import LostReason
+from .subscription import Subscription
+from .version import VERSION as __version__
+from .worker import Bury, Handler, Health, Middleware, Retry, RunsIn, Worker
+
+__all__ = [
+    "__version__",
+    "AdjournError",
+    "Applied",
+    "Attributes",
+    "Backoff",
+    "BatchError",
+    "BulkChange",
+    "BulkStep",
+    "BuriedReason",
+    "Bury",
+    "BusyError",
+    "Cancellation",
+    "CannotConnectError",
+    "Changed",
+    "ClientClosedError",
+    "ClientError",
+    "ClusterReport",
+    "Codec",
+    "ConnectionReport",
+    "DiskFullError",
+    "ErrorCode",
+    "ExpiresBeforeDueError",
+    "Expiry",
+    "ForgottenOutcomeError",
+    "ForkedError",
+    "Handler",
+    "Health",
+    "IfExists",
+    "InvalidError",
+    "Job",
+    "JobCancelled",
+    "JobData",
+    "JobReport",
+    "JobState",
+    "JsonCodec",
+    "KeyExistsError",
+    "Late",
+    "LateAction",
+    "LeaseRef",
+    "ListOrder",
+    "LostReason",
+    "MalformedError",
+    "MemberReport",
+    "MemberRole",
+    "Middleware",
+    "NewJob",
+    "NoLeaderError",
+    "NotFoundError",
+    "NotLeaderError",
+    "OutcomeUnknownError",
+    "Page",
+    "PausedError",
+    "ProtocolError",
+    "PushOptions",
+    "PushOutcome",
+    "PushResult",
+    "Queue",
+    "QueueStats",
+    "QuotaError",
+    "RequestTimeoutError",
+    "ReservedError",
+    "Retry",
+    "RunsIn",
+    "SequenceReusedError",
+    "ServerError",
+    "SessionTakenOverError",
+    "SessionUnknownError",
+    "StaleLeaseError",
+    "States",
+    "StoppingError",
+    "Subscription",
+    "TooLargeError",
+    "TopicPolicy",
+    "TopicReport",
+    "TopicSettings",
+    "Totals",
+    "UNSET",
+    "UnauthorisedError",
+    "UnreadableError",
+    "UnsupportedError",
+    "UsageError",
+    "Where",
+    "Worker",
+    "WrongClusterError",
+    "WrongStateError",
+    "backoff",
+    "sync",
+    "connect",
+]

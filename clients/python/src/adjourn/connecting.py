@@ -1,0 +1,82 @@
+"""`connect`: how to reach a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any
+
+from . import times
+from .body import DEFAULT_CODEC, Codec
+from .errors import UsageError
+from .jobs import HeadersHook
+from .protocol.numbers import CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX
+from .queue import Queue
+from .session.search import parse_servers
+from .session.session import Config, open_session
+from .times import Duration
+from .version import VERSION
+
+
+class Connecting:
+    """What `connect` returns: `async with` it, or `await` it and close the queue yourself."""
+
+    def __init__(self, config: Config, codec: Codec, headers: HeadersHook | None) -> None:
+        self._config = config
+        self._codec = codec
+        self._headers = headers
+        self._queue: Queue | None = None
+
+    async def _connect(self) -> Queue:
+        session = await open_session(self._config)
+        return Queue(session, codec=self._codec, headers=self._headers)
+
+    def __await__(self) -> Generator[Any, None, Queue]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Queue:
+        self._queue = await self._connect()
+        return self._queue
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._queue is not None:
+            await self._queue.close()
+
+
+def connect(
+    servers: str = "adjourn://127.0.0.1:7440",
+    *,
+    name: str = f"adjourn-python/{VERSION}",
+    token: str | bytes = b"",
+    connect_timeout: Duration = 5.0,
+    request_timeout: Duration | None = 30.0,
+    reconnect_wait_max: Duration = 1.0,
+    heartbeat: Duration = 0,
+    leases_outlive: bool = False,
+    codec: Codec = DEFAULT_CODEC,
+    headers: HeadersHook | None = None,
+) -> Connecting:
+    """Connects to a queue: `adjourn://host:port`, or any members of a cluster as `adjourn://host:port,host:port`.
+
+    The first connection is made within `connect_timeout`; a client that lost its connection tries for ever. A call that has no
+    answer within `request_timeout` fails, all reconnects included. `heartbeat` 0 takes the server's. With `leases_outlive`
+    leases run to their deadline whatever becomes of this client. `headers` gives headers for each push.
+    """
+    secret = token.encode() if isinstance(token, str) else token
+    if len(secret) > TOKEN_BYTES_MAX:
+        raise UsageError(f"a token has at most {TOKEN_BYTES_MAX} bytes")
+    if len(name.encode()) > CLIENT_NAME_BYTES_MAX:
+        raise UsageError(f"the name of a client has at most {CLIENT_NAME_BYTES_MAX} bytes")
+    config = Config(
+        servers=parse_servers(servers),
+        name=name,
+        token=secret,
+        leases_outlive=leases_outlive,
+        heartbeat=times.to_seconds(heartbeat, "heartbeat"),
+        connect_timeout=times.to_seconds(connect_timeout, "connect_timeout"),
+        request_timeout=None if request_timeout is None else times.to_seconds(request_timeout, "request_timeout"),
+        reconnect_wait_max=times.to_seconds(reconnect_wait_max, "reconnect_wait_max"),
+    )
+    return Connecting(config, codec, headers)

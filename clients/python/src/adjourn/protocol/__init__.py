@@ -1,0 +1,1 @@
+"""The frames of the protocol: pure functions of bytes, without input or output."""

@@ -1,0 +1,549 @@
+"""The client: a call for every request of the protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from . import times
+from .body import DEFAULT_CODEC, Codec
+from .errors import (
+    AdjournError,
+    BatchError,
+    ForkedError,
+    ProtocolError,
+    StaleLeaseError,
+    TooLargeError,
+    UsageError,
+    item_refused,
+)
+from .jobs import HeadersHook, HeldJob, JobData, NewJob, PushOptions, PushResult
+from .protocol import requests as rq
+from .protocol import responses as rs
+from .protocol.numbers import (
+    BULK_JOBS_MAX,
+    LIST_JOBS_MAX,
+    REASON_BYTES_MAX,
+    RELEASE_BACKOFF,
+    RELEASE_NOT_STARTED,
+    BuriedReason,
+    BulkChange,
+    ErrorCode,
+    ListOrder,
+    PushOutcome,
+    States,
+)
+from .protocol.selection import Filter, TopicPolicy
+from .session.calls import Arrived
+from .session.hold import Arrival
+from .session.leases import LostReason
+from .session.link import Backend
+from .subscription import Subscription
+from .times import Duration
+
+R = TypeVar("R", bound=rs.Response)
+_PUSH_OVERHEAD_BYTES = 256
+_GOODBYE_MAX = 5.0
+
+
+class Where(TypedDict, total=False):
+    """Conditions on jobs; a job matches if it meets all of them."""
+
+    topic: str | None
+    states: States | None
+    due_from: datetime | None
+    due_before: datetime | None
+    key_prefix: str | None
+    attempts_min: int | None
+    attempts_max: int | None
+    buried: BuriedReason | None
+    reason: str | None
+    """The last reason contains this text."""
+
+
+def where(conditions: Where) -> Filter:
+    """The filter of the protocol."""
+    due_from, due_before = conditions.get("due_from"), conditions.get("due_before")
+    prefix = conditions.get("key_prefix")
+    return Filter(
+        topic=conditions.get("topic"),
+        states=conditions.get("states"),
+        due_from_ms=None if due_from is None else times.to_epoch_ms(due_from, "due_from"),
+        due_before_ms=None if due_before is None else times.to_epoch_ms(due_before, "due_before"),
+        key_prefix=None if prefix is None else prefix.encode(),
+        attempts_min=conditions.get("attempts_min"),
+        attempts_max=conditions.get("attempts_max"),
+        buried=conditions.get("buried"),
+        reason=conditions.get("reason"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a list. An empty cursor: it is the last one."""
+
+    jobs: tuple[rs.JobReport, ...]
+    cursor: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BulkStep:
+    """What a step of a bulk change did. Go on from `cursor`; empty: it was the last one."""
+
+    jobs: int
+    in_the_way: int
+    cursor: bytes
+
+
+class Job(HeldJob):
+    """A job under a lease of this client."""
+
+    __slots__ = ("_queue",)
+
+    def __init__(self, queue: Queue, arrival: Arrival) -> None:
+        super().__init__(arrival.job, arrival.hold, queue.codec)
+        self._queue = queue
+
+    async def finish(self) -> None:
+        """The work is done."""
+        await self._queue.finish(self)
+
+    async def release(self, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The attempt failed. The job waits for its backoff, or for `delay`."""
+        await self._queue.release(self, delay=delay, reason=reason)
+
+    async def give_back(self) -> None:
+        """The work was not started: no attempt is counted."""
+        await self._queue.give_back(self)
+
+    async def touch(self, ttr: Duration | None = None) -> None:
+        """Restarts the lease with `ttr`, or with the job's own."""
+        await self._queue.touch(self, ttr)
+
+    async def bury(self, reason: str = "") -> None:
+        """Sets the job aside until it is kicked or deleted."""
+        await self._queue.bury(self, reason)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a job under a lease belongs to its process: send its fields instead")
+
+
+class Queue:
+    """A client of a queue. Made by `adjourn.connect`; safe to use from any task of its event loop."""
+
+    def __init__(self, backend: Backend, *, codec: Codec = DEFAULT_CODEC, headers: HeadersHook | None = None) -> None:
+        self.codec = codec
+        self._backend = backend
+        self._headers = headers
+        self._pid = os.getpid()
+        self._leaves_leases = False
+
+    @property
+    def backend(self) -> Backend:
+        """What carries the requests out."""
+        return self._backend
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the server answers now. Calls wait while it does not."""
+        return self._backend.is_connected
+
+    # ---- producing
+
+    async def push(self, topic: str, body: Any = b"", **options: Unpack[PushOptions]) -> PushResult:
+        """Pushes one job. Returns when it is durable. The options are described at `PushOptions`."""
+        (result,) = await self._push(topic, [self._encode(NewJob(body, **options))])
+        if result.error is not None:
+            raise result.error
+        return result
+
+    async def push_many(self, topic: str, jobs: Iterable[NewJob | Any]) -> list[PushResult]:
+        """Pushes jobs, in as few requests as the limits of the server allow.
+
+        Raises `BatchError`, which has a result for each job, if one of them is not in the queue.
+        """
+        encoded = [self._encode(job if isinstance(job, NewJob) else NewJob(job)) for job in jobs]
+        results: list[PushResult] = []
+        for batch in self._batches(topic, encoded):
+            try:
+                results += await self._push(topic, batch)
+            except AdjournError as error:
+                results += [PushResult(0, PushOutcome.REFUSED, error) for _ in batch]
+        if any(result.error is not None for result in results):
+            raise BatchError(results)
+        return results
+
+    # ---- consuming
+
+    async def reserve(
+        self,
+        *topics: str,
+        jobs_max: int = 1,
+        wait: Duration = 0,
+        weights: Sequence[int] = (),
+    ) -> list[Job]:
+        """Leases jobs that are due; waits up to `wait` for the first. At most an hour."""
+        if not topics:
+            raise UsageError("reserve from which topic?")
+        request = rq.Reserve(topics, jobs_max, times.to_ms(wait, "wait"), tuple(weights))
+        return self._jobs(await self._ask(request, Arrived))
+
+    def subscribe(
+        self,
+        *topics: str,
+        credit: int = 1,
+        credit_bytes: int = 64 << 20,
+        weights: Sequence[int] = (),
+    ) -> Subscription[Job]:
+        """Jobs as they become due: `async for job in q.subscribe("emails")`. `credit` is how many to hold at once."""
+        if not topics:
+            raise UsageError("subscribe to which topic?")
+        request = rq.Subscribe(topics, credit, credit_bytes, tuple(weights))
+        return Subscription(self._backend, request, lambda arrival: Job(self, arrival))
+
+    async def leases(self) -> AsyncIterator[Job]:
+        """The jobs that this session holds, whichever call leased them."""
+        after, has_more = 0, True
+        while has_more:
+            page = await self._ask(rq.Leases(after, max(1, self._backend.limits.reserve_jobs_max)), Arrived)
+            has_more = page.has_more
+            for job in self._jobs(page):
+                after = job.id
+                yield job
+
+    async def finish(self, job: Settleable) -> None:
+        """The work is done: the job is removed."""
+        _raise_first(await self.finish_many([job]))
+
+    async def release(self, job: Settleable, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The attempt failed: the job waits for its backoff, or for `delay`."""
+        _raise_first(await self.release_many([job], delay=delay, reason=reason))
+
+    async def give_back(self, job: Settleable) -> None:
+        """The work was not started: the job is ready at once, and no attempt is counted."""
+        _raise_first(await self.give_back_many([job]))
+
+    async def bury(self, job: Settleable, reason: str = "") -> None:
+        """Sets the job aside until it is kicked or deleted."""
+        _raise_first(await self.bury_many([job], reason))
+
+    async def touch(self, job: Settleable, ttr: Duration | None = None) -> None:
+        """Restarts the lease with `ttr`, or with the job's own."""
+        _raise_first(await self.touch_many([job], ttr))
+
+    async def finish_many(self, jobs: Sequence[Settleable]) -> Settled:
+        """Finishes jobs in one request. Returns an error for each job that could not be finished, else `None`."""
+        return await self._settle(jobs, rq.Finish, needs_lease=True)
+
+    async def release_many(
+        self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
+    ) -> Settled:
+        """Releases jobs in one request."""
+        delay_ms = RELEASE_BACKOFF if delay is None else times.to_ms(delay, "delay")
+        text = _checked_reason(reason)
+        return await self._settle(jobs, lambda leases: rq.Release(leases, delay_ms, text))
+
+    async def give_back_many(self, jobs: Sequence[Settleable]) -> Settled:
+        """Gives jobs back in one request."""
+        return await self._settle(jobs, lambda leases: rq.Release(leases, RELEASE_NOT_STARTED))
+
+    async def bury_many(self, jobs: Sequence[Settleable], reason: str = "") -> Settled:
+        """Buries jobs in one request."""
+        text = _checked_reason(reason)
+        return await self._settle(jobs, lambda leases: rq.Bury(leases, text), needs_lease=True)
+
+    async def touch_many(self, jobs: Sequence[Settleable], ttr: Duration | None = None) -> Settled:
+        """Touches jobs in one request."""
+        sent = self._backend.now()
+        ttr_ms = 0 if ttr is None else times.to_ms(ttr, "ttr")
+        results = await self._settle(jobs, lambda leases: rq.Touch(leases, ttr_ms), needs_lease=True, ends=False)
+        for job, error in zip(jobs, results, strict=True):
+            if error is None and isinstance(job, HeldJob):
+                job.hold.touched(sent, None if ttr is None else ttr_ms / 1000)
+        return results
+
+    # ---- one job
+
+    async def get(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.JobReport:
+        """Shows a job, by id or by topic and key. A finished job is shown for a short time: look at its state."""
+        return (await self._ask(rq.Get(job_ref(job, topic, key)), rs.Job)).job
+
+    async def delete(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
+        """Removes a job, even from its consumer. The answer has the state that it had."""
+        return await self._ask(rq.Delete(job_ref(job, topic, key)), rs.Changed)
+
+    async def reschedule(
+        self,
+        job: int | JobData | None = None,
+        *,
+        topic: str = "",
+        key: str = "",
+        delay: Duration | None = None,
+        at: datetime | None = None,
+    ) -> rs.Changed:
+        """Sets a new due time of a delayed or ready job."""
+        return await self._ask(rq.Reschedule(job_ref(job, topic, key), times.to_due(delay, at)), rs.Changed)
+
+    async def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
+        """Makes a delayed job ready."""
+        return await self._ask(rq.RunNow(job_ref(job, topic, key)), rs.Changed)
+
+    async def kick(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
+        """Makes a buried job ready; its attempts start at 0 again."""
+        return await self._ask(rq.Kick(job_ref(job, topic, key)), rs.Changed)
+
+    async def peek(self, topic: str) -> rs.JobReport:
+        """Shows the next job of a topic without reserving it."""
+        return (await self._ask(rq.Peek(topic), rs.Job)).job
+
+    # ---- many jobs
+
+    async def list_jobs(
+        self, *, order: ListOrder = ListOrder.DUE, with_bodies: bool = False, **conditions: Unpack[Where]
+    ) -> AsyncIterator[rs.JobReport]:
+        """The jobs that meet the conditions: `async for job in q.list_jobs(topic="emails", states=States.BURIED)`."""
+        cursor = b""
+        while True:
+            page = await self.list_page(order=order, with_bodies=with_bodies, cursor=cursor, **conditions)
+            for job in page.jobs:
+                yield job
+            cursor = page.cursor
+            if not cursor:
+                return
+
+    async def list_page(
+        self,
+        *,
+        order: ListOrder = ListOrder.DUE,
+        jobs_max: int = LIST_JOBS_MAX,
+        with_bodies: bool = False,
+        cursor: bytes = b"",
+        **conditions: Unpack[Where],
+    ) -> Page:
+        """One page of a list."""
+        request = rq.List(where(conditions), order, jobs_max, with_bodies, cursor)
+        answer = await self._ask(request, rs.Jobs)
+        return Page(answer.jobs, answer.cursor)
+
+    async def count(self, **conditions: Unpack[Where]) -> int:
+        """How many jobs meet the conditions."""
+        return (await self._ask(rq.Count(where(conditions)), rs.Counted)).jobs
+
+    async def bulk(
+        self,
+        change: BulkChange,
+        *,
+        at: datetime | None = None,
+        to: str = "",
+        jobs_max: int = BULK_JOBS_MAX,
+        cursor: bytes = b"",
+        **conditions: Unpack[Where],
+    ) -> AsyncIterator[BulkStep]:
+        """Changes all jobs that meet the conditions, step by step.
+
+        `at` is for `RESCHEDULE`, `to` for `MOVE`. After `OutcomeUnknownError` start again with the last cursor.
+        """
+        chosen, due_ms = where(conditions), 0 if at is None else times.to_epoch_ms(at, "at")
+        while True:
+            answer = await self._ask(rq.Bulk(change, chosen, jobs_max, due_ms, cursor, to), rs.Bulked)
+            cursor = answer.cursor
+            yield BulkStep(answer.jobs, answer.in_the_way, cursor)
+            if not cursor:
+                return
+
+    async def kick_many(self, topic: str, jobs_max: int) -> int:
+        """Makes buried jobs of a topic ready. Returns how many."""
+        return (await self._ask(rq.KickMany(topic, jobs_max), rs.Kicked)).jobs
+
+    # ---- topics
+
+    async def topics(self) -> Sequence[rs.TopicReport]:
+        """The topics and their counts."""
+        return (await self._ask(rq.Topics(), rs.TopicCounts)).topics
+
+    async def stats(self) -> rs.QueueStats:
+        """Counts of the whole queue."""
+        return await self._ask(rq.Stats(), rs.QueueStats)
+
+    async def pause(self, topic: str) -> None:
+        """Stops the delivery of a topic's jobs."""
+        await self._ask(rq.Pause(topic), rs.Done)
+
+    async def resume(self, topic: str) -> None:
+        """Restarts the delivery of a topic's jobs."""
+        await self._ask(rq.Resume(topic), rs.Done)
+
+    async def topic_set(self, topic: str, policy: TopicPolicy) -> None:
+        """Changes settings of a topic. `UNSET` takes a setting away."""
+        await self._ask(rq.TopicSet(topic, policy), rs.Done)
+
+    async def topic_show(self, topic: str) -> rs.TopicSettings:
+        """The settings of a topic."""
+        return await self._ask(rq.TopicShow(topic), rs.TopicSettings)
+
+    async def topic_delete(self, topic: str) -> None:
+        """Deletes a topic without jobs, with its settings."""
+        await self._ask(rq.TopicDelete(topic), rs.Done)
+
+    # ---- operating
+
+    async def ping(self) -> datetime | None:
+        """The wall clock of the server. The answer proves that this client is connected to the leader."""
+        return times.moment((await self._ask(rq.Ping(), rs.Pong)).now_ms)
+
+    async def connections(self) -> AsyncIterator[rs.ConnectionReport]:
+        """The clients that are connected to the leader."""
+        after, has_more = 0, True
+        while has_more:
+            page = await self._ask(rq.Connections(after), rs.ConnectionList)
+            has_more = page.has_more
+            for one in page.connections:
+                after = one.connection
+                yield one
+
+    async def disconnect(self, connection: int, *, ends_session: bool = False) -> None:
+        """Closes the connection of another client."""
+        await self._ask(rq.Disconnect(connection, ends_session), rs.Done)
+
+    async def cluster_status(self) -> rs.ClusterReport:
+        """The members of the cluster, as the leader sees them."""
+        return await self._ask(rq.ClusterStatus(), rs.ClusterReport)
+
+    async def cluster_add(self, peer_address: str) -> None:
+        """Adds a node that was started to join this cluster."""
+        await self._ask(rq.ClusterAdd(peer_address), rs.Done)
+
+    async def cluster_remove(self, node: int) -> None:
+        """Removes a member. Its number cannot be used again."""
+        await self._ask(rq.ClusterRemove(node), rs.Done)
+
+    async def cluster_transfer(self, node: int | None = None) -> None:
+        """Hands leadership to a member, or to the one that is furthest."""
+        await self._ask(rq.ClusterTransfer(node or 0), rs.Done)
+
+    # ---- the end
+
+    def leave_leases(self) -> None:
+        """`close` will not say GOODBYE: leases whose handlers still run stay until the session's grace ends."""
+        self._leaves_leases = True
+
+    async def close(self, timeout: Duration = _GOODBYE_MAX) -> None:
+        """Ends the session: its leases are given back. Ends within `timeout`. May be called twice."""
+        if os.getpid() != self._pid:
+            return
+        seconds = times.to_seconds(timeout, "timeout")
+        await self._backend.close(says_goodbye=not self._leaves_leases, timeout=seconds)
+
+    async def __aenter__(self) -> Queue:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # ---- below
+
+    async def _ask(self, request: rq.Request, expected: type[R]) -> R:
+        if os.getpid() != self._pid:
+            raise ForkedError
+        answer = await self._backend.call(request)
+        if not isinstance(answer, expected):
+            raise ProtocolError(f"{request.NAME} was answered with {type(answer).__name__}")
+        return answer
+
+    def _encode(self, job: NewJob) -> rq.PushJob:
+        encoded = job.encode(self.codec, self._headers() if self._headers else None)
+        most = self._backend.limits.body_bytes_max
+        if len(encoded.body) > most:
+            raise TooLargeError(ErrorCode.TOO_LARGE, f"a body of {len(encoded.body)} bytes: the server takes {most}")
+        return encoded
+
+    def _batches(self, topic: str, jobs: Sequence[rq.PushJob]) -> Generator[Sequence[rq.PushJob], None, None]:
+        limits = self._backend.limits
+        jobs_max = max(1, min(limits.push_jobs_max, 4_096))
+        room = limits.frame_bytes_max - _PUSH_OVERHEAD_BYTES
+        start = size = 0
+        for place, job in enumerate(jobs):
+            job_bytes = job.frame_bytes
+            if place > start and (place - start >= jobs_max or size + job_bytes > room):
+                yield jobs[start:place]
+                start, size = place, 0
+            size += job_bytes
+        if start < len(jobs):
+            yield jobs[start:]
+
+    async def _push(self, topic: str, jobs: Sequence[rq.PushJob]) -> list[PushResult]:
+        answer = await self._ask(rq.Push(topic, tuple(jobs)), rs.Pushed)
+        return [PushResult.of(result) for result in answer.results]
+
+    def _jobs(self, came: Arrived) -> list[Job]:
+        return [Job(self, arrival) for arrival in came.arrivals]
+
+    async def _settle(
+        self,
+        jobs: Sequence[Settleable],
+        make: Callable[[tuple[rq.LeaseRef, ...]], rq.Request],
+        *,
+        needs_lease: bool = False,
+        ends: bool = True,
+    ) -> Settled:
+        """`needs_lease`: nothing is sent for a job whose lease this client holds for lost."""
+        results: list[AdjournError | None] = [_lost(job) if needs_lease else None for job in jobs]
+        places = [place for place, error in enumerate(results) if error is None]
+        most = max(1, self._backend.limits.leases_max)
+        for start in range(0, len(places), most):
+            part = places[start : start + most]
+            answer = await self._ask(make(tuple(_lease(jobs[place]) for place in part)), rs.Settled)
+            for place, code in zip(part, answer.codes, strict=True):
+                job = jobs[place]
+                if code:
+                    results[place] = item_refused(code, _lease(job).job)
+                if isinstance(job, HeldJob):
+                    if code == ErrorCode.STALE_LEASE:
+                        job.hold.lose(LostReason.STALE)
+                    job.settled = job.settled or (ends and not code)
+        return results
+
+
+Settleable = HeldJob | rq.LeaseRef
+"""What can be settled: a job, or a lease that another process holds."""
+Settled = list[AdjournError | None]
+
+
+def _lease(job: Settleable) -> rq.LeaseRef:
+    return job.hold.ref if isinstance(job, HeldJob) else job
+
+
+def _lost(job: Settleable) -> AdjournError | None:
+    reason = job.lost if isinstance(job, HeldJob) else None
+    if reason is None:
+        return None
+    return StaleLeaseError(ErrorCode.STALE_LEASE, f"the lease of job {_lease(job).job} is lost: {reason.value}")
+
+
+def _raise_first(results: Settled) -> None:
+    if results[0] is not None:
+        raise results[0]
+
+
+def job_ref(job: int | JobData | None, topic: str, key: str) -> rq.JobRef:
+    """Names a job by its id, or by topic and key."""
+    if isinstance(job, JobData):
+        return rq.JobRef(job=job.id)
+    if job is not None:
+        return rq.JobRef(job=job)
+    if not topic or not key:
+        raise UsageError("name a job by its id, or by topic and key")
+    return rq.JobRef(topic=topic, key=key)
+
+
+def _checked_reason(reason: str) -> str:
+    if len(reason.encode()) > REASON_BYTES_MAX:
+        raise UsageError(f"a reason has at most {REASON_BYTES_MAX} bytes")
+    return reason
+

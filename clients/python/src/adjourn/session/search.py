@@ -1,0 +1,133 @@
+"""In which order the addresses of a cluster are tried."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from ..errors import UsageError
+
+DEFAULT_PORT = 7440
+_SCHEME = "adjourn://"
+
+Address = tuple[str, int]
+
+
+def parse_servers(text: str) -> tuple[Address, ...]:
+    """Reads `adjourn://host:port,host:port` or `host:port`. Without a port, 7440."""
+    rest = text.removeprefix(_SCHEME).removesuffix("/")
+    if "://" in rest:
+        raise UsageError(f"{text!r} is no address of a queue: write {_SCHEME}host:port")
+    found = [parse_address(part.strip()) for part in rest.split(",") if part.strip()]
+    if not found or None in found:
+        raise UsageError(f"{text!r} is no address of a queue: write {_SCHEME}host:port")
+    return tuple(address for address in found if address is not None)
+
+
+def parse_address(text: str) -> Address | None:
+    """`host:port`, `[v6]:port` or a host alone; `None` if it is none of them."""
+    host, port_text = text, ""
+    if text.startswith("["):
+        host, closed, rest = text[1:].partition("]")
+        if not closed or (rest and not rest.startswith(":")):
+            return None
+        port_text = rest[1:]
+    elif text.count(":") == 1:
+        host, _, port_text = text.partition(":")
+    elif ":" in text:
+        return None
+    if not host or any(char in host for char in " /@?#"):
+        return None
+    if not port_text:
+        return (host, DEFAULT_PORT)
+    if not (port_text.isascii() and port_text.isdigit()) or not 0 < int(port_text) < 65_536:
+        return None
+    return (host, int(port_text))
+
+
+def is_somewhere(address: Address) -> bool:
+    """Whether a server can mean this address: 0.0.0.0 would be this machine."""
+    try:
+        return not ipaddress.ip_address(address[0]).is_unspecified
+    except ValueError:
+        return True
+
+
+class Search:
+    """Rounds over all known addresses: the hint, the configured ones, the members."""
+
+    def __init__(self, configured: Sequence[Address]) -> None:
+        self._configured = tuple(configured)
+        self._silent: set[Address] = set()
+        self._ahead: deque[Address] = deque()
+        self._tried: set[Address] = set()
+        self._rounds = 0
+
+    def begin(self, hint: str, members: Iterable[str]) -> None:
+        """Begins a round."""
+        self._rounds += 1
+        self._tried.clear()
+        named = [parse_address(text) for text in (hint, *members) if text]
+        known = [address for address in named if address is not None and is_somewhere(address)]
+        first = known[:1] if hint and known and parse_address(hint) == known[0] else []
+        order = dict.fromkeys((*first, *self._configured, *known))
+        # A server that was silent must not hide one that leads.
+        self._ahead = deque(sorted(order, key=lambda address: address in self._silent))
+
+    def next(self) -> Address | None:
+        """The next address of this round."""
+        if not self._ahead:
+            return None
+        address = self._ahead.popleft()
+        self._tried.add(address)
+        return address
+
+    def patience(self, limit: float) -> float:
+        """How long to wait for the last address: less while others are left, and in the first rounds."""
+        if len(self._tried) + len(self._ahead) == 1:
+            return limit
+        return limit / {1: 4, 2: 2}.get(self._rounds, 1)
+
+    def redirect(self, leader: str) -> None:
+        """A server said who leads: tries that next, once a round."""
+        address = parse_address(leader)
+        if address is None or not is_somewhere(address) or address in self._tried:
+            return
+        if address in self._ahead:
+            self._ahead.remove(address)
+        if address in self._silent:
+            self._ahead.append(address)
+        else:
+            self._ahead.appendleft(address)
+
+    def answered(self, address: Address) -> None:
+        """Something was heard from this address, if only that nothing listens there."""
+        self._silent.discard(address)
+
+    def silent(self, address: Address) -> None:
+        """Nothing came from this address in time."""
+        self._silent.add(address)
+
+    def found(self) -> None:
+        """The leader is found."""
+        self._rounds = 0
+
+
+class Backoff:
+    """Random waits between attempts: below a bound that doubles from 50 ms to a maximum."""
+
+    def __init__(self, wait_max: float) -> None:
+        self._wait_max = wait_max
+        self.reset()
+
+    def reset(self) -> None:
+        """The last attempt was a success."""
+        self._bound = min(0.05, self._wait_max)
+
+    def wait(self) -> float:
+        """Seconds to wait before the next attempt."""
+        wait = random.uniform(0, self._bound)
+        self._bound = min(self._bound * 2, self._wait_max)
+        return wait

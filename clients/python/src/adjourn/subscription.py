@@ -1,0 +1,115 @@
+"""Jobs as they become due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from .errors import ClientClosedError
+from .protocol.numbers import RELEASE_NOT_STARTED
+from .protocol.requests import Subscribe
+from .session.calls import Feed
+from .session.hold import Arrival
+from .session.link import Backend
+
+J = TypeVar("J")
+
+
+class Subscription(Generic[J]):
+    """An asynchronous iterator of jobs. It lives through reconnects, and ends with `close` or when the server refuses it.
+
+    Jobs that nobody has taken are given back when it is closed.
+    """
+
+    def __init__(self, backend: Backend, request: Subscribe, make: Callable[[Arrival], J]) -> None:
+        self._backend = backend
+        self._request = request
+        self._make = make
+        self._came = asyncio.Event()
+        self._feed = Feed(self._came.set)
+        self._number: int | None = None
+        self._is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the server sends jobs now: connected, subscribed and not closed."""
+        return (
+            self._number is not None
+            and not self._is_closed
+            and not self._feed.has_ended
+            and self._backend.is_subscribed(self._number)
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that came and were not taken. Their leases run."""
+        return len(self._feed.jobs)
+
+    async def start(self) -> None:
+        """Subscribes. The iterator does it by itself."""
+        if self._number is None and not self._is_closed:
+            self._loop = asyncio.get_running_loop()
+            self._number = await self._backend.subscribe(self._request, self._feed)
+
+    def add_credit(self, jobs: int, size: int = 0) -> None:
+        """Lets the server send more jobs at once; `size` is bytes of bodies."""
+        if self._number is not None:
+            self._backend.add_credit(self._number, jobs, size)
+
+    def take(self) -> J | None:
+        """A job that is here, without waiting."""
+        arrival = self._feed.take()
+        if self._number is not None:
+            self._backend.taken(self._number)
+        return None if arrival is None else self._make(arrival)
+
+    def close(self) -> None:
+        """Takes no more jobs; gives back those that wait here, and those that still come."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        left = [arrival.hold.ref for arrival in self._feed.jobs]
+        self._feed.jobs.clear()
+        if self._number is not None:
+            self._backend.unsubscribe(self._number)
+            if left:
+                self._backend.give_back(left, RELEASE_NOT_STARTED)
+        self._came.set()
+
+    def __aiter__(self) -> Subscription[J]:
+        return self
+
+    async def __anext__(self) -> J:
+        await self.start()
+        while True:
+            job = self.take()
+            if job is not None:
+                return job
+            if self._is_closed:
+                raise StopAsyncIteration
+            if self._feed.has_ended:
+                if self._feed.failure is None or isinstance(self._feed.failure, ClientClosedError):
+                    raise StopAsyncIteration
+                raise self._feed.failure
+            self._came.clear()
+            await self._came.wait()
+
+    async def __aenter__(self) -> Subscription[J]:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # A loop that was left with `break` must not keep jobs.
+        if self._number is not None and not self._is_closed and self._loop is not None and not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(self._backend.unsubscribe, self._number)
+            except RuntimeError:
+                return

@@ -1,0 +1,427 @@
+"""The client without `async`: a thread with an event loop carries the calls.
+
+    with adjourn.sync.connect("adjourn://127.0.0.1:7440") as q:
+        q.push("emails", {"to": "ann@example.com"}, delay=60)
+
+A queue may be used from any thread. After a fork, the child gets a session of its own with its first call; the parent's session
+is left alone. So a queue that was made before a server forks its workers works in each of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypeVar, Unpack
+
+from . import connecting
+from .connecting import Connecting
+from .errors import ClientClosedError, ForkedError
+from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
+from .protocol import responses as rs
+from .protocol.numbers import BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
+from .protocol.selection import TopicPolicy
+from .queue import BulkStep, Page, Settleable, Settled, Where
+from .queue import Job as AsyncJob
+from .queue import Queue as AsyncQueue
+from .times import Duration
+from .worker import Handler, Worker
+
+T = TypeVar("T")
+_queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+
+
+class Job(HeldJob):
+    """A job under a lease of this client."""
+
+    __slots__ = ("_queue",)
+
+    def __init__(self, queue: Queue, job: AsyncJob) -> None:
+        super().__init__(job.delivered, job.hold, job._codec)
+        self._queue = queue
+
+    def finish(self) -> None:
+        """The work is done."""
+        self._queue.finish(self)
+
+    def release(self, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The attempt failed. The job waits for its backoff, or for `delay`."""
+        self._queue.release(self, delay=delay, reason=reason)
+
+    def give_back(self) -> None:
+        """The work was not started: no attempt is counted."""
+        self._queue.give_back(self)
+
+    def touch(self, ttr: Duration | None = None) -> None:
+        """Restarts the lease with `ttr`, or with the job's own."""
+        self._queue.touch(self, ttr)
+
+    def bury(self, reason: str = "") -> None:
+        """Sets the job aside until it is kicked or deleted."""
+        self._queue.bury(self, reason)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a job under a lease belongs to its process: send its fields instead")
+
+
+class _Portal:
+    """A thread with an event loop, and the client that lives there."""
+
+    def __init__(self, connect: Callable[[], Connecting]) -> None:
+        self.pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._live, name="adjourn", daemon=True)
+        self.thread.start()
+        try:
+            self.queue: AsyncQueue = self.run(_connected(connect))
+        except BaseException:
+            self.end()
+            raise
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self.loop.is_closed():
+            work.close()
+            raise ClientClosedError
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            # Ctrl-C, for example: nobody waits for the answer any more.
+            future.cancel()
+            raise
+
+    def end(self) -> None:
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        if not self.loop.is_running():
+            self.loop.close()
+
+    def _live(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+
+async def _connected(connect: Callable[[], Connecting]) -> AsyncQueue:
+    return await connect()
+
+
+class Queue:
+    """A client of a queue. See `adjourn.Queue`: the calls are the same, without `await`."""
+
+    def __init__(self, connect: Callable[[], Connecting]) -> None:
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._portal: _Portal | None = _Portal(connect)
+        _queues.add(self)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the server answers now. Calls wait while it does not."""
+        return self._live().queue.is_connected
+
+    def push(self, topic: str, body: Any = b"", **options: Unpack[PushOptions]) -> PushResult:
+        """Pushes one job. Returns when it is durable."""
+        return self._do(lambda q: q.push(topic, body, **options))
+
+    def push_many(self, topic: str, jobs: Iterable[NewJob | Any]) -> list[PushResult]:
+        """Pushes jobs; raises `BatchError` if one of them is not in the queue."""
+        return self._do(lambda q: q.push_many(topic, jobs))
+
+    def reserve(
+        self, *topics: str, jobs_max: int = 1, wait: Duration = 0, weights: Sequence[int] = ()
+    ) -> list[Job]:
+        """Leases jobs that are due; waits up to `wait` for the first."""
+        found = self._do(lambda q: q.reserve(*topics, jobs_max=jobs_max, wait=wait, weights=weights))
+        return [Job(self, job) for job in found]
+
+    def subscribe(
+        self, *topics: str, credit: int = 1, credit_bytes: int = 64 << 20, weights: Sequence[int] = ()
+    ) -> Iterator[Job]:
+        """Jobs as they become due. The subscription ends with the loop over it."""
+        portal = self._live()
+
+        async def make() -> Any:
+            return portal.queue.subscribe(*topics, credit=credit, credit_bytes=credit_bytes, weights=weights)
+
+        subscription = portal.run(make())
+        try:
+            while True:
+                try:
+                    job = portal.run(subscription.__anext__())
+                except StopAsyncIteration:
+                    return
+                if portal.pid != os.getpid():
+                    return
+                yield Job(self, job)
+        finally:
+            if portal.pid == os.getpid() and not portal.loop.is_closed():
+                portal.run(_called(subscription.close))
+
+    def leases(self) -> Iterator[Job]:
+        """The jobs that this session holds."""
+        return (Job(self, job) for job in self._each(lambda q: q.leases()))
+
+    def finish(self, job: Settleable) -> None:
+        """The work is done: the job is removed."""
+        self._do(lambda q: q.finish(job))
+
+    def release(self, job: Settleable, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The attempt failed: the job waits for its backoff, or for `delay`."""
+        self._do(lambda q: q.release(job, delay=delay, reason=reason))
+
+    def give_back(self, job: Settleable) -> None:
+        """The work was not started: no attempt is counted."""
+        self._do(lambda q: q.give_back(job))
+
+    def bury(self, job: Settleable, reason: str = "") -> None:
+        """Sets the job aside until it is kicked or deleted."""
+        self._do(lambda q: q.bury(job, reason))
+
+    def touch(self, job: Settleable, ttr: Duration | None = None) -> None:
+        """Restarts the lease with `ttr`, or with the job's own."""
+        self._do(lambda q: q.touch(job, ttr))
+
+    def finish_many(self, jobs: Sequence[Settleable]) -> Settled:
+        """Finishes jobs in one request."""
+        return self._do(lambda q: q.finish_many(jobs))
+
+    def release_many(
+        self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
+    ) -> Settled:
+        """Releases jobs in one request."""
+        return self._do(lambda q: q.release_many(jobs, delay=delay, reason=reason))
+
+    def give_back_many(self, jobs: Sequence[Settleable]) -> Settled:
+        """Gives jobs back in one request."""
+        return self._do(lambda q: q.give_back_many(jobs))
+
+    def bury_many(self, jobs: Sequence[Settleable], reason: str = "") -> Settled:
+        """Buries jobs in one request."""
+        return self._do(lambda q: q.bury_many(jobs, reason))
+
+    def touch_many(self, jobs: Sequence[Settleable], ttr: Duration | None = None) -> Settled:
+        """Touches jobs in one request."""
+        return self._do(lambda q: q.touch_many(jobs, ttr))
+
+    def get(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.JobReport:
+        """Shows a job, by id or by topic and key."""
+        return self._do(lambda q: q.get(job, topic=topic, key=key))
+
+    def delete(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
+        """Removes a job, even from its consumer."""
+        return self._do(lambda q: q.delete(job, topic=topic, key=key))
+
+    def reschedule(
+        self,
+        job: int | JobData | None = None,
+        *,
+        topic: str = "",
+        key: str = "",
+        delay: Duration | None = None,
+        at: datetime | None = None,
+    ) -> rs.Changed:
+        """Sets a new due time of a delayed or ready job."""
+        return self._do(lambda q: q.reschedule(job, topic=topic, key=key, delay=delay, at=at))
+
+    def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
+        """Makes a delayed job ready."""
+        return self._do(lambda q: q.run_now(job, topic=topic, key=key))
+
+    def kick(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
+        """Makes a buried job ready."""
+        return self._do(lambda q: q.kick(job, topic=topic, key=key))
+
+    def peek(self, topic: str) -> rs.JobReport:
+        """Shows the next job of a topic without reserving it."""
+        return self._do(lambda q: q.peek(topic))
+
+    def list_jobs(
+        self, *, order: ListOrder = ListOrder.DUE, with_bodies: bool = False, **conditions: Unpack[Where]
+    ) -> Iterator[rs.JobReport]:
+        """The jobs that meet the conditions."""
+        return self._each(lambda q: q.list_jobs(order=order, with_bodies=with_bodies, **conditions))
+
+    def list_page(
+        self,
+        *,
+        order: ListOrder = ListOrder.DUE,
+        jobs_max: int = LIST_JOBS_MAX,
+        with_bodies: bool = False,
+        cursor: bytes = b"",
+        **conditions: Unpack[Where],
+    ) -> Page:
+        """One page of a list."""
+        return self._do(
+            lambda q: q.list_page(
+                order=order, jobs_max=jobs_max, with_bodies=with_bodies, cursor=cursor, **conditions
+            )
+        )
+
+    def count(self, **conditions: Unpack[Where]) -> int:
+        """How many jobs meet the conditions."""
+        return self._do(lambda q: q.count(**conditions))
+
+    def bulk(
+        self,
+        change: BulkChange,
+        *,
+        at: datetime | None = None,
+        to: str = "",
+        jobs_max: int = BULK_JOBS_MAX,
+        cursor: bytes = b"",
+        **conditions: Unpack[Where],
+    ) -> Iterator[BulkStep]:
+        """Changes all jobs that meet the conditions, step by step."""
+        return self._each(
+            lambda q: q.bulk(change, at=at, to=to, jobs_max=jobs_max, cursor=cursor, **conditions)
+        )
+
+    def kick_many(self, topic: str, jobs_max: int) -> int:
+        """Makes buried jobs of a topic ready. Returns how many."""
+        return self._do(lambda q: q.kick_many(topic, jobs_max))
+
+    def topics(self) -> Sequence[rs.TopicReport]:
+        """The topics and their counts."""
+        return self._do(lambda q: q.topics())
+
+    def stats(self) -> rs.QueueStats:
+        """Counts of the whole queue."""
+        return self._do(lambda q: q.stats())
+
+    def pause(self, topic: str) -> None:
+        """Stops the delivery of a topic's jobs."""
+        self._do(lambda q: q.pause(topic))
+
+    def resume(self, topic: str) -> None:
+        """Restarts the delivery of a topic's jobs."""
+        self._do(lambda q: q.resume(topic))
+
+    def topic_set(self, topic: str, policy: TopicPolicy) -> None:
+        """Changes settings of a topic."""
+        self._do(lambda q: q.topic_set(topic, policy))
+
+    def topic_show(self, topic: str) -> rs.TopicSettings:
+        """The settings of a topic."""
+        return self._do(lambda q: q.topic_show(topic))
+
+    def topic_delete(self, topic: str) -> None:
+        """Deletes a topic without jobs."""
+        self._do(lambda q: q.topic_delete(topic))
+
+    def ping(self) -> datetime | None:
+        """The wall clock of the server."""
+        return self._do(lambda q: q.ping())
+
+    def connections(self) -> Iterator[rs.ConnectionReport]:
+        """The clients that are connected to the leader."""
+        return self._each(lambda q: q.connections())
+
+    def disconnect(self, connection: int, *, ends_session: bool = False) -> None:
+        """Closes the connection of another client."""
+        self._do(lambda q: q.disconnect(connection, ends_session=ends_session))
+
+    def cluster_status(self) -> rs.ClusterReport:
+        """The members of the cluster, as the leader sees them."""
+        return self._do(lambda q: q.cluster_status())
+
+    def cluster_add(self, peer_address: str) -> None:
+        """Adds a node that was started to join this cluster."""
+        self._do(lambda q: q.cluster_add(peer_address))
+
+    def cluster_remove(self, node: int) -> None:
+        """Removes a member."""
+        self._do(lambda q: q.cluster_remove(node))
+
+    def cluster_transfer(self, node: int | None = None) -> None:
+        """Hands leadership to a member, or to the one that is furthest."""
+        self._do(lambda q: q.cluster_transfer(node))
+
+    def close(self, timeout: Duration = 5.0) -> None:
+        """Ends the session with GOODBYE. In a forked child that has not used the queue, it does nothing."""
+        with self._lock:
+            portal, self._portal, self._is_closed = self._portal, None, True
+        if portal is not None and portal.pid == os.getpid():
+            try:
+                portal.run(portal.queue.close(timeout))
+            finally:
+                portal.end()
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _live(self) -> _Portal:
+        with self._lock:
+            if self._is_closed:
+                raise ClientClosedError
+            if self._portal is None or self._portal.pid != os.getpid():
+                self._portal = _Portal(self._connect)
+            return self._portal
+
+    def _do(self, call: Callable[[AsyncQueue], Coroutine[Any, Any, T]]) -> T:
+        portal = self._live()
+
+        async def work() -> T:
+            return await call(portal.queue)
+
+        return portal.run(work())
+
+    def _each(self, call: Callable[[AsyncQueue], AsyncIterator[T]]) -> Iterator[T]:
+        portal = self._live()
+        found = call(portal.queue)
+        while True:
+            if portal.pid != os.getpid():
+                raise ForkedError
+            try:
+                yield portal.run(_next(found))
+            except StopAsyncIteration:
+                return
+
+    def _forked(self) -> None:
+        self._lock = threading.Lock()
+
+
+async def _next(found: AsyncIterator[T]) -> T:
+    return await found.__anext__()
+
+
+async def _called(call: Callable[[], None]) -> None:
+    call()
+
+
+def connect(servers: str = "adjourn://127.0.0.1:7440", **options: Any) -> Queue:
+    """Connects to a queue. The options are those of `adjourn.connect`."""
+    return Queue(lambda: connecting.connect(servers, **options))
+
+
+def work(servers: str, *topics: str, handler: Handler, client: dict[str, Any] | None = None, **options: Any) -> None:
+    """Runs a worker until SIGTERM or SIGINT. `client` has options of `adjourn.connect`, the others are those of `Worker`.
+
+    The handler is a plain function, called in a thread for each job, or in processes with `runs_in=RunsIn.PROCESS`.
+    """
+
+    async def run() -> None:
+        async with connecting.connect(servers, **(client or {})) as queue:
+            await Worker(queue, *topics, handler=handler, **options).run(handle_signals=True)
+
+    asyncio.run(run())
+
+
+def _in_child() -> None:
+    for queue in list(_queues):
+        queue._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

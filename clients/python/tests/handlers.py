@@ -1,0 +1,32 @@
+"""Handlers that tests run in processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+import adjourn
+
+
+def in_process(job: adjourn.JobData) -> None:
+    """Does what the body says."""
+    order: Any = job.value
+    if order == "fail":
+        raise ValueError("as ordered")
+    if order == "bury":
+        raise adjourn.Bury("never again")
+    if order == "retry":
+        raise adjourn.Retry("soon", delay=60)
+    if order == "exit":
+        os._exit(3)
+    if order.startswith("hold "):
+        with open(order.removeprefix("hold "), "w") as file:
+            file.write(str(os.getpid()))
+        # Sleeps in C without giving the interpreter back.
+        ctypes.PyDLL(None).sleep(60)
+
+
+async def async_in_process(job: adjourn.JobData) -> None:
+    """An `async def` works, too."""
+    assert job.value == "async"

@@ -1,0 +1,292 @@
+"""Every operation, against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+import adjourn
+from adjourn import BulkChange, IfExists, JobState, NewJob, PushOutcome, States, TopicPolicy
+from conftest import state_of, until_true
+
+
+async def test_a_job_is_pushed_reserved_and_finished(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        pushed = await q.push(topic, {"to": "ann"}, delay=0.05, key="k", headers={"traceparent": "00-1"})
+        assert pushed.outcome is PushOutcome.PUSHED
+        (job,) = await q.reserve(topic, wait=timedelta(seconds=30))
+        assert (job.id, job.value, job.key, job.attempts) == (pushed.id, {"to": "ann"}, "k", 1)
+        assert job.headers["traceparent"] == "00-1"
+        assert 30 < job.seconds_left <= 60
+        assert job.due is not None and job.due <= datetime.now(timezone.utc)
+        await job.finish()
+        assert await state_of(q, pushed.id) == "finished"
+        with pytest.raises(adjourn.NotFoundError):
+            await q.get(topic=topic, key="k")
+
+
+async def test_bodies_keep_their_kind(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        values = [b"\x00\xff", "grüße", {"a": [1, None]}, 17, True]
+        for value in values:
+            await q.push(topic, value)
+        jobs = await q.reserve(topic, jobs_max=9)
+        assert [job.value for job in jobs] == values
+        assert jobs[0].headers == {}
+        assert await q.finish_many(jobs) == [None] * 5
+
+
+async def test_what_a_push_says_arrives(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        at = datetime(2030, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+        pushed = await q.push(
+            topic,
+            at=at,
+            priority=7,
+            ttr=1.5,
+            attempts_max=3,
+            backoff=adjourn.backoff.exponential(1, timedelta(minutes=1), jitter_percent=10),
+            expires_at=at + timedelta(days=1),
+            remember=60,
+            postpone_max=5,
+        )
+        shown = await q.get(pushed.id)
+        assert (shown.due_ms, shown.priority, shown.ttr_ms) == (1893535200000, 7, 1500)
+        assert shown.attributes.backoff == adjourn.Backoff("exponential", (1000, 60000), 10)
+        assert (shown.attributes.attempts_max, shown.attributes.dedupe_retention_ms) == (3, 60_000)
+        assert shown.attributes.expires == adjourn.Expiry(True, 1893621600000)
+
+
+async def test_keys(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        first = await q.push(topic, key="k", delay=60)
+        with pytest.raises(adjourn.KeyExistsError) as refused:
+            await q.push(topic, key="k")
+        assert refused.value.job_id == first.id
+        assert (refused.value.code, refused.value.retryable) == (adjourn.ErrorCode.KEY_EXISTS, False)
+        assert refused.value.applied is adjourn.Applied.NO
+        kept = await q.push(topic, key="k", if_exists=IfExists.KEEP)
+        assert (kept.outcome, kept.id) == (PushOutcome.KEPT, first.id)
+        postponed = await q.push(topic, "later", key="k", delay=90, if_exists=IfExists.POSTPONE)
+        assert (postponed.outcome, postponed.id) == (PushOutcome.POSTPONED, first.id)
+        replaced = await q.push(topic, key="k", if_exists=IfExists.REPLACE)
+        assert replaced.outcome is PushOutcome.REPLACED and replaced.id > first.id
+
+
+async def test_a_batch_says_what_became_of_each_job(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        results = await q.push_many(topic, [NewJob(n, delay=60, key=f"k{n}") for n in range(5_000)])
+        assert len({result.id for result in results}) == 5_000
+        with pytest.raises(adjourn.BatchError) as failed:
+            await q.push_many(topic, [NewJob("new"), NewJob("old", key="k7"), b"raw"])
+        outcomes = [result.outcome for result in failed.value.results]
+        assert outcomes == [PushOutcome.PUSHED, PushOutcome.REFUSED, PushOutcome.PUSHED]
+        assert isinstance(failed.value.failed[0].error, adjourn.KeyExistsError)
+        assert await q.count(topic=topic) == 5_002
+
+
+async def test_leases_are_settled_in_every_way(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.push_many(topic, [NewJob(n) for n in range(4)])
+        released, given, buried, touched = await q.reserve(topic, jobs_max=4)
+        await released.release(delay=60, reason="later")
+        await given.give_back()
+        await buried.bury("no such address")
+        await touched.touch(timedelta(seconds=90))
+        assert 60 < touched.seconds_left < 90
+        assert (await q.get(released)).reason == "later"
+        shown = await q.get(given)
+        assert (shown.state, shown.attempts) == (JobState.READY, 0)
+        assert (await q.get(buried)).buried is adjourn.BuriedReason.BY_CONSUMER
+        assert (await q.kick(buried)).state is JobState.READY
+        held = [job.id async for job in q.leases()]
+        assert held == [touched.id]
+        await q.delete(touched)
+        with pytest.raises(adjourn.StaleLeaseError):
+            await touched.finish()
+        assert touched.lost is adjourn.LostReason.STALE
+        by_name = adjourn.LeaseRef(given.id, given.fence)
+        (error,) = await q.finish_many([by_name])
+        assert isinstance(error, adjourn.StaleLeaseError)
+
+
+async def test_a_lease_may_be_finished_by_another_process(url: str, topic: str) -> None:
+    async with adjourn.connect(url, leases_outlive=True) as q:
+        await q.push(topic)
+        (job,) = await q.reserve(topic, wait=5)
+    async with adjourn.connect(url) as other:
+        await other.finish(adjourn.LeaseRef(job.id, job.fence))
+        assert await state_of(other, job.id) == "finished"
+
+
+async def test_one_job(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        pushed = await q.push(topic, delay=3600, key="k")
+        assert (await q.peek(topic)).id == pushed.id
+        at = datetime.now(timezone.utc) + timedelta(hours=2)
+        changed = await q.reschedule(topic=topic, key="k", at=at)
+        assert abs(changed.due_ms / 1000 - at.timestamp()) < 0.002
+        assert (await q.run_now(pushed.id)).state is JobState.READY
+        assert (await q.delete(pushed.id)).state is JobState.READY
+        with pytest.raises(adjourn.NotFoundError):
+            await q.delete(pushed.id)
+
+
+async def test_many_jobs(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.push_many(topic, [NewJob(n, delay=3600 + n, key=f"{n % 2}-{n}") for n in range(30)])
+        page = await q.list_page(topic=topic, jobs_max=7)
+        assert len(page.jobs) == 7 and page.cursor
+        listed = [job async for job in q.list_jobs(topic=topic, key_prefix="1-", with_bodies=True)]
+        assert [job.body for job in listed] == [str(n).encode() for n in range(1, 30, 2)]
+        moved = [step async for step in q.bulk(BulkChange.MOVE, to=f"{topic}-2", topic=topic, key_prefix="0-", jobs_max=4)]
+        assert sum(step.jobs for step in moved) == 15 and len(moved) >= 4
+        soon = datetime.now(timezone.utc) + timedelta(seconds=60)
+        steps = [step async for step in q.bulk(BulkChange.RESCHEDULE, at=soon, topic=topic)]
+        assert sum(step.jobs for step in steps) == 15
+        assert await q.count(topic=topic, due_before=soon + timedelta(seconds=1), states=States.DELAYED) == 15
+        assert sum([step.jobs async for step in q.bulk(BulkChange.DELETE, topic=topic)]) == 15
+        assert await q.count(topic=topic) == 0
+
+
+async def test_topics(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        policy = TopicPolicy(ttr_ms=5_000, jobs_max=2, dead_letters=f"{topic}-dead", backoff=adjourn.backoff.fixed(1))
+        await q.topic_set(topic, policy)
+        assert (await q.topic_show(topic)).policy == policy
+        await q.topic_set(topic, TopicPolicy(dead_letters=adjourn.UNSET))
+        assert (await q.topic_show(topic)).policy.dead_letters is None
+        await q.push_many(topic, [b"", b""])
+        with pytest.raises(adjourn.QuotaError):
+            await q.push(topic)
+        await q.pause(topic)
+        assert [one.paused for one in await q.topics() if one.topic == topic] == [True]
+        with pytest.raises(adjourn.PausedError) as paused:
+            await q.reserve(topic)
+        assert paused.value.retryable
+        await q.resume(topic)
+        jobs = await q.reserve(topic, jobs_max=2)
+        for job in jobs:
+            await job.bury()
+        assert await q.kick_many(topic, 10) == 2
+        with pytest.raises(adjourn.WrongStateError):
+            await q.topic_delete(topic)
+        assert [step.jobs async for step in q.bulk(BulkChange.DELETE, topic=topic)] == [2]
+        await q.topic_delete(topic)
+        assert (await q.stats()).totals.pushed >= 2
+
+
+async def test_operating(url: str, topic: str) -> None:
+    async with adjourn.connect(url, name="one") as q, adjourn.connect(url, name="two") as other:
+        now = await q.ping()
+        assert now is not None and abs((now - datetime.now(timezone.utc)).total_seconds()) < 5
+        (found,) = [one async for one in q.connections() if one.client_name == "two"]
+        await q.disconnect(found.connection, ends_session=True)
+        await until_true(lambda: _is_gone(q, found.connection))
+        report = await q.cluster_status()
+        assert [member.role for member in report.members] == [adjourn.MemberRole.LEADER]
+        with pytest.raises(adjourn.InvalidError):
+            await q.cluster_remove(report.node)
+        del other
+
+
+async def _is_gone(q: adjourn.Queue, connection: int) -> bool:
+    return connection not in [one.connection async for one in q.connections()]
+
+
+async def test_weights_share_the_jobs(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        for name in ("a", "b"):
+            await q.push_many(f"{topic}-{name}", [name] * 12)
+        jobs = await q.reserve(f"{topic}-a", f"{topic}-b", jobs_max=12, weights=[5, 1])
+        assert sorted(job.value for job in jobs).count("b") == 2
+
+
+async def test_a_subscription_yields_jobs_and_gives_back_what_it_does_not_hand_out(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.push_many(topic, list(range(10)))
+        seen = []
+        async with q.subscribe(topic, credit=4) as jobs:
+            async for job in jobs:
+                seen.append(job.value)
+                await job.finish()
+                if len(seen) == 3:
+                    break
+        await until_true(lambda: _has(q, topic, ready=7))
+        shown = [job async for job in q.list_jobs(topic=topic)]
+        assert [job.attempts for job in shown] == [0] * 7
+
+
+async def _has(q: adjourn.Queue, topic: str, **counts: int) -> bool:
+    (found,) = [one for one in await q.topics() if one.topic == topic]
+    return all(getattr(found.totals, name) == count for name, count in counts.items())
+
+
+async def test_credit_bounds_what_a_subscription_holds(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.push_many(topic, list(range(10)))
+        async with q.subscribe(topic, credit=3) as jobs:
+            await until_true(lambda: _has(q, topic, reserved=3))
+            jobs.add_credit(2, 100)
+            await until_true(lambda: _has(q, topic, reserved=5))
+            assert jobs.waiting == 5
+
+
+async def test_a_cancelled_reserve_leases_nothing(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(q.reserve(topic, wait=30), 0.05)
+        pushed = await q.push(topic)
+        assert await state_of(q, pushed.id) == "ready"
+        assert [job.id for job in await q.reserve(topic)] == [pushed.id]
+
+
+async def test_errors_of_the_caller_are_refused_before_they_are_sent(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        for options in (
+            {"at": datetime(2030, 1, 1)},
+            {"delay": -1},
+            {"delay": float("nan")},
+            {"delay": 1, "at": datetime.now(timezone.utc)},
+            {"key": ""},
+            {"headers": {"a": "b" * 2_000}},
+            {"priority": 1 << 40},
+            {"backoff": adjourn.Backoff("fixed", (1, 2))},
+        ):
+            with pytest.raises(adjourn.UsageError):
+                await q.push(topic, b"", **options)  # type: ignore[arg-type]
+        with pytest.raises(adjourn.UsageError):
+            await q.push(topic, object())
+        with pytest.raises(TypeError):
+            NewJob(b"", delai=1)
+        with pytest.raises(adjourn.TooLargeError):
+            await q.push(topic, bytes(2 << 20))
+        with pytest.raises(adjourn.InvalidError) as invalid:
+            await q.push("-no topic", b"")
+        assert not invalid.value.retryable
+        assert await q.count(topic=topic) == 0
+
+
+@pytest.mark.parametrize("servers", ["", "http://x", "adjourn://", "h:0", "h:x", "h:70000", "[::1", "a b:1"])
+def test_bad_addresses_are_refused(servers: str) -> None:
+    with pytest.raises(adjourn.UsageError):
+        adjourn.connect(servers)
+
+
+async def test_nothing_listens() -> None:
+    with pytest.raises(adjourn.CannotConnectError) as refused:
+        await adjourn.connect("adjourn://127.0.0.1:1")
+    assert isinstance(refused.value, ConnectionError) and refused.value.retryable
+
+
+async def test_after_close_calls_fail_and_close_may_be_repeated(url: str, topic: str) -> None:
+    q = await adjourn.connect(url)
+    waiting = asyncio.create_task(q.reserve(topic, wait=60))
+    await q.push(topic + "-other")
+    await q.close()
+    await q.close()
+    assert await waiting == []
+    with pytest.raises(adjourn.ClientClosedError):
+        await q.push(topic)
