@@ -132,7 +132,8 @@ export class ByteWriter {
   }
 
   raw(bytes: Uint8Array): void {
-    this.bytes.set(bytes, this.grow(bytes.byteLength));
+    const at = this.grow(bytes.byteLength);
+    this.bytes.set(bytes, at);
   }
 
   /** What was written; the writer is not used any more. */
