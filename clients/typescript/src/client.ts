@@ -4,6 +4,7 @@ import { open as openConnection, type Connection } from './engine/connection.js'
 import type { CallOptions, LeaseIds } from './engine/engine.js';
 import { AdjournError, NotFoundError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { filterValue, type JobFilter } from './filter.js';
+import { Held } from './held.js';
 import { Job, jobInfo, JOB_STATES, type JobInfo, type JobOwner, type JobRef, type JobState, type Lease, type ReleaseHow } from './job.js';
 import { checkKey, checkTopic, newJobValue, ttrOf, type JobOptions, type NewJob } from './new-job.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
@@ -139,6 +140,7 @@ export class Client {
   readonly cluster: ClusterCalls;
   private readonly stoppables = new Set<Stoppable>();
   private readonly owner: JobOwner;
+  private readonly held: Held;
   private closing: Promise<void> | null = null;
 
   /** Use `connect`. */
@@ -149,6 +151,7 @@ export class Client {
   ) {
     this.cluster = new ClusterCalls((name, fields, answer, options) => this.ask(name, fields, answer, options));
     this.owner = new Owner(this);
+    this.held = new Held(connection.engine);
   }
 
   // --- producing -------------------------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ export class Client {
     const waitMs = BigInt(durationMs('waitMs', options.waitMs ?? 0, WAIT_MS_MAX));
     const jobsMax = Math.min(whole('max', options.max ?? 1), this.connection.engine.welcome.reserveJobsMax);
     const { jobs } = await this.ask('RESERVE', { waitMs, jobsMax, ...topicsOf(topics, options.weights) }, 'RESERVED', options);
-    return this.connection.engine.accept(jobs).map((delivery) => new Job(this.owner, delivery));
+    return this.connection.engine.accept(jobs).map((delivery) => this.held.add(new Job(this.owner, delivery)));
   }
 
   /** Jobs as they become ready, while fewer than `credit` are held. Settling a job makes room for the next. */
@@ -212,7 +215,7 @@ export class Client {
     const creditBytes = BigInt(whole('creditBytes', options.creditBytes ?? CREDIT_BYTES_MAX, CREDIT_BYTES_MAX));
     const { engine } = this.connection;
     const { open, acknowledged } = engine.subscribe({ creditJobs, creditBytes, ...topicsOf(topics, options.weights) });
-    return new Subscription(engine, this.owner, open, acknowledged, options.signal);
+    return new Subscription(engine, this.owner, this.held, open, acknowledged, options.signal);
   }
 
   /** The leases that this session holds, with their jobs. */
@@ -226,7 +229,7 @@ export class Client {
       // What is too late to be handed out may have been handed out before: it is not given back.
       const now = engine.now;
       const deliveries = page.jobs.map((job) => engine.leases.deliveryOf(now, job));
-      jobs.push(...deliveries.filter(({ deadline }) => deadline > now).map((delivery) => new Job(this.owner, delivery)));
+      jobs.push(...deliveries.filter(({ deadline }) => deadline > now).map((delivery) => this.held.add(new Job(this.owner, delivery))));
       if (!(page.marks & 1)) return jobs;
       after = page.jobs.at(-1)?.job ?? after;
     }
@@ -247,7 +250,7 @@ export class Client {
   /** Starts leases anew: for each job's own time to run, or for `ttrMs`. */
   touch(leases: Lease | readonly Lease[], ttrMs?: number, options: CallOptions = {}): Promise<SettleResult[]> {
     const ms = ttrMs === undefined ? 0 : ttrOf(ttrMs);
-    return this.settle(leases, (ids) => this.ask('TOUCH', { ttrMs: ms, leases: ids }, 'SETTLED', options));
+    return this.settle(leases, (ids) => this.ask('TOUCH', { ttrMs: ms, leases: ids }, 'SETTLED', options), false);
   }
 
   /** Sets jobs aside until they are kicked or deleted. */
@@ -256,7 +259,7 @@ export class Client {
     return this.settle(leases, (ids) => this.ask('BURY', { leases: ids, reason: text }, 'SETTLED', options));
   }
 
-  private async settle(leases: Lease | readonly Lease[], ask: (ids: LeaseIds[]) => Promise<ResponseFields<'SETTLED'>>): Promise<SettleResult[]> {
+  private async settle(leases: Lease | readonly Lease[], ask: (ids: LeaseIds[]) => Promise<ResponseFields<'SETTLED'>>, isEnd = true): Promise<SettleResult[]> {
     const given = (Array.isArray(leases) ? leases : [leases]) as readonly Lease[];
     const ids = given.map(({ id, fence }) => ({ job: id, fence }));
     const { leasesMax } = this.connection.engine.welcome;
@@ -265,7 +268,8 @@ export class Client {
     const results = (await all(answers)).flatMap((answer) => answer.results);
     return results.map(({ code }, at) => {
       const error = code === 0 ? null : itemRefusal(code);
-      const lease = given[at];
+      const lease = given[at]!;
+      if (isEnd) this.held.remove(lease.fence);
       if (error?.code === 'STALE_LEASE' && lease instanceof Job) lease.markLost('lease_lost');
       return { error };
     });

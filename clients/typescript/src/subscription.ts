@@ -3,6 +3,7 @@
 import type { Engine } from './engine/engine.js';
 import type { Open } from './engine/open.js';
 import { CREDIT_BYTES_MAX } from './protocol/limits.js';
+import type { Held } from './held.js';
 import { Job, type JobOwner } from './job.js';
 
 /**
@@ -16,6 +17,7 @@ export class Subscription implements AsyncIterableIterator<Job> {
   constructor(
     private readonly engine: Engine,
     private readonly owner: JobOwner,
+    private readonly held: Held,
     private readonly open: Open,
     /** Resolves when the server acknowledged the subscription for the first time. */
     readonly ready: Promise<void>,
@@ -39,12 +41,13 @@ export class Subscription implements AsyncIterableIterator<Job> {
   async next(): Promise<IteratorResult<Job, undefined>> {
     for (;;) {
       const result = this.poll();
+      if (result && !result.done) this.held.add(result.value);
       if (result) return result;
       await new Promise<void>((resolve) => this.open.feed!.whenChanged(resolve));
     }
   }
 
-  /** The next job if one is there; `null` if none is. Throws what ended the subscription. */
+  /** For the worker, which looks after the lease: the next job; `null` if none is there. Throws what ended the subscription. */
   poll(): IteratorResult<Job, undefined> | null {
     const taken = this.open.feed!.take(this.engine.now);
     if (!taken) return null;
