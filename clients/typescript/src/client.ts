@@ -215,7 +215,7 @@ export class Client {
     const creditBytes = BigInt(whole('creditBytes', options.creditBytes ?? CREDIT_BYTES_MAX, CREDIT_BYTES_MAX));
     const { engine } = this.connection;
     const { open, acknowledged } = engine.subscribe({ creditJobs, creditBytes, ...topicsOf(topics, options.weights) });
-    return new Subscription(engine, this.owner, this.held, open, acknowledged, options.signal);
+    return new Subscription(engine, this.owner, this.held, this.config.clock, open, acknowledged, options.signal);
   }
 
   /** The leases that this session holds, with their jobs. */

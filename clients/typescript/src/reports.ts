@@ -114,7 +114,7 @@ export function queueStats(stats: ResponseFields<'QUEUE_STATS'>): QueueStats {
     appliedIndex,
     term,
     stateHash,
-    ...totals(stats),
+    ...totals(stats.totals),
     topics: stats.topics.map(topicCounts),
   };
 }

@@ -1,5 +1,6 @@
 /** Jobs as they become ready. */
 
+import { pause, type Clock } from './clock.js';
 import type { Engine } from './engine/engine.js';
 import type { Open } from './engine/open.js';
 import { CREDIT_BYTES_MAX } from './protocol/limits.js';
@@ -18,6 +19,7 @@ export class Subscription implements AsyncIterableIterator<Job> {
     private readonly engine: Engine,
     private readonly owner: JobOwner,
     private readonly held: Held,
+    private readonly clock: Clock,
     private readonly open: Open,
     /** Resolves when the server acknowledged the subscription for the first time. */
     readonly ready: Promise<void>,
@@ -44,6 +46,20 @@ export class Subscription implements AsyncIterableIterator<Job> {
       if (result && !result.done) this.held.add(result.value);
       if (result) return result;
       await new Promise<void>((resolve) => this.open.feed!.whenChanged(resolve));
+    }
+  }
+
+  /** The next job, if one comes within so many milliseconds; else, and after the end, `null`. */
+  async take(waitMs: number): Promise<Job | null> {
+    const end = this.engine.now + waitMs;
+    for (;;) {
+      const result = this.poll();
+      if (result) return result.done ? null : this.held.add(result.value);
+      if (this.engine.now >= end) return null;
+      const changed = new AbortController();
+      const forget = this.whenChanged(() => changed.abort());
+      await pause(this.clock, end - this.engine.now, changed.signal);
+      forget();
     }
   }
 

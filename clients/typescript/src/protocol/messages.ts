@@ -61,6 +61,9 @@ const magic: Field<undefined> = {
 };
 const MAGIC = Uint8Array.of(0x41, 0x44, 0x4a, 0x31);
 
+/** 0 no; everything else: unknown. */
+const doubt: Field<number> = { ...u8, take: (from, name) => Math.min(from.u8(name), 1) };
+
 const attributes = nested(encodeAttributes, decodeAttributes);
 const filter = nested(encodeFilter, decodeFilter);
 const settings = nested(encodeSettings, decodeSettings);
@@ -242,7 +245,7 @@ export const RESPONSES = {
       appliedIndex: u64,
       term: u64,
       stateHash: u128,
-      ...totals,
+      totals: inline(block(totals)),
       topics: list(topicCounts),
     }),
   ],
@@ -254,7 +257,7 @@ export const RESPONSES = {
     0xf0,
     message({ node: u64, clusterId: exactly(16), leader: u64, term: u64, last: u64, commit: u64, featureLevel: u32, members: list(memberReport) }),
   ],
-  ERROR: [0xff, message({ code: u16, marks: bits(u8, 1), applied: u8, retryAfterMs: u32, leader: text(1), message: text(2) })],
+  ERROR: [0xff, message({ code: u16, marks: bits(u8, 1), applied: doubt, retryAfterMs: u32, leader: text(1), message: text(2) })],
 } as const;
 
 export type RequestName = keyof typeof REQUESTS;
