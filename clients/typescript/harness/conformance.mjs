@@ -67,7 +67,7 @@ function newJob(job) {
   return defined({
     body: fromBase64(job.body ?? ''),
     delayMs: milliseconds(job.delay_ms),
-    at: job.at_ms === undefined ? undefined : new Date(Number(job.at_ms)),
+    at: job.at_ms === undefined ? undefined : BigInt(job.at_ms),
     priority: job.priority,
     ttrMs: job.ttr_ms,
     key: job.key || undefined,
@@ -78,12 +78,11 @@ function newJob(job) {
 
 function filterOf(filter = {}) {
   const { states, dueFromMs, dueBeforeMs, buried, ...rest } = fromJson(filter);
-  const date = (ms) => (ms === undefined ? undefined : new Date(Number(ms)));
   return defined({
     ...rest,
     states: states === undefined ? undefined : ['delayed', 'ready', 'reserved', 'buried', 'finished'].filter((_, bit) => states & (1 << bit)),
-    dueFrom: date(dueFromMs),
-    dueBefore: date(dueBeforeMs),
+    dueFrom: dueFromMs,
+    dueBefore: dueBeforeMs,
     buried: buried === undefined ? undefined : ['consumer', 'attempts', 'too_late'][buried - 1],
   });
 }
