@@ -163,7 +163,10 @@ export class Worker implements Stoppable, AsyncDisposable {
     for (const { controller } of this.running) controller.abort(new WorkerStoppingError());
     await this.untilIdle(end - clock.now());
     for (const run of this.running) run.isAbandoned = true;
-    await Promise.race([closed, pause(clock, Math.max(0, end - clock.now()))]);
+    // The timer must not keep the process alive.
+    const left = new AbortController();
+    void closed.then(() => left.abort());
+    await pause(clock, Math.max(0, end - clock.now()), left.signal);
     this.finishUp(null);
     return { abandoned: this.running.size };
   }
