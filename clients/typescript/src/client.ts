@@ -248,9 +248,15 @@ export class Client {
   }
 
   /** Starts leases anew: for each job's own time to run, or for `ttrMs`. */
-  touch(leases: Lease | readonly Lease[], ttrMs?: number, options: CallOptions = {}): Promise<SettleResult[]> {
+  async touch(leases: Lease | readonly Lease[], ttrMs?: number, options: CallOptions = {}): Promise<SettleResult[]> {
     const ms = ttrMs === undefined ? 0 : ttrOf(ttrMs);
-    return this.settle(leases, (ids) => this.ask('TOUCH', { ttrMs: ms, leases: ids }, 'SETTLED', options), false);
+    const { engine } = this.connection;
+    const sent = engine.now;
+    const results = await this.settle(leases, (ids) => this.ask('TOUCH', { ttrMs: ms, leases: ids }, 'SETTLED', options), false);
+    for (const [at, lease] of (Array.isArray(leases) ? leases : [leases]).entries()) {
+      if (lease instanceof Job && !results[at]!.error) lease.prolong(engine.leases.touchedUntil(sent, ms || lease.ttrMs));
+    }
+    return results;
   }
 
   /** Sets jobs aside until they are kicked or deleted. */
@@ -532,9 +538,7 @@ class Owner implements JobOwner {
 
   async touchOne(job: Job, ttrMs: number | undefined): Promise<void> {
     job.throwIfLost();
-    const sent = this.now;
     raise(await this.client.touch(job, ttrMs));
-    job.prolong(this.client.connection.engine.leases.touchedUntil(sent, ttrMs ?? job.ttrMs));
   }
 
   async buryOne(job: Job, reason: string | undefined): Promise<void> {

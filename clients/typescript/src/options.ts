@@ -45,7 +45,7 @@ export interface ConnectOptions {
   pendingMax?: number;
   /** How many bytes of requests may wait at once: 256 MiB. */
   pendingBytesMax?: number;
-  /** Is told what happens. It must not throw. */
+  /** Is told what happens. */
   log?: (entry: LogEntry) => void;
   /** Headers for a job that is pushed, for example `traceparent`. Headers of the job itself win. */
   pushHeaders?: (topic: string) => Readonly<Record<string, string>>;
@@ -93,10 +93,21 @@ export function configOf(url: string | readonly string[], options: ConnectOption
     reconnectWaitMsMax: milliseconds('reconnectWaitMsMax', options.reconnectWaitMsMax ?? 1_000),
     pendingMax: milliseconds('pendingMax', options.pendingMax ?? 65_536, 1),
     pendingBytesMax: milliseconds('pendingBytesMax', options.pendingBytesMax ?? 256 * 1024 * 1024, 1),
-    log: options.log ?? (() => {}),
+    log: guarded(options.log),
     pushHeaders: options.pushHeaders ?? (() => ({})),
     dialer: options.dialer ?? dialTcp,
     clock: options.clock ?? systemClock,
+  };
+}
+
+/** What the caller's log does must not harm the connection. */
+function guarded(log: ConnectOptions['log']): Config['log'] {
+  return (entry) => {
+    try {
+      log?.(entry);
+    } catch {
+      // There is nobody to tell.
+    }
   };
 }
 

@@ -156,6 +156,8 @@ test('release, touch and bury', async () => {
   assert.equal(job.attempts, 1, 'not started counts no attempt');
   await job.touch(120_000);
   assert.ok(job.leaseLeftMs > 100_000);
+  await q.touch([job], 240_000);
+  assert.ok(job.leaseLeftMs > 200_000);
   await job.release({ how: 'after', delayMs: 0, reason: 'again' });
   assert.equal((await q.get(job.id)).reason, 'again');
   [job] = await q.reserve(t);
@@ -312,6 +314,19 @@ test('leases shows what the session holds', async () => {
   assert.deepEqual((await own.leases()).map(({ fence }) => fence).sort(), jobs.map(({ fence }) => fence).sort());
   await own.close();
   await until('the leases were given back', async () => (await q.count({ topic: t, states: ['ready'] })) === 3);
+});
+
+test('close ends subscriptions, and gives back what was not taken without an attempt', async () => {
+  const own = await connect(server.url);
+  const t = topic();
+  await own.pushMany(t, [{ body: 'a' }, { body: 'b' }]);
+  const subscription = own.subscribe(t, { credit: 2 });
+  await until('both wait', () => subscription.waiting === 2);
+  await own.close();
+  assert.equal((await subscription.next()).done, true);
+  const jobs = await q.reserve(t, { max: 2, waitMs: 5_000 });
+  assert.deepEqual(jobs.map(({ attempts }) => attempts), [1, 1]);
+  await q.finish(jobs);
 });
 
 test('after close every call is refused, and close may be repeated', async () => {

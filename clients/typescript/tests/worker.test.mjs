@@ -268,7 +268,7 @@ test('middleware runs around the handler and sees the trace of the producer', as
   assert.deepEqual(seen, ['begin 00-trace-span-01', 'inner', 'handler', 'end']);
 });
 
-test('a worker whose client is closed by force ends with why', async () => {
+test('an operator ends the session: the worker goes on in a new one', async () => {
   const server = await serve();
   const q = await client(server);
   const worker = new Worker(q, { topics: 't', handler: () => {} });

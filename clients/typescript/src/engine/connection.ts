@@ -110,8 +110,8 @@ export class Connection {
         lost: (loss) => void this.replace(wire, loss),
       },
       () => {
-        // A server that takes what is written, however slowly, is not stuck.
-        engine.pulse.movedAt = engine.now;
+        // A server that takes a long output bit by bit is not stuck. Heartbeats alone prove nothing.
+        if (wire.unsentBytes > 0) engine.pulse.movedAt = engine.now;
         this.wake();
       },
     );

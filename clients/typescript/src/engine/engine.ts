@@ -40,6 +40,7 @@ export interface LeaseIds {
 }
 
 export interface CallOptions {
+  /** Ends the call with the signal's reason. A request that was sent may be applied all the same. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -162,8 +163,12 @@ export class Engine {
     while (ids.length > 0) this.unheard({ name: 'RELEASE', fields: { delayMs, leases: ids.splice(0, this.welcome.leasesMax), reason: '' } });
   }
 
-  /** The last request: everything after it is refused. Rejects when the session cannot be ended in order. */
+  /**
+   * The last request: everything after it is refused. Subscriptions end before it, and jobs that nobody took are given
+   * back. Rejects when the session cannot be ended in order.
+   */
   goodbye(): Promise<Response> {
+    for (const open of this.opens.values()) if (open.feed) void this.unsubscribe(open).catch(() => {});
     const answer = this.call('GOODBYE', {});
     this.ended ??= new ClosedError();
     return answer;
@@ -609,7 +614,7 @@ export class Engine {
 
 /** Whether it changes nothing: that its answer is missing leaves no doubt. */
 function isReading(open: Open): boolean {
-  return ['PING', 'GET', 'PEEK', 'LIST', 'COUNT', 'LEASES', 'TOPICS', 'STATS', 'CONNECTIONS', 'TOPIC_SHOW', 'CLUSTER_STATUS', 'SUBSCRIBE'].includes(open.request.name);
+  return ['PING', 'GET', 'PEEK', 'LIST', 'COUNT', 'LEASES', 'TOPICS', 'STATS', 'CONNECTIONS', 'TOPIC_SHOW', 'CLUSTER_STATUS', 'SUBSCRIBE', 'RESERVE', 'GOODBYE'].includes(open.request.name);
 }
 
 /** Whether another connection may do better with the same request. */
