@@ -20,7 +20,9 @@ const U32_MAX = 0xffff_ffff;
 export function backoffValue(backoff: JobBackoff): BackoffValue {
   const jitter = backoff.jitterPercent ?? 0;
   if (!Number.isInteger(jitter) || jitter < 0 || jitter > 100) throw new UsageError(`jitterPercent is ${jitter}, it must be 0 to 100`);
-  const value = (kind: number, ...waits: number[]): BackoffValue => ({ kind, jitter, waitsMs: waits.map((wait) => durationMs('a wait of a backoff', wait, U32_MAX)) });
+  const value = (kind: number, ...waits: number[]): BackoffValue => {
+    return { kind, jitter, waitsMs: waits.map((wait) => durationMs('a wait of a backoff', wait, U32_MAX)) };
+  };
   switch (backoff.kind) {
     case 'fixed':
       return value(BACKOFF_FIXED, backoff.waitMs);

@@ -1,7 +1,7 @@
 /** The client: one session, and the connection that carries it at the time. */
 
 import { open as openConnection, type Connection } from './engine/connection.js';
-import type { CallOptions, LeaseIds } from './engine/engine.js';
+import type { CallOptions, LeaseIds } from './engine/interfaces.js';
 import { AdjournError, NotFoundError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { filterValue, type JobFilter } from './filter.js';
 import { Held } from './held.js';
@@ -348,7 +348,8 @@ export class Client {
   async *list(filter: JobFilter = {}, options: ListOptions = {}): AsyncGenerator<JobInfo, void> {
     const order = ORDERS.indexOf(options.order ?? 'due');
     if (order < 0) throw new UsageError(`order is none of ${ORDERS.join(', ')}`);
-    const fields = { jobsMax: whole('pageSize', options.pageSize ?? LIST_JOBS_MAX, LIST_JOBS_MAX), order, marks: options.withBodies ? 1 : 0, filter: filterValue(filter) };
+    const jobsMax = whole('pageSize', options.pageSize ?? LIST_JOBS_MAX, LIST_JOBS_MAX);
+    const fields = { jobsMax, order, marks: options.withBodies ? 1 : 0, filter: filterValue(filter) };
     let cursor = new Uint8Array(0);
     do {
       const page = await this.ask('LIST', { ...fields, cursor }, 'JOBS', options);
@@ -478,7 +479,12 @@ export class Client {
   }
 
   /** For the parts of this package. */
-  async ask<Q extends RequestName, A extends ResponseName>(name: Q, fields: RequestFields<Q>, answer: A, options: CallOptions = {}): Promise<ResponseFields<A>> {
+  async ask<Q extends RequestName, A extends ResponseName>(
+    name: Q,
+    fields: RequestFields<Q>,
+    answer: A,
+    options: CallOptions = {},
+  ): Promise<ResponseFields<A>> {
     const response: Response = await this.connection.engine.call(name, fields, options);
     if (response.name !== answer) throw new ProtocolError(`${response.name} answers ${name}`);
     return response.fields as ResponseFields<A>;

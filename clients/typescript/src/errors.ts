@@ -51,9 +51,13 @@ export class QueueFullError extends AdjournError {
   }
 }
 
+const LOST_ANSWER =
+  'the answer is lost: the request may or may not have been applied. ' +
+  'Look for the job by its key, or push it again under a key with ifExists "keep"';
+
 /** The answer is lost, and a repeat is not safe: the call may or may not have had its effect. */
 export class OutcomeUnknownError extends AdjournError {
-  constructor(message = 'the answer is lost: the request may or may not have been applied. Look for the job by its key, or push it again under a key with ifExists "keep"') {
+  constructor(message = LOST_ANSWER) {
     super(message, { code: 'OUTCOME_UNKNOWN', retryable: false, applied: 'unknown' });
   }
 }

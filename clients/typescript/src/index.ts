@@ -19,7 +19,7 @@ export type {
   SettleResult,
   SubscribeOptions,
 } from './client.js';
-export type { CallOptions } from './engine/engine.js';
+export type { CallOptions } from './engine/interfaces.js';
 export { Worker, RetryLater, BuryJob } from './worker.js';
 export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, WorkerOptions } from './worker.js';
 export { ThreadPool, type ThreadContext, type ThreadHandler, type ThreadJob, type ThreadPoolOptions } from './thread-pool.js';

@@ -74,7 +74,8 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: R
   const named = { ...(contentType === null ? {} : { [CONTENT_TYPE]: contentType }), ...defaultHeaders, ...job.headers };
   const headers = [...(job.attributes?.headers ?? []), ...Object.entries(named)];
   if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
-  if (job.attemptsMax !== undefined && (!Number.isInteger(job.attemptsMax) || job.attemptsMax < 1)) throw new UsageError('attemptsMax is a whole number from 1 on');
+  const { attemptsMax = 1 } = job;
+  if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');
   return {
     ...job.attributes,
     ...(headers.length > 0 && { headers }),
@@ -90,7 +91,9 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: R
 
 function priorityOf(priority: number | undefined): number {
   if (priority === undefined) return PRIORITY_UNSAID;
-  if (!Number.isInteger(priority) || priority < 0 || priority >= PRIORITY_UNSAID) throw new UsageError(`priority is ${priority}, it must be 0 to ${PRIORITY_UNSAID - 1}`);
+  if (!Number.isInteger(priority) || priority < 0 || priority >= PRIORITY_UNSAID) {
+    throw new UsageError(`priority is ${priority}, it must be 0 to ${PRIORITY_UNSAID - 1}`);
+  }
   return priority;
 }
 

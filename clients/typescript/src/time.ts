@@ -27,7 +27,9 @@ export function instantMs(name: string, value: Instant): bigint {
 
 /** A duration in whole milliseconds. Parts of a millisecond are rounded up: nothing comes early. */
 export function durationMs(name: string, value: number, max = DELAY_MS_MAX): number {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new UsageError(`${name} must be a number of milliseconds from 0 on, not ${value}`);
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+    throw new UsageError(`${name} must be a number of milliseconds from 0 on, not ${value}`);
+  }
   const ms = Math.ceil(value);
   if (ms > max) throw new UsageError(`${name} is ${ms} ms, at most ${max} are accepted`);
   return ms;

@@ -260,10 +260,11 @@ export class Worker implements Stoppable, AsyncDisposable {
     this.client.config.log({ level: 'warn', event: 'handler_failed', message: 'a handler failed', fields: { job: job.id, error } });
     const reason = cut(textOf(error));
     if (error instanceof BuryJob) return this.settle(job, () => job.bury(reason));
+    const told = controller.signal.reason as unknown;
     let how: ReleaseHow = { how: 'backoff', reason };
     if (error instanceof RetryLater) how = { how: 'after', delayMs: error.delayMs, reason };
-    else if (controller.signal.aborted && controller.signal.reason instanceof WorkerStoppingError) how = { how: 'after', delayMs: 0, reason };
-    else if (controller.signal.aborted && controller.signal.reason instanceof RunTooLongError) how = { how: 'backoff', reason: cut(controller.signal.reason.message) };
+    else if (told instanceof WorkerStoppingError) how = { how: 'after', delayMs: 0, reason };
+    else if (told instanceof RunTooLongError) how = { how: 'backoff', reason: told.message };
     await this.settle(job, () => job.release(how));
   }
 

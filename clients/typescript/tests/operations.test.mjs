@@ -263,6 +263,7 @@ test('a reserve ends when its signal is aborted, and takes no job with it', asyn
   await until('the server knows it', async () => (await collect(q.connections())).some(({ reserves, session }) => reserves === 1 && session === q.session));
   controller.abort(new Error('enough'));
   await assert.rejects(waiting, /enough/);
+  await until('the server was told', async () => !(await collect(q.connections())).some(({ reserves, session }) => reserves > 0 && session === q.session));
   await q.push(t, 'x');
   const [job] = await q.reserve(t, { waitMs: 5_000 });
   assert.equal(job.attempts, 1);

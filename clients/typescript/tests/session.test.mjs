@@ -107,6 +107,7 @@ test('leases are presumed lost when the grace passes without a proof', async () 
   server.thaw();
   const again = await until('it is delivered again', async () => (await q.reserve('t', { waitMs: 1_000 }))[0]);
   assert.ok(again.fence > job.fence);
+  assert.equal(job.lossReason, 'presumed_lost', 'lost for good, although the session was resumed');
   await again.finish();
 });
 

@@ -6,7 +6,8 @@ import type { Config } from '../options.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { Backoff } from './backoff.js';
 import { dialRound, type Link } from './dial.js';
-import { Engine, MEMBERS_ID, OWN_ID, type Elsewhere } from './engine.js';
+import { Engine, MEMBERS_ID, OWN_ID } from './engine.js';
+import type { Elsewhere } from './interfaces.js';
 import type { Loss, Wire } from './wire.js';
 
 /** A connection that the server is about to close is given so long to answer what is under way. */
@@ -174,7 +175,8 @@ export class Connection {
   private tellBlocked(lateMs: number): void {
     this.engine.blockedMsMax = Math.max(this.engine.blockedMsMax, lateMs);
     if (lateMs < BLOCKED_MS) return;
-    this.config.log({ level: 'warn', event: 'loop_blocked', message: 'the event loop was blocked: no heartbeat could be sent', fields: { ms: Math.round(lateMs) } });
+    const message = 'the event loop was blocked: no heartbeat could be sent';
+    this.config.log({ level: 'warn', event: 'loop_blocked', message, fields: { ms: Math.round(lateMs) } });
   }
 
   /** Sends the heartbeat if it is due, and ends a connection that is of no use. Returns when to look again. */

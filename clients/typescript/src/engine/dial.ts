@@ -6,7 +6,9 @@ import { codeName } from '../protocol/codes.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { VERSION } from '../protocol/limits.js';
 import type { ErrorReply, Welcome } from '../protocol/messages.js';
-import { isNotHere, OWN_ID, type Elsewhere } from './engine.js';
+import { isNotHere } from './answers.js';
+import { OWN_ID } from './engine.js';
+import type { Elsewhere } from './interfaces.js';
 import { decode, Wire } from './wire.js';
 
 /** A connection whose HELLO was answered. */

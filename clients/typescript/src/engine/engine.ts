@@ -10,18 +10,31 @@
  * Promised: a push is sent under new numbers only if no copy of it can have been applied.
  */
 
-import { AdjournError, ClosedError, OutcomeUnknownError, ProtocolError, QueueFullError, TimeoutError, UsageError, WrongClusterError, refusal } from '../errors.js';
+import {
+  AdjournError,
+  ClosedError,
+  OutcomeUnknownError,
+  ProtocolError,
+  QueueFullError,
+  TimeoutError,
+  UsageError,
+  WrongClusterError,
+  refusal,
+} from '../errors.js';
 import type { Config } from '../options.js';
 import { isUsable } from '../options.js';
 import { codeName } from '../protocol/codes.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED } from '../protocol/limits.js';
 import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
+import { addressesOf, faultOf, isNotHere, otherCluster } from './answers.js';
 import { Feed } from './feed.js';
 import { LEASES_KEPT_MARK, Leases, RESUMED_MARK, heartbeatOf, type Delivery } from './leases.js';
+import type { CallOptions, Elsewhere, LeaseIds, Wiring } from './interfaces.js';
 import { Open, type Waiter } from './open.js';
 import { Pulse } from './pulse.js';
-import { isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './repeat.js';
+import { isReading, isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './repeat.js';
+import { checkSize } from './sizes.js';
 import { Unseen } from './unseen.js';
 
 /** Under these ids the connection itself asks. No call has them. */
@@ -33,30 +46,6 @@ const OWN_REQUESTS = 2;
 const UNHEARD_MS_MAX = 60_000;
 const RETRY_MS_MAX = 1_000;
 const DISCONNECTED_PAUSE_MS = 5_000;
-
-export interface LeaseIds {
-  readonly job: bigint;
-  readonly fence: bigint;
-}
-
-export interface CallOptions {
-  /** Ends the call with the signal's reason. A request that was sent may be applied all the same. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What the connection has to do for the engine. */
-export interface Wiring {
-  /** There is something to send. */
-  wake(): void;
-  /** Something has to be done at this time at the latest. */
-  wakeAt(time: number): void;
-}
-
-/** What a server said of where to go on, and when. */
-export interface Elsewhere {
-  leader: string;
-  pauseMs: number;
-}
 
 type State = 'down' | 'up' | 'draining';
 
@@ -70,6 +59,8 @@ export class Engine {
   /** Whether the present connection has answered something. */
   isProven = false;
   elsewhere: Elsewhere = { leader: '', pauseMs: 0 };
+  /** Another process uses the session: the client does not come back. */
+  takenOver: ClosedError | null = null;
   /** Set when nothing is accepted any more. */
   ended: AdjournError | null = null;
   /** The longest time for which the event loop was blocked. */
@@ -180,7 +171,7 @@ export class Engine {
     this.state = 'down';
     this.line = [];
     for (const open of [...this.opens.values()]) {
-      this.finish(open, open.isDoubtfulPush || (open.doubts > 0 && !isReading(open)) ? new OutcomeUnknownError() : error);
+      this.finish(open, open.isDoubtfulPush || (open.doubts > 0 && !isReading(open.request)) ? new OutcomeUnknownError() : error);
     }
   }
 
@@ -197,7 +188,7 @@ export class Engine {
     } catch (error) {
       throw new UsageError(error instanceof Error ? error.message : String(error));
     }
-    this.checkSize(request, frame);
+    checkSize(this.welcome, request, frame);
     if (waiter && (this.opens.size >= this.config.pendingMax || this.pendingBytes + frame.byteLength > this.config.pendingBytesMax)) {
       throw new QueueFullError(this.opens.size);
     }
@@ -219,19 +210,6 @@ export class Engine {
 
   private stepId(): void {
     this.idNext = this.idNext >= ID_MAX ? 1 : this.idNext + 1;
-  }
-
-  /** What the server would refuse for its size is refused here. A frame that is too long would end the connection. */
-  private checkSize(request: Request, frame: Uint8Array): void {
-    const { welcome } = this;
-    const exceeds = (what: string, found: number, max: number) => {
-      if (found > max) throw new UsageError(`${what} of ${found}: the server takes at most ${max}. Send less at once`);
-    };
-    if (request.name === 'PUSH') {
-      exceeds('a number of jobs', request.fields.jobs.length, welcome.pushJobsMax);
-      for (const job of request.fields.jobs) exceeds('a body in bytes', job.body.byteLength, welcome.bodyBytesMax);
-    }
-    exceeds('a request in bytes', frame.byteLength - 4, welcome.frameBytesMax);
   }
 
   /** The caller does not wait any more. */
@@ -333,7 +311,8 @@ export class Engine {
 
   /** A new connection, whose HELLO was sent at `said`: sends again what may be sent again. */
   up(said: number, welcome: Welcome): void {
-    if (!sameBytes(this.welcome.clusterId, welcome.clusterId)) throw new WrongClusterError(hex(this.welcome.clusterId), hex(welcome.clusterId));
+    const other = otherCluster(this.welcome, welcome);
+    if (other) throw new WrongClusterError(other.expected, other.found);
     const isResumed = (welcome.marks & RESUMED_MARK) !== 0 && welcome.session === this.welcome.session;
     const areKept = this.config.leasesOutlive || (isResumed && (welcome.marks & LEASES_KEPT_MARK) !== 0);
     if (!isResumed) this.renumber();
@@ -533,9 +512,6 @@ export class Engine {
     this.drain({ pauseMs: reason === 4 ? DISCONNECTED_PAUSE_MS : 0 });
   }
 
-  /** Another process uses the session: the client does not come back. */
-  takenOver: ClosedError | null = null;
-
   /** Ends one request and tells who waits. */
   private finish(open: Open, outcome: unknown): void {
     if (open.isDone) return;
@@ -587,8 +563,9 @@ export class Engine {
       if (!open.isOnWire) this.finish(open, { name: 'DONE', fields: {} });
       return;
     }
-    const wasSent = open.doubts > 0 && !isReading(open);
-    const error = open.isDoubtfulPush ? new OutcomeUnknownError() : (open.refusal ?? new TimeoutError(this.config.requestTimeoutMs, wasSent ? 'unknown' : 'no'));
+    const wasSent = open.doubts > 0 && !isReading(open.request);
+    const late = open.refusal ?? new TimeoutError(this.config.requestTimeoutMs, wasSent ? 'unknown' : 'no');
+    const error = open.isDoubtfulPush ? new OutcomeUnknownError() : late;
     if (!open.isOnWire) return this.finish(open, error);
     open.waiter.reject(error);
     open.waiter = null;
@@ -610,36 +587,4 @@ export class Engine {
     }
     return oldest;
   }
-}
-
-/** Whether it changes nothing: that its answer is missing leaves no doubt. */
-function isReading(open: Open): boolean {
-  return ['PING', 'GET', 'PEEK', 'LIST', 'COUNT', 'LEASES', 'TOPICS', 'STATS', 'CONNECTIONS', 'TOPIC_SHOW', 'CLUSTER_STATUS', 'SUBSCRIBE', 'RESERVE', 'GOODBYE'].includes(open.request.name);
-}
-
-/** Whether another connection may do better with the same request. */
-export function isNotHere(reply: ErrorReply): boolean {
-  const code = codeName(reply.code);
-  return code === 'NOT_LEADER' || code === 'NO_LEADER' || code === 'STOPPING' || code === 'SESSION_UNKNOWN';
-}
-
-/** An answer must have an item for each that was asked about. */
-function faultOf(request: Request, response: Response): ProtocolError | null {
-  if (request.name !== 'PUSH' && request.name !== 'FINISH' && request.name !== 'RELEASE' && request.name !== 'TOUCH' && request.name !== 'BURY') return null;
-  const asked = request.name === 'PUSH' ? request.fields.jobs.length : request.fields.leases.length;
-  if (response.name !== (request.name === 'PUSH' ? 'PUSHED' : 'SETTLED')) return new ProtocolError(`${response.name} answers ${request.name}`);
-  const found = (response as Response<'PUSHED' | 'SETTLED'>).fields.results.length;
-  return asked === found ? null : new ProtocolError(`an answer of ${found} items to a request of ${asked}`);
-}
-
-function addressesOf(welcome: Welcome): string[] {
-  return welcome.members.map(({ address }) => address).filter(isUsable);
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.byteLength === b.byteLength && a.every((byte, at) => byte === b[at]);
-}
-
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

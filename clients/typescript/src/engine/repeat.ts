@@ -58,3 +58,25 @@ export function waitMsOf(request: Request): number {
 export function settledBy(request: Request): readonly { readonly fence: bigint }[] {
   return request.name === 'FINISH' || request.name === 'RELEASE' || request.name === 'BURY' ? request.fields.leases : [];
 }
+
+const READING = new Set<Request['name']>([
+  'PING',
+  'GOODBYE',
+  'GET',
+  'PEEK',
+  'LIST',
+  'COUNT',
+  'LEASES',
+  'TOPICS',
+  'STATS',
+  'CONNECTIONS',
+  'TOPIC_SHOW',
+  'CLUSTER_STATUS',
+  'RESERVE',
+  'SUBSCRIBE',
+]);
+
+/** Whether it leaves no doubt that its answer is missing: it changes nothing, or the queue takes the change back. */
+export function isReading(request: Request): boolean {
+  return READING.has(request.name);
+}

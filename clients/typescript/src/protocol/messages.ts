@@ -143,7 +143,20 @@ const reason = optional(text(2), '');
 const nothing = message({});
 
 export const REQUESTS = {
-  HELLO: [0x01, message({ magic, versionMin: u16, versionMax: u16, options: bits(u32, 1), heartbeatMs: u32, session: u64, secret: exactly(16), clientName: text(1), token: blob(2) })],
+  HELLO: [
+    0x01,
+    message({
+      magic,
+      versionMin: u16,
+      versionMax: u16,
+      options: bits(u32, 1),
+      heartbeatMs: u32,
+      session: u64,
+      secret: exactly(16),
+      clientName: text(1),
+      token: blob(2),
+    }),
+  ],
   PING: [0x02, nothing],
   GOODBYE: [0x03, nothing],
   PUSH: [0x10, message({ sequence: u64, topic: topic8, jobs: list(newJob, 1) })],
