@@ -1,7 +1,7 @@
 /** Jobs as producers give them. */
 
 import { backoffValue, type JobBackoff } from './backoff.js';
-import { CONTENT_TYPE, encodeBody } from './body.js';
+import { CONTENT_TYPE, JSON_TYPE, TEXT_TYPE, encodeBody } from './body.js';
 import { UsageError } from './errors.js';
 import type { Attributes } from './protocol/attributes.js';
 import { PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
@@ -50,6 +50,18 @@ export interface NewJob extends JobOptions {
   body?: unknown;
 }
 
+const SETS_ATTRIBUTES = [
+  'headers',
+  'attributes',
+  'expiresAfterMs',
+  'expiresAt',
+  'attemptsMax',
+  'backoff',
+  'rememberMs',
+  'postponeMaxMs',
+  'createdAt',
+] as const satisfies readonly (keyof NewJob)[];
+
 /** One job of a PUSH. */
 export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string, string>>): NewJobValue {
   const { bytes, contentType } = encodeBody(job.body);
@@ -70,13 +82,21 @@ export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string,
   };
 }
 
+/** The attributes of a job with a content type alone. */
+const WITH_TYPE: Readonly<Record<string, Attributes>> = {
+  [JSON_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, JSON_TYPE]] as const }),
+  [TEXT_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, TEXT_TYPE]] as const }),
+};
+
 function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: Readonly<Record<string, string>>): Attributes {
+  const isPlain = Object.keys(defaultHeaders).length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
+  if (isPlain && contentType !== null) return WITH_TYPE[contentType]!;
   const named = { ...(contentType === null ? {} : { [CONTENT_TYPE]: contentType }), ...defaultHeaders, ...job.headers };
   const headers = [...(job.attributes?.headers ?? []), ...Object.entries(named)];
   if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
   const { attemptsMax = 1 } = job;
   if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');
-  return {
+  return Object.freeze({
     ...job.attributes,
     ...(headers.length > 0 && { headers }),
     ...(job.expiresAfterMs !== undefined && { expires: { kind: 0, ms: BigInt(durationMs('expiresAfterMs', job.expiresAfterMs)) } }),
@@ -86,7 +106,7 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: R
     ...(job.rememberMs !== undefined && { dedupeRetentionMs: BigInt(durationMs('rememberMs', job.rememberMs)) }),
     ...(job.postponeMaxMs !== undefined && { postponeMaxMs: BigInt(durationMs('postponeMaxMs', job.postponeMaxMs)) }),
     ...(job.createdAt !== undefined && { createdAtMs: instantMs('createdAt', job.createdAt) }),
-  };
+  });
 }
 
 function priorityOf(priority: number | undefined): number {

@@ -47,8 +47,18 @@ const NONE: Attributes = {};
 const NO_BYTES = new Uint8Array(0);
 const order = (tag: number) => tag & ~CRITICAL;
 
+/** Of frozen objects: most jobs of a producer have the same attributes, and a push asks for their length first. */
+const encoded = new WeakMap<Attributes, Uint8Array>();
+
 export function encodeAttributes(attributes: Attributes): Uint8Array {
   if (attributes === NONE) return NO_BYTES;
+  if (!Object.isFrozen(attributes)) return encodeElements(attributes);
+  let bytes = encoded.get(attributes);
+  if (!bytes) encoded.set(attributes, (bytes = encodeElements(attributes)));
+  return bytes;
+}
+
+function encodeElements(attributes: Attributes): Uint8Array {
   const elements: Element[] = [...(attributes.unknown ?? [])];
   const add = <T>(tag: number, value: T | undefined, write: (value: T) => Uint8Array) => {
     if (value !== undefined) elements.push({ tag, value: write(value) });
