@@ -8,7 +8,7 @@
 
 import type { Client, Stoppable } from './client.js';
 import { pause } from './clock.js';
-import { AdjournError, LeaseLostError, RunTooLongError, UsageError, WorkerStoppingError, type LossReason } from './errors.js';
+import { AdjournError, LeaseLostError, RunTooLongError, UnsupportedError, UsageError, WorkerStoppingError, type LossReason } from './errors.js';
 import type { Job, ReleaseHow } from './job.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { utf8 } from './protocol/bytes.js';
@@ -259,13 +259,23 @@ export class Worker implements Stoppable, AsyncDisposable {
     this.counts.failed += 1;
     this.client.config.log({ level: 'warn', event: 'handler_failed', message: 'a handler failed', fields: { job: job.id, error } });
     const reason = cut(textOf(error));
-    if (error instanceof BuryJob) return this.settle(job, () => job.bury(reason));
+    if (error instanceof BuryJob) return this.settleBecause(job, (why) => job.bury(why), reason);
     const told = controller.signal.reason as unknown;
-    let how: ReleaseHow = { how: 'backoff', reason };
-    if (error instanceof RetryLater) how = { how: 'after', delayMs: error.delayMs, reason };
-    else if (told instanceof WorkerStoppingError) how = { how: 'after', delayMs: 0, reason };
-    else if (told instanceof RunTooLongError) how = { how: 'backoff', reason: told.message };
-    await this.settle(job, () => job.release(how));
+    let how: ReleaseHow = { how: 'backoff' };
+    if (error instanceof RetryLater) how = { how: 'after', delayMs: error.delayMs };
+    else if (told instanceof WorkerStoppingError) how = { how: 'after', delayMs: 0 };
+    const text = told instanceof RunTooLongError ? told.message : reason;
+    await this.settleBecause(job, (why) => job.release({ ...how, reason: why }), text);
+  }
+
+  /** A cluster with an older member refuses reasons: then without one. */
+  private async settleBecause(job: Job, once: (reason: string) => Promise<void>, reason: string): Promise<void> {
+    try {
+      await this.settle(job, () => once(reason));
+    } catch (error) {
+      if (!(error instanceof UnsupportedError)) throw error;
+      await this.settle(job, () => once(''));
+    }
   }
 
   /** Settles while the lease runs, with patience: the fence makes a repeat safe. */

@@ -16,6 +16,7 @@ import {
   TimeoutError,
   UnauthorisedError,
   UnknownCodeError,
+  Worker,
   WrongClusterError,
   connect,
 } from 'adjourn';
@@ -370,7 +371,7 @@ test('a call that was made while the connection is away waits for the next one',
   const server = await scripted(() => ['COUNTED', { jobs: 4n }]);
   const q = await client(server);
   server.cut();
-  await until('the loss is noticed', () => !q.health().isConnected);
+  await until('the loss is noticed', () => !q.health().isConnected || q.health().reconnects > 0);
   assert.equal(await q.count(), 4);
   assert.equal(q.health().reconnects, 1);
 });
@@ -418,4 +419,17 @@ test('a log that throws harms nobody', async () => {
     },
   });
   assert.equal(await q.count(), 1);
+});
+
+test('a cluster that does not know reasons yet gets the job back without one', async () => {
+  const server = await scripted((request, { send }) => {
+    if (request.name === 'RELEASE') return request.fields.reason ? ['ERROR', { ...ERROR, code: 2 }] : ['SETTLED', { results: [{ code: 0 }] }];
+    send('SUBSCRIBED');
+    return ['DELIVER', { jobs: [delivered({})] }];
+  });
+  const q = await client(server);
+  const worker = new Worker(q, { topics: 't', handler: () => Promise.reject(new Error('no luck')) });
+  await until('both were tried', () => server.seen('RELEASE').length === 2);
+  assert.deepEqual(server.seen('RELEASE').map(({ fields }) => fields.reason), ['no luck', '']);
+  await worker.stop();
 });
