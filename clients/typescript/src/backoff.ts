@@ -1,0 +1,49 @@
+/** How long a failed job waits for its next attempt. */
+
+import { UsageError } from './errors.js';
+import { BACKOFF_EXPONENTIAL, BACKOFF_FIXED, BACKOFF_LINEAR, BACKOFF_LIST, type BackoffValue } from './protocol/attributes.js';
+import { BACKOFF_LIST_MAX } from './protocol/limits.js';
+import { durationMs } from './time.js';
+
+export type JobBackoff = (
+  | { readonly kind: 'fixed'; readonly waitMs: number }
+  | { readonly kind: 'linear'; readonly stepMs: number; readonly maxMs: number }
+  | { readonly kind: 'exponential'; readonly firstMs: number; readonly maxMs: number }
+  | { readonly kind: 'list'; readonly waitsMs: readonly number[] }
+) & {
+  /** Shortens each wait by a random part of at most this percentage, 0 to 100. */
+  readonly jitterPercent?: number;
+};
+
+const U32_MAX = 0xffff_ffff;
+
+export function backoffValue(backoff: JobBackoff): BackoffValue {
+  const jitter = backoff.jitterPercent ?? 0;
+  if (!Number.isInteger(jitter) || jitter < 0 || jitter > 100) throw new UsageError(`jitterPercent is ${jitter}, it must be 0 to 100`);
+  const value = (kind: number, ...waits: number[]): BackoffValue => {
+    return { kind, jitter, waitsMs: waits.map((wait) => durationMs('a wait of a backoff', wait, U32_MAX)) };
+  };
+  switch (backoff.kind) {
+    case 'fixed':
+      return value(BACKOFF_FIXED, backoff.waitMs);
+    case 'linear':
+      return value(BACKOFF_LINEAR, backoff.stepMs, backoff.maxMs);
+    case 'exponential':
+      return value(BACKOFF_EXPONENTIAL, backoff.firstMs, backoff.maxMs);
+    case 'list':
+      if (backoff.waitsMs.length === 0 || backoff.waitsMs.length > BACKOFF_LIST_MAX) throw new UsageError(`a backoff list has 1 to ${BACKOFF_LIST_MAX} waits`);
+      return value(BACKOFF_LIST, ...backoff.waitsMs);
+    default:
+      throw new UsageError(`${JSON.stringify(backoff)} is no backoff`);
+  }
+}
+
+/** `null` for a backoff of a newer version. */
+export function backoffOf({ kind, jitter, waitsMs }: BackoffValue): JobBackoff | null {
+  const [first = 0, second = 0] = waitsMs;
+  const jitterPercent = jitter;
+  if (kind === BACKOFF_FIXED) return { kind: 'fixed', waitMs: first, jitterPercent };
+  if (kind === BACKOFF_LINEAR) return { kind: 'linear', stepMs: first, maxMs: second, jitterPercent };
+  if (kind === BACKOFF_EXPONENTIAL) return { kind: 'exponential', firstMs: first, maxMs: second, jitterPercent };
+  return kind === BACKOFF_LIST ? { kind: 'list', waitsMs, jitterPercent } : null;
+}

@@ -1,0 +1,133 @@
+/** Finds the leader: tries addresses in turn, and goes where the answers point to. */
+
+import { AdjournError, CannotConnectError, ProtocolError, refusal } from '../errors.js';
+import { isUsable, parseAddress, type Config } from '../options.js';
+import { codeName } from '../protocol/codes.js';
+import { encodeRequest } from '../protocol/frame.js';
+import { VERSION } from '../protocol/limits.js';
+import type { ErrorReply, Welcome } from '../protocol/messages.js';
+import { isNotHere } from './answers.js';
+import { OWN_ID } from './engine.js';
+import type { Elsewhere } from './interfaces.js';
+import { decode, Wire } from './wire.js';
+
+/** A connection whose HELLO was answered. */
+export interface Link {
+  readonly wire: Wire;
+  readonly welcome: Welcome;
+  /** When HELLO was sent. */
+  readonly said: number;
+}
+
+export interface Session {
+  readonly session: bigint;
+  readonly secret: Uint8Array;
+}
+
+/** A round of attempts of which none succeeded. */
+export interface Missed {
+  error: AdjournError | null;
+  /** It will fail for ever. */
+  isHopeless: boolean;
+  /** A server answered that does not lead now, or one was silent: trying again makes sense at once. */
+  isWorthAnother: boolean;
+  elsewhere: Elsewhere;
+}
+
+const FRESH: Session = { session: 0n, secret: new Uint8Array(16) };
+/** While there are other addresses, a silent one is not waited for longer than this at first. */
+const PATIENCE_MS_MIN = 1_000;
+
+/** Tries each address once, and those that servers name. */
+export async function dialRound(
+  config: Config,
+  addresses: readonly string[],
+  session: Session | null,
+  round: number,
+  signal: AbortSignal,
+): Promise<Link | Missed> {
+  const missed: Missed = { error: null, isHopeless: false, isWorthAnother: false, elsewhere: { leader: '', pauseMs: 0 } };
+  const queue = [...new Set(addresses)];
+  const tried = new Set<string>();
+  let wasAnswered = false;
+  while (queue.length > 0 && !signal.aborted) {
+    const address = queue.shift()!;
+    if (tried.has(address)) continue;
+    tried.add(address);
+    const patienceMs = addresses.length > 1 ? Math.min(config.connectTimeoutMs, PATIENCE_MS_MIN * 2 ** Math.min(round, 8)) : config.connectTimeoutMs;
+    const attempt = await dial(config, address, session, patienceMs, signal);
+    if ('wire' in attempt) return attempt;
+    if (attempt.isHopeless) return { ...missed, error: attempt.error, isHopeless: true };
+    missed.isWorthAnother ||= attempt.isSilent;
+    if (attempt.reply) {
+      wasAnswered = true;
+      missed.isWorthAnother = true;
+      missed.elsewhere.pauseMs = Math.max(missed.elsewhere.pauseMs, attempt.reply.retryAfterMs);
+      if (codeName(attempt.reply.code) === 'NOT_LEADER' && isUsable(attempt.reply.leader)) {
+        missed.elsewhere.leader = attempt.reply.leader;
+        queue.unshift(attempt.reply.leader);
+      }
+    }
+    // What a server said tells more than that another one cannot be reached.
+    if (attempt.reply || !wasAnswered) missed.error = attempt.error;
+  }
+  return missed;
+}
+
+interface Attempt {
+  readonly error: AdjournError;
+  readonly isHopeless: boolean;
+  readonly isSilent: boolean;
+  readonly reply: ErrorReply | null;
+}
+
+async function dial(config: Config, address: string, session: Session | null, patienceMs: number, signal: AbortSignal): Promise<Link | Attempt> {
+  const to = parseAddress(address)!;
+  const late = new AbortController();
+  const stop = () => late.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop);
+  const cancel = config.clock.after(patienceMs, () => late.abort(new Error(`no answer within ${patienceMs} ms`)));
+  let wire: Wire | null = null;
+  try {
+    wire = new Wire(await config.dialer(to, late.signal));
+    const open = wire;
+    late.signal.addEventListener('abort', () => open.lose({ why: 'silent', error: late.signal.reason as Error }));
+    if (late.signal.aborted) throw late.signal.reason as Error;
+    const said = config.clock.now();
+    const frame = await wire.greet(hello(config, session));
+    const response = decode(frame);
+    if (response instanceof Error) throw response;
+    if (response?.name === 'WELCOME') return { wire, welcome: response.fields, said };
+    wire.lose({ why: 'closed', error: null });
+    if (response?.name === 'ERROR') return refused(response.fields);
+    if (response?.name === 'GOING_AWAY') throw new Error('the server is about to stop');
+    throw new ProtocolError(`opcode ${frame.opcode} answers HELLO`, 'no');
+  } catch (cause) {
+    wire?.lose({ why: 'closed', error: null });
+    // Something else may answer at the address for now: a client with a session tries again.
+    if (cause instanceof ProtocolError) return { error: cause, isHopeless: session === null, isSilent: true, reply: null };
+    return { error: new CannotConnectError(address, cause), isHopeless: false, isSilent: late.signal.aborted, reply: null };
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function refused(reply: ErrorReply): Attempt {
+  const error = refusal(reply);
+  return { error, isHopeless: !error.retryable && !isNotHere(reply), isSilent: false, reply };
+}
+
+function hello(config: Config, session: Session | null): Uint8Array {
+  return encodeRequest('HELLO', OWN_ID, {
+    magic: undefined,
+    versionMin: VERSION,
+    versionMax: VERSION,
+    options: config.leasesOutlive ? 1 : 0,
+    heartbeatMs: config.heartbeatMs,
+    ...(session ?? FRESH),
+    clientName: config.name,
+    token: config.token,
+  });
+}

@@ -1,0 +1,590 @@
+/**
+ * The requests of a client and their progress, without a socket.
+ *
+ * ```text
+ *   accept --> in line --> on the wire --> answered
+ *                 ^              |
+ *                 +---- down ----+--> outcome unknown (not safe to repeat, or the session is lost)
+ * ```
+ *
+ * Promised: a push is sent under new numbers only if no copy of it can have been applied.
+ */
+
+import {
+  AdjournError,
+  ClosedError,
+  OutcomeUnknownError,
+  ProtocolError,
+  QueueFullError,
+  TimeoutError,
+  UsageError,
+  WrongClusterError,
+  refusal,
+} from '../errors.js';
+import type { Config } from '../options.js';
+import { isUsable } from '../options.js';
+import { codeName } from '../protocol/codes.js';
+import { encodeRequest } from '../protocol/frame.js';
+import { PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED } from '../protocol/limits.js';
+import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
+import { addressesOf, faultOf, isNotHere, otherCluster } from './answers.js';
+import { Feed } from './feed.js';
+import { LEASES_KEPT_MARK, Leases, RESUMED_MARK, heartbeatOf, type Delivery } from './leases.js';
+import type { CallOptions, Elsewhere, LeaseIds, Wiring } from './interfaces.js';
+import { Open, type Waiter } from './open.js';
+import { Pulse } from './pulse.js';
+import { isReading, isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './repeat.js';
+import { checkSize } from './sizes.js';
+import { Unseen } from './unseen.js';
+
+/** Under these ids the connection itself asks. No call has them. */
+export const OWN_ID = 0xffff_ffff;
+export const MEMBERS_ID = 0xffff_fffe;
+const ID_MAX = 0xffff_fff0;
+const OWN_REQUESTS = 2;
+/** What nobody waits for is given up after this time. */
+const UNHEARD_MS_MAX = 60_000;
+const RETRY_MS_MAX = 1_000;
+const DISCONNECTED_PAUSE_MS = 5_000;
+
+type State = 'down' | 'up' | 'draining';
+
+export class Engine {
+  state: State = 'up';
+  welcome: Welcome;
+  members: readonly string[];
+  readonly leases: Leases;
+  pulse: Pulse;
+  reconnects = 0;
+  /** Whether the present connection has answered something. */
+  isProven = false;
+  elsewhere: Elsewhere = { leader: '', pauseMs: 0 };
+  /** Another process uses the session: the client does not come back. */
+  takenOver: ClosedError | null = null;
+  /** Set when nothing is accepted any more. */
+  ended: AdjournError | null = null;
+  /** The longest time for which the event loop was blocked. */
+  blockedMsMax = 0;
+  wiring: Wiring = { wake() {}, wakeAt() {} };
+  private readonly opens = new Map<number, Open>();
+  private line: Open[] = [];
+  private readonly delayed = new Set<Open>();
+  private window: Open[] = [];
+  private readonly unseen = new Unseen();
+  private unseenAsk: Open | null = null;
+  private knowsCancel = true;
+  private inFlight = 0;
+  private pendingBytes = 0;
+  private serial = 0;
+  private idNext = 1;
+  private sequenceNext = 1n;
+
+  constructor(private readonly config: Config, said: number, welcome: Welcome) {
+    this.welcome = welcome;
+    this.members = addressesOf(welcome);
+    this.leases = new Leases(said, welcome, config.leasesOutlive);
+    this.pulse = new Pulse(this.now, heartbeatOf(welcome, config.heartbeatMs, config.leasesOutlive));
+  }
+
+  get now(): number {
+    return this.config.clock.now();
+  }
+
+  get pending(): number {
+    return this.opens.size;
+  }
+
+  // --- calls -----------------------------------------------------------------------------------------------------
+
+  /** Sends a request as soon as its turn comes. */
+  call<N extends RequestName>(name: N, fields: RequestFields<N>, options: CallOptions = {}): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const { signal } = options;
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const request = { name, fields } as Request;
+      const timeoutMs = this.config.requestTimeoutMs;
+      const deadline = timeoutMs > 0 ? this.now + timeoutMs + waitMsOf(request) : Infinity;
+      const abort = () => this.abandon(open, signal?.reason);
+      const done = () => signal?.removeEventListener('abort', abort);
+      const waiter: Waiter = {
+        resolve: (response) => (done(), resolve(response)),
+        reject: (error) => (done(), reject(error as Error)),
+      };
+      const open = this.enter(request, waiter, null, deadline);
+      signal?.addEventListener('abort', abort);
+    });
+  }
+
+  /** A subscription: its id stays the same over all reconnects. */
+  subscribe(fields: RequestFields<'SUBSCRIBE'>): { readonly open: Open; readonly acknowledged: Promise<void> } {
+    const feed = new Feed(fields.creditJobs);
+    let waiter!: Waiter;
+    const acknowledged = new Promise<void>((resolve, reject) => {
+      waiter = { resolve: () => resolve(), reject };
+    });
+    // Whoever takes jobs learns of the failure from the feed, too.
+    acknowledged.catch(() => {});
+    return { open: this.enter({ name: 'SUBSCRIBE', fields }, waiter, feed, Infinity), acknowledged };
+  }
+
+  /** Adds credit, now and after each reconnect. */
+  async credit(open: Open, creditJobs: number, creditBytes: bigint): Promise<void> {
+    const { fields } = open.request as Request<'SUBSCRIBE'>;
+    open.request = { name: 'SUBSCRIBE', fields: { ...fields, creditJobs: fields.creditJobs + creditJobs, creditBytes: fields.creditBytes + creditBytes } };
+    open.frame = encodeRequest('SUBSCRIBE', open.id, open.request.fields);
+    open.feed?.addCredit(creditJobs);
+    if (open.isOnWire) await this.call('CREDIT', { subscription: open.id, creditJobs, creditBytes });
+  }
+
+  /** Ends a subscription. Jobs that nobody took are given back. */
+  async unsubscribe(open: Open): Promise<void> {
+    const feed = open.feed!;
+    if (feed.hasEnded) return;
+    feed.end(null);
+    this.giveBack(feed.drain().map(({ job }) => job));
+    if (!open.isOnWire) return this.finish(open, { name: 'DONE', fields: {} });
+    // It ends with the connection, too.
+    await this.call('UNSUBSCRIBE', { subscription: open.id }).catch(() => {});
+    this.finish(open, { name: 'DONE', fields: {} });
+  }
+
+  /** Gives leases back: no attempt is counted, or `delayMs`. Nobody waits for the answer. */
+  giveBack(leases: readonly LeaseIds[], delayMs = RELEASE_NOT_STARTED): void {
+    const ids = leases.map(({ job, fence }) => ({ job, fence }));
+    while (ids.length > 0) this.unheard({ name: 'RELEASE', fields: { delayMs, leases: ids.splice(0, this.welcome.leasesMax), reason: '' } });
+  }
+
+  /**
+   * The last request: everything after it is refused. Subscriptions end before it, and jobs that nobody took are given
+   * back. Rejects when the session cannot be ended in order.
+   */
+  goodbye(): Promise<Response> {
+    for (const open of this.opens.values()) if (open.feed) void this.unsubscribe(open).catch(() => {});
+    const answer = this.call('GOODBYE', {});
+    this.ended ??= new ClosedError();
+    return answer;
+  }
+
+  /** Ends every call. */
+  end(error: AdjournError): void {
+    this.ended = error;
+    this.state = 'down';
+    this.line = [];
+    for (const open of [...this.opens.values()]) {
+      this.finish(open, open.isDoubtfulPush || (open.doubts > 0 && !isReading(open.request)) ? new OutcomeUnknownError() : error);
+    }
+  }
+
+  private unheard(request: Request): void {
+    if (!this.ended) this.enter(request, null, null, this.now + UNHEARD_MS_MAX);
+  }
+
+  private enter(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
+    if (this.ended) throw this.ended;
+    const id = this.freeId();
+    let frame: Uint8Array;
+    try {
+      frame = encodeRequest(request.name, id, request.fields as never);
+    } catch (error) {
+      throw new UsageError(error instanceof Error ? error.message : String(error));
+    }
+    checkSize(this.welcome, request, frame);
+    if (waiter && (this.opens.size >= this.config.pendingMax || this.pendingBytes + frame.byteLength > this.config.pendingBytesMax)) {
+      throw new QueueFullError(this.opens.size);
+    }
+    const open = new Open(id, (this.serial += 1), request, frame, this.now, deadline, waiter, feed);
+    this.opens.set(id, open);
+    this.pendingBytes += frame.byteLength;
+    this.line.push(open);
+    this.wiring.wakeAt(deadline);
+    this.wiring.wake();
+    return open;
+  }
+
+  private freeId(): number {
+    while (this.opens.has(this.idNext)) this.stepId();
+    const id = this.idNext;
+    this.stepId();
+    return id;
+  }
+
+  private stepId(): void {
+    this.idNext = this.idNext >= ID_MAX ? 1 : this.idNext + 1;
+  }
+
+  /** The caller does not wait any more. */
+  private abandon(open: Open, reason: unknown): void {
+    if (open.isDone) return;
+    const { waiter } = open;
+    if (!open.isOnWire) return this.finish(open, reason);
+    // The id is in use until the answer comes. Jobs in it are given back.
+    open.waiter = null;
+    waiter?.reject(reason);
+    if (open.request.name === 'RESERVE' && this.knowsCancel) this.unheard({ name: 'CANCEL', fields: { request: open.id } });
+  }
+
+  // --- sending ---------------------------------------------------------------------------------------------------
+
+  /** The frames to send now, up to so many bytes. */
+  pump(bytesMax: number): Uint8Array[] {
+    const frames: Uint8Array[] = [];
+    let bytes = 0;
+    const inFlightMax = Math.max(1, this.welcome.inFlightMax - OWN_REQUESTS);
+    let taken = 0;
+    for (const open of this.line) {
+      if (this.state !== 'up' || this.inFlight >= inFlightMax || bytes >= bytesMax) break;
+      if (!open.isDone && !this.fitsWindow(open)) break;
+      taken += 1;
+      if (open.isDone) continue;
+      if (open.frame.byteLength - 4 > this.welcome.frameBytesMax) {
+        this.finish(open, new UsageError('the request is longer than this server takes'));
+        continue;
+      }
+      const frame = this.send(open);
+      frames.push(frame);
+      bytes += frame.byteLength;
+    }
+    if (taken > 0) this.line.splice(0, taken);
+    if (frames.length > 0) this.pulse.spoke(this.now);
+    return frames;
+  }
+
+  private send(open: Open): Uint8Array {
+    const now = this.now;
+    if (open.jobs > 0) {
+      if (open.sequence === 0n) {
+        open.sequence = this.sequenceNext;
+        this.sequenceNext += BigInt(open.jobs);
+        this.window.push(open);
+      }
+    }
+    this.unseen.consumes ||= open.request.name === 'RESERVE' || open.request.name === 'SUBSCRIBE';
+    const frame = open.toSend(now);
+    open.isOnWire = true;
+    open.isCounted = true;
+    open.sentAt = now;
+    open.doubts += 1;
+    this.inFlight += 1;
+    return frame;
+  }
+
+  /** Whether a push stays within what the queue remembers of this session. */
+  private fitsWindow(open: Open): boolean {
+    if (open.jobs === 0) return true;
+    while (this.window[0]?.isDone) this.window.shift();
+    const oldest = this.window[0];
+    if (!oldest || open.sequence !== 0n) return true;
+    return this.sequenceNext + BigInt(open.jobs) - oldest.sequence <= BigInt(PRODUCER_WINDOW_MAX);
+  }
+
+  // --- the connection --------------------------------------------------------------------------------------------
+
+  /** The connection is gone. With `fault` the server broke the protocol: what was sent ends with it. */
+  down(fault: ProtocolError | null): void {
+    this.state = 'down';
+    this.inFlight = 0;
+    this.unseenAsk = null;
+    const waiting: Open[] = [];
+    for (const open of [...this.opens.values()]) {
+      const wasOnWire = open.isOnWire;
+      open.isOnWire = false;
+      open.isCounted = false;
+      if (open.feed) open.feed.isActive = false;
+      const outcome = this.afterLoss(open, wasOnWire, fault);
+      if (outcome) this.finish(open, outcome);
+      else if (!open.isDone && open.retryAt === 0) waiting.push(open);
+    }
+    this.line = waiting.sort((a, b) => a.serial - b.serial);
+  }
+
+  private afterLoss(open: Open, wasOnWire: boolean, fault: ProtocolError | null): Error | Response | null {
+    const { name } = open.request;
+    const isOwn = name === 'LEASES' && !open.waiter;
+    // These were about the old connection.
+    if (open.wasLeft || isOwn || name === 'UNSUBSCRIBE' || name === 'CANCEL' || name === 'CREDIT') return { name: 'DONE', fields: {} };
+    if (open.feed || !wasOnWire) return null;
+    if (fault) return fault;
+    // Whoever asked was told long ago that there is no answer.
+    if (!open.waiter && name !== 'RELEASE') return new OutcomeUnknownError();
+    return isRepeatable(open.request) ? null : new OutcomeUnknownError();
+  }
+
+  /** A new connection, whose HELLO was sent at `said`: sends again what may be sent again. */
+  up(said: number, welcome: Welcome): void {
+    const other = otherCluster(this.welcome, welcome);
+    if (other) throw new WrongClusterError(other.expected, other.found);
+    const isResumed = (welcome.marks & RESUMED_MARK) !== 0 && welcome.session === this.welcome.session;
+    const areKept = this.config.leasesOutlive || (isResumed && (welcome.marks & LEASES_KEPT_MARK) !== 0);
+    if (!isResumed) this.renumber();
+    if (!areKept) this.forgetJobs();
+    this.leases.up(said, welcome, areKept);
+    this.pulse = new Pulse(this.now, heartbeatOf(welcome, this.config.heartbeatMs, this.config.leasesOutlive));
+    this.welcome = welcome;
+    this.members = addressesOf(welcome);
+    this.reconnects += 1;
+    this.isProven = false;
+    this.knowsCancel = true;
+    this.elsewhere = { leader: '', pauseMs: 0 };
+    this.state = 'up';
+    if (!areKept) this.unseen.close();
+    else if (this.unseen.consumes && !this.config.leasesOutlive) {
+      this.unseen.open();
+      this.askForLeases(0n);
+    }
+    this.wiring.wake();
+  }
+
+  /** The session is new: its numbers start at 1. */
+  private renumber(): void {
+    this.sequenceNext = 1n;
+    this.window = [];
+    for (const open of [...this.opens.values()]) {
+      if (open.isDoubtfulPush) this.finish(open, new OutcomeUnknownError());
+      else open.sequence = 0n;
+    }
+  }
+
+  /** Nothing more is sent on this connection. */
+  drain(elsewhere: Partial<Elsewhere> = {}): void {
+    this.elsewhere.leader = elsewhere.leader || this.elsewhere.leader;
+    this.elsewhere.pauseMs = Math.max(this.elsewhere.pauseMs, elsewhere.pauseMs ?? 0);
+    if (this.state === 'up') this.state = 'draining';
+    this.wiring.wake();
+  }
+
+  /** Whether the connection can be closed without losing an answer. */
+  get isDrained(): boolean {
+    return this.state === 'draining' && this.inFlight === 0;
+  }
+
+  /** Asks before everything that waits for its turn. */
+  private askForLeases(after: bigint): void {
+    if (this.ended) return;
+    const open = this.enter({ name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } }, null, null, Infinity);
+    this.line.pop();
+    this.line.unshift(open);
+    this.unseenAsk = open;
+  }
+
+  /** Jobs that wait in memory, taken out. */
+  private forgetJobs(): LeaseIds[] {
+    return [...this.opens.values()].flatMap((open) => open.feed?.drain() ?? []).map(({ job }) => job);
+  }
+
+  // --- answers ---------------------------------------------------------------------------------------------------
+
+  /** A response came; `null` for one of a newer server. A `ProtocolError` says that its payload cannot be read. */
+  answer(id: number, response: Response | ProtocolError | null): void {
+    if (response === null) return;
+    if (id === 0 || id === OWN_ID || id === MEMBERS_ID) return this.unasked(id, response);
+    this.pulse.movedAt = this.now;
+    const open = this.opens.get(id);
+    if (!open?.isOnWire) {
+      if (!(response instanceof Error) && response.name === 'DELIVER') this.giveBack(response.fields.jobs);
+      return;
+    }
+    if (response instanceof Error) return this.finish(open, response);
+    if (response.name === 'ERROR') return this.refused(open, response.fields);
+    this.isProven = true;
+    this.leases.answered(open.sentAt, response);
+    if (response.name === 'RESERVED' || response.name === 'DELIVER') this.unseen.came(response.fields.jobs);
+    if (open === this.unseenAsk) return this.leased(open, response);
+    if (open.feed) return this.fed(open, open.feed, response);
+    const fault = faultOf(open.request, response);
+    if (fault) return this.finish(open, fault);
+    if (response.name === 'RESERVED' && !open.waiter) this.giveBack(response.fields.jobs);
+    this.finish(open, response);
+  }
+
+  /** The jobs whose leases run for this client. The others are given back if the server may hold them for it. */
+  accept(jobs: readonly DeliveredValue[]): Delivery[] {
+    const now = this.now;
+    this.leases.look(now, this.config.clock.wall());
+    if (this.leases.areOver(now)) {
+      this.giveBack(jobs);
+      return [];
+    }
+    return jobs.map((job) => this.leases.deliveryOf(now, job)).filter(({ deadline }) => deadline > now);
+  }
+
+  /** Jobs of LEASES are taken up by the caller. */
+  took(jobs: readonly DeliveredValue[]): void {
+    this.unseen.came(jobs);
+  }
+
+  private fed(open: Open, feed: Feed, response: Response): void {
+    if (response.name === 'SUBSCRIBED') {
+      feed.isActive = !feed.hasEnded;
+      this.uncount(open);
+      open.waiter?.resolve(response);
+      open.waiter = null;
+    } else if (response.name === 'DELIVER') {
+      const deliveries = this.accept(response.fields.jobs);
+      if (!feed.deliver(this.now, deliveries)) this.giveBack(deliveries.map(({ job }) => job));
+    } else {
+      this.finish(open, new ProtocolError(`${response.name} answers SUBSCRIBE`));
+    }
+  }
+
+  private leased(open: Open, response: Response): void {
+    if (response.name !== 'LEASED') {
+      this.unseen.close();
+      return this.finish(open, { name: 'DONE', fields: {} });
+    }
+    const { jobs, marks } = response.fields;
+    const settling = new Set([...this.opens.values()].flatMap((one) => settledBy(one.request)).map(({ fence }) => fence));
+    const unseen = jobs.filter((job) => this.unseen.isUnseen(job) && !settling.has(job.fence));
+    if (unseen.length > 0) {
+      this.config.log({
+        level: 'info',
+        event: 'unseen_leases_released',
+        message: 'jobs that never came over the lost connection are given back',
+        fields: { jobs: unseen.length },
+      });
+    }
+    this.giveBack(unseen);
+    const { after } = (open.request as Request<'LEASES'>).fields;
+    this.finish(open, { name: 'DONE', fields: {} });
+    this.unseenAsk = null;
+    if (marks & 1) this.askForLeases(jobs.at(-1)?.job ?? after);
+    else this.unseen.close();
+  }
+
+  private refused(open: Open, reply: ErrorReply): void {
+    const code = codeName(reply.code);
+    const notApplied = reply.applied === 0;
+    if (notApplied && open.doubts > 0) open.doubts -= 1;
+    const { name } = open.request;
+    if (name === 'GOODBYE' && code === 'SESSION_UNKNOWN') return this.finish(open, { name: 'DONE', fields: {} });
+    if (name === 'UNSUBSCRIBE' || name === 'CANCEL') {
+      if (name === 'CANCEL' && code === 'UNSUPPORTED') this.knowsCancel = false;
+      return this.finish(open, { name: 'DONE', fields: {} });
+    }
+    const mayRepeat = notApplied || isRepeatable(open.request);
+    if (isNotHere(reply) && !this.ended) {
+      this.drain({ leader: code === 'NOT_LEADER' ? reply.leader : '', pauseMs: reply.retryAfterMs });
+      if (mayRepeat) {
+        // It goes on over the next connection.
+        open.isOnWire = false;
+        if (open.feed) open.feed.isActive = false;
+        return this.uncount(open);
+      }
+    }
+    const error = open.isDoubtfulPush ? new OutcomeUnknownError() : refusal(reply);
+    if (code === 'BUSY' && mayRepeat && waitsWhileBusy(open.request) && !this.ended && (open.waiter || name === 'RELEASE' || open.feed)) {
+      return this.retryLater(open, error, reply.retryAfterMs);
+    }
+    if (open === this.unseenAsk) this.unseen.close();
+    this.finish(open, !mayRepeat && !open.isDoubtfulPush && reply.applied !== 0 ? new OutcomeUnknownError(reply.message) : error);
+  }
+
+  private retryLater(open: Open, refusalError: AdjournError, retryAfterMs: number): void {
+    this.uncount(open);
+    open.isOnWire = false;
+    open.refusal = refusalError;
+    open.tries += 1;
+    const boundMs = Math.min(50 * 2 ** Math.min(open.tries, 10), RETRY_MS_MAX);
+    open.retryAt = this.now + retryAfterMs + Math.random() * boundMs;
+    this.delayed.add(open);
+    this.wiring.wakeAt(open.retryAt);
+    this.wiring.wake();
+  }
+
+  private unasked(id: number, response: Response | ProtocolError): void {
+    if (response instanceof Error) return;
+    if (response.name === 'PONG' && id === OWN_ID) {
+      const sent = this.pulse.ponged();
+      if (sent !== undefined) this.leases.answered(sent, response);
+    } else if (response.name === 'CLUSTER_REPORT') {
+      const members = response.fields.members.map(({ clientAddress }) => clientAddress).filter(isUsable);
+      if (members.length > 0) this.members = members;
+    } else if (response.name === 'GOING_AWAY') {
+      this.goingAway(response.fields.reason, response.fields.message);
+    } else if (response.name === 'ERROR' && id === MEMBERS_ID) {
+      if (!(response.fields.marks & 1)) this.pulse.stopAskingMembers();
+    } else if (response.name === 'ERROR' && isNotHere(response.fields)) {
+      this.drain({ leader: response.fields.leader, pauseMs: response.fields.retryAfterMs });
+    }
+  }
+
+  private goingAway(reason: number, message: string): void {
+    if (reason === 3) this.takenOver = new ClosedError(`another connection took the session over: ${message}`);
+    this.drain({ pauseMs: reason === 4 ? DISCONNECTED_PAUSE_MS : 0 });
+  }
+
+  /** Ends one request and tells who waits. */
+  private finish(open: Open, outcome: unknown): void {
+    if (open.isDone) return;
+    open.isDone = true;
+    this.opens.delete(open.id);
+    this.delayed.delete(open);
+    this.pendingBytes -= open.frame.byteLength;
+    this.uncount(open);
+    const isResponse = !(outcome instanceof Error) && typeof (outcome as Response | null)?.name === 'string' && 'fields' in (outcome as object);
+    if (open.feed) {
+      open.feed.end(isResponse ? null : (outcome as Error));
+      // What came before is leased to this session still.
+      if (!isResponse) this.giveBack(open.feed.drain().map(({ job }) => job));
+    }
+    if (isResponse) open.waiter?.resolve(outcome as Response);
+    else open.waiter?.reject(outcome);
+    open.waiter = null;
+  }
+
+  private uncount(open: Open): void {
+    if (!open.isCounted) return;
+    open.isCounted = false;
+    this.inFlight -= 1;
+    if (this.line.length > 0 || this.state === 'draining') this.wiring.wake();
+  }
+
+  // --- time ------------------------------------------------------------------------------------------------------
+
+  /** Looks at the clocks and the deadlines. */
+  look(): void {
+    const now = this.now;
+    this.leases.look(now, this.config.clock.wall());
+    if (this.leases.presume(now)) {
+      this.config.log({ level: 'warn', event: 'leases_presumed_lost', message: 'no answer shows that the leases are kept', fields: {} });
+      this.giveBack(this.forgetJobs());
+    }
+    const due = [...this.delayed].filter((open) => open.retryAt <= now).sort((a, b) => a.serial - b.serial);
+    for (const open of due) {
+      this.delayed.delete(open);
+      open.retryAt = 0;
+    }
+    if (due.length > 0) this.line.unshift(...due);
+    for (const open of [...this.opens.values()]) if (open.deadline <= now) this.expire(open);
+    if (due.length > 0) this.wiring.wake();
+  }
+
+  private expire(open: Open): void {
+    if (!open.waiter) {
+      if (!open.isOnWire) this.finish(open, { name: 'DONE', fields: {} });
+      return;
+    }
+    const wasSent = open.doubts > 0 && !isReading(open.request);
+    const late = open.refusal ?? new TimeoutError(this.config.requestTimeoutMs, wasSent ? 'unknown' : 'no');
+    const error = open.isDoubtfulPush ? new OutcomeUnknownError() : late;
+    if (!open.isOnWire) return this.finish(open, error);
+    open.waiter.reject(error);
+    open.waiter = null;
+  }
+
+  /** When to look again. */
+  get nextLook(): number {
+    let next = this.leases.endsAt;
+    for (const open of this.opens.values()) if (open.waiter || !open.isOnWire) next = Math.min(next, open.deadline);
+    for (const open of this.delayed) next = Math.min(next, open.retryAt);
+    return next;
+  }
+
+  /** Since when the request waits that has waited longest for its answer, but for what it waits on purpose. */
+  get oldestUnanswered(): number {
+    let oldest = Infinity;
+    for (const open of this.opens.values()) {
+      if (open.isCounted) oldest = Math.min(oldest, open.sentAt + waitMsOf(open.request));
+    }
+    return oldest;
+  }
+}

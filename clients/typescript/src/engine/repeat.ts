@@ -1,0 +1,82 @@
+/** Which requests may be sent again after the connection was lost, and how long a server may take for them. */
+
+import type { Request } from '../protocol/messages.js';
+
+/** Looking at many jobs may take so long on purpose. */
+const BROWSE_MS_MAX = 600_000;
+/** Writing a checkpoint may take so long. */
+const CHECKPOINT_MS_MAX = 3_600_000;
+
+const REPEATABLE = new Set<Request['name']>([
+  'PING',
+  'GOODBYE',
+  // By its sequence numbers, in the same session.
+  'PUSH',
+  'RESERVE',
+  'SUBSCRIBE',
+  'LEASES',
+  // By the fence of the lease.
+  'FINISH',
+  'RELEASE',
+  'TOUCH',
+  'BURY',
+  'GET',
+  'PEEK',
+  'LIST',
+  'COUNT',
+  'PAUSE',
+  'RESUME',
+  'TOPICS',
+  'STATS',
+  'CONNECTIONS',
+  // It says what the settings are from then on.
+  'TOPIC_SET',
+  'TOPIC_SHOW',
+  'CLUSTER_STATUS',
+]);
+
+/** Whether carrying it out twice does no more than carrying it out once. */
+export function isRepeatable(request: Request): boolean {
+  // Under a key there may be another job meanwhile.
+  if (request.name === 'DELETE') return request.fields.reference.jobKind === 0;
+  return REPEATABLE.has(request.name);
+}
+
+/** Whether BUSY is answered by sending it again after a while. Changes of the cluster and backups are the caller's to repeat. */
+export function waitsWhileBusy(request: Request): boolean {
+  return !request.name.startsWith('CLUSTER_') && !request.name.startsWith('BACKUP_') && request.name !== 'CANCEL';
+}
+
+/** How long the server may take for it on purpose. */
+export function waitMsOf(request: Request): number {
+  if (request.name === 'RESERVE') return Number(request.fields.waitMs);
+  if (request.name === 'BACKUP_BEGIN') return CHECKPOINT_MS_MAX;
+  return ['LIST', 'COUNT', 'BULK', 'PEEK'].includes(request.name) ? BROWSE_MS_MAX : 0;
+}
+
+/** The leases that it settles. */
+export function settledBy(request: Request): readonly { readonly fence: bigint }[] {
+  return request.name === 'FINISH' || request.name === 'RELEASE' || request.name === 'BURY' ? request.fields.leases : [];
+}
+
+const READING = new Set<Request['name']>([
+  'PING',
+  'GOODBYE',
+  'GET',
+  'PEEK',
+  'LIST',
+  'COUNT',
+  'LEASES',
+  'TOPICS',
+  'STATS',
+  'CONNECTIONS',
+  'TOPIC_SHOW',
+  'CLUSTER_STATUS',
+  'RESERVE',
+  'SUBSCRIBE',
+]);
+
+/** Whether it leaves no doubt that its answer is missing: it changes nothing, or the queue takes the change back. */
+export function isReading(request: Request): boolean {
+  return READING.has(request.name);
+}

@@ -1,0 +1,38 @@
+/**
+ * Client of Adjourn, a persistent, replicated delay queue.
+ *
+ * `connect` opens a session; `Client` has a call for every request of the protocol; `Worker` runs a handler for each job.
+ */
+
+export { connect } from './client.js';
+export type {
+  BulkChange,
+  BulkOptions,
+  BulkStep,
+  Changed,
+  Client,
+  ClientHealth,
+  ClusterCalls,
+  ListOptions,
+  PushResult,
+  ReserveOptions,
+  SettleResult,
+  SubscribeOptions,
+} from './client.js';
+export type { CallOptions } from './engine/interfaces.js';
+export { Worker, RetryLater, BuryJob } from './worker.js';
+export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, WorkerOptions } from './worker.js';
+export { ThreadPool, type ThreadContext, type ThreadHandler, type ThreadJob, type ThreadPoolOptions } from './thread-pool.js';
+export type { Subscription } from './subscription.js';
+export type { Job, BuryReason, JobInfo, JobRef, JobState, Lease, ReleaseHow } from './job.js';
+export type { IfExists, JobOptions, NewJob } from './new-job.js';
+export type { JobBackoff } from './backoff.js';
+export type { JobFilter } from './filter.js';
+export type { Late, TopicPolicy, TopicPolicyChange } from './topic-policy.js';
+export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, TopicCounts, TopicSettings, Totals } from './reports.js';
+export type { ConnectOptions, LogEntry } from './options.js';
+export type { Address, Dialer, Transport, TransportEvents } from './transport.js';
+export { systemClock, type Clock } from './clock.js';
+export type { Instant } from './time.js';
+export { BodyError } from './body.js';
+export * from './errors.js';

@@ -1,0 +1,136 @@
+/** Jobs as producers give them. */
+
+import { backoffValue, type JobBackoff } from './backoff.js';
+import { CONTENT_TYPE, JSON_TYPE, TEXT_TYPE, encodeBody } from './body.js';
+import { UsageError } from './errors.js';
+import type { Attributes } from './protocol/attributes.js';
+import { PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
+import type { NewJobValue } from './protocol/messages.js';
+import { keyFault, topicFault } from './protocol/schema.js';
+import { durationMs, instantMs, type Instant } from './time.js';
+
+/** What becomes of a push when its topic has a job with the same key. */
+export type IfExists = 'reject' | 'keep' | 'replace' | 'replace_any' | 'postpone';
+
+export const IF_EXISTS: readonly IfExists[] = ['reject', 'keep', 'replace', 'replace_any', 'postpone'];
+
+export interface JobOptions {
+  /** Due so many milliseconds after the queue accepts it. Without `delayMs` and `at` it is due at once. */
+  delayMs?: number;
+  /** Due at this time: a `Date`, or an ISO 8601 text with a zone. */
+  at?: Instant;
+  /** Your own id of the job, unique in its topic while the job lives. */
+  key?: string;
+  /** `reject` by default. */
+  ifExists?: IfExists;
+  /** Lower numbers are reserved first; the topic's default, or 1,024. */
+  priority?: number;
+  /** How long a consumer may hold it; the topic's default, or 60,000. */
+  ttrMs?: number;
+  /** At most 1,024 bytes of names and values. */
+  headers?: Readonly<Record<string, string>>;
+  /** It is dropped when so many milliseconds have passed. */
+  expiresAfterMs?: number;
+  /** It is dropped at this time. */
+  expiresAt?: Instant;
+  /** After so many failed attempts it is buried. */
+  attemptsMax?: number;
+  backoff?: JobBackoff;
+  /** How long the queue remembers the job, and so its key, after FINISH. */
+  rememberMs?: number;
+  /** With `ifExists: 'postpone'`: due at the latest so long after the first push. */
+  postponeMaxMs?: number;
+  createdAt?: Instant;
+  /** Attributes as they stand on the wire. The other options win. */
+  attributes?: Attributes;
+}
+
+export interface NewJob extends JobOptions {
+  /** Bytes as they are, a text as UTF-8, everything else as JSON. */
+  body?: unknown;
+}
+
+const SETS_ATTRIBUTES = [
+  'headers',
+  'attributes',
+  'expiresAfterMs',
+  'expiresAt',
+  'attemptsMax',
+  'backoff',
+  'rememberMs',
+  'postponeMaxMs',
+  'createdAt',
+] as const satisfies readonly (keyof NewJob)[];
+
+/** One job of a PUSH. */
+export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string, string>>): NewJobValue {
+  const { bytes, contentType } = encodeBody(job.body);
+  if (job.delayMs !== undefined && job.at !== undefined) throw new UsageError('delayMs and at exclude each other');
+  if (job.key !== undefined) checkKey(job.key);
+  const ifExists = IF_EXISTS.indexOf(job.ifExists ?? 'reject');
+  if (ifExists < 0) throw new UsageError(`ifExists is ${job.ifExists}, it must be one of ${IF_EXISTS.join(', ')}`);
+  if (job.ifExists === 'postpone' && job.key === undefined) throw new UsageError('a job without a key cannot postpone another one');
+  return {
+    dueMs: job.at !== undefined ? instantMs('at', job.at) : BigInt(durationMs('delayMs', job.delayMs ?? 0)),
+    dueKind: job.at !== undefined ? 1 : 0,
+    priority: priorityOf(job.priority),
+    ttrMs: job.ttrMs === undefined ? 0 : ttrOf(job.ttrMs),
+    ifExists,
+    key: job.key ?? '',
+    attributes: attributesOf(job, contentType, defaultHeaders),
+    body: bytes,
+  };
+}
+
+/** The attributes of a job with a content type alone. */
+const WITH_TYPE: Readonly<Record<string, Attributes>> = {
+  [JSON_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, JSON_TYPE]] as const }),
+  [TEXT_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, TEXT_TYPE]] as const }),
+};
+
+function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: Readonly<Record<string, string>>): Attributes {
+  const isPlain = Object.keys(defaultHeaders).length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
+  if (isPlain && contentType !== null) return WITH_TYPE[contentType]!;
+  const named = { ...(contentType === null ? {} : { [CONTENT_TYPE]: contentType }), ...defaultHeaders, ...job.headers };
+  const headers = [...(job.attributes?.headers ?? []), ...Object.entries(named)];
+  if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
+  const { attemptsMax = 1 } = job;
+  if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');
+  return Object.freeze({
+    ...job.attributes,
+    ...(headers.length > 0 && { headers }),
+    ...(job.expiresAfterMs !== undefined && { expires: { kind: 0, ms: BigInt(durationMs('expiresAfterMs', job.expiresAfterMs)) } }),
+    ...(job.expiresAt !== undefined && { expires: { kind: 1, ms: instantMs('expiresAt', job.expiresAt) } }),
+    ...(job.attemptsMax !== undefined && { attemptsMax: job.attemptsMax }),
+    ...(job.backoff !== undefined && { backoff: backoffValue(job.backoff) }),
+    ...(job.rememberMs !== undefined && { dedupeRetentionMs: BigInt(durationMs('rememberMs', job.rememberMs)) }),
+    ...(job.postponeMaxMs !== undefined && { postponeMaxMs: BigInt(durationMs('postponeMaxMs', job.postponeMaxMs)) }),
+    ...(job.createdAt !== undefined && { createdAtMs: instantMs('createdAt', job.createdAt) }),
+  });
+}
+
+function priorityOf(priority: number | undefined): number {
+  if (priority === undefined) return PRIORITY_UNSAID;
+  if (!Number.isInteger(priority) || priority < 0 || priority >= PRIORITY_UNSAID) {
+    throw new UsageError(`priority is ${priority}, it must be 0 to ${PRIORITY_UNSAID - 1}`);
+  }
+  return priority;
+}
+
+export function ttrOf(ttrMs: number): number {
+  const ms = durationMs('ttrMs', ttrMs, TTR_MS_MAX);
+  if (ms < TTR_MS_MIN) throw new UsageError(`ttrMs is ${ms}, it must be at least ${TTR_MS_MIN}`);
+  return ms;
+}
+
+export function checkTopic(topic: string): string {
+  const fault = typeof topic === 'string' ? topicFault(topic) : 'a topic is a text';
+  if (fault) throw new UsageError(`${JSON.stringify(topic)}: ${fault}`);
+  return topic;
+}
+
+export function checkKey(key: string): string {
+  const fault = typeof key === 'string' ? keyFault(key) : 'a key is a text';
+  if (fault) throw new UsageError(`${JSON.stringify(key)}: ${fault}`);
+  return key;
+}

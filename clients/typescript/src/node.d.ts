@@ -1,0 +1,37 @@
+/** The parts of Node that this client uses. They keep the package free of other packages, also while it is built. */
+
+declare module 'node:net' {
+  export interface Socket {
+    readonly localPort?: number;
+    readonly remotePort?: number;
+    readonly localAddress?: string;
+    readonly remoteAddress?: string;
+    setNoDelay(on: boolean): void;
+    write(bytes: Uint8Array, written?: () => void): boolean;
+    destroy(): void;
+    on(event: 'connect' | 'close', listener: () => void): void;
+    on(event: 'data', listener: (bytes: Uint8Array) => void): void;
+    on(event: 'error', listener: (error: Error) => void): void;
+  }
+  export function connect(options: { host: string; port: number }): Socket;
+}
+
+declare module 'node:worker_threads' {
+  export interface MessagePort {
+    postMessage(message: unknown): void;
+    on(event: 'message', listener: (message: any) => void): void;
+  }
+  export const parentPort: MessagePort | null;
+  export const workerData: any;
+  export class Worker {
+    constructor(code: string | URL, options?: { eval?: boolean; workerData?: unknown });
+    postMessage(message: unknown): void;
+    terminate(): Promise<number>;
+    unref(): void;
+    on(event: 'message', listener: (message: any) => void): void;
+    on(event: 'error', listener: (error: unknown) => void): void;
+    on(event: 'exit', listener: (code: number) => void): void;
+  }
+}
+
+declare function setImmediate(callback: () => void): unknown;

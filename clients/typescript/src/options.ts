@@ -1,0 +1,146 @@
+/** How to reach a server, and how patient to be. */
+
+import { systemClock, type Clock } from './clock.js';
+import { UsageError } from './errors.js';
+import { CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX } from './protocol/limits.js';
+import { utf8 } from './protocol/bytes.js';
+import { dialTcp, type Address, type Dialer } from './transport.js';
+
+/** What the client has to tell besides the results of calls. */
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly event:
+    | 'connected'
+    | 'connection_lost'
+    | 'cannot_connect'
+    | 'leases_presumed_lost'
+    | 'unseen_leases_released'
+    | 'loop_blocked'
+    | 'gave_up'
+    | 'handler_cancelled'
+    | 'handler_failed'
+    | 'settle_failed';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface ConnectOptions {
+  /** What the client calls itself in the server's logs; at most 64 bytes. */
+  name?: string;
+  /** The authentication token; at most 256 bytes. */
+  token?: string | Uint8Array;
+  /** Leases run to their deadline whatever becomes of this client, `close` included. */
+  leasesOutlive?: boolean;
+  /** How long one attempt to connect may take, HELLO included, and how long `connect` tries: 5,000. */
+  connectTimeoutMs?: number;
+  /** How long a call may wait for its answer, all reconnects included: 30,000; 0 for no bound. The wait of a `reserve` is added. */
+  requestTimeoutMs?: number;
+  /** How long `close` may take: 5,000. */
+  closeTimeoutMs?: number;
+  /** A frame from each side at least so often; 0 lets the server say. */
+  heartbeatMs?: number;
+  /** The longest random wait between two attempts to reconnect: 1,000. */
+  reconnectWaitMsMax?: number;
+  /** How many calls may wait at once: 65,536. More are refused with `QueueFullError`. */
+  pendingMax?: number;
+  /** How many bytes of requests may wait at once: 256 MiB. */
+  pendingBytesMax?: number;
+  /** Is told what happens. */
+  log?: (entry: LogEntry) => void;
+  /** Headers for a job that is pushed, for example `traceparent`. Headers of the job itself win. */
+  pushHeaders?: (topic: string) => Readonly<Record<string, string>>;
+  /** Makes connections; TCP by default. */
+  dialer?: Dialer;
+  /** Tests set another clock. */
+  clock?: Clock;
+  /** Ends `connect`. */
+  signal?: AbortSignal;
+}
+
+/** Options with everything filled in. */
+export interface Config {
+  readonly addresses: readonly string[];
+  readonly name: string;
+  readonly token: Uint8Array;
+  readonly leasesOutlive: boolean;
+  readonly connectTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly closeTimeoutMs: number;
+  readonly heartbeatMs: number;
+  readonly reconnectWaitMsMax: number;
+  readonly pendingMax: number;
+  readonly pendingBytesMax: number;
+  readonly log: (entry: LogEntry) => void;
+  readonly pushHeaders: (topic: string) => Readonly<Record<string, string>>;
+  readonly dialer: Dialer;
+  readonly clock: Clock;
+}
+
+export function configOf(url: string | readonly string[], options: ConnectOptions): Config {
+  const name = options.name ?? 'adjourn-typescript/0.1.0';
+  const token = typeof options.token === 'string' ? utf8(options.token) : (options.token ?? new Uint8Array(0));
+  if (utf8(name).byteLength > CLIENT_NAME_BYTES_MAX) throw new UsageError(`name has more than ${CLIENT_NAME_BYTES_MAX} bytes`);
+  if (token.byteLength > TOKEN_BYTES_MAX) throw new UsageError(`token has more than ${TOKEN_BYTES_MAX} bytes`);
+  return {
+    addresses: parseAddresses(url),
+    name,
+    token,
+    leasesOutlive: options.leasesOutlive ?? false,
+    connectTimeoutMs: milliseconds('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, 1),
+    requestTimeoutMs: milliseconds('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
+    closeTimeoutMs: milliseconds('closeTimeoutMs', options.closeTimeoutMs ?? 5_000),
+    heartbeatMs: milliseconds('heartbeatMs', options.heartbeatMs ?? 0),
+    reconnectWaitMsMax: milliseconds('reconnectWaitMsMax', options.reconnectWaitMsMax ?? 1_000),
+    pendingMax: milliseconds('pendingMax', options.pendingMax ?? 65_536, 1),
+    pendingBytesMax: milliseconds('pendingBytesMax', options.pendingBytesMax ?? 256 * 1024 * 1024, 1),
+    log: guarded(options.log),
+    pushHeaders: options.pushHeaders ?? (() => ({})),
+    dialer: options.dialer ?? dialTcp,
+    clock: options.clock ?? systemClock,
+  };
+}
+
+/** What the caller's log does must not harm the connection. */
+function guarded(log: ConnectOptions['log']): Config['log'] {
+  return (entry) => {
+    try {
+      log?.(entry);
+    } catch {
+      // There is nobody to tell.
+    }
+  };
+}
+
+function milliseconds(name: string, value: number, min = 0): number {
+  if (!Number.isSafeInteger(value) || value < min) throw new UsageError(`${name} must be a whole number from ${min} on, not ${value}`);
+  return value;
+}
+
+const SCHEME = 'adjourn://';
+
+/** `adjourn://host:port[,host:port]`, `host:port[,host:port]`, or a list of these. */
+export function parseAddresses(url: string | readonly string[]): string[] {
+  const parts = (typeof url === 'string' ? [url] : url).flatMap((part) => {
+    if (part.includes('://') && !part.startsWith(SCHEME)) throw new UsageError(`${part}: the scheme is ${SCHEME}`);
+    return (part.startsWith(SCHEME) ? part.slice(SCHEME.length).replace(/\/$/, '') : part).split(',');
+  });
+  const addresses = [...new Set(parts.map((part) => part.trim()))];
+  for (const address of addresses) {
+    if (!parseAddress(address)) throw new UsageError(`"${address}" is no address: write host:port`);
+  }
+  return addresses;
+}
+
+/** `host:port` or `[host]:port`; `null` if it is neither, or an address that nothing can be connected to. */
+export function parseAddress(text: string): Address | null {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  return host !== undefined && port > 0 && port < 65_536 ? { host, port } : null;
+}
+
+/** Whether an address that a server names can be used: a misconfigured member may name the one that it listens on. */
+export function isUsable(text: string): boolean {
+  const address = parseAddress(text);
+  return address !== null && address.host !== '0.0.0.0' && address.host !== '::';
+}

@@ -1,0 +1,435 @@
+// The connection against a scripted server: what is garbled, split, stalled or refused.
+
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { encodeResponse } from 'adjourn/protocol';
+import {
+  BusyError,
+  CannotConnectError,
+  ClosedError,
+  InvalidError,
+  NotFoundError,
+  OutcomeUnknownError,
+  ProtocolError,
+  QueueFullError,
+  QuotaError,
+  TimeoutError,
+  UnauthorisedError,
+  UnknownCodeError,
+  Worker,
+  WrongClusterError,
+  connect,
+} from 'adjourn';
+import { ManualClock } from 'adjourn/testing';
+import { ERROR, Scripted, WELCOME, delivered } from './support/scripted.mjs';
+import { until } from './support/until.mjs';
+
+const ends = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function scripted(answer = () => undefined, options = {}) {
+  const server = await Scripted.start(answer, options);
+  ends.push(() => server.stop());
+  return server;
+}
+
+async function client(server, options = {}) {
+  const q = await connect(typeof server === 'string' ? server : server.address, { closeTimeoutMs: 100, reconnectWaitMsMax: 20, ...options });
+  ends.push(() => q.close());
+  return q;
+}
+
+const pushed = ({ fields }, first = 40n) => ['PUSHED', { results: fields.jobs.map((_, at) => ({ outcome: 0, code: 0, job: first + BigInt(at) })) }];
+
+test('an answer that comes byte by byte is read', async () => {
+  const server = await scripted((request, { socket }) => {
+    for (const byte of encodeResponse('COUNTED', request.id, { jobs: 77n })) socket.write(Uint8Array.of(byte));
+  });
+  const q = await client(server);
+  assert.equal(await q.count(), 77);
+});
+
+test('answers come in any order', async () => {
+  const held = [];
+  const server = await scripted((request, { send }) => {
+    held.push(() => send('COUNTED', { jobs: BigInt(request.fields.filter.attemptsMin) }));
+    if (held.length === 3) for (const answer of held.reverse()) answer();
+  });
+  const q = await client(server);
+  assert.deepEqual(await Promise.all([1, 2, 3].map((n) => q.count({ attemptsMin: n }))), [1, 2, 3]);
+});
+
+test('an unknown opcode and an unknown request id are ignored', async () => {
+  const server = await scripted((request, { socket, send }) => {
+    const strange = encodeResponse('DONE', request.id, {});
+    strange[4] = 0xfe;
+    socket.write(strange);
+    send('COUNTED', { jobs: 1n }, 99_999);
+    return ['COUNTED', { jobs: 2n }];
+  });
+  const q = await client(server);
+  assert.equal(await q.count(), 2);
+});
+
+test('an answer that cannot be read ends its call alone', async () => {
+  const server = await scripted((request, { socket }, count) => {
+    if (count > 1) return ['COUNTED', { jobs: 5n }];
+    const garbled = encodeResponse('COUNTED', request.id, { jobs: 1n });
+    const cut = garbled.slice(0, 16);
+    new DataView(cut.buffer).setUint32(0, 12, true);
+    socket.write(cut);
+    return undefined;
+  });
+  const q = await client(server);
+  const error = await q.count().catch((e) => e);
+  assert.ok(error instanceof ProtocolError);
+  assert.equal(await q.count(), 5);
+  assert.equal(server.connections, 1);
+});
+
+test('an answer of the wrong kind, or with too few results, is a fault of the protocol', async () => {
+  const server = await scripted((request) => (request.name === 'PUSH' ? ['PUSHED', { results: [] }] : ['DONE', {}]));
+  const q = await client(server);
+  await assert.rejects(q.count(), ProtocolError);
+  await assert.rejects(q.push('t', 'x'), ProtocolError);
+});
+
+test('a frame whose end cannot be found costs the connection, and its calls are not repeated', async () => {
+  const server = await scripted((request, { socket, connection }) => {
+    if (connection > 1) return ['COUNTED', { jobs: 5n }];
+    socket.write(new Uint8Array(12).fill(0xff));
+    return undefined;
+  });
+  const q = await client(server);
+  await assert.rejects(q.count(), ProtocolError);
+  assert.equal(await q.count(), 5);
+});
+
+test('something else at the address is no server', async () => {
+  const server = await scripted();
+  server.server.prependListener('connection', (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  await assert.rejects(connect(server.address, { connectTimeoutMs: 500 }), (error) => error instanceof CannotConnectError || error instanceof ProtocolError);
+});
+
+test('a server that says nothing is not waited for longer than was said', async () => {
+  const server = await scripted(() => undefined, { answers: ['HELLO'] });
+  const began = performance.now();
+  await assert.rejects(connect(server.address, { connectTimeoutMs: 200 }), CannotConnectError);
+  assert.ok(performance.now() - began < 3_000);
+});
+
+test('connect ends when its signal is aborted', async () => {
+  const server = await scripted(() => undefined, { answers: ['HELLO'] });
+  await assert.rejects(connect(server.address, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' });
+});
+
+test('pushes are repeated under their numbers after a reconnect, in the old order and before new ones', async () => {
+  const server = await scripted((request, { socket, connection }) => {
+    if (connection === 1) {
+      if (server.seen('PUSH').length === 3) socket.destroy();
+      return undefined;
+    }
+    return pushed(request, request.fields.sequence * 100n);
+  });
+  const q = await client(server);
+  const calls = [q.push('t', 'a'), q.pushMany('t', [{ body: 'b' }, { body: 'c' }]), q.push('t', 'd')];
+  assert.equal(await calls[0], 100n);
+  assert.deepEqual((await calls[1]).map(({ id }) => id), [200n, 201n]);
+  assert.equal(await calls[2], 400n);
+  assert.equal(await q.push('t', 'e'), 500n);
+  const numbers = server.seen('PUSH').map(({ connection, fields }) => [connection, fields.sequence]);
+  assert.deepEqual(numbers, [[1, 1n], [1, 2n], [1, 4n], [2, 1n], [2, 2n], [2, 4n], [2, 5n]]);
+});
+
+test('in a new session an unanswered push is "outcome unknown", never pushed again', async () => {
+  const server = await scripted(
+    (request, { socket, connection }) => {
+      if (connection === 1) return void socket.destroy();
+      return pushed(request);
+    },
+    { welcome: (_, connection) => ({ marks: 0, session: BigInt(connection) }) },
+  );
+  const q = await client(server);
+  const error = await q.push('t', 'a').catch((e) => e);
+  assert.ok(error instanceof OutcomeUnknownError);
+  assert.deepEqual([error.code, error.applied], ['OUTCOME_UNKNOWN', 'unknown']);
+  await q.push('t', 'b');
+  assert.deepEqual(server.seen('PUSH').map(({ connection, fields }) => [connection, fields.sequence]), [[1, 1n], [2, 1n]]);
+});
+
+test('what is not safe to repeat ends as "outcome unknown"; reads and settles are repeated', async () => {
+  const server = await scripted((request, { socket, connection }) => {
+    if (connection === 1) {
+      if (server.requests.filter(({ name }) => name !== 'HELLO').length === 6) socket.destroy();
+      return undefined;
+    }
+    if (request.name === 'COUNT') return ['COUNTED', { jobs: 3n }];
+    if (request.name === 'FINISH') return ['SETTLED', { results: [{ code: 0 }] }];
+    return ['CHANGED', { job: 1n, dueMs: 0n, state: 1 }];
+  });
+  const q = await client(server);
+  const calls = await Promise.allSettled([q.count(), q.finish({ id: 1n, fence: 1n }), q.delete(1n), q.delete({ topic: 't', key: 'k' }), q.runNow(1n), q.kick(1n)]);
+  assert.deepEqual(calls.map(({ status, reason }) => (status === 'fulfilled' ? 'ok' : reason.code)), ['ok', 'ok', 'ok', 'OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN']);
+  assert.deepEqual(server.requests.filter(({ connection, name }) => connection === 2 && name !== 'HELLO').map(({ name }) => name), ['COUNT', 'FINISH', 'DELETE']);
+});
+
+test('a repeated reserve asks for what is left of its wait', async () => {
+  const server = await scripted((request, { socket, connection }) => {
+    if (connection === 1) return void setTimeout(() => socket.destroy(), 60);
+    return ['RESERVED', { jobs: [] }];
+  });
+  const q = await client(server);
+  assert.deepEqual(await q.reserve('t', { waitMs: 10_000 }), []);
+  const [first, second] = server.seen('RESERVE').map(({ fields }) => Number(fields.waitMs));
+  assert.ok(first <= 10_000 && second <= first - 50, `${first}, then ${second}`);
+});
+
+test('leases that never arrived are given back after a resume, those that arrived are not', async () => {
+  const server = await scripted((request, { connection, socket }) => {
+    if (request.name === 'RESERVE' && connection === 1) return ['RESERVED', { jobs: [delivered({ job: 1n, fence: 5n })] }];
+    if (request.name === 'COUNT') return void socket.destroy();
+    if (request.name === 'LEASES') return ['LEASED', { marks: 0, jobs: [delivered({ job: 1n, fence: 5n }), delivered({ job: 2n, fence: 6n })] }];
+    return undefined;
+  });
+  const q = await client(server, { requestTimeoutMs: 5_000 });
+  await q.reserve('t');
+  q.count().catch(() => {});
+  const [release] = await until('the release', () => server.seen('RELEASE').length > 0 && server.seen('RELEASE'));
+  assert.deepEqual(release.fields.leases, [{ job: 2n, fence: 6n }]);
+  assert.equal(release.fields.delayMs, 0xffff_ffff_ffff_fffen);
+  assert.equal(server.requests.filter(({ connection }) => connection === 2)[1].name, 'LEASES', 'before all other requests');
+});
+
+test('a subscription is made again after a reconnect', async () => {
+  const server = await scripted((request, { connection, send, socket }) => {
+    if (request.name !== 'SUBSCRIBE') return request.name === 'LEASES' ? ['LEASED', { marks: 0, jobs: [] }] : undefined;
+    send('SUBSCRIBED');
+    send('DELIVER', { jobs: [delivered({ job: BigInt(connection), fence: BigInt(connection) })] });
+    if (connection === 1) socket.end();
+    return undefined;
+  });
+  const q = await client(server);
+  const subscription = q.subscribe('t', { credit: 5 });
+  assert.equal((await subscription.next()).value.id, 1n);
+  assert.equal((await subscription.next()).value.id, 2n);
+});
+
+test('a subscription that is refused throws in the loop', async () => {
+  const server = await scripted(() => ['ERROR', { ...ERROR, code: 33 }]);
+  const q = await client(server);
+  await assert.rejects(async () => {
+    for await (const _ of q.subscribe('t')) assert.fail('there is no job');
+  }, QuotaError);
+});
+
+test('the leader is followed: from HELLO, and from a request', async () => {
+  let leader;
+  const follower = await scripted((request) => (request.name === 'HELLO' ? ['ERROR', { ...ERROR, code: 16, marks: 1, leader: leader.address }] : undefined), { answers: ['HELLO'] });
+  leader = await scripted((request, { connection }) => {
+    if (request.name === 'PUSH') return pushed(request);
+    return connection === 1 ? ['ERROR', { ...ERROR, code: 16, marks: 1, leader: next.address }] : ['COUNTED', { jobs: 1n }];
+  });
+  const next = await scripted(() => ['COUNTED', { jobs: 9n }]);
+  const q = await client(follower);
+  await q.push('t', 'x');
+  assert.equal(await q.count(), 9);
+  assert.equal(next.seen('HELLO')[0].fields.session, 9n, 'it resumes the session');
+});
+
+test('an election is waited for', async () => {
+  const server = await scripted((_, { connection }) => (connection < 3 ? ['ERROR', { ...ERROR, code: 17, marks: 1, retryAfterMs: 10 }] : ['WELCOME', WELCOME]), { answers: ['HELLO'] });
+  await client(server);
+  assert.equal(server.connections, 3);
+});
+
+test('a refusal that will not change ends connect at once', async () => {
+  const server = await scripted(() => ['ERROR', { ...ERROR, code: 4 }], { answers: ['HELLO'] });
+  await assert.rejects(connect(server.address), UnauthorisedError);
+  assert.equal(server.connections, 1);
+});
+
+test('GOING_AWAY: what is under way is answered, then the client goes on elsewhere', async () => {
+  const server = await scripted((request, { connection, send }) => {
+    if (connection === 2) return ['COUNTED', { jobs: 2n }];
+    send('GOING_AWAY', { message: 'stopping', reason: 1 }, 0);
+    return void setTimeout(() => send('COUNTED', { jobs: 1n }), 30);
+  });
+  const q = await client(server);
+  assert.equal(await q.count(), 1);
+  assert.equal(await q.count(), 2);
+  assert.equal(server.connections, 2);
+});
+
+test('a session that another process took over is not taken back', async () => {
+  const server = await scripted((_, { send }) => void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0));
+  const q = await client(server);
+  const error = await q.count().catch((e) => e);
+  assert.ok(error instanceof ClosedError, String(error));
+  assert.equal(server.connections, 1);
+});
+
+test('another cluster at the address ends the client', async () => {
+  const server = await scripted((_, { socket }) => void socket.destroy(), { welcome: (_, connection) => ({ clusterId: new Uint8Array(16).fill(connection) }) });
+  const q = await client(server);
+  await assert.rejects(q.count(), WrongClusterError);
+  await assert.rejects(q.count(), WrongClusterError);
+});
+
+test('BUSY is waited out under the same numbers, other refusals are told', async () => {
+  const server = await scripted((request, _, count) => {
+    if (request.name === 'PUSH') return count === 1 ? ['ERROR', { ...ERROR, code: 18, marks: 1, retryAfterMs: 20 }] : pushed(request);
+    return ['ERROR', { ...ERROR, code: request.name === 'COUNT' ? 5 : 999, marks: 1, applied: 1 }];
+  });
+  const q = await client(server);
+  await q.push('t', 'x');
+  assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.sequence), [1n, 1n]);
+  await assert.rejects(q.count(), InvalidError);
+  const error = await q.stats().catch((e) => e);
+  assert.ok(error instanceof UnknownCodeError);
+  assert.deepEqual([error.code, error.retryable, error.applied], ['UNKNOWN', true, 'unknown']);
+});
+
+test('a server that is BUSY for too long is told as BUSY', async () => {
+  const server = await scripted(() => ['ERROR', { ...ERROR, code: 18, marks: 1 }]);
+  const q = await client(server, { requestTimeoutMs: 150 });
+  await assert.rejects(q.push('t', 'x'), BusyError);
+});
+
+test('a call without an answer ends in time', async () => {
+  const server = await scripted();
+  const q = await client(server, { requestTimeoutMs: 100 });
+  const read = await q.stats().catch((e) => e);
+  assert.ok(read instanceof TimeoutError);
+  assert.equal(read.applied, 'no');
+  const change = await q.runNow(1n).catch((e) => e);
+  assert.equal(change.applied, 'unknown');
+  await assert.rejects(q.push('t', 'x'), OutcomeUnknownError);
+});
+
+test('a silent connection is given up after two heartbeats, and the call goes on over the next one', async () => {
+  const server = await scripted((request, { connection }) => (connection === 1 ? undefined : request.name === 'PING' ? ['PONG', { now: 1n, clockMs: 0n }] : ['COUNTED', { jobs: 8n }]), {
+    answers: ['PING'],
+    welcome: { heartbeatMs: 100 },
+  });
+  const q = await client(server);
+  assert.equal(await q.count(), 8);
+  assert.equal(server.connections, 2);
+  assert.ok(server.seen('PING').some(({ connection }) => connection === 1), 'it asked before it gave up');
+});
+
+test('heartbeats go on while a reserve waits', async () => {
+  const server = await scripted(() => undefined, { welcome: { heartbeatMs: 50 } });
+  const q = await client(server);
+  const waiting = q.reserve('t', { waitMs: 60_000 });
+  waiting.catch(() => {});
+  await until('five heartbeats', () => server.seen('PING').length >= 5);
+  assert.equal(server.connections, 1);
+});
+
+test('an item of a batch that is refused is a typed error', async () => {
+  const server = await scripted(() => ['PUSHED', { results: [{ outcome: 3, code: 33, job: 0n }, { outcome: 3, code: 40, job: 0n }] }]);
+  const q = await client(server);
+  const [quota, unknown] = await q.pushMany('t', [{ body: 'a' }, { body: 'b' }]);
+  assert.ok(quota.error instanceof QuotaError);
+  assert.ok(unknown.error instanceof OutcomeUnknownError);
+});
+
+test('the numbers without an answer stay within the window of the queue', async () => {
+  const server = await scripted(() => undefined, { welcome: { heartbeatMs: 300 } });
+  const q = await client(server);
+  const jobs = Array.from({ length: 4_096 }, () => ({}));
+  const calls = Array.from({ length: 6 }, () => q.pushMany('t', jobs));
+  for (const call of calls) call.catch(() => {});
+  await until('four pushes', () => server.seen('PUSH').length >= 4);
+  // Heartbeats are sent behind what could be sent.
+  const before = server.seen('PING').length;
+  await until('two more heartbeats', () => server.seen('PING').length >= before + 2);
+  assert.deepEqual([...new Set(server.seen('PUSH').map(({ fields }) => fields.sequence))], [1n, 4_097n, 8_193n, 12_289n]);
+});
+
+test('the number of waiting calls is bounded', async () => {
+  const server = await scripted();
+  const q = await client(server, { pendingMax: 3 });
+  for (let n = 0; n < 3; n += 1) q.count().catch(() => {});
+  await assert.rejects(q.count(), QueueFullError);
+});
+
+test('close ends although the server does not answer', async () => {
+  const server = await scripted(() => undefined, { answers: ['GOODBYE'] });
+  const q = await client(server);
+  const call = q.runNow(1n).catch((e) => e);
+  await until('it was sent', () => server.seen('RUN_NOW').length === 1);
+  const began = performance.now();
+  await q.close();
+  assert.ok(performance.now() - began < 2_000);
+  assert.ok((await call) instanceof OutcomeUnknownError);
+});
+
+test('a call that was made while the connection is away waits for the next one', async () => {
+  const server = await scripted(() => ['COUNTED', { jobs: 4n }]);
+  const q = await client(server);
+  server.cut();
+  await until('the loss is noticed', () => !q.health().isConnected || q.health().reconnects > 0);
+  assert.equal(await q.count(), 4);
+  assert.equal(q.health().reconnects, 1);
+});
+
+test('NOT_FOUND is null for get, and an error for delete', async () => {
+  const server = await scripted(() => ['ERROR', { ...ERROR, code: 36 }]);
+  const q = await client(server);
+  assert.equal(await q.get(1n), null);
+  await assert.rejects(q.delete(1n), NotFoundError);
+});
+
+test('a server that answers heartbeats and nothing else is given up', async () => {
+  const server = await scripted((_, { connection }) => (connection === 1 ? undefined : ['ERROR', { ...ERROR, code: 36 }]));
+  const clock = new ManualClock();
+  const q = await client(server, { clock });
+  const call = q.get(1n);
+  await until('it was sent', () => server.seen('GET').length === 1);
+  await until('another connection', async () => {
+    await clock.advance(100);
+    return server.connections === 2;
+  });
+  await until('the answer', () => Promise.race([call.then(() => true), clock.advance(100).then(() => false)]));
+  assert.ok(clock.now() >= 6_000, 'not before two heartbeats');
+  assert.ok(server.seen('PING').length >= 1);
+});
+
+test('an operator closed the connection: the client comes back after some seconds', async () => {
+  const server = await scripted((_, { connection, send }) => (connection === 1 ? void send('GOING_AWAY', { message: 'operator', reason: 4 }, 0) : ['COUNTED', { jobs: 1n }]));
+  const clock = new ManualClock();
+  const q = await client(server, { clock });
+  const call = q.count();
+  await until('another connection', async () => {
+    await clock.advance(50);
+    return server.connections === 2;
+  });
+  assert.ok(clock.now() >= 6_000);
+  assert.equal(await call, 1);
+});
+
+test('a log that throws harms nobody', async () => {
+  const server = await scripted(() => ['COUNTED', { jobs: 1n }]);
+  const q = await client(server, {
+    log: () => {
+      throw new Error('full');
+    },
+  });
+  assert.equal(await q.count(), 1);
+});
+
+test('a cluster that does not know reasons yet gets the job back without one', async () => {
+  const server = await scripted((request, { send }) => {
+    if (request.name === 'RELEASE') return request.fields.reason ? ['ERROR', { ...ERROR, code: 2 }] : ['SETTLED', { results: [{ code: 0 }] }];
+    send('SUBSCRIBED');
+    return ['DELIVER', { jobs: [delivered({})] }];
+  });
+  const q = await client(server);
+  const worker = new Worker(q, { topics: 't', handler: () => Promise.reject(new Error('no luck')) });
+  await until('both were tried', () => server.seen('RELEASE').length === 2);
+  assert.deepEqual(server.seen('RELEASE').map(({ fields }) => fields.reason), ['no luck', '']);
+  await worker.stop();
+});

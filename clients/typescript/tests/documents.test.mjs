@@ -1,0 +1,82 @@
+// The programs of README.md and the tutorial: compiled with the types of this package, and run.
+
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Server } from './support/server.mjs';
+
+const run = promisify(execFile);
+const home = new URL('../', import.meta.url);
+const folder = new URL('build/documents/', home);
+const programs = new Map();
+let server;
+
+before(async () => {
+  server = await Server.start();
+  for (const name of ['README.md', 'docs/tutorial.md']) {
+    for (const [, file, code] of readFileSync(new URL(name, home), 'utf8').matchAll(/<!-- run: (\S+) -->\n```ts\n([\s\S]*?)```/g)) {
+      programs.set(file, code.replaceAll('127.0.0.1:7440', server.address));
+    }
+  }
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [file, code] of programs) writeFileSync(new URL(file, folder), code);
+  writeFileSync(new URL('env.d.ts', folder), "declare const process: { once(event: 'SIGTERM', listener: () => void): void };\n");
+  const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom', 'esnext.disposable'], module: 'nodenext', strict: true, skipLibCheck: false, types: [] };
+  writeFileSync(new URL('tsconfig.json', folder), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', home));
+  await run(process.execPath, [tsc, '-p', fileURLToPath(folder)]).catch((error) => assert.fail(error.stdout));
+});
+
+after(async () => {
+  await server?.stop();
+});
+
+const path = (file) => fileURLToPath(new URL(file.replace('.ts', '.js'), folder));
+const output = async (file) => (await run(process.execPath, [path(file)], { timeout: 20_000 })).stdout.trim().split('\n');
+
+test('the producer and the worker of the README', async () => {
+  assert.match((await output('producer.ts'))[0], /^job \d+ is durable$/);
+  const worker = spawn(process.execPath, [path('worker.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => worker.once('exit', (code, signal) => resolve({ code, signal })));
+  const [chunk] = await new Promise((resolve) => worker.stdout.once('data', (...all) => resolve(all)));
+  assert.equal(String(chunk), 'order 17 is closed\n');
+  worker.kill('SIGTERM');
+  assert.deepEqual(await ended, { code: 0, signal: null });
+});
+
+test('the fake of the README', async () => {
+  assert.deepEqual(await output('fake.ts'), ['[]', "[ 'close it' ]"]);
+});
+
+test('the tutorial', async () => {
+  assert.deepEqual(await output('tutorial-1.ts'), ['delayed']);
+  const [there, gone] = await output('tutorial-2.ts');
+  assert.match(there, /^job \d+ is there already$/);
+  assert.equal(gone, 'it is gone');
+  assert.deepEqual(await output('tutorial-3.ts'), ['attempt 1', 'attempt 2', 'attempt 3', 'finished']);
+  assert.deepEqual(await output('tutorial-4.ts'), ['abandoned: 0', '1']);
+  assert.deepEqual(await output('tutorial-5.ts'), ['0', '{ order: 20 }']);
+});
+
+test('CommonJS programs get the same client', async () => {
+  const code = `
+    const { connect, UsageError } = require('adjourn');
+    const { FakeQueue } = require('adjourn/testing');
+    const { encodeRequest } = require('adjourn/protocol');
+    connect('http://x').catch((error) => console.log(error instanceof UsageError, typeof FakeQueue, encodeRequest('PING', 1, {}).length));
+  `;
+  const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', code], { cwd: fileURLToPath(folder) });
+  assert.equal(stdout, 'true function 12\n');
+});
+
+test('the package has what it promises', () => {
+  const { files, exports, main, module, types } = JSON.parse(readFileSync(new URL('package.json', home), 'utf8'));
+  const targets = (value) => (typeof value === 'string' ? [value] : Object.values(value).flatMap(targets));
+  for (const path of [...files, main, module, types, ...targets(exports), 'dist/cjs/package.json', 'dist/esm/package.json']) {
+    assert.ok(existsSync(new URL(path, home)), path);
+  }
+});
