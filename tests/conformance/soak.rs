@@ -21,6 +21,8 @@ const SECONDS_DEFAULT: u64 = 5;
 const BETWEEN_BLOWS: Duration = Duration::from_millis(250);
 /// Jobs in one push.
 const BATCH: usize = 5;
+/// Acknowledged jobs that nobody has worked on, while more are pushed.
+const WAITING_MAX: usize = 200;
 /// Pushes of one producer without an answer.
 const PUSHES_MAX: usize = 4;
 
@@ -125,8 +127,11 @@ impl<'a> Soak<'a> {
         Ok(Member { client, harness, pushes: BTreeMap::new() })
     }
 
-    /// Each producer pushes while few of its pushes are unanswered.
+    /// Each producer pushes while few of its pushes are unanswered, and few jobs wait.
     fn push(&mut self) -> Result<(), String> {
+        if self.acknowledged.len() > self.done.len() + WAITING_MAX {
+            return Ok(());
+        }
         for at in 0..self.producers.len() {
             let Some(producer) = self.producers.get_mut(at) else { continue };
             if producer.pushes.len() >= PUSHES_MAX {
