@@ -7,6 +7,8 @@ FUZZ_SECONDS ?= 60
 POWER_CUTS ?= 20
 # Runs of `make sim`, and the first of their seeds: another one each time, unless it is given.
 SEEDS ?= 10000
+# Minutes of `make soak`.
+SOAK_MINUTES ?= 10
 # Empty for the build that `make test` makes.
 SIM_PROFILE ?= --release
 ifndef BASE
@@ -46,6 +48,17 @@ fuzz-builds:
 tests:
 	@$(CARGO) test --quiet --locked --no-run
 	@$(CARGO) test --quiet --locked
+
+## conformance: every client against the scenarios in conformance/; CLIENTS=rust,python takes only those, WHAT=worker/ only these
+.PHONY: conformance
+conformance:
+	@ADJOURN_CONFORMANCE=$(CLIENTS) $(CARGO) test --quiet --locked --test conformance -- $(WHAT)
+
+## soak: push in one language, work in another, kill anything, for SOAK_MINUTES; CLIENTS=rust,python takes only those
+.PHONY: soak
+soak:
+	@ADJOURN_CONFORMANCE=$(CLIENTS) ADJOURN_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) \
+		ADJOURN_SOAK_SEED=$${ADJOURN_SOAK_SEED:-$$(date +%s)} $(CARGO) test --quiet --locked --test conformance -- soak
 
 ## test-net: three nodes on cut cables, full disks and wrong clocks; needs root, iproute2 and libfaketime
 .PHONY: test-net

@@ -35,6 +35,8 @@ pub(super) struct Heartbeats {
     unanswered: VecDeque<Instant>,
     /// When to ask for the members; `None` if the server does not know the question.
     members_due: Option<Instant>,
+    /// The server said that another connection speaks for the session: this client does not take it back.
+    pub(super) is_taken_over: bool,
 }
 
 /// What the clock asks for.
@@ -59,6 +61,7 @@ impl Heartbeats {
             pinged: now,
             unanswered: VecDeque::new(),
             members_due: Some(now + MEMBERS_FIRST),
+            is_taken_over: false,
         }
     }
 

@@ -89,8 +89,6 @@ pub(super) struct Requests {
     pub(super) proven: bool,
     /// What a server said of where to go on, and when.
     pub(super) elsewhere: Elsewhere,
-    /// Another connection speaks for the session: this client does not take it back.
-    pub(super) is_taken_over: bool,
     /// Set when nothing is accepted any more.
     pub(super) ended: Option<ClientError>,
 }
@@ -144,7 +142,6 @@ impl Requests {
             undelivered: Undelivered::default(),
             proven: false,
             elsewhere: Elsewhere::default(),
-            is_taken_over: false,
             ended: None,
         }
     }

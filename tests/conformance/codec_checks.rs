@@ -10,8 +10,11 @@ use super::matching::differs;
 use super::vectors::{read, side_of};
 use super::wire::{base64_of, bytes_of};
 
-/// What is checked, by name.
-pub(crate) const CHECKS: [(&str, fn(&Client) -> Result<(), String>); 5] = [
+/// A name, and what is checked.
+pub(crate) type Check = (&'static str, fn(&Client) -> Result<(), String>);
+
+/// What is checked.
+pub(crate) const CHECKS: [Check; 5] = [
     ("codec/requests", |client| plain(client, "requests")),
     ("codec/responses", |client| plain(client, "responses")),
     ("codec/refused", refused),

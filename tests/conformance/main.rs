@@ -3,6 +3,8 @@
 //! `cargo test --test conformance -- worker/` plays what has that in its name. `ADJOURN_CONFORMANCE=rust,python` takes only those
 //! clients.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 mod clients;
 mod codec;
 mod codec_checks;
@@ -31,6 +33,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use clients::Client;
+use codec_checks::Check;
 use scenarios::{LEVELS, Scenario};
 
 /// Scenarios that are played at the same time.
@@ -97,8 +100,6 @@ fn soak(workers: &[Client]) -> bool {
     !report.is_empty()
 }
 
-type Check = (&'static str, fn(&Client) -> Result<(), String>);
-
 /// Plays everything that a client supports; prints a line, and what failed.
 fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario]) -> bool {
     let unsupported: Vec<&str> = LEVELS.into_iter().filter(|level| !client.supports(level)).collect();
@@ -162,7 +163,9 @@ fn report(client: &Client, outcomes: &[Outcome], unsupported: &[&str]) -> bool {
         client.name,
         wrong.len()
     );
-    wrong.iter().for_each(|why| eprintln!("  {why}"));
+    for why in &wrong {
+        eprintln!("  {why}");
+    }
     wrong.is_empty()
 }
 

@@ -176,7 +176,7 @@ impl Harness {
                 Ok(json!({}))
             }
             "worker_start" => self.worker_start(client, command).await,
-            other => Err(shown::usage(&format!("no command {other}"))),
+            other => Err(shown::usage(format!("no command {other}"))),
         }
     }
 

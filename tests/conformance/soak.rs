@@ -21,6 +21,8 @@ const SECONDS_DEFAULT: u64 = 5;
 const BETWEEN_BLOWS: Duration = Duration::from_millis(250);
 /// Jobs in one push.
 const BATCH: usize = 5;
+/// Acknowledged jobs that nobody has worked on, while more are pushed.
+const WAITING_MAX: usize = 200;
 /// Pushes of one producer without an answer.
 const PUSHES_MAX: usize = 4;
 
@@ -40,8 +42,8 @@ struct Soak<'a> {
     /// Keys of the jobs, by what is known of their push.
     acknowledged: BTreeSet<String>,
     doubtful: BTreeSet<String>,
-    /// The fences under which handlers of a job began, in the order in which they were heard of.
-    starts: BTreeMap<String, BTreeSet<u64>>,
+    /// The fences under which handlers of a job began, each with the number of the attempt.
+    starts: BTreeMap<String, BTreeMap<u64, u64>>,
     done: BTreeSet<String>,
     next_key: u64,
     random: u64,
@@ -125,8 +127,11 @@ impl<'a> Soak<'a> {
         Ok(Member { client, harness, pushes: BTreeMap::new() })
     }
 
-    /// Each producer pushes while few of its pushes are unanswered.
+    /// Each producer pushes while few of its pushes are unanswered, and few jobs wait.
     fn push(&mut self) -> Result<(), String> {
+        if self.acknowledged.len() > self.done.len() + WAITING_MAX {
+            return Ok(());
+        }
         for at in 0..self.producers.len() {
             let Some(producer) = self.producers.get_mut(at) else { continue };
             if producer.pushes.len() >= PUSHES_MAX {
@@ -175,13 +180,16 @@ impl<'a> Soak<'a> {
         if event["event"] == "started" {
             let attempts = event["attempts"].as_u64().unwrap_or_default();
             let fences = self.starts.entry(job.clone()).or_default();
-            if !fences.insert(fence) {
+            if fences.insert(fence, attempts).is_some() {
                 return Err(format!("{name}: job {job} began twice under fence {fence}"));
             }
-            // Processes are heard of in any order, so only the count is sure: no more starts than attempts up to this fence.
-            let before = fences.range(..=fence).count() as u64;
-            if attempts < before {
-                return Err(format!("{name}: job {job} began {before} times up to attempt {attempts}"));
+            // Processes are heard of in any order, but a later attempt has a higher fence.
+            let before = fences.range(..fence).next_back().is_none_or(|(_, earlier)| *earlier < attempts);
+            let behind = fences.range(fence + 1..).next().is_none_or(|(_, later)| *later > attempts);
+            if !before || !behind {
+                return Err(format!(
+                    "{name}: the fences of job {job} do not rise with its attempts: {fences:?}"
+                ));
             }
         } else if event["result"] == "ok" {
             self.done.insert(job);
@@ -291,7 +299,7 @@ impl<'a> Soak<'a> {
         if self.acknowledged.is_empty() || self.done.is_empty() || self.blows == 0 {
             return Err("nothing happened".to_owned());
         }
-        let starts: usize = self.starts.values().map(BTreeSet::len).sum();
+        let starts: usize = self.starts.values().map(BTreeMap::len).sum();
         Ok(format!(
             "{} jobs acknowledged, {} in doubt, {starts} handlers begun, {} blows",
             self.acknowledged.len(),

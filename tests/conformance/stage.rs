@@ -125,7 +125,7 @@ impl<'a> Stage<'a> {
     fn command(&mut self, step: &Value) -> Result<(), String> {
         let mut command = step.clone();
         let fields = command.as_object_mut().expect("a step");
-        OWN_FIELDS.iter().for_each(|name| drop(fields.remove(*name)));
+        fields.retain(|name, _| !OWN_FIELDS.contains(&name.as_str()));
         if step["do"] == "connect" && step["addresses"].is_null() {
             command["addresses"] = json!(self.addresses);
         }
