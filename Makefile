@@ -19,7 +19,7 @@ endif
 
 ## test: formatting, lints, documentation and every test; what CI runs
 .PHONY: test
-test: format lint docs fuzz-builds tests
+test: format lint docs fuzz-builds tests clients
 
 ## format: fail if a file is not formatted
 .PHONY: format
@@ -48,6 +48,18 @@ fuzz-builds:
 tests:
 	@$(CARGO) test --quiet --locked --no-run
 	@$(CARGO) test --quiet --locked
+
+## clients: the tests of the client libraries; skips languages that are not installed, and says so
+.PHONY: clients
+clients:
+	@$(CARGO) build --quiet --locked
+	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn clients/test
+
+## tools: install the Debian packages that the clients' tests need; needs root
+.PHONY: tools
+tools:
+	@apt-get update --quiet
+	@apt-get install --yes --quiet --no-install-recommends $$(sed 's/#.*//' tests/tools.txt)
 
 ## conformance: every client against the scenarios in conformance/; CLIENTS=rust,python takes only those, WHAT=worker/ only these
 .PHONY: conformance
