@@ -87,3 +87,6 @@ func (m *Pushed) code(c *coder) {
 		c.u64(&v.Job)
 	})
 }
+
+// Size is how many bytes of a frame the job takes.
+func (j *NewJob) Size() int { return NewJobBytes + len(j.Key) + j.Attributes.size() + len(j.Body) }
