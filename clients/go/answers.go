@@ -125,7 +125,7 @@ func (s *session) refused(now time.Time, c *call, e *wire.Error) {
 			return
 		}
 	}
-	if err.Code == ErrBusy && mayRepeat && c.sub == nil && c.retriesBusy() {
+	if err.Retryable && !notHere(err.Code) && mayRepeat && c.sub == nil && c.retriesRefusals(err.Code) {
 		s.retryLater(now, c, err)
 		return
 	}

@@ -73,14 +73,14 @@ func (c *call) isRead() bool {
 	return false
 }
 
-// retriesBusy says whether the session waits and sends it again when the server is busy. A change of the cluster is
-// an operator's: who sent it is told.
-func (c *call) retriesBusy() bool {
+// retriesRefusals says whether the session waits and sends it again after a retryable refusal. That a topic is paused
+// is an answer, and a change of the cluster is an operator's: both are told.
+func (c *call) retriesRefusals(code Code) bool {
 	switch c.req.(type) {
 	case *wire.ClusterAdd, *wire.ClusterRemove, *wire.ClusterTransfer, *wire.BackupBegin:
 		return false
 	}
-	return c.awaited || c.own || isRelease(c.req)
+	return code != ErrPaused && (c.awaited || c.own || isRelease(c.req))
 }
 
 // belongsToConnection says whether it means nothing on another connection.

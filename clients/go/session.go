@@ -53,7 +53,7 @@ type session struct {
 	mu       sync.Mutex
 	open     map[uint32]*call
 	line     []*call // to be sent, in order; calls that have ended meanwhile are skipped
-	delayed  []*call // refused as BUSY: to be sent again at their time
+	delayed  []*call // refused for now: to be sent again at their time
 	window   []*call // pushes with numbers, in the order of the numbers
 	inFlight int
 	out      []byte

@@ -15,8 +15,11 @@ func millis(ms uint64) time.Duration {
 
 // wallTime is a time of the protocol; 0 is the zero time.
 func wallTime(ms uint64) time.Time {
-	if ms == 0 || ms > math.MaxInt64 {
+	if ms == 0 {
 		return time.Time{}
+	}
+	if ms > math.MaxInt64 {
+		ms = math.MaxInt64
 	}
 	return time.UnixMilli(int64(ms))
 }

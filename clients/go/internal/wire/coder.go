@@ -94,6 +94,13 @@ func (c *coder) choice(v *uint8, max uint8, name string) {
 	}
 }
 
+// bounded refuses a number of a request that is out of its range. What is encoded is left to the server to judge.
+func (c *coder) bounded(v, min, max uint64, name string) {
+	if c.decoding && (v < min || v > max) {
+		c.fail("%s is %d, from %d to %d are allowed", name, v, min, max)
+	}
+}
+
 // marks keeps the bits that this version knows.
 func (c *coder) marks(v *uint8, known uint8) {
 	c.u8(v)

@@ -13,7 +13,9 @@ func (*Reserve) Opcode() Opcode { return OpReserve }
 
 func (m *Reserve) code(c *coder) {
 	c.u64(&m.WaitMs)
+	c.bounded(m.WaitMs, 0, WaitMsMax, "wait_ms")
 	c.u32(&m.JobsMax)
+	c.bounded(uint64(m.JobsMax), 1, 1<<32-1, "jobs_max")
 	topicsAndWeights(c, &m.Topics, &m.Weights)
 }
 

@@ -6,7 +6,15 @@ const (
 	DueAt    = 1
 )
 
-// What a push says by a number for "not said".
+// Limits on durations, in milliseconds.
+const (
+	DelayMsMax = 10 * 365 * 86_400_000
+	TtrMsMin   = 100
+	TtrMsMax   = 7 * 86_400_000
+	WaitMsMax  = 3_600_000
+)
+
+// PriorityUnsaid is what a push says for "not said".
 const PriorityUnsaid = 1<<32 - 1
 
 // NewJob is one job of a PUSH.
@@ -42,6 +50,12 @@ func (m *Push) code(c *coder) {
 		c.u32(&v.Priority)
 		c.u32(&v.TtrMs)
 		c.choice(&v.DueKind, DueAt, "due_kind")
+		if v.DueKind == DueAfter {
+			c.bounded(v.DueMs, 0, DelayMsMax, "due_ms")
+		}
+		if v.TtrMs != 0 {
+			c.bounded(uint64(v.TtrMs), TtrMsMin, TtrMsMax, "ttr_ms")
+		}
 		c.choice(&v.IfExists, 4, "if_exists")
 		key := c.len16(len(v.Key))
 		attributes := c.len16(v.Attributes.size())

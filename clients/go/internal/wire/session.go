@@ -185,7 +185,10 @@ func (*Error) Opcode() Opcode { return OpError }
 func (m *Error) code(c *coder) {
 	c.u16(&m.Code)
 	c.marks(&m.Marks, MarkRetryable)
-	c.choice(&m.Applied, 1, "applied")
+	c.u8(&m.Applied)
+	if m.Applied > 1 {
+		m.Applied = 1 // what this version does not know is not known
+	}
 	c.u32(&m.RetryAfterMs)
 	c.text8(&m.Leader)
 	c.text16(&m.Message)

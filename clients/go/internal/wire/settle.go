@@ -41,6 +41,9 @@ func (*Release) Opcode() Opcode { return OpRelease }
 
 func (m *Release) code(c *coder) {
 	c.u64(&m.DelayMs)
+	if m.DelayMs < DelayNotStarted {
+		c.bounded(m.DelayMs, 0, DelayMsMax, "delay_ms")
+	}
 	leases(c, &m.Leases)
 	if c.present(m.Reason != "") {
 		c.text16(&m.Reason)
@@ -58,6 +61,9 @@ func (*Touch) Opcode() Opcode { return OpTouch }
 
 func (m *Touch) code(c *coder) {
 	c.u32(&m.TtrMs)
+	if m.TtrMs != 0 {
+		c.bounded(uint64(m.TtrMs), TtrMsMin, TtrMsMax, "ttr_ms")
+	}
 	leases(c, &m.Leases)
 }
 

@@ -201,7 +201,6 @@ func TestMalformedPayloadsAreRefused(t *testing.T) {
 		"a text that is longer than its frame":    {Opcode: OpGoingAway, Payload: []byte{9, 0, 'a'}},
 		"data that is longer than its frame":      {Opcode: OpBackupData, Payload: []byte{255, 255, 255, 255}},
 		"HELLO without the magic":                 {Opcode: OpHello, Payload: make([]byte, 40)},
-		"applied that is neither":                 {Opcode: OpError, Payload: []byte{18, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}},
 		"FINISH without a lease":                  {Opcode: OpFinish, Payload: head(16, 0)},
 		"a topic with a space":                    {Opcode: OpPeek, Payload: []byte{1, ' '}},
 		"a topic without a name":                  {Opcode: OpPeek, Payload: []byte{0}},
