@@ -15,10 +15,10 @@ func logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args
 
 // script is what the body of a job tells its handler.
 type script struct {
-	AfterMs int64  `json:"after_ms"`
-	Fail    string `json:"fail"`
-	Until   uint32 `json:"until"`
-	Hang    any    `json:"hang"`
+	AfterMs int64   `json:"after_ms"`
+	Fail    string  `json:"fail"`
+	Until   *uint32 `json:"until"`
+	Hang    any     `json:"hang"`
 }
 
 func (h *harness) startWorker(q *adjourn.Client, c *command) (any, error) {
@@ -76,7 +76,7 @@ func act(ctx context.Context, job *adjourn.Job) error {
 			return nil
 		}
 		return adjourn.Cause(ctx)
-	case s.Fail != "" && (s.Until == 0 || job.Attempts <= s.Until):
+	case s.Fail != "" && (s.Until == nil || job.Attempts <= *s.Until):
 		return errors.New(s.Fail)
 	case s.AfterMs > 0:
 		timer := time.NewTimer(time.Duration(s.AfterMs) * time.Millisecond)

@@ -98,8 +98,8 @@ type QueueStats struct {
 	AppliedIndex uint64
 	Term         uint64
 	StateHash    U128
-	Totals
-	Topics []TopicCount
+	Totals       Totals
+	Topics       []TopicCount
 }
 
 // Opcode is OpQueueStats.
