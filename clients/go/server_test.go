@@ -51,6 +51,12 @@ func reserveOne(t testing.TB, q *adjourn.Client, topic string) *adjourn.Job {
 	return jobs[0]
 }
 
+// onBoth runs a test on a real server and on the queue in memory: the two behave the same.
+func onBoth(t *testing.T, test func(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client)) {
+	t.Run("server", func(t *testing.T) { test(t, adjourntest.StartServer(t).Dial) })
+	t.Run("memory", func(t *testing.T) { test(t, adjourntest.NewQueue(t).Client) })
+}
+
 type order struct {
 	Number int    `json:"number"`
 	Name   string `json:"name"`
@@ -100,8 +106,10 @@ func TestAJobFromPushToFinish(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatTheyAre(t *testing.T) {
-	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+func TestErrorsSayWhatTheyAre(t *testing.T) { onBoth(t, testErrors) }
+
+func testErrors(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
 	first := must[adjourn.JobID](t)(q.Push(ctx, "t", "a", adjourn.Key("k")))
 	_, err := q.Push(ctx, "t", "b", adjourn.Key("k"))
 	var refused *adjourn.Error
@@ -144,8 +152,10 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestEveryOperation(t *testing.T) {
-	q, ctx := adjourntest.StartServer(t).Dial(adjourn.Name("tester")), testContext(t)
+func TestEveryOperation(t *testing.T) { onBoth(t, testOperations) }
+
+func testOperations(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(adjourn.Name("tester")), testContext(t)
 	for i := 0; i < 5; i++ {
 		must[adjourn.JobID](t)(q.Push(ctx, "bulk", fmt.Sprint(i), adjourn.Key(fmt.Sprintf("k%d", i)), adjourn.Delay(time.Hour)))
 	}
@@ -167,7 +177,7 @@ func TestEveryOperation(t *testing.T) {
 		t.Errorf("%+v", peeked)
 	}
 	ref := adjourn.ByKey("bulk", "k0")
-	if c := must[adjourn.Change](t)(q.RescheduleAt(ctx, ref, time.Now().Add(2*time.Hour))); c.State != adjourn.Delayed || time.Until(c.Due) < time.Hour {
+	if c := must[adjourn.Change](t)(q.RescheduleAt(ctx, ref, clockOf(ctx, q).Add(2*time.Hour))); c.State != adjourn.Delayed || c.Due.Sub(clockOf(ctx, q)) < time.Hour {
 		t.Errorf("%+v", c)
 	}
 	if c := must[adjourn.Change](t)(q.RunNow(ctx, ref)); c.State != adjourn.Ready {
@@ -248,7 +258,7 @@ func TestEveryOperation(t *testing.T) {
 	if err := q.RemoveMember(ctx, cluster.Leader); !errors.Is(err, adjourn.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
-	if now := must[time.Time](t)(q.Ping(ctx)); time.Since(now) > time.Minute {
+	if now := must[time.Time](t)(q.Ping(ctx)); time.Since(now) > time.Minute { // the clock in memory is in the future
 		t.Errorf("the server says that it is %v", now)
 	}
 	if err := q.Close(); err != nil {
@@ -262,8 +272,16 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-func TestALongPollIsCancelledWithItsContext(t *testing.T) {
-	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+// clockOf is the wall clock of the queue.
+func clockOf(ctx context.Context, q *adjourn.Client) time.Time {
+	now, _ := q.Ping(ctx)
+	return now
+}
+
+func TestALongPollIsCancelledWithItsContext(t *testing.T) { onBoth(t, testCancel) }
+
+func testCancel(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
 	waiting, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
@@ -278,8 +296,10 @@ func TestALongPollIsCancelledWithItsContext(t *testing.T) {
 	eventually(t, "the server knows", func() bool { return must[*adjourn.Stats](t)(q.Stats(ctx)).Waiting == 0 })
 }
 
-func TestASubscriptionKeepsToItsCreditAndGivesBack(t *testing.T) {
-	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+func TestASubscriptionKeepsToItsCreditAndGivesBack(t *testing.T) { onBoth(t, testCredit) }
+
+func testCredit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
 	for i := 0; i < 5; i++ {
 		must[adjourn.JobID](t)(q.Push(ctx, "t", nil))
 	}

@@ -45,8 +45,11 @@ func run(t testing.TB, w *adjourn.Worker) (stop func() error) {
 	return stop
 }
 
-func TestAWorkerSettlesAsItsHandlerReturns(t *testing.T) {
-	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+func TestAWorkerSettlesAsItsHandlerReturns(t *testing.T) { onBoth(t, testSettling) }
+
+func testSettling(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
+	now := clockOf(ctx, q)
 	ids := map[string]adjourn.JobID{}
 	for _, body := range []string{"good", "fails", "panics", "retries", "buries"} {
 		ids[body] = must[adjourn.JobID](t)(q.Push(ctx, "t", body, adjourn.RetryBackoff(adjourn.FixedBackoff(time.Hour))))
@@ -84,13 +87,13 @@ func TestAWorkerSettlesAsItsHandlerReturns(t *testing.T) {
 	if info := state("good"); info.State != adjourn.Finished {
 		t.Errorf("good: %+v", info)
 	}
-	if info := state("fails"); info.State != adjourn.Delayed || !strings.HasPrefix(info.Reason, "no route") || time.Until(info.Due) > time.Hour+time.Minute {
+	if info := state("fails"); info.State != adjourn.Delayed || !strings.HasPrefix(info.Reason, "no route") || info.Due.Sub(now) > time.Hour+time.Minute {
 		t.Errorf("fails: %+v", info)
 	}
 	if info := state("panics"); info.State != adjourn.Delayed || info.Reason != "the handler panicked: oh no" {
 		t.Errorf("panics: %+v", info)
 	}
-	if info := state("retries"); info.State != adjourn.Delayed || time.Until(info.Due) < time.Hour {
+	if info := state("retries"); info.State != adjourn.Delayed || info.Due.Sub(now) < time.Hour {
 		t.Errorf("retries: %+v", info)
 	}
 	if info := state("buries"); info.State != adjourn.Buried || info.Reason != "hopeless" {

@@ -192,3 +192,32 @@ func (m *TopicSettings) code(c *coder) {
 	c.marks(&m.Marks, MarkPaused)
 	c.settings(&m.Settings)
 }
+
+// Change applies a change of TOPIC_SET.
+func (s *Settings) Change(by *Settings) {
+	unset := map[uint16]bool{}
+	for _, tag := range by.Unset {
+		unset[tag] = true
+	}
+	change(&s.TtrMs, by.TtrMs, unset[SetTtr])
+	change(&s.Priority, by.Priority, unset[SetPriority])
+	change(&s.AttemptsMax, by.AttemptsMax, unset[SetAttempts])
+	change(&s.Backoff, by.Backoff, unset[SetBackoff])
+	change(&s.ExpiresAfterMs, by.ExpiresAfterMs, unset[SetExpiresAfter])
+	change(&s.JobsMax, by.JobsMax, unset[SetJobsMax])
+	change(&s.BytesMax, by.BytesMax, unset[SetBytesMax])
+	change(&s.BodyMax, by.BodyMax, unset[SetBodyMax])
+	change(&s.LeasesMax, by.LeasesMax, unset[SetLeasesMax])
+	change(&s.Rate, by.Rate, unset[SetRate])
+	change(&s.Late, by.Late, unset[SetLate])
+	change(&s.DeadLetters, by.DeadLetters, unset[SetDeadLetters])
+	change(&s.RememberMs, by.RememberMs, unset[SetRemember])
+}
+
+func change[T any](setting **T, to *T, unset bool) {
+	if unset {
+		*setting = nil
+	} else if to != nil {
+		*setting = to
+	}
+}

@@ -117,3 +117,18 @@ func (m *QueueStats) code(c *coder) {
 	m.Totals.code(c)
 	topicCounts(c, &m.Topics)
 }
+
+// Add adds the counts of another topic.
+func (t *Totals) Add(other *Totals) {
+	t.Delayed += other.Delayed
+	t.Ready += other.Ready
+	t.Reserved += other.Reserved
+	t.Buried += other.Buried
+	t.Pushed += other.Pushed
+	t.Finished += other.Finished
+	t.Deleted += other.Deleted
+	t.Expired += other.Expired
+	if other.OldestReadyMs > t.OldestReadyMs {
+		t.OldestReadyMs = other.OldestReadyMs
+	}
+}
