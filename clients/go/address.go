@@ -2,6 +2,7 @@ package adjourn
 
 import (
 	"net"
+	"strconv"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func parseAddresses(text string) ([]string, error) {
 		if err != nil {
 			host, port, err = net.SplitHostPort(one + ":" + defaultPort)
 		}
-		if err != nil || strings.ContainsAny(host, "/@?#") {
+		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || strings.ContainsAny(host, "/@?#") {
 			return nil, usage("the address %q is not host:port", one)
 		}
 		addresses = append(addresses, net.JoinHostPort(host, port))

@@ -119,9 +119,12 @@ func (l *leaseClock) look(now time.Time) {
 	if seen.IsZero() {
 		return
 	}
-	if now.Round(0).Sub(seen.Round(0))-now.Sub(seen) <= sleptMin {
-		return
+	if now.Round(0).Sub(seen.Round(0))-now.Sub(seen) > sleptMin {
+		l.slept(now)
 	}
+}
+
+func (l *leaseClock) slept(now time.Time) {
 	if l.grace > 0 {
 		l.proven = now.Add(-l.grace)
 	} else {
