@@ -214,3 +214,21 @@ func TestAReasonIsCutBetweenCharacters(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 }
+
+func TestCallersWhoLeaveDuringAnOutageLeaveNothingBehind(t *testing.T) {
+	s := newSession(newConfig(nil))
+	s.welcome = &wire.Welcome{BodyBytesMax: 1 << 20, PushJobsMax: 10}
+	s.leases = newLeaseClock(start, s.welcome, false)
+	for i := 0; i < 10_000; i++ {
+		c, err := s.start(&wire.Push{Topic: "t", Jobs: make([]wire.NewJob, 1)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.leave(c, errSilent); err != errSilent {
+			t.Fatalf("nothing was sent: %v", err)
+		}
+	}
+	if len(s.open) != 0 || len(s.line) > 100 {
+		t.Errorf("%d open, %d in line", len(s.open), len(s.line))
+	}
+}

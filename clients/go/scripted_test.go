@@ -168,20 +168,27 @@ func TestAGarbledFrameCostsTheConnectionAndNothingElse(t *testing.T) {
 	hello := make(chan *wire.Hello, 1)
 	address, _ := scripted(t, func(p *peer) {
 		p.welcome(nil)
-		_, m := p.next()
-		first <- m.(*wire.Push)
+		if _, m := p.next(); m != nil {
+			if push, is := m.(*wire.Push); is {
+				first <- push
+			}
+		}
 		p.raw([]byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4})
 		p.next()
 	}, func(p *peer) {
 		hello <- p.welcome(nil)
 		id, m := p.next()
-		second <- m.(*wire.Push)
+		push, is := m.(*wire.Push)
+		if !is {
+			return
+		}
+		second <- push
 		p.say(id, &wire.Pushed{Results: []wire.PushResult{{Job: 5}}})
 		p.serve()
 	})
 	q := dialScripted(t, address)
 	if id := must[adjourn.JobID](t)(q.Push(testContext(t), "t", "x")); id != 5 {
-		t.Errorf("job %d", id)
+		t.Fatalf("job %d", id)
 	}
 	if h := <-hello; h.Session != 9 || h.Secret[0] != 7 {
 		t.Errorf("the session was not resumed: %+v", h)
@@ -227,7 +234,11 @@ func TestASessionThatWasTakenOverIsNotTakenBack(t *testing.T) {
 	if _, err := q.Push(ctx, "t", ""); !errors.Is(err, adjourn.ErrOutcomeUnknown) || !errors.Is(err, adjourn.ErrSessionTaken) {
 		t.Errorf("%v", err)
 	}
-	<-q.Done()
+	select {
+	case <-q.Done():
+	case <-ctx.Done():
+		t.Fatal("the client goes on")
+	}
 	if _, err := q.Push(ctx, "t", ""); !errors.Is(err, adjourn.ErrSessionTaken) || !errors.Is(err, adjourn.ErrClosed) {
 		t.Errorf("%v", err)
 	}

@@ -161,8 +161,22 @@ func (s *session) accept(now time.Time, req wire.Message, sub *Subscription) *ca
 	}
 	c.id = s.lastID
 	s.open[c.id] = c
+	if len(s.line) > 2*len(s.open)+64 {
+		s.clearLine()
+	}
 	s.line = append(s.line, c)
 	return c
+}
+
+// clearLine takes calls out that have ended, so that callers who leave during an outage leave nothing behind.
+func (s *session) clearLine() {
+	var waiting []*call
+	for _, c := range s.line {
+		if !c.ended {
+			waiting = append(waiting, c)
+		}
+	}
+	s.line = waiting
 }
 
 // check refuses what the server would refuse for its size.

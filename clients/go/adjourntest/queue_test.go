@@ -175,3 +175,45 @@ func TestAWorkerOnTheQueueInMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The server may still hold a lease that the client gave up: it is given back once the handler has returned.
+func TestALeaseThatCouldNotBeExtendedIsGivenBack(t *testing.T) {
+	queue := adjourntest.NewQueue(t)
+	q, ctx := queue.Client(), testContext(t)
+	for i := 0; i < 50; i++ {
+		queue.FailNext("TOUCH", adjourn.ErrInvalid)
+	}
+	why := make(chan error, 1)
+	attempts := make(chan uint32, 2)
+	w := q.Worker("t", func(ctx context.Context, job *adjourn.Job) error {
+		attempts <- job.Attempts
+		if job.Attempts == 1 {
+			<-ctx.Done()
+			why <- adjourn.Cause(ctx)
+		}
+		return nil
+	})
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(running) }()
+	if _, err := q.Push(ctx, "t", "x", adjourn.TTR(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for want := uint32(1); want <= 2; want++ {
+		select {
+		case got := <-attempts:
+			if got != want {
+				t.Errorf("attempt %d", got)
+			}
+		case <-ctx.Done():
+			t.Fatalf("attempt %d never came", want)
+		}
+	}
+	if err := <-why; err != adjourn.ErrLeaseExpired {
+		t.Errorf("%v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
