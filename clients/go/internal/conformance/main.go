@@ -1,5 +1,5 @@
 // Command conformance is the harness of this client for the conformance suite of the repository: commands come as JSON
-// lines on stdin, answers and events go as JSON lines to stdout. Its first argument is a folder to remove at the end.
+// lines on stdin, answers and events go as JSON lines to stdout.
 package main
 
 import (
@@ -41,10 +41,6 @@ type answer struct {
 }
 
 func main() {
-	if len(os.Args) > 1 {
-		// The program is in memory: the folder is not needed any more.
-		os.RemoveAll(os.Args[1])
-	}
 	h := &harness{
 		clients: map[string]*adjourn.Client{}, subscriptions: map[string]*adjourn.Subscription{},
 		workers: map[string]*adjourn.Worker{}, encoder: json.NewEncoder(os.Stdout),
