@@ -288,36 +288,48 @@ func TestANewSessionMakesUnansweredPushesUnknown(t *testing.T) {
 }
 
 func TestNumbersStayWithinTheWindow(t *testing.T) {
+	type request struct {
+		id uint32
+		m  wire.Message
+	}
 	address, _ := scripted(t, func(p *peer) {
 		p.welcome(nil)
-		var held []uint32
-		var sizes []int
+		requests := make(chan request, 64)
+		go func() {
+			defer close(requests)
+			for id, m := p.next(); m != nil; id, m = p.next() {
+				requests <- request{id, m}
+			}
+		}()
+		var held []request
 		unanswered, taken := 0, 0
 		for {
-			p.conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-			id, m := p.next()
-			if push, is := m.(*wire.Push); is {
+			select {
+			case r, more := <-requests:
+				push, is := r.m.(*wire.Push)
+				if !is {
+					if more {
+						p.say(r.id, &wire.Done{})
+						continue
+					}
+					return
+				}
 				if push.Sequence != uint64(taken+1) {
 					t.Errorf("sequence %d after %d jobs", push.Sequence, taken)
 				}
-				held, sizes = append(held, id), append(sizes, len(push.Jobs))
+				held = append(held, r)
 				unanswered += len(push.Jobs)
 				taken += len(push.Jobs)
 				if unanswered > 16_384 {
 					t.Errorf("%d numbers without an answer", unanswered)
 				}
-				continue
+			case <-time.After(200 * time.Millisecond):
+				// Nothing comes any more: answer what is there, the first one last.
+				for i := len(held) - 1; i >= 0; i-- {
+					p.say(held[i].id, &wire.Pushed{Results: make([]wire.PushResult, len(held[i].m.(*wire.Push).Jobs))})
+				}
+				held, unanswered = nil, 0
 			}
-			// Nothing comes any more: answer what is there, the first one last.
-			for i := len(held) - 1; i >= 0; i-- {
-				p.say(held[i], &wire.Pushed{Results: make([]wire.PushResult, sizes[i])})
-			}
-			if taken == 40_000 {
-				p.conn.SetReadDeadline(time.Time{})
-				p.serve()
-				return
-			}
-			held, sizes, unanswered = nil, nil, 0
 		}
 	})
 	q := dialScripted(t, address)
