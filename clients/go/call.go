@@ -1,0 +1,218 @@
+package adjourn
+
+import (
+	"time"
+
+	"github.com/adjourn/adjourn-go/internal/wire"
+)
+
+const (
+	// A server may take this long to scan many jobs.
+	browseMax = 10 * time.Minute
+	// A server may take this long to write a checkpoint.
+	checkpointMax = time.Hour
+)
+
+// call is one request without an answer, or one subscription. The session's lock guards it; resp and err may be read
+// once done is closed.
+type call struct {
+	id       uint32
+	serial   uint64 // counts calls in the order in which they were accepted
+	req      wire.Message
+	sub      *Subscription
+	accepted time.Time
+	sent     time.Time // when it was sent last
+	onWire   bool      // sent on the present connection
+	doubts   int       // copies that were sent and may have been applied
+	awaited  bool      // a caller waits for the answer
+	own      bool      // asked by the session itself
+	ended    bool
+	retries  *waits
+	retryAt  time.Time
+	refused  error // why it waits to be sent again
+
+	done chan struct{}
+	resp wire.Message
+	err  error
+}
+
+// wait is how long the server may take on purpose.
+func (c *call) wait() time.Duration {
+	switch m := c.req.(type) {
+	case *wire.Reserve:
+		return millis(m.WaitMs)
+	case *wire.List, *wire.Count, *wire.Bulk, *wire.Peek:
+		return browseMax
+	case *wire.BackupBegin:
+		return checkpointMax
+	}
+	return 0
+}
+
+// repeatable says whether carrying it out twice does no more than carrying it out once: a push by its numbers, what
+// settles by its fence, the others by what they are.
+func (c *call) repeatable() bool {
+	switch m := c.req.(type) {
+	case *wire.Push:
+		return true
+	case *wire.Delete:
+		return m.JobKind == wire.ByID // under the key there may be another job meanwhile
+	case *wire.Reserve, *wire.Subscribe, *wire.Finish, *wire.Release, *wire.Touch, *wire.Bury,
+		*wire.Pause, *wire.Resume, *wire.Goodbye, *wire.Ping, *wire.TopicSet:
+		return true
+	}
+	return c.isRead()
+}
+
+func (c *call) isRead() bool {
+	switch c.req.(type) {
+	case *wire.Get, *wire.Peek, *wire.List, *wire.Count, *wire.Leases, *wire.Topics, *wire.Stats, *wire.Connections,
+		*wire.TopicShow, *wire.ClusterStatus, *wire.Ping:
+		return true
+	}
+	return false
+}
+
+// retriesRefusals says whether the session waits and sends it again after a retryable refusal. That a topic is paused
+// is an answer, and a change of the cluster is an operator's: both are told.
+func (c *call) retriesRefusals(code Code) bool {
+	switch c.req.(type) {
+	case *wire.ClusterAdd, *wire.ClusterRemove, *wire.ClusterTransfer, *wire.BackupBegin:
+		return false
+	}
+	return code != ErrPaused && (c.awaited || c.own || isRelease(c.req))
+}
+
+// belongsToConnection says whether it means nothing on another connection.
+func (c *call) belongsToConnection() bool {
+	switch c.req.(type) {
+	case *wire.Credit, *wire.Unsubscribe, *wire.Cancel:
+		return true
+	}
+	return false
+}
+
+func isRelease(m wire.Message) bool {
+	_, is := m.(*wire.Release)
+	return is
+}
+
+// numbers are how many sequence numbers it takes.
+func (c *call) numbers() uint64 {
+	if push, is := c.req.(*wire.Push); is {
+		return uint64(len(push.Jobs))
+	}
+	return 0
+}
+
+func (c *call) firstNumber() uint64 {
+	if push, is := c.req.(*wire.Push); is {
+		return push.Sequence
+	}
+	return 0
+}
+
+// mayBeApplied says whether a copy that was sent may have changed something.
+func (c *call) mayBeApplied() bool {
+	if c.doubts == 0 || c.isRead() {
+		return false
+	}
+	switch c.req.(type) {
+	case *wire.Reserve, *wire.Subscribe, *wire.Goodbye:
+		return false
+	}
+	return true
+}
+
+// failure is the error of a call that ends for a cause of this client's own.
+func (c *call) failure(cause error) error {
+	if c.mayBeApplied() {
+		return &OutcomeUnknownError{Request: c.req.Opcode().String(), Cause: cause}
+	}
+	return cause
+}
+
+// settles says whether it ends the lease.
+func (c *call) settles(lease wire.Lease) bool {
+	var leases []wire.Lease
+	switch m := c.req.(type) {
+	case *wire.Finish:
+		leases = m.Leases
+	case *wire.Release:
+		leases = m.Leases
+	case *wire.Bury:
+		leases = m.Leases
+	}
+	for _, one := range leases {
+		if one == lease {
+			return true
+		}
+	}
+	return false
+}
+
+// answeredBy is the opcode of its answer.
+func answeredBy(op wire.Opcode) wire.Opcode {
+	switch op {
+	case wire.OpPing:
+		return wire.OpPong
+	case wire.OpPush:
+		return wire.OpPushed
+	case wire.OpReserve:
+		return wire.OpReserved
+	case wire.OpLeases:
+		return wire.OpLeased
+	case wire.OpFinish, wire.OpRelease, wire.OpTouch, wire.OpBury:
+		return wire.OpSettled
+	case wire.OpGet, wire.OpPeek:
+		return wire.OpJob
+	case wire.OpDelete, wire.OpReschedule, wire.OpRunNow, wire.OpKick:
+		return wire.OpChanged
+	case wire.OpKickMany:
+		return wire.OpKicked
+	case wire.OpList:
+		return wire.OpJobs
+	case wire.OpCount:
+		return wire.OpCounted
+	case wire.OpBulk:
+		return wire.OpBulked
+	case wire.OpTopics:
+		return wire.OpTopicCounts
+	case wire.OpStats:
+		return wire.OpQueueStats
+	case wire.OpConnections:
+		return wire.OpConnectionList
+	case wire.OpTopicShow:
+		return wire.OpTopicSettings
+	case wire.OpClusterStatus:
+		return wire.OpClusterReport
+	}
+	return wire.OpDone
+}
+
+// items are how many results its answer has to have; -1 for any number.
+func items(request wire.Message) int {
+	switch m := request.(type) {
+	case *wire.Push:
+		return len(m.Jobs)
+	case *wire.Finish:
+		return len(m.Leases)
+	case *wire.Release:
+		return len(m.Leases)
+	case *wire.Touch:
+		return len(m.Leases)
+	case *wire.Bury:
+		return len(m.Leases)
+	}
+	return -1
+}
+
+func results(answer wire.Message) int {
+	switch m := answer.(type) {
+	case *wire.Pushed:
+		return len(m.Results)
+	case *wire.Settled:
+		return len(m.Results)
+	}
+	return -1
+}

@@ -1,0 +1,119 @@
+package adjourn_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/adjourn/adjourn-go/adjourntest"
+)
+
+// program is a whole program on a page, and what the page says that it prints.
+type program struct{ code, prints string }
+
+func programs(t *testing.T, page string) []program {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []program
+	for _, block := range strings.Split(string(text), "\n```")[0:] {
+		switch {
+		case strings.HasPrefix(block, "go\npackage main\n"):
+			found = append(found, program{code: strings.TrimPrefix(block, "go\n")})
+		case strings.HasPrefix(block, "text\n") && len(found) > 0:
+			found[len(found)-1].prints = strings.TrimPrefix(block, "text\n") + "\n"
+		}
+	}
+	return found
+}
+
+// output is what a running program has printed.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func TestTheProgramsOnThePages(t *testing.T) {
+	for page, count := range map[string]int{"README.md": 2, "docs/tutorial.md": 3} {
+		page, count := page, count
+		t.Run(page, func(t *testing.T) {
+			server := adjourntest.StartServer(t)
+			all := programs(t, page)
+			if len(all) != count {
+				t.Fatalf("%d programs on the page", len(all))
+			}
+			for i, p := range all {
+				if p.prints == "" {
+					t.Fatalf("the page does not say what program %d prints", i)
+				}
+				runProgram(t, fmt.Sprint("program", i), strings.ReplaceAll(p.code, "127.0.0.1:7440", server.Addr()), p.prints)
+			}
+		})
+	}
+}
+
+func runProgram(t *testing.T, name, code, prints string) {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	module := "module " + name + "\n\ngo 1.19\n\nrequire github.com/adjourn/adjourn-go v0.1.0\n\nreplace github.com/adjourn/adjourn-go => " + here + "\n"
+	for file, text := range map[string]string{"go.mod": module, "main.go": code} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "build", "-o", name, ".")
+	build.Dir = folder
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var printed, log output
+	run := exec.Command(filepath.Join(folder, name))
+	run.Stdout, run.Stderr = &printed, &log
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	for deadline := time.Now().Add(patience); printed.String() != prints; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			run.Process.Kill()
+			t.Fatalf("%s printed %q instead of %q\n%s", name, printed.String(), prints, log.String())
+		}
+	}
+	if strings.Contains(code, "signal.NotifyContext") {
+		run.Process.Signal(os.Interrupt) // a worker runs until then
+	}
+	select {
+	case err := <-ended:
+		if err != nil || log.String() != "" || printed.String() != prints {
+			t.Errorf("%s ended with %v\n%s%s", name, err, printed.String(), log.String())
+		}
+	case <-time.After(patience):
+		run.Process.Kill()
+		t.Errorf("%s does not stop", name)
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/adjourn/adjourn-go
+
+go 1.19

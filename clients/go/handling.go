@@ -1,0 +1,271 @@
+package adjourn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/adjourn/adjourn-go/internal/wire"
+)
+
+// settleMax bounds how long a worker tries to settle a job if calls have no bound of their own.
+const settleMax = time.Minute
+
+type retryError struct {
+	error
+	after time.Duration
+}
+
+func (e *retryError) Unwrap() error { return e.error }
+
+// RetryAfter makes a handler's error release the job for d, whatever its backoff.
+func RetryAfter(d time.Duration, err error) error { return &retryError{err, d} }
+
+type buryError struct{ error }
+
+func (e *buryError) Unwrap() error { return e.error }
+
+// BuryJob makes a handler's error bury the job: it is not attempted again until somebody kicks it.
+func BuryJob(err error) error { return &buryError{err} }
+
+type causeKey struct{}
+
+// cause is why a handler's context is cancelled.
+type cause struct {
+	mu     sync.Mutex
+	why    error
+	cancel context.CancelFunc
+}
+
+// end cancels the handler; the first reason stays. It says whether it was the first.
+func (c *cause) end(why error) bool {
+	c.mu.Lock()
+	first := c.why == nil
+	if first {
+		c.why = why
+	}
+	c.mu.Unlock()
+	c.cancel()
+	return first
+}
+
+func (c *cause) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.why
+}
+
+// Cause is why the context of a handler is cancelled: a reason of [Job.LostReason], [ErrMaxRun] or
+// [ErrWorkerStopped]. It is nil while the context is not cancelled.
+func Cause(ctx context.Context) error {
+	if c, is := ctx.Value(causeKey{}).(*cause); is {
+		return c.reason()
+	}
+	return nil
+}
+
+// valuesOf has the values of a context and not its end.
+type valuesOf struct{ context.Context }
+
+func (valuesOf) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+func (valuesOf) Done() <-chan struct{}                   { return nil }
+func (valuesOf) Err() error                              { return nil }
+
+// work runs the handler for one job and keeps its lease meanwhile.
+func (w *Worker) work(parent context.Context, job *Job) {
+	if job.LostReason() != nil {
+		return // the server delivers it again
+	}
+	why := &cause{}
+	ctx, cancel := context.WithCancel(context.WithValue(valuesOf{parent}, causeKey{}, why))
+	why.cancel = cancel
+	defer cancel()
+	result := make(chan error, 1)
+	go w.call(ctx, job, result)
+	err := w.hold(job, why, result)
+	if lost := job.LostReason(); lost != nil {
+		w.q.s.cfg.logf("adjourn: job %d was not settled: %v", job.ID, lost)
+		if !errors.Is(lost, ErrLeaseLost) {
+			// The server may hold it for this client still. If not, this does nothing.
+			w.q.s.locked(func(time.Time) { w.q.s.giveBack(job.leases(), 0) })
+		}
+		return
+	}
+	w.settle(job, err, why.reason())
+}
+
+// call runs the handler; a panic is an error.
+func (w *Worker) call(ctx context.Context, job *Job, result chan<- error) {
+	err := errors.New("the handler ended its goroutine")
+	defer func() {
+		if p := recover(); p != nil {
+			w.q.s.cfg.logf("adjourn: the handler of job %d panicked: %v\n%s", job.ID, p, debug.Stack())
+			err = fmt.Errorf("the handler panicked: %v", p)
+		}
+		result <- err
+	}()
+	err = w.handler(ctx, job)
+}
+
+// hold touches the lease at half of its time, again and again, until the handler has returned. When the lease is lost
+// it cancels the handler and waits for it: its place is not free before.
+func (w *Worker) hold(job *Job, why *cause, result <-chan error) error {
+	maxRun := time.NewTimer(w.cfg.maxRun)
+	defer maxRun.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	lost, kill := job.epoch.lost, w.kill
+	var touch *call
+	var touched <-chan struct{}
+	var touchedAt time.Time
+	extend, ignoring := true, false
+	end := func(reason error) {
+		why.end(reason)
+		if !ignoring {
+			ignoring = true
+			w.count(&w.ignoring, 1)
+		}
+	}
+	defer func() {
+		if ignoring {
+			w.count(&w.ignoring, -1)
+		}
+		if touch != nil {
+			w.q.s.leave(touch, ErrClosed)
+		}
+	}()
+	for {
+		select {
+		case err := <-result:
+			return err
+		case <-lost:
+			lost, extend = nil, false
+			end(job.epoch.why)
+		case <-kill:
+			kill = nil
+			end(ErrWorkerStopped)
+		case <-maxRun.C:
+			extend = false
+			end(ErrMaxRun)
+		case <-touched:
+			look := time.Duration(0)
+			switch w.touchAnswered(job, touch, touchedAt) {
+			case nil:
+				look = w.nextLook(job, extend)
+			case ErrLeaseLost:
+				extend = false
+				end(ErrLeaseLost)
+				look = w.nextLook(job, false)
+			default: // not extended, and not lost yet
+				look = time.Until(job.LeaseUntil())/2 + time.Millisecond
+			}
+			touch, touched = nil, nil
+			reset(timer, look)
+		case <-timer.C:
+			if reason := job.LostReason(); reason != nil {
+				lost, extend = nil, false
+				end(reason)
+				continue
+			}
+			if extend && touch == nil && !time.Now().Before(job.LeaseUntil().Add(-job.ttr/2)) {
+				touchedAt = time.Now()
+				var err error
+				if touch, err = w.q.s.start(&wire.Touch{Leases: job.leases()}, nil); err == nil {
+					touched = touch.done
+				} else {
+					touch, extend = nil, false
+				}
+			}
+			reset(timer, w.nextLook(job, extend && touch == nil))
+		}
+	}
+}
+
+// nextLook is how long the lease needs no attention.
+func (w *Worker) nextLook(job *Job, extend bool) time.Duration {
+	until := job.LeaseUntil()
+	if extend {
+		if half := time.Until(until.Add(-job.ttr / 2)); half > 0 {
+			return half
+		}
+		return 0
+	}
+	return time.Until(until)
+}
+
+func reset(timer *time.Timer, d time.Duration) {
+	if !timer.Stop() {
+		select {
+		case <-timer.C:
+		default:
+		}
+	}
+	if d < 0 {
+		d = 0
+	}
+	timer.Reset(d)
+}
+
+// touchAnswered returns nil if the lease was extended, and ErrLeaseLost if it has ended.
+func (w *Worker) touchAnswered(job *Job, touch *call, touchedAt time.Time) error {
+	err := touch.err
+	if settled, is := touch.resp.(*wire.Settled); is && err == nil {
+		code := settled.Results[0].Code
+		if code == 0 {
+			job.prolong(touchedAt.Add(job.ttr))
+			return nil
+		}
+		if Code(code) == ErrStaleLease {
+			job.mu.Lock()
+			job.stale = true
+			job.mu.Unlock()
+			return ErrLeaseLost
+		}
+		err = Code(code)
+	} else if err == nil {
+		err = ErrClosed
+	}
+	w.q.s.cfg.logf("adjourn: the lease of job %d could not be extended: %v", job.ID, err)
+	return err
+}
+
+// settle tells the server what the handler returned.
+func (w *Worker) settle(job *Job, err, cancelled error) {
+	ctx, cancel := context.WithTimeout(context.Background(), settleMax)
+	defer cancel()
+	var retry *retryError
+	var bury *buryError
+	var settled error
+	switch {
+	case err == nil:
+		settled = job.Finish(ctx)
+	case errors.As(err, &bury):
+		settled = job.Bury(ctx, err)
+		if errors.Is(settled, ErrUnsupported) {
+			settled = job.Bury(ctx, nil)
+		}
+	case errors.As(err, &retry):
+		settled = w.release(ctx, job, After(retry.after), err)
+	case cancelled == ErrWorkerStopped:
+		settled = w.release(ctx, job, After(0), fmt.Errorf("the worker stopped: %w", err))
+	case cancelled == ErrMaxRun:
+		settled = w.release(ctx, job, WithBackoff(), fmt.Errorf("the handler ran longer than %v: %w", w.cfg.maxRun, err))
+	default:
+		settled = w.release(ctx, job, WithBackoff(), err)
+	}
+	if settled != nil {
+		w.q.s.cfg.logf("adjourn: job %d could not be settled: %v", job.ID, settled)
+	}
+}
+
+func (w *Worker) release(ctx context.Context, job *Job, how ReleaseHow, reason error) error {
+	err := job.Release(ctx, how, reason)
+	if errors.Is(err, ErrUnsupported) {
+		// Not every member of the cluster knows reasons yet.
+		err = job.Release(ctx, how, nil)
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package adjourn
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Dialer opens connections. *net.Dialer and *tls.Dialer are Dialers.
+type Dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Option is an option of [Dial].
+type Option func(*config)
+
+type config struct {
+	addresses      []string
+	name           string
+	token          []byte
+	heartbeat      time.Duration
+	connectTimeout time.Duration
+	requestTimeout time.Duration
+	waitMax        time.Duration
+	leasesOutlive  bool
+	dialer         Dialer
+	codec          Codec
+	pushHooks      []func(ctx context.Context, topic string, job *NewJob)
+	logf           func(format string, args ...any)
+}
+
+func newConfig(options []Option) config {
+	cfg := config{
+		name:           "adjourn-go/" + Version,
+		connectTimeout: 5 * time.Second,
+		requestTimeout: 30 * time.Second,
+		waitMax:        time.Second,
+		dialer:         &net.Dialer{},
+		codec:          JSON,
+		logf:           func(string, ...any) {},
+	}
+	for _, option := range options {
+		option(&cfg)
+	}
+	return cfg
+}
+
+// Name is what the client calls itself in the server's logs and lists; at most 64 bytes.
+func Name(name string) Option { return func(c *config) { c.name = name } }
+
+// Token is the authentication token; at most 256 bytes.
+func Token(token string) Option { return func(c *config) { c.token = []byte(token) } }
+
+// Heartbeat asks the server for a heartbeat of its own choice to be this instead. A connection on which nothing came
+// for twice this time counts as lost.
+func Heartbeat(d time.Duration) Option { return func(c *config) { c.heartbeat = d } }
+
+// ConnectTimeout bounds one attempt to connect and be welcomed (default 5 s). [Dial] fails after this time; a client
+// that was connected goes on for ever.
+func ConnectTimeout(d time.Duration) Option { return func(c *config) { c.connectTimeout = d } }
+
+// RequestTimeout bounds each call, reconnects included (default 30 s); the wait of a reserve comes on top. A shorter
+// deadline of the call's context counts as well. 0 leaves the bound to the context.
+func RequestTimeout(d time.Duration) Option { return func(c *config) { c.requestTimeout = d } }
+
+// ReconnectWaitMax is the longest pause between two rounds of attempts to reconnect (default 1 s). The first is at most
+// 50 ms; the bound doubles, and a random part of it is waited.
+func ReconnectWaitMax(d time.Duration) Option { return func(c *config) { c.waitMax = d } }
+
+// LeasesOutlive makes leases run to their deadline whatever becomes of the session. It is for programs that reserve in
+// one process and finish in another.
+func LeasesOutlive() Option { return func(c *config) { c.leasesOutlive = true } }
+
+// UseDialer makes connections with d, for example a *tls.Dialer.
+func UseDialer(d Dialer) Option { return func(c *config) { c.dialer = d } }
+
+// UseCodec encodes bodies that are neither bytes nor text. The default is [JSON].
+func UseCodec(codec Codec) Option { return func(c *config) { c.codec = codec } }
+
+// OnPush calls hook for each job before it is pushed, for example to add a traceparent header.
+func OnPush(hook func(ctx context.Context, topic string, job *NewJob)) Option {
+	return func(c *config) { c.pushHooks = append(c.pushHooks, hook) }
+}
+
+// Logf is told what happens to the connection and to jobs that nobody waits for: log.Printf fits. The default says
+// nothing.
+func Logf(logf func(format string, args ...any)) Option { return func(c *config) { c.logf = logf } }

@@ -1,0 +1,271 @@
+package adjourn
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/adjourn/adjourn-go/internal/wire"
+)
+
+// IfExists says what a push does if a job with its key exists.
+type IfExists uint8
+
+// What a push does then.
+const (
+	Reject     IfExists = 0 // refuses the new job with ErrKeyExists
+	Keep       IfExists = 1 // keeps the old job and returns its id
+	Replace    IfExists = 2 // takes its place, unless it is reserved
+	ReplaceAny IfExists = 3 // takes its place, even if it is reserved
+	Postpone   IfExists = 4 // changes the old job and its due time
+)
+
+// NewJob is a job to push. Only the body is needed.
+type NewJob struct {
+	// Body: bytes go as they are, a string as text, anything else by the client's codec.
+	Body any
+	// Delay or At is when the job is due. Neither: at once.
+	Delay time.Duration
+	At    time.Time
+	// Key is the caller's own id, unique in its topic while the job lives.
+	Key      string
+	IfExists IfExists
+	// Priority: lower numbers come first. Nil takes the topic's default, or 1,024.
+	Priority *uint32
+	// TTR is how long a consumer may hold the job. 0 takes the topic's default, or a minute.
+	TTR time.Duration
+	Attributes
+	err error
+}
+
+// SetHeader sets a header, for example traceparent, in place of one with the same name.
+func (j *NewJob) SetHeader(name, value string) { j.setHeader(name, value) }
+
+// PushOption sets a field of a [NewJob].
+type PushOption func(*NewJob)
+
+// Delay makes the job due after d, which the queue counts in elapsed time.
+func Delay(d time.Duration) PushOption { return func(j *NewJob) { j.Delay = d } }
+
+// At makes the job due at t on the wall clock. The zero time is refused.
+func At(t time.Time) PushOption {
+	return func(j *NewJob) {
+		j.At = t
+		if t.IsZero() {
+			j.err = usage("At is the zero time")
+		}
+	}
+}
+
+// Key gives the job an id of the caller's own.
+func Key(key string) PushOption {
+	return func(j *NewJob) {
+		j.Key = key
+		if key == "" {
+			j.err = usage("the key is empty")
+		}
+	}
+}
+
+// OnExisting says what to do if a job with the key exists.
+func OnExisting(what IfExists) PushOption { return func(j *NewJob) { j.IfExists = what } }
+
+// Priority: lower numbers come first.
+func Priority(p uint32) PushOption { return func(j *NewJob) { j.Priority = &p } }
+
+// TTR is how long a consumer may hold the job before its lease ends.
+func TTR(d time.Duration) PushOption { return func(j *NewJob) { j.TTR = d } }
+
+// Attempts buries the job after max failed ones.
+func Attempts(max uint32) PushOption { return func(j *NewJob) { j.AttemptsMax = max } }
+
+// RetryBackoff is how long the job waits after a failed attempt.
+func RetryBackoff(b *Backoff) PushOption { return func(j *NewJob) { j.Backoff = b } }
+
+// ExpiresAfter drops the job after d, unless it is reserved then.
+func ExpiresAfter(d time.Duration) PushOption { return func(j *NewJob) { j.ExpiresAfter = d } }
+
+// ExpiresAt drops the job at t, unless it is reserved then. The zero time is refused.
+func ExpiresAt(t time.Time) PushOption {
+	return func(j *NewJob) {
+		j.ExpiresAt = t
+		if t.IsZero() {
+			j.err = usage("ExpiresAt is the zero time")
+		}
+	}
+}
+
+// Remember keeps the job under its key for d after it was finished, so that a repeated push finds it.
+func Remember(d time.Duration) PushOption { return func(j *NewJob) { j.Retention = d } }
+
+// PostponeMax bounds how long pushes with [Postpone] can put the job off.
+func PostponeMax(d time.Duration) PushOption { return func(j *NewJob) { j.PostponeMax = d } }
+
+// WithHeader adds a header.
+func WithHeader(name, value string) PushOption { return func(j *NewJob) { j.SetHeader(name, value) } }
+
+// PushOutcome is what became of a pushed job.
+type PushOutcome uint8
+
+// The outcomes.
+const (
+	Pushed    PushOutcome = wire.OutcomePushed
+	Kept      PushOutcome = wire.OutcomeKept
+	Replaced  PushOutcome = wire.OutcomeReplaced
+	Refused   PushOutcome = wire.OutcomeRefused
+	Postponed PushOutcome = wire.OutcomePostponed
+)
+
+// PushResult is what became of one job of a batch.
+type PushResult struct {
+	Outcome PushOutcome
+	// ID is the job in the queue: the new one, or for Kept and Postponed the one that exists.
+	ID JobID
+	// Err is why the job was refused, or what happened to its whole request.
+	Err error
+}
+
+// Push adds one job and returns its id once it is durable. The queue accepts it once, however often the connection is
+// lost meanwhile. For [Keep] and [Postpone] the id may be that of the existing job.
+func (q *Client) Push(ctx context.Context, topic string, body any, options ...PushOption) (JobID, error) {
+	job := NewJob{Body: body}
+	for _, option := range options {
+		option(&job)
+	}
+	results, err := q.PushBatch(ctx, topic, []NewJob{job})
+	if err != nil {
+		return 0, err
+	}
+	return results[0].ID, results[0].Err
+}
+
+// PushBatch adds jobs to one topic and returns one result per job, in order. The refusal of one job is the Err of its
+// result and does not affect the others. More than fits into one request is sent as several; err is the first that
+// failed as a whole, and its jobs have it as their Err.
+func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) (results []PushResult, err error) {
+	if err := wire.CheckTopic(topic); err != nil {
+		return nil, usage("%v", err)
+	}
+	encoded := make([]wire.NewJob, len(jobs))
+	for i := range jobs {
+		job := jobs[i]
+		job.Headers = append([]Header(nil), job.Headers...)
+		for _, hook := range q.s.cfg.pushHooks {
+			hook(ctx, topic, &job)
+		}
+		if encoded[i], err = job.toWire(q.s.cfg.codec); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var parts []*wire.Push
+	for len(encoded) > 0 {
+		n := q.fitting(topic, encoded)
+		parts = append(parts, &wire.Push{Topic: topic, Jobs: encoded[:n:n]})
+		encoded = encoded[n:]
+	}
+	calls := make([]*call, len(parts))
+	failed := make([]error, len(parts))
+	for i, part := range parts {
+		calls[i], failed[i] = q.s.start(part, nil)
+	}
+	for i, part := range parts {
+		var answer *wire.Pushed
+		if failed[i] == nil {
+			var resp wire.Message
+			resp, failed[i] = q.s.await(ctx, calls[i])
+			answer, _ = resp.(*wire.Pushed)
+		}
+		if failed[i] != nil && err == nil {
+			err = failed[i]
+		}
+		results = append(results, pushResults(len(part.Jobs), answer, failed[i])...)
+	}
+	return results, err
+}
+
+func pushResults(jobs int, answer *wire.Pushed, failed error) []PushResult {
+	results := make([]PushResult, jobs)
+	for i := range results {
+		if failed != nil || answer == nil {
+			results[i] = PushResult{Outcome: Refused, Err: failed}
+			continue
+		}
+		r := answer.Results[i]
+		results[i] = PushResult{Outcome: PushOutcome(r.Outcome), ID: JobID(r.Job)}
+		if r.Outcome == wire.OutcomeRefused {
+			results[i] = PushResult{Outcome: Refused, Err: itemRefusal(r.Code, r.Job)}
+		}
+	}
+	return results
+}
+
+// fitting is how many of the jobs fit into one request, at least one.
+func (q *Client) fitting(topic string, jobs []wire.NewJob) int {
+	q.s.mu.Lock()
+	jobsMax, bytesMax := q.s.pushJobsMax(), int(q.s.welcome.FrameBytesMax)
+	q.s.mu.Unlock()
+	bytes := wire.HeaderBytes + 8 + 1 + len(topic) + 6
+	for n := range jobs {
+		bytes += jobs[n].Size()
+		if n > 0 && (n == jobsMax || bytes > bytesMax) {
+			return n
+		}
+	}
+	return len(jobs)
+}
+
+func (j *NewJob) toWire(codec Codec) (w wire.NewJob, err error) {
+	if j.err != nil {
+		return w, j.err
+	}
+	body, kind, err := encodeBody(codec, j.Body)
+	if err != nil {
+		return w, err
+	}
+	if kind != "" && j.Header(contentType) == "" {
+		j.SetHeader(contentType, kind)
+	}
+	if w.Attributes, err = j.Attributes.toWire(); err != nil {
+		return w, err
+	}
+	w.Body, w.Key, w.IfExists, w.Priority = body, j.Key, uint8(j.IfExists), wire.PriorityUnsaid
+	if j.Priority != nil {
+		w.Priority = *j.Priority
+	}
+	if j.Key != "" {
+		if err := wire.CheckKey(j.Key); err != nil {
+			return w, usage("%v", err)
+		}
+	} else if j.IfExists != Reject {
+		return w, usage("what to do if the key exists is said, and no key")
+	}
+	if w.TtrMs, err = ttrMs(j.TTR); err != nil {
+		return w, err
+	}
+	w.DueKind, w.DueMs, err = dueOf(j.Delay, j.At)
+	return w, err
+}
+
+func ttrMs(ttr time.Duration) (uint32, error) {
+	ms := durationMs(ttr)
+	if ttr < 0 || ms > math.MaxUint32 {
+		return 0, usage("a ttr of %v", ttr)
+	}
+	return uint32(ms), nil
+}
+
+func dueOf(delay time.Duration, at time.Time) (kind uint8, ms uint64, err error) {
+	switch {
+	case delay < 0:
+		return 0, 0, usage("a delay of %v", delay)
+	case at.IsZero():
+		return wire.DueAfter, durationMs(delay), nil
+	case delay > 0:
+		return 0, 0, usage("a job is due after a delay or at a time, not both")
+	}
+	ms, err = wallMs(at, "At")
+	return wire.DueAt, ms, err
+}

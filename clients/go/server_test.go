@@ -1,0 +1,356 @@
+package adjourn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"testing"
+	"time"
+
+	adjourn "github.com/adjourn/adjourn-go"
+	"github.com/adjourn/adjourn-go/adjourntest"
+)
+
+const patience = 20 * time.Second
+
+func testContext(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually polls for a condition.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never came: %s", what)
+		}
+	}
+}
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func reserveOne(t testing.TB, q *adjourn.Client, topic string) *adjourn.Job {
+	t.Helper()
+	jobs := must[[]*adjourn.Job](t)(q.Reserve(testContext(t), adjourn.ReserveRequest{Topics: []string{topic}, Wait: patience}))
+	if len(jobs) != 1 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	return jobs[0]
+}
+
+// onBoth runs a test on a real server and on the queue in memory: the two behave the same.
+func onBoth(t *testing.T, test func(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client)) {
+	t.Run("server", func(t *testing.T) { test(t, adjourntest.StartServer(t).Dial) })
+	t.Run("memory", func(t *testing.T) { test(t, adjourntest.NewQueue(t).Client) })
+}
+
+type order struct {
+	Number int    `json:"number"`
+	Name   string `json:"name"`
+}
+
+func TestAJobFromPushToFinish(t *testing.T) {
+	server := adjourntest.StartServer(t)
+	q, ctx := server.Dial(), testContext(t)
+	pushed := time.Now()
+	id, err := q.Push(ctx, "orders", order{17, "ann"}, adjourn.Delay(200*time.Millisecond), adjourn.Key("order-17"),
+		adjourn.Priority(3), adjourn.TTR(30*time.Second), adjourn.WithHeader("traceparent", "00-1"), adjourn.Attempts(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := must[*adjourn.JobInfo](t)(q.Get(ctx, adjourn.ByKey("orders", "order-17")))
+	if info.ID != id || info.State != adjourn.Delayed || info.Priority != 3 || info.TTR != 30*time.Second || info.AttemptsMax != 5 {
+		t.Errorf("%+v", info)
+	}
+	job := reserveOne(t, q, "orders")
+	if early := 200*time.Millisecond - time.Since(pushed); early > 0 {
+		t.Errorf("%v early", early)
+	}
+	var got order
+	if err := job.Decode(&got); err != nil || got != (order{17, "ann"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if job.ID != id || job.Key != "order-17" || job.Attempts != 1 || job.Traceparent() != "00-1" || job.Header("Content-Type") != "application/json" {
+		t.Errorf("%+v", job)
+	}
+	if left := time.Until(job.LeaseUntil()); left < 20*time.Second || left > 30*time.Second {
+		t.Errorf("the lease lasts for %v", left)
+	}
+	if err := job.Touch(ctx, 5*time.Second); err != nil {
+		t.Error(err)
+	}
+	if left := time.Until(job.LeaseUntil()); left > 5*time.Second {
+		t.Errorf("the lease lasts for %v after a touch of 5 s", left)
+	}
+	if err := job.Finish(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := job.Finish(ctx); err != nil {
+		t.Errorf("a repeated finish: %v", err)
+	}
+	if _, err := q.Get(ctx, adjourn.ByKey("orders", "order-17")); !errors.Is(err, adjourn.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestErrorsSayWhatTheyAre(t *testing.T) { onBoth(t, testErrors) }
+
+func testErrors(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
+	first := must[adjourn.JobID](t)(q.Push(ctx, "t", "a", adjourn.Key("k")))
+	_, err := q.Push(ctx, "t", "b", adjourn.Key("k"))
+	var refused *adjourn.Error
+	if !errors.Is(err, adjourn.ErrKeyExists) || !errors.As(err, &refused) || refused.Job != first || refused.Retryable {
+		t.Errorf("%v", err)
+	}
+	if kept := must[adjourn.JobID](t)(q.Push(ctx, "t", "b", adjourn.Key("k"), adjourn.OnExisting(adjourn.Keep))); kept != first {
+		t.Errorf("%d was kept instead of %d", kept, first)
+	}
+	results := must[[]adjourn.PushResult](t)(q.PushBatch(ctx, "t", []adjourn.NewJob{
+		{Body: "c", Key: "k", IfExists: adjourn.Replace}, {Body: "d", Key: "k"}, {Body: "e", Key: "k", IfExists: adjourn.Postpone, Delay: time.Hour},
+	}))
+	if results[0].Outcome != adjourn.Replaced || !errors.Is(results[1].Err, adjourn.ErrKeyExists) || results[2].Outcome != adjourn.Postponed {
+		t.Errorf("%+v", results)
+	}
+	if _, err := q.Finish(ctx, adjourn.Lease{ID: first, Fence: 9}); err != nil {
+		t.Error(err)
+	}
+	stale := must[[]error](t)(q.Finish(ctx, adjourn.Lease{ID: first, Fence: 9}))
+	if !errors.Is(stale[0], adjourn.ErrStaleLease) {
+		t.Errorf("%v", stale)
+	}
+	_, err = q.Reschedule(ctx, adjourn.ByID(1<<60), time.Second)
+	if !errors.Is(err, adjourn.ErrNotFound) || errors.Is(err, adjourn.ErrOutcomeUnknown) {
+		t.Errorf("%v", err)
+	}
+	for what, options := range map[string][]adjourn.PushOption{
+		"the zero time":        {adjourn.At(time.Time{})},
+		"a negative delay":     {adjourn.Delay(-1)},
+		"both":                 {adjourn.Delay(1), adjourn.At(time.Now())},
+		"a key with a newline": {adjourn.Key("a\nb")},
+		"keep without a key":   {adjourn.OnExisting(adjourn.Keep)},
+	} {
+		if _, err := q.Push(ctx, "t", "", options...); !errors.Is(err, adjourn.ErrUsage) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := q.Push(ctx, "t", make([]byte, 2<<20)); !errors.Is(err, adjourn.ErrUsage) {
+		t.Errorf("a large body: %v", err)
+	}
+}
+
+func TestEveryOperation(t *testing.T) { onBoth(t, testOperations) }
+
+func testOperations(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(adjourn.Name("tester")), testContext(t)
+	for i := 0; i < 5; i++ {
+		must[adjourn.JobID](t)(q.Push(ctx, "bulk", fmt.Sprint(i), adjourn.Key(fmt.Sprintf("k%d", i)), adjourn.Delay(time.Hour)))
+	}
+	var keys []string
+	jobs := q.List(adjourn.Filter{Topic: "bulk"}, adjourn.ListOptions{PageJobs: 2, Bodies: true, Order: adjourn.OrderKey})
+	for jobs.Next(ctx) {
+		keys = append(keys, jobs.Job().Key+string(jobs.Job().Body))
+	}
+	if jobs.Err() != nil || fmt.Sprint(keys) != "[k00 k11 k22 k33 k44]" {
+		t.Errorf("%v, %v", keys, jobs.Err())
+	}
+	if n := must[uint64](t)(q.Count(ctx, adjourn.Filter{KeyPrefix: "k", States: []adjourn.State{adjourn.Delayed}})); n != 5 {
+		t.Errorf("%d jobs", n)
+	}
+	if n := must[uint64](t)(q.Bulk(adjourn.MoveJobs("moved"), adjourn.Filter{Topic: "bulk", KeyPrefix: "k4"}).Run(ctx)); n != 1 {
+		t.Errorf("%d moved", n)
+	}
+	if peeked := must[*adjourn.JobInfo](t)(q.Peek(ctx, "moved")); peeked.Key != "k4" {
+		t.Errorf("%+v", peeked)
+	}
+	ref := adjourn.ByKey("bulk", "k0")
+	if c := must[adjourn.Change](t)(q.RescheduleAt(ctx, ref, clockOf(ctx, q).Add(2*time.Hour))); c.State != adjourn.Delayed || c.Due.Sub(clockOf(ctx, q)) < time.Hour {
+		t.Errorf("%+v", c)
+	}
+	if c := must[adjourn.Change](t)(q.RunNow(ctx, ref)); c.State != adjourn.Ready {
+		t.Errorf("%+v", c)
+	}
+	job := reserveOne(t, q, "bulk")
+	held := must[[]*adjourn.Job](t)(q.Leases(ctx))
+	if len(held) != 1 || held[0].Lease != job.Lease {
+		t.Errorf("%+v", held)
+	}
+	if err := job.Bury(ctx, errors.New("no such address")); err != nil {
+		t.Fatal(err)
+	}
+	info := must[*adjourn.JobInfo](t)(q.Get(ctx, adjourn.ByID(job.ID)))
+	if info.State != adjourn.Buried || info.Buried != adjourn.BuriedByWorker || info.Reason != "no such address" {
+		t.Errorf("%+v", info)
+	}
+	if n := must[int](t)(q.KickMany(ctx, "bulk", 10)); n != 1 {
+		t.Errorf("%d kicked", n)
+	}
+	job = reserveOne(t, q, "bulk")
+	if err := job.Release(ctx, adjourn.After(time.Hour), errors.New("later")); err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Finish(ctx); !errors.Is(err, adjourn.ErrStaleLease) {
+		t.Errorf("%v", err)
+	}
+	if !errors.Is(job.LostReason(), adjourn.ErrLeaseLost) {
+		t.Errorf("%v", job.LostReason())
+	}
+	if c := must[adjourn.Change](t)(q.Delete(ctx, ref)); c.ID != job.ID {
+		t.Errorf("%+v", c)
+	}
+	if err := q.Pause(ctx, "bulk"); err != nil {
+		t.Error(err)
+	}
+	_, err := q.Reserve(ctx, adjourn.ReserveRequest{Topics: []string{"bulk"}})
+	if !errors.Is(err, adjourn.ErrPaused) {
+		t.Errorf("%v", err)
+	}
+	if err := q.Resume(ctx, "bulk"); err != nil {
+		t.Error(err)
+	}
+	ttr, rate, dead := 7*time.Second, uint32(5), "dead"
+	if err := q.SetTopic(ctx, "bulk", adjourn.Policy{TTR: &ttr, RatePerSecond: &rate, DeadLetters: &dead, Late: &adjourn.Late{After: time.Minute, Action: adjourn.LateBury}}); err != nil {
+		t.Error(err)
+	}
+	if err := q.SetTopic(ctx, "bulk", adjourn.Policy{}, adjourn.SettingRatePerSecond); err != nil {
+		t.Error(err)
+	}
+	topic := must[*adjourn.TopicInfo](t)(q.Topic(ctx, "bulk"))
+	if p := topic.Policy; topic.Jobs != 3 || *p.TTR != ttr || p.RatePerSecond != nil || *p.DeadLetters != dead || p.Late.Action != adjourn.LateBury {
+		t.Errorf("%+v", topic)
+	}
+	if err := q.DeleteTopic(ctx, "bulk"); !errors.Is(err, adjourn.ErrWrongState) {
+		t.Errorf("%v", err)
+	}
+	stats := must[*adjourn.Stats](t)(q.Stats(ctx))
+	if stats.Delayed != 4 || stats.Pushed != 6 || len(stats.Topics) != 2 {
+		t.Errorf("%+v", stats)
+	}
+	topics := must[[]adjourn.TopicCounts](t)(q.Topics(ctx))
+	sort.Slice(topics, func(i, j int) bool { return topics[i].Topic < topics[j].Topic })
+	if topics[0].Topic != "bulk" || topics[0].Delayed != 3 {
+		t.Errorf("%+v", topics)
+	}
+	connections := must[[]adjourn.Connection](t)(q.Connections(ctx))
+	if len(connections) != 1 || connections[0].Name != "tester" {
+		t.Errorf("%+v", connections)
+	}
+	if err := q.Disconnect(ctx, 1<<40, false); !errors.Is(err, adjourn.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	cluster := must[*adjourn.Cluster](t)(q.Cluster(ctx))
+	if cluster.Leader == 0 || len(cluster.Members) != 1 || cluster.Members[0].Role != adjourn.Leader {
+		t.Errorf("%+v", cluster)
+	}
+	if err := q.RemoveMember(ctx, cluster.Leader); !errors.Is(err, adjourn.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+	if now := must[time.Time](t)(q.Ping(ctx)); time.Since(now) > time.Minute { // the clock in memory is in the future
+		t.Errorf("the server says that it is %v", now)
+	}
+	if err := q.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := q.Ping(ctx); !errors.Is(err, adjourn.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	if err := q.Close(); err != nil {
+		t.Errorf("a second close: %v", err)
+	}
+}
+
+// clockOf is the wall clock of the queue.
+func clockOf(ctx context.Context, q *adjourn.Client) time.Time {
+	now, _ := q.Ping(ctx)
+	return now
+}
+
+func TestALongPollIsCancelledWithItsContext(t *testing.T) { onBoth(t, testCancel) }
+
+func testCancel(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
+	waiting, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := q.Reserve(waiting, adjourn.ReserveRequest{Topics: []string{"t"}, Wait: time.Hour})
+		ended <- err
+	}()
+	eventually(t, "the poll waits", func() bool { return must[*adjourn.Stats](t)(q.Stats(ctx)).Waiting == 1 })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "the server knows", func() bool { return must[*adjourn.Stats](t)(q.Stats(ctx)).Waiting == 0 })
+}
+
+func TestASubscriptionKeepsToItsCreditAndGivesBack(t *testing.T) { onBoth(t, testCredit) }
+
+func testCredit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(), testContext(t)
+	for i := 0; i < 5; i++ {
+		must[adjourn.JobID](t)(q.Push(ctx, "t", nil))
+	}
+	sub := must[*adjourn.Subscription](t)(q.Subscribe(ctx, adjourn.SubscribeRequest{Topics: []string{"t"}, CreditJobs: 2}))
+	job := must[*adjourn.Job](t)(sub.Next(ctx))
+	eventually(t, "two are reserved", func() bool { return must[*adjourn.Stats](t)(q.Stats(ctx)).Reserved == 2 })
+	if err := sub.AddCredit(ctx, 1, 0); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "three are reserved", func() bool { return must[*adjourn.Stats](t)(q.Stats(ctx)).Reserved == 3 })
+	if err := sub.Unsubscribe(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := sub.Next(ctx); !errors.Is(err, adjourn.ErrUnsubscribed) {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "what was not taken is ready", func() bool { return must[*adjourn.Stats](t)(q.Stats(ctx)).Reserved == 1 })
+	if err := job.Finish(ctx); err != nil {
+		t.Error(err)
+	}
+	for it := q.List(adjourn.Filter{Topic: "t"}, adjourn.ListOptions{}); it.Next(ctx); {
+		if it.Job().Attempts != 0 {
+			t.Errorf("an attempt was counted: %+v", it.Job())
+		}
+	}
+}
+
+func TestManyPushersAtOnce(t *testing.T) {
+	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+	var pushers sync.WaitGroup
+	for p := 0; p < 50; p++ {
+		pushers.Add(1)
+		go func() {
+			defer pushers.Done()
+			for i := 0; i < 40; i++ {
+				if _, err := q.Push(ctx, "t", []byte("x")); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	pushers.Wait()
+	// Far more than one request takes, and than the window of numbers.
+	jobs := make([]adjourn.NewJob, 30_000)
+	results := must[[]adjourn.PushResult](t)(q.PushBatch(ctx, "t", jobs))
+	seen := map[adjourn.JobID]bool{}
+	for _, r := range results {
+		seen[r.ID] = true
+	}
+	if n := must[uint64](t)(q.Count(ctx, adjourn.Filter{})); n != 32_000 || len(seen) != 30_000 {
+		t.Errorf("%d jobs, %d ids", n, len(seen))
+	}
+}
