@@ -160,7 +160,7 @@ impl Requests {
         match response {
             Ok(Response::GoingAway { message, reason }) => {
                 tracing::info!(message, ?reason, "the server is about to close the connection");
-                self.pulse.is_taken_over |= reason == GoingAway::SessionTakenOver;
+                self.heartbeats.is_taken_over |= reason == GoingAway::SessionTakenOver;
                 if reason == GoingAway::Disconnected {
                     self.elsewhere.retry_after_ms = self.elsewhere.retry_after_ms.max(DISCONNECTED_PAUSE_MS);
                 }

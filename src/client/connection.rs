@@ -196,7 +196,7 @@ impl Task {
             let fault = if let Loss::Fault(fault) = &loss { Some(fault) } else { None };
             let (proven, is_taken_over) = self.shared.change(|requests, _, answers| {
                 requests.down(fault, answers);
-                (requests.proven, requests.pulse.is_taken_over)
+                (requests.proven, requests.heartbeats.is_taken_over)
             });
             if is_taken_over {
                 return ClientError::Closed;
