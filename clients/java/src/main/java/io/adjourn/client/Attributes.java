@@ -43,16 +43,20 @@ public final class Attributes {
     }
 
     /** Decodes the tagged list of the protocol. */
-    public static Attributes decode(byte[] bytes) throws MalformedFrameException {
-        if (bytes.length == 0) {
-            return NONE;
+    public static Attributes decode(byte[] bytes) {
+        try {
+            if (bytes.length == 0) {
+                return NONE;
+            }
+            FrameReader in = new FrameReader(bytes);
+            List<Element> elements = new ArrayList<>();
+            while (in.remaining() > 0) {
+                elements.add(new Element(in.u16(), in.bytes16()));
+            }
+            return new Attributes(List.copyOf(elements));
+        } catch (MalformedFrameException e) {
+            throw new ProtocolException("attributes cannot be decoded: " + e.getMessage(), e);
         }
-        FrameReader in = new FrameReader(bytes);
-        List<Element> elements = new ArrayList<>();
-        while (in.remaining() > 0) {
-            elements.add(new Element(in.u16(), in.bytes16()));
-        }
-        return new Attributes(List.copyOf(elements));
     }
 
     /** Encodes the tagged list of the protocol. */

@@ -5,7 +5,6 @@ import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.session.Answer;
 import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.session.Grant;
-import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
@@ -55,8 +54,8 @@ public final class Client implements AutoCloseable {
         return new ClientBuilder();
     }
 
-    /** A client of something that behaves like a server; used by the fake. */
-    public static Client over(Exchange exchange) {
+    /** A client of something that behaves like a server. */
+    static Client over(Exchange exchange) {
         return new Client(exchange, UnaryOperator.identity());
     }
 
@@ -450,11 +449,7 @@ public final class Client implements AutoCloseable {
     /** What a topic decides for its jobs. */
     public TopicSettings topicSettings(String topic) {
         Response.TopicSettings s = call(new Request.OneTopic(Opcode.TOPIC_SHOW, Names.topic(topic)), Response.TopicSettings.class);
-        try {
-            return new TopicSettings(s.jobs(), s.bytes(), s.marks() != 0, TopicPolicy.decode(s.settings()));
-        } catch (MalformedFrameException e) {
-            throw new ProtocolException("the settings of a topic cannot be decoded", e);
-        }
+        return new TopicSettings(s.jobs(), s.bytes(), s.marks() != 0, TopicPolicy.decode(s.settings()));
     }
 
     /** Deletes a topic that has no jobs, with its settings. */

@@ -99,17 +99,21 @@ public final class Filter {
     }
 
     /** Reads the conditions as the protocol has them. */
-    public static Filter decode(byte[] bytes) throws MalformedFrameException {
-        FrameReader in = new FrameReader(bytes);
-        TreeMap<Integer, byte[]> conditions = new TreeMap<>();
-        while (in.remaining() > 0) {
-            int tag = in.u16();
-            if (!conditions.isEmpty() && tag <= conditions.lastKey()) {
-                throw new MalformedFrameException("conditions out of order");
+    public static Filter decode(byte[] bytes) {
+        try {
+            FrameReader in = new FrameReader(bytes);
+            TreeMap<Integer, byte[]> conditions = new TreeMap<>();
+            while (in.remaining() > 0) {
+                int tag = in.u16();
+                if (!conditions.isEmpty() && tag <= conditions.lastKey()) {
+                    throw new MalformedFrameException("conditions out of order");
+                }
+                conditions.put(tag, in.bytes16());
             }
-            conditions.put(tag, in.bytes16());
+            return new Filter(conditions);
+        } catch (MalformedFrameException e) {
+            throw new ProtocolException("a filter cannot be decoded: " + e.getMessage(), e);
         }
-        return new Filter(conditions);
     }
 
     /** Whether a job meets all conditions; {@code buriedNumber} and {@code stateNumber} as on the wire. */

@@ -3,7 +3,6 @@ package io.adjourn.client;
 import io.adjourn.client.internal.Millis;
 import io.adjourn.client.internal.session.Grant;
 import io.adjourn.client.internal.session.Hold;
-import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Response;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -26,11 +25,7 @@ public final class Job {
         this.client = client;
         this.job = grant.job();
         this.hold = grant.hold();
-        try {
-            this.attributes = Attributes.decode(job.attributes());
-        } catch (MalformedFrameException e) {
-            throw new ProtocolException("the attributes of " + hold.lease() + " cannot be decoded", e);
-        }
+        this.attributes = Attributes.decode(job.attributes());
     }
 
     /** Its id, unsigned. */

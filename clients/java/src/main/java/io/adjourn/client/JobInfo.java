@@ -1,7 +1,6 @@
 package io.adjourn.client;
 
 import io.adjourn.client.internal.Millis;
-import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,16 +32,12 @@ public record JobInfo(long id, JobState state, BuriedReason buried, String topic
         long attempts, Duration ttr, Duration ttrLeft, Attributes attributes, byte[] body, long bodyBytes, Instant pushed,
         Instant reservedFirst, Instant reservedLast, long heldBy, String reason, Instant finished) {
     static JobInfo of(Response.JobFields job) {
-        try {
-            return new JobInfo(job.job(), JobState.of(job.state()), BuriedReason.of(job.buried()), job.topic(), job.key(),
-                    Millis.instant(job.dueMs()), Integer.toUnsignedLong(job.priority()), Integer.toUnsignedLong(job.attempts()),
-                    Duration.ofMillis(Integer.toUnsignedLong(job.ttrMs())),
-                    Duration.ofMillis(Integer.toUnsignedLong(job.ttrLeftMs())), Attributes.decode(job.attributes()), job.body(),
-                    Integer.toUnsignedLong(job.bodyBytes()), Millis.instantOrNull(job.pushedMs()),
-                    Millis.instantOrNull(job.reservedFirstMs()), Millis.instantOrNull(job.reservedLastMs()), job.heldBy(),
-                    job.reason(), Millis.instantOrNull(job.finishedMs()));
-        } catch (MalformedFrameException e) {
-            throw new ProtocolException("the attributes of a job cannot be decoded", e);
-        }
+        return new JobInfo(job.job(), JobState.of(job.state()), BuriedReason.of(job.buried()), job.topic(), job.key(),
+                Millis.instant(job.dueMs()), Integer.toUnsignedLong(job.priority()), Integer.toUnsignedLong(job.attempts()),
+                Duration.ofMillis(Integer.toUnsignedLong(job.ttrMs())),
+                Duration.ofMillis(Integer.toUnsignedLong(job.ttrLeftMs())), Attributes.decode(job.attributes()), job.body(),
+                Integer.toUnsignedLong(job.bodyBytes()), Millis.instantOrNull(job.pushedMs()),
+                Millis.instantOrNull(job.reservedFirstMs()), Millis.instantOrNull(job.reservedLastMs()), job.heldBy(),
+                job.reason(), Millis.instantOrNull(job.finishedMs()));
     }
 }

@@ -34,6 +34,7 @@ final class Running {
         this.exchange = client.exchange();
         this.job = job;
         this.hold = job.hold();
+        hold.keep();
         this.thread = Thread.currentThread();
         this.runUntil = exchange.now() + maxRunTime.toNanos();
     }

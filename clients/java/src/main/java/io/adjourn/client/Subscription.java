@@ -24,7 +24,7 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class Subscription implements AutoCloseable {
     private final Client client;
     private final Exchange exchange;
-    private final int waitingMax;
+    private int waitingMax;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Job> waiting = new ArrayDeque<>();
@@ -108,6 +108,7 @@ public final class Subscription implements AutoCloseable {
 
     /** More jobs, and bytes of bodies, that may be held at once. A reconnect starts with the first credit again. */
     public void credit(int jobs, long bytes) {
+        locked(() -> waitingMax += jobs);
         try {
             exchange.credit(call, jobs, bytes).future().get();
         } catch (InterruptedException e) {

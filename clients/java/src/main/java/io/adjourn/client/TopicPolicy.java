@@ -181,13 +181,17 @@ public final class TopicPolicy {
     }
 
     /** Reads the settings as the protocol has them. */
-    public static TopicPolicy decode(byte[] bytes) throws MalformedFrameException {
-        FrameReader in = new FrameReader(bytes);
-        TreeMap<Integer, byte[]> settings = new TreeMap<>();
-        while (in.remaining() > 0) {
-            settings.put(in.u16(), in.bytes16());
+    public static TopicPolicy decode(byte[] bytes) {
+        try {
+            FrameReader in = new FrameReader(bytes);
+            TreeMap<Integer, byte[]> settings = new TreeMap<>();
+            while (in.remaining() > 0) {
+                settings.put(in.u16(), in.bytes16());
+            }
+            return new TopicPolicy(settings);
+        } catch (MalformedFrameException e) {
+            throw new ProtocolException("settings cannot be decoded: " + e.getMessage(), e);
         }
-        return new TopicPolicy(settings);
     }
 
     private interface Field<T> {

@@ -21,6 +21,7 @@ public final class Hold {
     private final long ttr;
     private volatile long deadline;
     private volatile LostReason lost;
+    private volatile boolean isKept;
 
     Hold(Lease lease, LongSupplier clock, Epoch epoch, long ttr, long deadline) {
         this.lease = lease;
@@ -61,6 +62,15 @@ public final class Hold {
     /** A TOUCH that was sent at {@code sent} was answered with 0. */
     public void touched(long sent, long newTtr) {
         deadline = sent + newTtr;
+    }
+
+    /** A handler works under it, and gives it back itself when it is lost. */
+    public void keep() {
+        isKept = true;
+    }
+
+    boolean isKept() {
+        return isKept;
     }
 
     /** What ends the lease counts more than what only ends the handler. */

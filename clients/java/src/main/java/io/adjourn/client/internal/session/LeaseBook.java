@@ -3,7 +3,9 @@ package io.adjourn.client.internal.session;
 import io.adjourn.client.Lease;
 import io.adjourn.client.LostReason;
 import io.adjourn.client.internal.wire.Response;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * How long this client may treat its leases as its own. It counts from moments that are never later than the server's: the
@@ -12,6 +14,7 @@ import java.util.List;
  */
 final class LeaseBook {
     private static final long MS = 1_000_000L;
+    private static final int PRUNE_MIN = 1_024;
 
     private final Ticker ticker;
     private final boolean outlive;
@@ -22,6 +25,9 @@ final class LeaseBook {
     private long presumedLostAt;
     private long clockSaid;
     private long clockMs;
+    /** What was delivered and not settled yet. */
+    private final Map<Lease, Hold> held = new HashMap<>();
+    private int pruneAt = PRUNE_MIN;
 
     LeaseBook(Ticker ticker, boolean outlive) {
         this.ticker = ticker;
@@ -33,6 +39,7 @@ final class LeaseBook {
     void up(Response.Welcome welcome, long said, boolean kept) {
         if (!kept) {
             lose(LostReason.LEASE_LOST);
+            held.clear();
         }
         if (!kept || presumedLost) {
             presumedLost = false;
@@ -72,6 +79,7 @@ final class LeaseBook {
 
     /** Adds those jobs to {@code good} whose leases this client may use, the others to {@code late}. */
     void take(List<Response.Delivered> jobs, List<Grant> good, List<Lease> late) {
+        prune();
         for (Response.Delivered job : jobs) {
             Lease lease = new Lease(job.job(), job.fence());
             if (presumedLost) {
@@ -85,8 +93,29 @@ final class LeaseBook {
             }
             long ttr = lessDrift(left);
             if (ttr > 0) {
-                good.add(new Grant(job, new Hold(lease, ticker::now, epoch, ttr, now + ttr)));
+                Hold hold = new Hold(lease, ticker::now, epoch, ttr, now + ttr);
+                held.put(lease, hold);
+                good.add(new Grant(job, hold));
             }
+        }
+    }
+
+    /** A lease was settled, or is over. */
+    void settled(Lease lease) {
+        held.remove(lease);
+    }
+
+    /** The leases that the server may hold although they are presumed lost, but for those whose handler gives them back itself. */
+    List<Lease> abandoned() {
+        List<Lease> abandoned = held.values().stream().filter(hold -> hold.left() > 0 && !hold.isKept()).map(Hold::lease).toList();
+        held.clear();
+        return abandoned;
+    }
+
+    private void prune() {
+        if (held.size() >= pruneAt) {
+            held.values().removeIf(hold -> hold.left() <= 0);
+            pruneAt = Math.max(PRUNE_MIN, held.size() * 2);
         }
     }
 

@@ -713,10 +713,24 @@ public final class Session implements Exchange {
             int asked = items(call.request);
             int found = response instanceof Response.Pushed pushed ? pushed.results().size()
                     : response instanceof Response.Settled settled ? settled.results().size() : 0;
+            if (response instanceof Response.Settled settled && asked == found) {
+                noteSettled(call.request, settled.results());
+            }
             if (asked != found) {
                 fail(call, new ProtocolException("the answer has " + found + " results for " + asked + " items"));
             } else {
                 succeed(call, Answer.of(response));
+            }
+        }
+    }
+
+    private void noteSettled(Request request, List<Integer> results) {
+        List<Lease> settled = request instanceof Request.Finish finish ? finish.leases()
+                : request instanceof Request.Release release ? release.leases()
+                : request instanceof Request.Bury bury ? bury.leases() : List.of();
+        for (int i = 0; i < settled.size(); i++) {
+            if (results.get(i) == 0 || results.get(i) == ErrorCode.STALE_LEASE.number()) {
+                leases.settled(settled.get(i));
             }
         }
     }
@@ -727,8 +741,8 @@ public final class Session implements Exchange {
             call.isSubscribed = true;
             call.wasSubscribed = true;
             effects.add(() -> {
-                call.future.complete(Answer.of(response));
                 call.feed.active(true);
+                call.future.complete(Answer.of(response));
             });
         } else if (response instanceof Response.Deliver deliver) {
             List<Grant> good = granted(deliver.jobs());
@@ -970,6 +984,7 @@ public final class Session implements Exchange {
         if (leases.presume(now)) {
             LOG.log(Level.WARNING, "no answer shows that the leases are kept: they are presumed lost");
             tellFeeds(Feed::leasesLost);
+            release(leases.abandoned(), 0);
         }
         long next = SECOND;
         for (Iterator<Open> waiting = later.iterator(); waiting.hasNext();) {
