@@ -140,11 +140,7 @@ public final class Client implements AutoCloseable {
     }
 
     private static PushResult pushResult(Response.PushedItem item) {
-        PushResult.Outcome[] outcomes = PushResult.Outcome.values();
-        if (item.outcome() >= outcomes.length) {
-            throw new ProtocolException("an unknown outcome of a push: " + item.outcome());
-        }
-        PushResult.Outcome outcome = outcomes[item.outcome()];
+        PushResult.Outcome outcome = PushResult.Outcome.values()[item.outcome()];
         return outcome == PushResult.Outcome.REFUSED
                 ? new PushResult(outcome, 0, ServerException.ofItem(item.code(), item.job()))
                 : new PushResult(outcome, item.job(), null);

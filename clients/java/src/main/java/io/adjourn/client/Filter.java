@@ -48,12 +48,20 @@ public final class Filter {
 
     /** Those due at this time or later. */
     public Filter dueFrom(Instant time) {
-        return with(DUE_FROM, u64(Millis.of(time)));
+        return dueFromMs(Millis.of(time));
+    }
+
+    Filter dueFromMs(long ms) {
+        return with(DUE_FROM, u64(ms));
     }
 
     /** Those due before this time. */
     public Filter dueBefore(Instant time) {
-        return with(DUE_BEFORE, u64(Millis.of(time)));
+        return dueBeforeMs(Millis.of(time));
+    }
+
+    Filter dueBeforeMs(long ms) {
+        return with(DUE_BEFORE, u64(ms));
     }
 
     /** Those whose key begins like this. */

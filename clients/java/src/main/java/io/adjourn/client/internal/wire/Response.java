@@ -21,7 +21,7 @@ public sealed interface Response {
             case PONG -> new Pong(in.u64(), in.u64OrZero());
             case DONE -> new Done();
             case GOING_AWAY -> new GoingAway(in.text16(), in.remaining() == 0 ? 0 : in.u8());
-            case PUSHED -> new Pushed(in.list(11, (f, p) -> new PushedItem(f.u8(), f.u16(), f.u64())));
+            case PUSHED -> new Pushed(in.list(11, PushedItem::read));
             case RESERVED -> new Reserved(Delivered.list(in));
             case SUBSCRIBED -> new Subscribed();
             case DELIVER -> new Deliver(Delivered.list(in));
@@ -42,7 +42,7 @@ public sealed interface Response {
             case BACKUP_DATA -> new BackupData(in.bytes32());
             case CLUSTER_REPORT -> new ClusterReport(in.u64(), in.raw(16), in.u64(), in.u64(), in.u64(), in.u64(), in.u32(),
                     in.list(44, ClusterMember::read));
-            case ERROR -> new Error(in.u16(), in.u8() & 1, in.u8(), in.u32(), in.text8(), in.text16());
+            case ERROR -> new Error(in.u16(), in.u8() & 1, Math.min(in.u8(), 1), in.u32(), in.text8(), in.text16());
             default -> new Unknown(opcode);
         };
     }
@@ -91,6 +91,15 @@ public sealed interface Response {
 
     /** What became of one pushed job. */
     record PushedItem(int outcome, int code, long job) {
+        private static final int OUTCOME_MAX = 4;
+
+        static PushedItem read(FrameReader f, FrameReader pieces) throws MalformedFrameException {
+            int outcome = f.u8();
+            if (outcome > OUTCOME_MAX) {
+                throw new MalformedFrameException("an unknown outcome of a push: " + outcome);
+            }
+            return new PushedItem(outcome, f.u16(), f.u64());
+        }
     }
 
     /** PUSHED. */
