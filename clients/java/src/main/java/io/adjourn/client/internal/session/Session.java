@@ -758,8 +758,9 @@ public final class Session implements Exchange {
         List<Grant> good = granted(reserved.jobs());
         List<Lease> given = good.stream().map(grant -> grant.hold().lease()).toList();
         long left = call.accepted + ((Request.Reserve) call.request).waitMs() * MS - now();
-        if (reserved.jobs().isEmpty() && left > 100 * MS && !call.isUnwanted() && !isClosing) {
-            // The server ended the wait early, because it stops or another connection speaks for the session.
+        if (good.isEmpty() && left > 100 * MS && !call.isUnwanted() && !isClosing) {
+            // The server ended the wait early, because it stops or another connection speaks for the session; or the
+            // leases were over when they came.
             retry(call, RETRY_FIRST);
         } else if (call.isUnwanted()) {
             forget(call);
