@@ -679,12 +679,21 @@ public final class Session implements Exchange {
             } else if (!(response instanceof Response.Unknown)) {
                 answeredHere = true;
                 leases.answered(call.sent, response);
+                noteMembers(response);
                 fulfilled(call, response);
             }
             closeIfDrained();
             pump();
         } finally {
             unlock();
+        }
+    }
+
+    private void noteMembers(Response response) {
+        if (response instanceof Response.ClusterReport report) {
+            List<String> named = report.members().stream().map(Response.ClusterMember::clientAddress)
+                    .filter(address -> !address.isEmpty()).toList();
+            members = named.isEmpty() ? members : named;
         }
     }
 
@@ -788,11 +797,7 @@ public final class Session implements Exchange {
     private void own(Open call, Response response) {
         forget(call);
         effects.add(() -> call.future.complete(Answer.of(response)));
-        if (response instanceof Response.ClusterReport report) {
-            List<String> named = report.members().stream().map(Response.ClusterMember::clientAddress)
-                    .filter(address -> !address.isEmpty()).toList();
-            members = named.isEmpty() ? members : named;
-        } else if (response instanceof Response.Leased leased && call.request instanceof Request.Leases asked) {
+        if (response instanceof Response.Leased leased && call.request instanceof Request.Leases asked) {
             List<Lease> lost = unseen.among(leased.jobs());
             release(lost, Request.NOT_STARTED);
             if (leased.marks() == 0) {
