@@ -209,7 +209,8 @@ class ScriptedTest {
         try (ScriptedServer server = new ScriptedServer(peer -> {
             peer.welcome(9, 0);
             peer.untilEnd();
-        }); Client client = Client.builder().address(server.address()).requestTimeout(Duration.ofMillis(300)).connect()) {
+        }); Client client = Client.builder().address(server.address()).requestTimeout(Duration.ofMillis(300)).build()) {
+            client.awaitConnected(Duration.ofSeconds(20));
             assertThrows(OutcomeUnknownException.class, () -> client.push("t", NewJob.text("x")));
             RequestTimeoutException late = assertThrows(RequestTimeoutException.class, client::topics);
             assertEquals("TIMEOUT", late.code());
