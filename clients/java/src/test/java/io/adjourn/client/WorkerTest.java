@@ -54,6 +54,8 @@ class WorkerTest {
         assertTrue(worker.health().consuming());
         long id = client.push("ok", NewJob.text("x").header("traceparent", "00-7")).id();
         Await.until("it runs", () -> worker.health().running() == 1);
+        // Changes of one connection are applied in their order: when this is answered, a FINISH before it was applied.
+        client.push("elsewhere", NewJob.text("x"));
         assertEquals(JobState.RESERVED, client.get(JobRef.id(id)).state());
         go.countDown();
         Await.until("it is finished", () -> client.get(JobRef.id(id)).state() == JobState.FINISHED);
