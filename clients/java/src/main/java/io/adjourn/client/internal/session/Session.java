@@ -1147,8 +1147,11 @@ public final class Session implements Exchange {
 
     /** Frees the lock, then tells others what happened. */
     private void unlock() {
-        List<Runnable> told = effects;
-        effects = told.isEmpty() ? told : new ArrayList<>();
+        // An empty list stays in use: it must not be read without the lock.
+        List<Runnable> told = effects.isEmpty() ? List.of() : effects;
+        if (!effects.isEmpty()) {
+            effects = new ArrayList<>();
+        }
         lock.unlock();
         run(told);
     }
