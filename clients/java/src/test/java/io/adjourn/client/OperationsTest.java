@@ -237,6 +237,17 @@ class OperationsTest {
     }
 
     @Test
+    void whatWasReservedIsTheCallersAloneWhateverOthersCall() {
+        List<CompletableFuture<Void>> callers = IntStream.range(0, 4).mapToObj(n -> CompletableFuture.runAsync(() -> {
+            for (int i = 0; i < 60; i++) {
+                client.push("own" + n, NewJob.text("x"));
+                client.reserve("own" + n, 1, WAIT).get(0).finish();
+            }
+        }, task -> new Thread(task).start())).toList();
+        callers.forEach(CompletableFuture::join);
+    }
+
+    @Test
     void theClusterAndTheConnectionsAreShown() {
         ClusterReport report = client.clusterStatus();
         assertEquals(report.leader(), report.node());
