@@ -1,0 +1,573 @@
+package io.adjourn.client;
+
+import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.Names;
+import io.adjourn.client.internal.session.Answer;
+import io.adjourn.client.internal.session.Exchange;
+import io.adjourn.client.internal.session.Grant;
+import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.wire.Response;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * A session with an Adjourn queue. Thread-safe; one for the whole program is enough. It finds the leader by itself, reconnects
+ * for ever, and resumes its session; calls only take longer meanwhile.
+ *
+ * <p>When the connection is lost, pushes are repeated under the same sequence numbers, so that the queue accepts each once;
+ * reads, {@code finish}, {@code release}, {@code touch}, {@code bury}, {@code delete} by id, {@code pause} and {@code resume}
+ * are repeated because that does no harm. Everything else that was sent ends with {@link OutcomeUnknownException}.
+ *
+ * <p>A call waits for its answer at most for the builder's {@code requestTimeout}. All errors are {@link AdjournException}s.
+ */
+public final class Client implements AutoCloseable {
+    private static final Duration CLOSE_MAX = Duration.ofSeconds(5);
+    private static final int LIST_JOBS_MAX = 1_024;
+    private static final int BULK_JOBS_MAX = 1_024;
+    private static final int KICK_JOBS_MAX = 4_096;
+    private static final int CONNECTIONS_MAX = 256;
+    private static final long CREDIT_BYTES_MAX = 268_435_456;
+
+    private final Exchange exchange;
+    private final UnaryOperator<NewJob> onPush;
+
+    Client(Exchange exchange, UnaryOperator<NewJob> onPush) {
+        this.exchange = exchange;
+        this.onPush = onPush;
+    }
+
+    /** Makes a client. */
+    public static ClientBuilder builder() {
+        return new ClientBuilder();
+    }
+
+    /** A client of something that behaves like a server. */
+    static Client over(Exchange exchange) {
+        return new Client(exchange, UnaryOperator.identity());
+    }
+
+    // ---- producers
+
+    /** Adds one job. Returns when it is durable; throws what it was refused with. */
+    public PushResult push(String topic, NewJob job) {
+        return pushAll(topic, List.of(job)).get(0).orThrow();
+    }
+
+    /**
+     * Adds jobs, in as few requests as the server's limits allow. One result per job, in order: look at each. Throws only if
+     * all of them failed with the same request.
+     */
+    public List<PushResult> pushAll(String topic, List<NewJob> jobs) {
+        return await(pushParts(topic, jobs));
+    }
+
+    /** As {@link #push}, without waiting for the answer. Waits itself while too much is under way. */
+    public CompletableFuture<PushResult> pushAsync(String topic, NewJob job) {
+        return pushAllAsync(topic, List.of(job)).thenApply(results -> results.get(0).orThrow());
+    }
+
+    /** As {@link #pushAll}, without waiting for the answers. */
+    public CompletableFuture<List<PushResult>> pushAllAsync(String topic, List<NewJob> jobs) {
+        // What callers chain must not run in the thread that reads the socket.
+        return pushParts(topic, jobs).thenApplyAsync(Function.identity());
+    }
+
+    private CompletableFuture<List<PushResult>> pushParts(String topic, List<NewJob> jobs) {
+        Names.topic(topic);
+        List<Request.PushJob> all = jobs.stream().map(job -> onPush.apply(job).toWire()).toList();
+        List<CompletableFuture<List<PushResult>>> parts = new ArrayList<>();
+        for (List<Request.PushJob> part : split(topic, all)) {
+            CompletableFuture<Answer> answer = exchange.submit(new Request.Push(0, topic, part), null, true).future();
+            parts.add(answer.thenApply(pushed -> expect(pushed, Response.Pushed.class).results().stream()
+                    .map(Client::pushResult).toList()));
+        }
+        if (parts.size() == 1) {
+            return parts.get(0);
+        }
+        return CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).handle((done, error) -> joined(parts, all, topic));
+    }
+
+    private List<PushResult> joined(List<CompletableFuture<List<PushResult>>> parts, List<Request.PushJob> all, String topic) {
+        if (!parts.isEmpty() && parts.stream().allMatch(CompletableFuture::isCompletedExceptionally)) {
+            return parts.get(0).join();
+        }
+        List<PushResult> results = new ArrayList<>();
+        List<List<Request.PushJob>> split = split(topic, all);
+        for (int i = 0; i < parts.size(); i++) {
+            try {
+                results.addAll(parts.get(i).join());
+            } catch (CompletionException e) {
+                AdjournException cause = unwrap(e);
+                split.get(i).forEach(job -> results.add(new PushResult(PushResult.Outcome.REFUSED, 0, cause)));
+            }
+        }
+        return results;
+    }
+
+    /** The parts that fit into a request each. */
+    private List<List<Request.PushJob>> split(String topic, List<Request.PushJob> jobs) {
+        if (jobs.size() <= 1) {
+            return jobs.isEmpty() ? List.of() : List.of(jobs);
+        }
+        Exchange.Limits limits = exchange.limits();
+        List<List<Request.PushJob>> parts = new ArrayList<>();
+        List<Request.PushJob> part = new ArrayList<>();
+        long bytes = Request.Push.frameBytes(topic);
+        for (Request.PushJob job : jobs) {
+            if (!part.isEmpty() && (part.size() >= limits.pushJobsMax() || bytes + job.frameBytes() > limits.frameBytesMax())) {
+                parts.add(part);
+                part = new ArrayList<>();
+                bytes = Request.Push.frameBytes(topic);
+            }
+            part.add(job);
+            bytes += job.frameBytes();
+        }
+        parts.add(part);
+        return parts;
+    }
+
+    private static PushResult pushResult(Response.PushedItem item) {
+        PushResult.Outcome outcome = PushResult.Outcome.values()[item.outcome()];
+        return outcome == PushResult.Outcome.REFUSED
+                ? new PushResult(outcome, 0, ServerException.ofItem(item.code(), item.job()))
+                : new PushResult(outcome, item.job(), null);
+    }
+
+    // ---- consumers
+
+    /** Waits until jobs of the topic are ready, and leases up to {@code jobsMax} of them; empty when the wait is over. */
+    public List<Job> reserve(String topic, int jobsMax, Duration wait) {
+        return reserve(List.of(TopicShare.of(topic)), jobsMax, wait);
+    }
+
+    /** As {@link #reserve(String, int, Duration)} for up to 64 topics, in turns by their weights if they have some. */
+    public List<Job> reserve(List<TopicShare> topics, int jobsMax, Duration wait) {
+        Exchange.Call call = exchange.submit(reserveRequest(topics, jobsMax, wait), null, true);
+        try {
+            return jobs(await(call.future()).grants());
+        } catch (InterruptedCallException e) {
+            leave(call);
+            throw e;
+        }
+    }
+
+    /** As {@link #reserve(List, int, Duration)}, without waiting. To cancel the future ends the wait. */
+    public CompletableFuture<List<Job>> reserveAsync(List<TopicShare> topics, int jobsMax, Duration wait) {
+        Exchange.Call call = exchange.submit(reserveRequest(topics, jobsMax, wait), null, true);
+        CompletableFuture<List<Job>> jobs = new CompletableFuture<>();
+        call.future().whenCompleteAsync((answer, error) -> {
+            if (error != null) {
+                jobs.completeExceptionally(error);
+            } else if (!jobs.complete(jobs(answer.grants()))) {
+                exchange.giveBack(leases(answer), Request.NOT_STARTED);
+            }
+        });
+        jobs.whenComplete((done, error) -> {
+            if (error instanceof CancellationException) {
+                leave(call);
+            }
+        });
+        return jobs;
+    }
+
+    private static Request.Reserve reserveRequest(List<TopicShare> topics, int jobsMax, Duration wait) {
+        return new Request.Reserve(Millis.of(wait), jobsMax, TopicShare.names(topics), TopicShare.weights(topics));
+    }
+
+    private void leave(Exchange.Call call) {
+        exchange.cancel(call);
+        if (call.future().isDone() && !call.future().isCompletedExceptionally()) {
+            exchange.giveBack(leases(call.future().join()), Request.NOT_STARTED);
+        }
+    }
+
+    private static List<Lease> leases(Answer answer) {
+        return answer.grants().stream().map(grant -> grant.hold().lease()).toList();
+    }
+
+    /** Jobs as they become ready, at most {@code creditJobs} at once. It survives reconnects. */
+    public Subscription subscribe(String topic, int creditJobs) {
+        return subscribe(List.of(TopicShare.of(topic)), creditJobs, CREDIT_BYTES_MAX);
+    }
+
+    /** As {@link #subscribe(String, int)} for up to 64 topics, and at most so many bytes of bodies at once. */
+    public Subscription subscribe(List<TopicShare> topics, int creditJobs, long creditBytes) {
+        Subscription subscription = new Subscription(this, exchange, creditJobs);
+        Exchange.Call call = exchange.subscribe(new Request.Subscribe(creditJobs, creditBytes, TopicShare.names(topics),
+                TopicShare.weights(topics)), subscription.feed());
+        subscription.begun(call);
+        try {
+            await(call.future());
+        } catch (AdjournException e) {
+            exchange.unsubscribe(call);
+            throw e;
+        }
+        return subscription;
+    }
+
+    /** The leases that this session holds, with their jobs, by job id. */
+    public List<Job> leases() {
+        int page = exchange.limits().reserveJobsMax();
+        List<Job> all = new ArrayList<>();
+        long after = 0;
+        while (true) {
+            Answer answer = await(exchange.submit(new Request.Leases(after, page), null, true).future());
+            Response.Leased leased = expect(answer, Response.Leased.class);
+            all.addAll(jobs(answer.grants()));
+            if (leased.marks() == 0) {
+                return all;
+            }
+            after = leased.jobs().isEmpty() ? after : leased.jobs().get(leased.jobs().size() - 1).job();
+        }
+    }
+
+    /** The jobs are done. One result per lease. */
+    public List<SettleResult> finish(List<Lease> leases) {
+        return await(settle(leases, Request.Finish::new, true));
+    }
+
+    /** Gives jobs back; {@code reason} may be empty. */
+    public List<SettleResult> release(List<Lease> leases, Release how, String reason) {
+        return await(settle(leases, part -> new Request.Release(how.delayMs(), part, reason), true));
+    }
+
+    /** Starts leases again, for each job's own time to run. */
+    public List<SettleResult> touch(List<Lease> leases) {
+        return await(settle(leases, part -> new Request.Touch(0, part), true));
+    }
+
+    /** Starts leases again, for this time. */
+    public List<SettleResult> touch(List<Lease> leases, Duration ttr) {
+        int ttrMs = Millis.u32(Millis.of(ttr), "a time to run in milliseconds");
+        return await(settle(leases, part -> new Request.Touch(ttrMs, part), true));
+    }
+
+    /** Sets jobs aside until they are kicked or deleted; {@code reason} may be empty. */
+    public List<SettleResult> bury(List<Lease> leases, String reason) {
+        return await(settle(leases, part -> new Request.Bury(part, reason), true));
+    }
+
+    CompletableFuture<List<SettleResult>> settle(List<Lease> leases, Function<List<Lease>, Request> request, boolean mayWait) {
+        if (leases.isEmpty()) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        int part = leases.size() == 1 ? 1 : exchange.limits().leasesMax();
+        CompletableFuture<List<SettleResult>> all = null;
+        for (int from = 0; from < leases.size(); from += part) {
+            List<Lease> some = List.copyOf(leases.subList(from, Math.min(leases.size(), from + part)));
+            CompletableFuture<List<SettleResult>> next = exchange.submit(request.apply(some), null, mayWait).future()
+                    .thenApply(answer -> settled(some, expect(answer, Response.Settled.class)));
+            all = all == null ? next : all.thenCombine(next, Client::both);
+        }
+        return all;
+    }
+
+    private static List<SettleResult> settled(List<Lease> leases, Response.Settled settled) {
+        List<SettleResult> results = new ArrayList<>(leases.size());
+        for (int i = 0; i < leases.size(); i++) {
+            int code = settled.results().get(i);
+            results.add(new SettleResult(leases.get(i), code == 0 ? null : ServerException.ofItem(code, 0)));
+        }
+        return results;
+    }
+
+    private static <T> List<T> both(List<T> first, List<T> second) {
+        List<T> all = new ArrayList<>(first);
+        all.addAll(second);
+        return all;
+    }
+
+    // ---- one job
+
+    /** Shows one job. Throws {@link ServerException.NotFound} without one; a finished job is shown for a while: check its state. */
+    public JobInfo get(JobRef job) {
+        return JobInfo.of(call(new Request.OneJob(Opcode.GET, job), Response.Job.class).job());
+    }
+
+    /** Removes one job, whatever its state. */
+    public Changed delete(JobRef job) {
+        return change(new Request.Delete(job));
+    }
+
+    /** Gives a delayed or ready job a new due time. */
+    public Changed reschedule(JobRef job, Due due) {
+        return change(new Request.Reschedule(due.ms(), due.isAt() ? 1 : 0, job));
+    }
+
+    /** Makes a delayed job ready. */
+    public Changed runNow(JobRef job) {
+        return change(new Request.OneJob(Opcode.RUN_NOW, job));
+    }
+
+    /** Makes a buried job ready; its attempts start at 0 again. */
+    public Changed kick(JobRef job) {
+        return change(new Request.OneJob(Opcode.KICK, job));
+    }
+
+    /** Shows the job of a topic that is next, without reserving it. Throws {@link ServerException.NotFound} without one. */
+    public JobInfo peek(String topic) {
+        return JobInfo.of(call(new Request.OneTopic(Opcode.PEEK, Names.topic(topic)), Response.Job.class).job());
+    }
+
+    private Changed change(Request request) {
+        Response.Changed changed = call(request, Response.Changed.class);
+        return new Changed(changed.job(), JobState.of(changed.state()), Millis.instant(changed.dueMs()));
+    }
+
+    // ---- many jobs
+
+    /** Makes up to {@code jobsMax} buried jobs of a topic ready. Returns how many: fewer if no more are buried. */
+    public long kickMany(String topic, long jobsMax) {
+        long kicked = 0;
+        while (kicked < jobsMax) {
+            int asked = (int) Math.min(KICK_JOBS_MAX, jobsMax - kicked);
+            int jobs = call(new Request.KickMany(asked, Names.topic(topic)), Response.Kicked.class).jobs();
+            kicked += Integer.toUnsignedLong(jobs);
+            if (jobs < asked) {
+                break;
+            }
+        }
+        return kicked;
+    }
+
+    /** The jobs that match, without their bodies, by due time. Pages are fetched as the stream goes on. */
+    public Stream<JobInfo> list(Filter filter) {
+        return list(filter, ListOrder.DUE, LIST_JOBS_MAX, false);
+    }
+
+    /** As {@link #list(Filter)}, with so many jobs on a page, at most 1,024. */
+    public Stream<JobInfo> list(Filter filter, ListOrder order, int pageJobs, boolean withBodies) {
+        Function<byte[], Page<JobInfo>> page = cursor -> {
+            Response.Jobs jobs = call(new Request.ListJobs(pageJobs, order.ordinal(), withBodies ? 1 : 0, cursor, filter.encode()),
+                    Response.Jobs.class);
+            return new Page<>(jobs.jobs().stream().map(JobInfo::of).toList(), jobs.cursor());
+        };
+        return stream(new Pages<>(page)).flatMap(List::stream);
+    }
+
+    /** How many jobs match. */
+    public long count(Filter filter) {
+        return call(new Request.Count(filter.encode()), Response.Counted.class).jobs();
+    }
+
+    /** Changes all jobs that match, step by step as the stream goes on. To stop the stream stops the change. */
+    public Stream<BulkStep> bulk(BulkChange change, Filter filter) {
+        return bulk(change, filter, BULK_JOBS_MAX, new byte[0]);
+    }
+
+    /** As {@link #bulk(BulkChange, Filter)}, with so many jobs in a step, from the cursor of an earlier step on. */
+    public Stream<BulkStep> bulk(BulkChange change, Filter filter, int stepJobs, byte[] from) {
+        Function<byte[], Page<BulkStep>> step = cursor -> {
+            Response.Bulked bulked = call(new Request.Bulk(stepJobs, change.number(), change.dueMs(),
+                    cursor.length == 0 ? from : cursor, filter.encode(), change.to()), Response.Bulked.class);
+            return new Page<>(List.of(new BulkStep(Integer.toUnsignedLong(bulked.jobs()), Integer.toUnsignedLong(bulked.inTheWay()),
+                    bulked.cursor())), bulked.cursor());
+        };
+        return stream(new Pages<>(step)).flatMap(List::stream);
+    }
+
+    private static <T> Stream<T> stream(java.util.Iterator<T> items) {
+        return StreamSupport.stream(Spliterators.spliteratorUnknownSize(items, Spliterator.ORDERED), false);
+    }
+
+    private record Page<T>(List<T> items, byte[] cursor) {
+    }
+
+    private static final class Pages<T> implements java.util.Iterator<List<T>> {
+        private final Function<byte[], Page<T>> fetch;
+        private byte[] cursor = new byte[0];
+        private boolean isOver;
+
+        Pages(Function<byte[], Page<T>> fetch) {
+            this.fetch = fetch;
+        }
+
+        @Override
+        public boolean hasNext() {
+            return !isOver;
+        }
+
+        @Override
+        public List<T> next() {
+            if (isOver) {
+                throw new java.util.NoSuchElementException();
+            }
+            Page<T> page = fetch.apply(cursor);
+            cursor = page.cursor;
+            isOver = cursor.length == 0;
+            return page.items;
+        }
+    }
+
+    // ---- topics
+
+    /** Stops the delivery of a topic's jobs. */
+    public void pause(String topic) {
+        done(new Request.OneTopic(Opcode.PAUSE, Names.topic(topic)));
+    }
+
+    /** Starts it again. */
+    public void resume(String topic) {
+        done(new Request.OneTopic(Opcode.RESUME, Names.topic(topic)));
+    }
+
+    /** Counts by topic, sorted by name. */
+    public List<TopicInfo> topics() {
+        return call(new Request.Plain(Opcode.TOPICS), Response.TopicCounts.class).topics().stream().map(TopicInfo::of).toList();
+    }
+
+    /** Counts of the whole queue. */
+    public QueueStats stats() {
+        Response.QueueStats s = call(new Request.Plain(Opcode.STATS), Response.QueueStats.class);
+        return new QueueStats(Millis.instant(s.now()), Millis.duration(s.uptimeMs()), Integer.toUnsignedLong(s.connections()),
+                Integer.toUnsignedLong(s.sessions()), Integer.toUnsignedLong(s.waiting()), s.appliedIndex(), s.term(), s.stateHash(),
+                Totals.of(s.totals()), s.topics().stream().map(TopicInfo::of).toList());
+    }
+
+    /** Changes what a topic decides for its jobs. Settings that are not named stay as they are. */
+    public void setTopic(String topic, TopicPolicy change) {
+        done(new Request.TopicSet(Names.topic(topic), change.encode()));
+    }
+
+    /** What a topic decides for its jobs. */
+    public TopicSettings topicSettings(String topic) {
+        Response.TopicSettings s = call(new Request.OneTopic(Opcode.TOPIC_SHOW, Names.topic(topic)), Response.TopicSettings.class);
+        return new TopicSettings(s.jobs(), s.bytes(), s.marks() != 0, TopicPolicy.decode(s.settings()));
+    }
+
+    /** Deletes a topic that has no jobs, with its settings. */
+    public void deleteTopic(String topic) {
+        done(new Request.OneTopic(Opcode.TOPIC_DELETE, Names.topic(topic)));
+    }
+
+    // ---- the server
+
+    /** Asks whether the server is there. Returns its wall clock. */
+    public Instant ping() {
+        return Millis.instant(call(new Request.Plain(Opcode.PING), Response.Pong.class).now());
+    }
+
+    /** The clients that are connected to the leader. */
+    public List<ConnectionInfo> connections() {
+        List<ConnectionInfo> all = new ArrayList<>();
+        long after = 0;
+        while (true) {
+            Response.ConnectionList page = call(new Request.Connections(after, CONNECTIONS_MAX), Response.ConnectionList.class);
+            page.connections().forEach(connection -> all.add(ConnectionInfo.of(connection)));
+            if (page.marks() == 0 || page.connections().isEmpty()) {
+                return all;
+            }
+            after = page.connections().get(page.connections().size() - 1).connection();
+        }
+    }
+
+    /** Closes the connection of another client; with {@code endSession} its leases are given back at once. */
+    public void disconnect(long connection, boolean endSession) {
+        done(new Request.Disconnect(connection, endSession ? 1 : 0));
+    }
+
+    /** The cluster as the leader sees it. */
+    public ClusterReport clusterStatus() {
+        return ClusterReport.of(call(new Request.Plain(Opcode.CLUSTER_STATUS), Response.ClusterReport.class));
+    }
+
+    /** Adds the node with this peer address. */
+    public void clusterAdd(String peerAddress) {
+        done(new Request.ClusterAdd(peerAddress));
+    }
+
+    /** Removes a member. */
+    public void clusterRemove(long node) {
+        done(new Request.OneNode(Opcode.CLUSTER_REMOVE, node));
+    }
+
+    /** Gives leadership to a member; 0 lets the leader choose. */
+    public void clusterTransfer(long node) {
+        done(new Request.OneNode(Opcode.CLUSTER_TRANSFER, node));
+    }
+
+    /** Whether there is a live connection to the leader. */
+    public boolean isConnected() {
+        return exchange.isConnected();
+    }
+
+    /** Waits for a connection. */
+    public void awaitConnected(Duration timeout) {
+        exchange.awaitConnected(timeout);
+    }
+
+    /** As {@link #close(Duration)} with five seconds. */
+    @Override
+    public void close() {
+        close(CLOSE_MAX);
+    }
+
+    /**
+     * Waits for the answers to what was asked, ends the session with GOODBYE (its leases are given back at once), and closes the
+     * connection; after {@code deadline} in any case. Stop workers and subscriptions first.
+     */
+    public void close(Duration deadline) {
+        exchange.close(deadline);
+    }
+
+    // ---- for the other classes
+
+    Exchange exchange() {
+        return exchange;
+    }
+
+    List<Job> jobs(List<Grant> grants) {
+        return grants.stream().map(grant -> new Job(this, grant)).toList();
+    }
+
+    private void done(Request request) {
+        call(request, Response.Done.class);
+    }
+
+    private <T extends Response> T call(Request request, Class<T> type) {
+        return expect(await(exchange.submit(request, null, true).future()), type);
+    }
+
+    private static <T extends Response> T expect(Answer answer, Class<T> type) {
+        if (!type.isInstance(answer.response())) {
+            throw new ProtocolException("expected " + type.getSimpleName() + ", not " + answer.response().getClass().getSimpleName());
+        }
+        return type.cast(answer.response());
+    }
+
+    private static <T> T await(CompletableFuture<T> future) {
+        try {
+            return future.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedCallException("interrupted while waiting for an answer", e);
+        } catch (ExecutionException e) {
+            throw unwrap(e);
+        }
+    }
+
+    /** The error behind what a future threw. */
+    static AdjournException unwrap(Exception wrapped) {
+        Throwable cause = wrapped;
+        while ((cause instanceof ExecutionException || cause instanceof CompletionException) && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        if (cause instanceof AdjournException known) {
+            return known;
+        }
+        return new ProtocolException("a call failed: " + cause, cause);
+    }
+}

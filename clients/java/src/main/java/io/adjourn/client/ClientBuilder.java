@@ -1,0 +1,112 @@
+package io.adjourn.client;
+
+import io.adjourn.client.internal.session.Address;
+import io.adjourn.client.internal.session.Session;
+import io.adjourn.client.internal.session.SessionConfig;
+import io.adjourn.client.internal.session.TcpDialer;
+import io.adjourn.client.internal.wire.FrameWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/** Makes a {@link Client}. */
+public final class ClientBuilder {
+    private static final int NAME_BYTES_MAX = 64;
+    private static final int TOKEN_BYTES_MAX = 256;
+
+    private final List<Address> addresses = new ArrayList<>();
+    private String name = "java";
+    private byte[] token = new byte[0];
+    private Duration heartbeat = Duration.ZERO;
+    private boolean leasesOutlive;
+    private Duration requestTimeout = Duration.ofSeconds(30);
+    private Duration connectTimeout = Duration.ofSeconds(5);
+    private UnaryOperator<NewJob> onPush = UnaryOperator.identity();
+
+    ClientBuilder() {
+    }
+
+    /** {@code adjourn://host:port[,host:port]} or {@code host:port}. Any member of a cluster will do; may be repeated. */
+    public ClientBuilder address(String address) {
+        addresses.addAll(Address.parseAll(address));
+        return this;
+    }
+
+    /** What the server's log calls this client; at most 64 bytes. */
+    public ClientBuilder name(String newName) {
+        if (FrameWriter.utf8(newName).length > NAME_BYTES_MAX) {
+            throw new UsageException("a client's name has at most 64 bytes");
+        }
+        name = newName;
+        return this;
+    }
+
+    /** The token that the server asks for; at most 256 bytes. */
+    public ClientBuilder token(String newToken) {
+        return token(FrameWriter.utf8(newToken));
+    }
+
+    /** The token that the server asks for; at most 256 bytes. */
+    public ClientBuilder token(byte[] newToken) {
+        if (newToken.length > TOKEN_BYTES_MAX) {
+            throw new UsageException("a token has at most 256 bytes");
+        }
+        token = newToken.clone();
+        return this;
+    }
+
+    /** The heartbeat to ask for; without it the server decides. */
+    public ClientBuilder heartbeat(Duration newHeartbeat) {
+        heartbeat = newHeartbeat;
+        return this;
+    }
+
+    /** Leases run to their deadline whatever happens to the session: for programs that reserve here and finish elsewhere. */
+    public ClientBuilder leasesOutlive(boolean outlive) {
+        leasesOutlive = outlive;
+        return this;
+    }
+
+    /** How long a call waits for its answer, reconnects included; 30 seconds without it. */
+    public ClientBuilder requestTimeout(Duration timeout) {
+        requestTimeout = timeout;
+        return this;
+    }
+
+    /** How long one attempt to connect may take; 5 seconds without it. */
+    public ClientBuilder connectTimeout(Duration timeout) {
+        connectTimeout = timeout;
+        return this;
+    }
+
+    /** Called for each job before it is pushed, for example to add a {@code traceparent} header. */
+    public ClientBuilder onPush(UnaryOperator<NewJob> hook) {
+        UnaryOperator<NewJob> before = onPush;
+        onPush = job -> hook.apply(before.apply(job));
+        return this;
+    }
+
+    /** Starts to connect in the background; calls wait until there is a connection. */
+    public Client build() {
+        if (addresses.isEmpty()) {
+            throw new UsageException("a client needs an address");
+        }
+        Session session = new Session(new SessionConfig(List.copyOf(addresses), name, token, heartbeat, leasesOutlive,
+                requestTimeout, connectTimeout, new TcpDialer()));
+        session.start();
+        return new Client(session, onPush);
+    }
+
+    /** As {@link #build}, and waits for the connection, for as long as a call waits for its answer. */
+    public Client connect() {
+        Client client = build();
+        try {
+            client.awaitConnected(requestTimeout);
+            return client;
+        } catch (AdjournException e) {
+            client.close(Duration.ZERO);
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package io.adjourn.client;
+
+import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.wire.Response;
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * A job as the queue shows it. Times that did not happen, or are not known, are {@code null}.
+ *
+ * @param id its id, unsigned
+ * @param state its state; check it before you treat the job as alive
+ * @param buried why it is buried
+ * @param topic its topic
+ * @param key its key; empty without one
+ * @param due when it is or was due
+ * @param priority its priority
+ * @param attempts how often it was reserved
+ * @param ttr how long a consumer may hold it
+ * @param ttrLeft what is left of its lease; zero when it is not reserved
+ * @param attributes its attributes
+ * @param body its body; empty if bodies were not asked for
+ * @param bodyBytes the length of its body, even if the body is not shown
+ * @param pushed when it was pushed
+ * @param reservedFirst when it was first leased
+ * @param reservedLast when it was last leased
+ * @param heldBy the session that got the last lease, unsigned; 0 for none
+ * @param reason the last reason of a release or bury
+ * @param finished when it was finished
+ */
+public record JobInfo(long id, JobState state, BuriedReason buried, String topic, String key, Instant due, long priority,
+        long attempts, Duration ttr, Duration ttrLeft, Attributes attributes, byte[] body, long bodyBytes, Instant pushed,
+        Instant reservedFirst, Instant reservedLast, long heldBy, String reason, Instant finished) {
+    static JobInfo of(Response.JobFields job) {
+        return new JobInfo(job.job(), JobState.of(job.state()), BuriedReason.of(job.buried()), job.topic(), job.key(),
+                Millis.instant(job.dueMs()), Integer.toUnsignedLong(job.priority()), Integer.toUnsignedLong(job.attempts()),
+                Duration.ofMillis(Integer.toUnsignedLong(job.ttrMs())),
+                Duration.ofMillis(Integer.toUnsignedLong(job.ttrLeftMs())), Attributes.decode(job.attributes()), job.body(),
+                Integer.toUnsignedLong(job.bodyBytes()), Millis.instantOrNull(job.pushedMs()),
+                Millis.instantOrNull(job.reservedFirstMs()), Millis.instantOrNull(job.reservedLastMs()), job.heldBy(),
+                job.reason(), Millis.instantOrNull(job.finishedMs()));
+    }
+}

@@ -1,0 +1,23 @@
+package io.adjourn.client;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * Counts of the whole queue.
+ *
+ * @param now the server's wall clock
+ * @param uptime how long the node runs
+ * @param connections connections
+ * @param sessions sessions
+ * @param waiting long polls, and subscriptions with credit
+ * @param appliedIndex the last applied entry of the log
+ * @param term the Raft term
+ * @param stateHash 16 bytes, equal on all healthy nodes at the same index
+ * @param totals over all topics, removed ones included
+ * @param topics by topic, sorted by name
+ */
+public record QueueStats(Instant now, Duration uptime, long connections, long sessions, long waiting, long appliedIndex, long term,
+        byte[] stateHash, Totals totals, List<TopicInfo> topics) {
+}

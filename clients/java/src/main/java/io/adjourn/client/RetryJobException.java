@@ -1,0 +1,19 @@
+package io.adjourn.client;
+
+import java.time.Duration;
+
+/** Thrown by a handler: the attempt failed, and the next one is after this time, whatever the job's backoff. */
+public final class RetryJobException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    private final Duration delay;
+
+    public RetryJobException(Duration delay, String reason) {
+        super(reason);
+        this.delay = delay;
+    }
+
+    Duration delay() {
+        return delay;
+    }
+}

@@ -1,0 +1,238 @@
+package io.adjourn.client;
+
+import io.adjourn.client.internal.session.Exchange;
+import io.adjourn.client.internal.session.Feed;
+import io.adjourn.client.internal.session.Grant;
+import io.adjourn.client.internal.wire.Request;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Jobs as they become ready. The end of a lease, however it ends, returns its credit. A job that waits here until half of its
+ * lease is over is given back without counting an attempt; so are jobs that nobody has taken when the subscription is closed.
+ */
+public final class Subscription implements AutoCloseable {
+    private final Client client;
+    private final Exchange exchange;
+    private int waitingMax;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private final ArrayDeque<Job> waiting = new ArrayDeque<>();
+    private Exchange.Call call;
+    private boolean isActive;
+    private boolean isClosed;
+    private AdjournException cause;
+    private Runnable onLost = () -> { };
+
+    Subscription(Client client, Exchange exchange, int creditJobs) {
+        this.client = client;
+        this.exchange = exchange;
+        this.waitingMax = Math.max(1, creditJobs);
+    }
+
+    void begun(Exchange.Call begun) {
+        call = begun;
+    }
+
+    /** Called when leases were lost. */
+    void onLost(Runnable listener) {
+        onLost = listener;
+    }
+
+    Feed feed() {
+        return new Feed() {
+            @Override
+            public void delivered(List<Grant> grants) {
+                take(client.jobs(grants));
+            }
+
+            @Override
+            public void active(boolean active) {
+                locked(() -> isActive = active);
+            }
+
+            @Override
+            public void leasesLost() {
+                dropLost();
+                onLost.run();
+            }
+
+            @Override
+            public void ended(AdjournException why) {
+                locked(() -> {
+                    cause = cause == null ? why : cause;
+                    isActive = false;
+                });
+            }
+        };
+    }
+
+    /** The next job, or {@code null} if none came in time. Throws what ended the subscription. */
+    public Job poll(Duration wait) throws InterruptedException {
+        long left = wait.toNanos();
+        lock.lockInterruptibly();
+        try {
+            while (true) {
+                Job job = waiting.poll();
+                if (job != null && job.lost().isEmpty()) {
+                    return job;
+                }
+                if (job != null) {
+                    continue;
+                }
+                if (cause != null) {
+                    throw cause;
+                }
+                if (isClosed) {
+                    throw new ClientClosedException("the subscription is closed");
+                }
+                if (left <= 0) {
+                    return null;
+                }
+                left = changed.awaitNanos(left);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** More jobs, and bytes of bodies, that may be held at once. A reconnect starts with the first credit again. */
+    public void credit(int jobs, long bytes) {
+        locked(() -> waitingMax += jobs);
+        try {
+            exchange.credit(call, jobs, bytes).future().get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedCallException("interrupted while giving credit", e);
+        } catch (ExecutionException e) {
+            throw Client.unwrap(e);
+        }
+    }
+
+    /** Whether the server has it now, over a live connection. */
+    public boolean isActive() {
+        lock.lock();
+        try {
+            return isActive && !isClosed && cause == null && exchange.isConnected();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** How many jobs wait to be taken. */
+    public int waiting() {
+        lock.lock();
+        try {
+            return waiting.size();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends it within five seconds: takes no more jobs, and gives back those that nobody has taken. */
+    @Override
+    public void close() {
+        close(Duration.ofSeconds(5));
+    }
+
+    void close(Duration deadline) {
+        List<Job> left = new ArrayList<>();
+        locked(() -> {
+            isClosed = true;
+            left.addAll(waiting);
+            waiting.clear();
+        });
+        giveBack(left);
+        CompletableFuture<?> over = exchange.unsubscribe(call);
+        boolean wasInterrupted = Thread.interrupted();
+        try {
+            over.get(deadline.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            wasInterrupted = true;
+        } catch (ExecutionException | TimeoutException e) {
+            // The connection is gone, or slow: what still comes is given back when it comes.
+        }
+        if (wasInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** What ended it; {@code null} while it goes on. */
+    AdjournException cause() {
+        lock.lock();
+        try {
+            return cause;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void take(List<Job> jobs) {
+        List<Job> tooMany = new ArrayList<>();
+        locked(() -> {
+            for (Job job : jobs) {
+                // After a reconnect the server gives the whole credit again, whatever is held here.
+                if (isClosed || waiting.size() >= waitingMax) {
+                    tooMany.add(job);
+                } else {
+                    waiting.add(job);
+                    giveBackAtHalf(job);
+                }
+            }
+        });
+        giveBack(tooMany);
+    }
+
+    private void giveBackAtHalf(Job job) {
+        try {
+            exchange.timer().schedule(() -> {
+                boolean[] stillWaits = new boolean[1];
+                locked(() -> stillWaits[0] = waiting.remove(job));
+                if (stillWaits[0]) {
+                    giveBack(List.of(job));
+                }
+            }, job.hold().ttr() / 2, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            // The client has ended.
+        }
+    }
+
+    private void dropLost() {
+        List<Job> dropped = new ArrayList<>();
+        locked(() -> {
+            for (Iterator<Job> jobs = waiting.iterator(); jobs.hasNext();) {
+                Job job = jobs.next();
+                if (job.lost().isPresent()) {
+                    jobs.remove();
+                    dropped.add(job);
+                }
+            }
+        });
+        // The server may hold them for this client still. If not, this does nothing.
+        giveBack(dropped);
+    }
+
+    private void giveBack(List<Job> jobs) {
+        exchange.giveBack(jobs.stream().map(Job::lease).toList(), Request.NOT_STARTED);
+    }
+
+    private void locked(Runnable change) {
+        lock.lock();
+        try {
+            change.run();
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,16 @@
+package io.adjourn.client;
+
+import io.adjourn.client.internal.wire.Response;
+
+/**
+ * Counts of one topic.
+ *
+ * @param name its name
+ * @param paused whether its delivery is stopped
+ * @param totals the counts
+ */
+public record TopicInfo(String name, boolean paused, Totals totals) {
+    static TopicInfo of(Response.TopicTotals topic) {
+        return new TopicInfo(topic.topic(), topic.marks() != 0, Totals.of(topic.totals()));
+    }
+}

@@ -1,0 +1,33 @@
+package io.adjourn.client.internal;
+
+import io.adjourn.client.UsageException;
+import java.nio.charset.StandardCharsets;
+
+/** Checks topic names and keys before they are sent. */
+public final class Names {
+    private static final int TOPIC_BYTES_MAX = 128;
+    private static final int KEY_BYTES_MAX = 256;
+
+    private Names() {
+    }
+
+    public static String topic(String name) {
+        if (name == null || name.isEmpty() || name.length() > TOPIC_BYTES_MAX || name.charAt(0) == '-'
+                || !name.chars().allMatch(Names::inTopic)) {
+            throw new UsageException("a topic has 1 to 128 characters of A-Z a-z 0-9 . _ : / - and does not start with -: " + name);
+        }
+        return name;
+    }
+
+    public static String key(String key) {
+        if (key == null || key.isEmpty() || key.getBytes(StandardCharsets.UTF_8).length > KEY_BYTES_MAX
+                || key.codePoints().anyMatch(Character::isISOControl)) {
+            throw new UsageException("a key has 1 to 256 bytes of UTF-8 without control characters: " + key);
+        }
+        return key;
+    }
+
+    private static boolean inTopic(int c) {
+        return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || "._:/-".indexOf(c) >= 0;
+    }
+}

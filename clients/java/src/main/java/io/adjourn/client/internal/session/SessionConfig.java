@@ -1,0 +1,9 @@
+package io.adjourn.client.internal.session;
+
+import java.time.Duration;
+import java.util.List;
+
+/** How a session is opened and kept. */
+public record SessionConfig(List<Address> addresses, String name, byte[] token, Duration heartbeat, boolean leasesOutlive,
+        Duration requestTimeout, Duration connectTimeout, Dialer dialer) {
+}

@@ -1,0 +1,4 @@
+/** The client of the Adjourn delay queue. */
+module io.adjourn.client {
+    exports io.adjourn.client;
+}

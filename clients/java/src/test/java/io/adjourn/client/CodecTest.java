@@ -1,0 +1,257 @@
+package io.adjourn.client;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.adjourn.client.internal.wire.FrameWriter;
+import io.adjourn.client.internal.wire.MalformedFrameException;
+import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.wire.Request.PushJob;
+import io.adjourn.client.internal.wire.Response;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** The codec against the frames of protocol.md. */
+class CodecTest {
+    private static final long NEW_YEAR = 1_767_225_600_000L;
+    private static final byte[] NONE = new byte[0];
+
+    private static byte[] secret() {
+        byte[] secret = new byte[16];
+        for (int i = 0; i < 16; i++) {
+            secret[i] = (byte) (0xa0 + i);
+        }
+        return secret;
+    }
+
+    private static byte[] utf8(String text) {
+        return FrameWriter.utf8(text);
+    }
+
+    /** Every request that stands in protocol.md, in its order. */
+    private static List<Request> requests() {
+        List<Request> r = new ArrayList<>();
+        Request.Hello hello = new Request.Hello(1, 1, 0, 0, 0, new byte[16], "billing", NONE);
+        Request.Finish finish = new Request.Finish(List.of(new Lease(42, 7)));
+        r.addAll(List.of(hello,
+                new Request.Push(1, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")))),
+                new Request.Reserve(5000, 10, List.of("orders"), List.of()), finish, new Request.Plain(Opcode.PING),
+                new Request.Plain(Opcode.GOODBYE), hello,
+                new Request.Hello(1, 1, 1, 5000, 9, secret(), "cli", utf8("sesame")), new Request.Plain(Opcode.GOODBYE),
+                new Request.Plain(Opcode.PING)));
+        r.add(new Request.Push(1, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")),
+                new PushJob(NEW_YEAR, 10, 30_000, 1, 2, "order 17",
+                        Attributes.NONE.withHeader("content-type", "text/plain").encode(), utf8("17")))));
+        r.add(new Request.Push(4, "search", List.of(new PushJob(5000, 1024, 0, 0, 4, "shop-3",
+                Attributes.NONE.withPostponeMax(Duration.ofMinutes(1)).encode(), utf8("reindex")))));
+        r.add(new Request.Reserve(5000, 10, List.of("orders", "mails"), List.of()));
+        r.add(new Request.Cancel(6));
+        r.add(new Request.Subscribe(100, 1_048_576, List.of("orders"), List.of()));
+        r.add(new Request.Credit(7, 50, 65_536));
+        r.add(new Request.Unsubscribe(7));
+        r.add(new Request.Reserve(5000, 10, List.of("orders", "mails"), List.of(5, 1)));
+        r.add(new Request.Leases(41, 10));
+        r.add(new Request.Finish(List.of(new Lease(42, 7), new Lease(43, 8))));
+        r.add(new Request.Release(Request.BACKOFF, List.of(new Lease(42, 7)), ""));
+        r.add(new Request.Release(30_000, List.of(new Lease(42, 7)), ""));
+        r.add(new Request.Touch(0, List.of(new Lease(42, 7))));
+        r.add(new Request.Bury(List.of(new Lease(42, 7)), ""));
+        r.add(new Request.Bury(List.of(new Lease(42, 7)), "no such address"));
+        JobRef byKey = JobRef.key("orders", "order 17");
+        r.add(new Request.OneJob(Opcode.GET, JobRef.id(42)));
+        r.add(new Request.OneJob(Opcode.GET, byKey));
+        r.add(new Request.Delete(byKey));
+        r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42)));
+        r.add(new Request.OneJob(Opcode.RUN_NOW, JobRef.id(42)));
+        r.add(new Request.OneJob(Opcode.KICK, JobRef.id(42)));
+        r.add(new Request.KickMany(1000, "orders"));
+        byte[] buried = Filter.topic("orders").states(JobState.BURIED).encode();
+        r.add(new Request.ListJobs(100, 0, 0, NONE, buried));
+        r.add(new Request.Count(Filter.topic("orders").dueBefore(Instant.ofEpochMilli(NEW_YEAR)).encode()));
+        r.add(new Request.Bulk(1024, Request.Bulk.KICK, 0, NONE, buried, ""));
+        r.add(new Request.Bulk(1024, Request.Bulk.MOVE, 0, NONE, buried, "failed"));
+        for (Opcode opcode : List.of(Opcode.PEEK, Opcode.PAUSE, Opcode.RESUME, Opcode.TOPIC_DELETE)) {
+            r.add(new Request.OneTopic(opcode, "orders"));
+        }
+        r.add(new Request.Plain(Opcode.TOPICS));
+        r.add(new Request.Plain(Opcode.STATS));
+        r.add(new Request.TopicSet("orders", TopicPolicy.EMPTY.without(TopicPolicy.Setting.DEAD_LETTERS).rate(50)
+                .ttr(Duration.ofSeconds(30)).encode()));
+        r.add(new Request.OneTopic(Opcode.TOPIC_SHOW, "orders"));
+        r.add(new Request.Connections(0, 256));
+        r.add(new Request.Disconnect(7, 1));
+        r.add(new Request.Plain(Opcode.BACKUP_BEGIN));
+        r.add(new Request.BackupRead(0, 8));
+        r.add(new Request.Plain(Opcode.BACKUP_END));
+        r.add(new Request.Plain(Opcode.CLUSTER_STATUS));
+        r.add(new Request.ClusterAdd("10.0.0.3:7441"));
+        r.add(new Request.OneNode(Opcode.CLUSTER_REMOVE, 2));
+        r.add(new Request.OneNode(Opcode.CLUSTER_TRANSFER, 0));
+        return r;
+    }
+
+    @Test
+    void everyRequestOfTheProtocolIsEncodedToTheByte() {
+        List<ProtocolFrames.Frame> frames = ProtocolFrames.requests();
+        List<Request> requests = requests();
+        assertEquals(frames.size(), requests.size());
+        Set<Opcode> seen = new HashSet<>();
+        for (int i = 0; i < frames.size(); i++) {
+            FrameWriter out = new FrameWriter();
+            requests.get(i).encodeFrame(frames.get(i).requestId(), out);
+            assertArrayEquals(frames.get(i).bytes(), out.toBytes(), frames.get(i).text());
+            seen.add(requests.get(i).opcode());
+        }
+        assertEquals(Arrays.stream(Opcode.values()).filter(opcode -> opcode.number() < 0x80).count(), seen.size());
+    }
+
+    @Test
+    void everyResponseOfTheProtocolIsDecoded() throws MalformedFrameException {
+        Set<Integer> seen = new HashSet<>();
+        for (ProtocolFrames.Frame frame : ProtocolFrames.responses()) {
+            Response response = Response.decode(frame.opcode(), frame.payload());
+            seen.add(frame.opcode());
+            // The text is the server's own reading: each number and text of ours must stand there.
+            for (String value : values(response)) {
+                assertTrue(frame.text().replace("_", "").contains(value), value + " of " + response + " is not in " + frame.text());
+            }
+        }
+        assertEquals(Arrays.stream(Opcode.values()).filter(opcode -> opcode.number() >= 0x80).count(), seen.size());
+    }
+
+    /** What can be compared with the server's text. */
+    private static List<String> values(Response response) {
+        if (response instanceof Response.Welcome w) {
+            return List.of("SessionId(" + w.session() + ")", "heartbeatms: " + w.heartbeatMs(), "sessiongracems: " + w.sessionGraceMs(),
+                    "framebytesmax: " + w.frameBytesMax(), "inflightmax: " + w.inFlightMax(), "\"" + w.serverName() + "\"",
+                    "\"" + w.members().get(0).address() + "\"", "clockms: " + w.clockMs());
+        } else if (response instanceof Response.Reserved r && !r.jobs().isEmpty()) {
+            return delivered(r.jobs().get(0));
+        } else if (response instanceof Response.Deliver d) {
+            return delivered(d.jobs().get(0));
+        } else if (response instanceof Response.Leased l) {
+            return delivered(l.jobs().get(0));
+        } else if (response instanceof Response.Job j) {
+            return List.of("JobId(" + j.job().job() + ")", "attempts: " + j.job().attempts(), "\"" + j.job().reason(),
+                    String.valueOf(j.job().finishedMs() == 0 ? "finished: None" : j.job().finishedMs()));
+        } else if (response instanceof Response.Jobs j) {
+            Response.JobFields job = j.jobs().get(0);
+            return List.of("\"" + job.reason() + "\"", "bodybytes: " + job.bodyBytes(), "\"" + job.key() + "\"",
+                    "Millis(" + job.reservedLastMs() + ")", "SessionId(" + job.heldBy() + ")");
+        } else if (response instanceof Response.QueueStats s) {
+            return List.of("uptimems: " + s.uptimeMs(), "appliedindex: " + s.appliedIndex(), "pushed: " + s.totals().pushed(),
+                    "oldestreadyms: " + s.topics().get(0).totals().oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"");
+        } else if (response instanceof Response.ConnectionList c) {
+            return List.of("\"" + c.connections().get(0).address() + "\"", "creditbytes: " + c.connections().get(0).creditBytes(),
+                    "\"" + c.connections().get(0).topics().get(0) + "\"");
+        } else if (response instanceof Response.ClusterReport c) {
+            return List.of("commit: " + c.commit(), "aheadms: Some(" + c.members().get(1).aheadMs() + ")",
+                    "\"" + c.members().get(2).clientAddress() + "\"");
+        } else if (response instanceof Response.Error e) {
+            return List.of("retryafterms: " + e.retryAfterMs(), "\"" + e.leader() + "\"", e.message());
+        } else if (response instanceof Response.TopicSettings t) {
+            return List.of("ttrms: Some(" + TopicPolicy.decode(t.settings()).ttr().orElseThrow().toMillis() + ")", "bytes: " + t.bytes());
+        } else if (response instanceof Response.Bulked b) {
+            return List.of("jobs: " + b.jobs(), "intheway: " + b.inTheWay());
+        } else if (response instanceof Response.GoingAway g) {
+            return List.of(g.message());
+        } else if (response instanceof Response.Pong p) {
+            return List.of("Millis(" + p.now() + ")", "clockms: " + p.clockMs());
+        }
+        return List.of();
+    }
+
+    private static List<String> delivered(Response.Delivered job) {
+        return List.of("JobId(" + job.job() + ")", "Fence(" + job.fence() + ")", "ttrleftms: " + job.ttrLeftMs(),
+                "deadlinems: " + job.deadlineMs(), "\"" + job.topic() + "\"", "\"" + new String(job.body()) + "\"");
+    }
+
+    @Test
+    void whatANewerServerAddsIsSkipped() throws MalformedFrameException {
+        for (ProtocolFrames.Frame frame : ProtocolFrames.responses()) {
+            if (frame.opcode() == Opcode.JOB.number()) {
+                continue;
+            }
+            byte[] longer = Arrays.copyOf(frame.payload(), frame.payload().length + 5);
+            Arrays.fill(longer, frame.payload().length, longer.length, (byte) 0x5a);
+            assertEquals(Response.decode(frame.opcode(), frame.payload()).getClass(),
+                    Response.decode(frame.opcode(), longer).getClass());
+        }
+        byte[] wider = new FrameWriter().u16(13).u32(1).u8(0).u16(0).u64(42).u16(9).toBytes();
+        assertEquals(42, ((Response.Pushed) Response.decode(0x90, wider)).results().get(0).job());
+        assertInstanceOf(Response.Unknown.class, Response.decode(0xb7, new byte[3]));
+        byte[] marks = new FrameWriter().u16(99).u8(0xff).u8(1).u32(0).text8("").text16("").toBytes();
+        assertTrue(((Response.Error) Response.decode(0xff, marks)).retryable());
+    }
+
+    @Test
+    void whatIsCutOffOrGarbledIsRefusedAndNothingElseHappens() throws MalformedFrameException {
+        Random random = new Random(7);
+        for (ProtocolFrames.Frame frame : ProtocolFrames.responses()) {
+            byte[] payload = frame.payload();
+            for (int length = 0; length < payload.length; length++) {
+                decodeOrRefuse(frame.opcode(), Arrays.copyOf(payload, length));
+            }
+            for (int i = 0; i < 300; i++) {
+                byte[] garbled = payload.clone();
+                if (garbled.length > 0) {
+                    garbled[random.nextInt(garbled.length)] = (byte) random.nextInt();
+                }
+                decodeOrRefuse(frame.opcode(), garbled);
+            }
+        }
+        assertThrows(MalformedFrameException.class, () -> Response.decode(0x90, new FrameWriter().u16(11).u32(-1).toBytes()));
+        assertThrows(MalformedFrameException.class, () -> Response.decode(0x90, new FrameWriter().u16(10).u32(0).toBytes()));
+        assertThrows(MalformedFrameException.class,
+                () -> Response.decode(0x84, new FrameWriter().u16(1).u8(0xff).toBytes()), "a text that is not UTF-8");
+    }
+
+    private static void decodeOrRefuse(int opcode, byte[] payload) {
+        try {
+            assertTrue(Response.decode(opcode, payload) != null);
+        } catch (MalformedFrameException e) {
+            assertTrue(e.getMessage() != null);
+        }
+    }
+
+    @Test
+    void attributesAreSortedAndKeepWhatIsNotKnown() {
+        Attributes attributes = Attributes.NONE.withPostponeMax(Duration.ofSeconds(1)).withUnknown(900, new byte[] {1, 2})
+                .withHeader("b", "1").withAttemptsMax(3).withHeader("a", "2").withBackoff(Backoff.list(Duration.ofMillis(5)).jitter(9))
+                .withExpires(Due.after(Duration.ofSeconds(2))).withFairnessKey("f").withScheduleReference(new byte[] {3})
+                .withDedupeRetention(Duration.ofHours(1)).withCreatedAt(Instant.ofEpochMilli(5));
+        Attributes again = Attributes.decode(attributes.encode());
+        assertArrayEquals(attributes.encode(), again.encode());
+        assertEquals(List.of(new Header("b", "1"), new Header("a", "2")), again.headers());
+        assertEquals(Due.after(Duration.ofSeconds(2)), again.expires().orElseThrow());
+        assertEquals(Backoff.list(Duration.ofMillis(5)).jitter(9), again.backoff().orElseThrow());
+        assertEquals(900, again.unknown().get(0).tag());
+        assertEquals(1, again.unknown().size());
+        assertThrows(ProtocolException.class, () -> Attributes.decode(new byte[] {1, 0, 9, 0}));
+        assertEquals(List.of("3"), Attributes.NONE.withHeader("X", "1").withOnlyHeader("x", "3").headers().stream().map(Header::value).toList());
+    }
+
+    @Test
+    void backoffsWaitAsTheProtocolSays() {
+        assertEquals(List.of(10L, 20L, 25L, 25L), waits(Backoff.linear(Duration.ofMillis(10), Duration.ofMillis(25))));
+        assertEquals(List.of(1_000L, 2_000L, 4_000L, 8_000L),
+                waits(Backoff.exponential(Duration.ofSeconds(1), Duration.ofMinutes(1))));
+        assertEquals(List.of(5L, 50L, 50L, 50L), waits(Backoff.list(Duration.ofMillis(5), Duration.ofMillis(50))));
+        assertEquals(60_000, Backoff.exponential(Duration.ofSeconds(1), Duration.ofMinutes(1)).waitAfter(1_000).toMillis());
+    }
+
+    private static List<Long> waits(Backoff backoff) {
+        return List.of(1, 2, 3, 4).stream().map(n -> backoff.waitAfter(n).toMillis()).toList();
+    }
+}

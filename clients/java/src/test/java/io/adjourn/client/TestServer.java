@@ -1,0 +1,134 @@
+package io.adjourn.client;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** A real server on a free port, with its data in a temporary folder. */
+final class TestServer implements AutoCloseable {
+    final int port = freePort();
+    final Path data;
+    private final List<String> options;
+    private Process process;
+
+    TestServer(String... options) {
+        this.options = List.of(options);
+        try {
+            data = Files.createTempDirectory("adjourn-java-");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        start();
+    }
+
+    String address() {
+        return "127.0.0.1:" + port;
+    }
+
+    void start() {
+        try {
+            process = run(data, port, options);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Await.until("the server listens", () -> {
+            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+                return socket.isConnected();
+            } catch (IOException e) {
+                return false;
+            }
+        });
+    }
+
+    static Process run(Path data, int port, List<String> options) throws IOException {
+        List<String> command = new ArrayList<>(List.of(binary(), "serve", "--data", data.toString(), "--listen", "127.0.0.1:" + port,
+                "--log-level", "warn"));
+        command.addAll(options);
+        File log = data.resolveSibling(data.getFileName() + ".log").toFile();
+        return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.appendTo(log)).start();
+    }
+
+    static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** {@code kill -9}. */
+    void kill() {
+        process.destroyForcibly();
+        awaitEnd();
+    }
+
+    /** SIGTERM. */
+    void terminate() {
+        process.destroy();
+        awaitEnd();
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    /** SIGSTOP or SIGCONT. */
+    void signal(String name) {
+        try {
+            new ProcessBuilder("kill", "-" + name, String.valueOf(pid())).start().waitFor();
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void awaitEnd() {
+        try {
+            if (!process.waitFor(20, TimeUnit.SECONDS)) {
+                throw new IllegalStateException("the server does not end");
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        kill();
+        delete(data);
+    }
+
+    static void delete(Path data) {
+        try (Stream<Path> files = Files.walk(data)) {
+            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+            Files.deleteIfExists(data.resolveSibling(data.getFileName() + ".log"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String binary() {
+        String named = System.getenv("ADJOURN_BIN");
+        if (named != null && !named.isEmpty()) {
+            return named;
+        }
+        for (Path folder = Path.of("").toAbsolutePath(); folder != null; folder = folder.getParent()) {
+            for (String build : List.of("release", "debug")) {
+                Path found = folder.resolve("target").resolve(build).resolve("adjourn");
+                if (Files.isExecutable(found)) {
+                    return found.toString();
+                }
+            }
+        }
+        throw new IllegalStateException("no server: set ADJOURN_BIN, or build target/release/adjourn");
+    }
+}
