@@ -182,7 +182,7 @@ impl Replica {
     }
 
     /// Lists jobs, a page at a time.
-    pub(super) fn list(&mut self, connection: ConnectionId, id: RequestId, list: List) {
+    pub(super) fn list(&mut self, connection: ConnectionId, id: RequestId, list: &List) {
         let after = if list.cursor.is_empty() { None } else { Position::from_cursor(&list.cursor) };
         let is_cursor = after.as_ref().map_or(list.cursor.is_empty(), |after| after.order() == list.order);
         if !is_cursor {
@@ -197,7 +197,7 @@ impl Replica {
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, many));
         }
         let cursor = bytes::Bytes::copy_from_slice(&list.cursor);
-        let list = List { filter: list.filter.detached(), cursor, ..list };
+        let list = List { filter: list.filter.detached(), cursor, ..list.clone() };
         match self.begin_page(connection, &list.filter, list.order, after, list.jobs_max) {
             None => {
                 let response = Response::Jobs { jobs: Vec::new(), cursor: bytes::Bytes::new() };

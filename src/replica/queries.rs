@@ -40,7 +40,7 @@ impl Replica {
                 None => self.job_response(None)?,
             },
             Request::List(list) => {
-                self.list(connection, id, list.clone());
+                self.list(connection, id, list);
                 return Ok(());
             }
             Request::Bulk(bulk) => {
