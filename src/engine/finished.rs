@@ -95,7 +95,7 @@ impl Finished {
         SavedAttempts(self.ring.iter().map(|finish| (finish.topic, finish.attempts)).collect())
     }
 
-    /// Takes back what was saved. What it adds to the state hash is in the sum that comes with it.
+    /// Restores the saved jobs. The saved state hash already includes their hashes.
     pub(super) fn restore(&mut self, saved: &SavedFinished, attempts: &SavedAttempts) {
         self.first = saved.first;
         let known = attempts.0.iter().copied().chain(iter::repeat((TopicId(0), 0)));

@@ -135,7 +135,7 @@ impl Engine {
     }
 
     /// Walks on to the next spilled job that matches, unless a job of the window comes first or the page has looked at
-    /// enough. Whether what comes next is known.
+    /// enough. Returns whether the next job of the list is known.
     fn look_ahead<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
@@ -362,7 +362,7 @@ impl Engine {
         if !matches!(listed, Listed::End { .. }) {
             return Ok(listed);
         }
-        // What was found has gone meanwhile.
+        // The found job has gone since.
         *listing = Listing::first_delayed(id);
         Ok(Listed::NotYet)
     }

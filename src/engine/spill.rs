@@ -30,7 +30,7 @@ type FiringOrder = (i128, u64);
 /// The result for a job whose record was written at a new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relocated {
-    /// It is gone, or its record is elsewhere: what was written is not needed.
+    /// It is gone, or its record is elsewhere: the written row is not needed.
     Gone,
     /// It is resident, and its record is there now.
     Resident,

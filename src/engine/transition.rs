@@ -8,7 +8,7 @@ use super::store::JobStore;
 use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{BuryReason, Fence, JobState, Lease, Millis, SessionId};
 
-/// What one entry has moved so far of what is due.
+/// The number and size of the due jobs that one entry has moved so far.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     jobs: usize,

@@ -41,7 +41,7 @@ pub(super) struct Window {
     /// How many it covers, holes included.
     length: u64,
     /// The outcomes of [`BLOCK`] numbers each, by the first of them divided by [`BLOCK`]. No block is all holes, so the
-    /// window takes memory in proportion to what was pushed. Each is boxed, so that a producer of a single job takes little.
+    /// window takes memory in proportion to the outcomes. Each is boxed, so that a producer of a single job takes little.
     blocks: BTreeMap<u64, Box<Block>>,
     /// How many outcomes it remembers: holes are none.
     count: usize,
@@ -178,7 +178,7 @@ impl Window {
     /// All that it remembered when [`Self::keep_undo`] was called. Without that, all that it remembers.
     pub(super) fn save_undone(&mut self) -> SavedWindow {
         let Some(undo) = self.undo.take() else { return self.save() };
-        // The earliest change of a number says what was there.
+        // The earliest change of a number has its old outcome.
         let before: BTreeMap<u64, Kept> = undo.before.iter().rev().copied().collect();
         let is_unchanged =
             |(sequence, _): &(u64, Kept)| undo.covers(*sequence) && !before.contains_key(sequence);
@@ -189,7 +189,7 @@ impl Window {
         SavedWindow { start: undo.start, length: undo.length, runs: runs_of(outcomes.into_iter()) }
     }
 
-    /// Takes back what was saved.
+    /// Restores a saved window.
     pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
         let mut window = Self { start: saved.start, length: saved.length, ..Self::default() };
         for (run, checksums) in saved.runs_of_outcomes() {
@@ -306,7 +306,7 @@ impl Block {
         self.outcomes.iter().all(|outcome| *outcome == HOLE)
     }
 
-    /// Returns what was there before.
+    /// Returns the previous outcome at that place.
     fn set(&mut self, place: usize, kept: Kept) -> Kept {
         let before = self.kept(place).unwrap_or(Kept::HOLE);
         if let (Some(outcome), Some(checksum)) = (self.outcomes.get_mut(place), self.checksums.get_mut(place))

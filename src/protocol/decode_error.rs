@@ -15,7 +15,7 @@ pub enum DecodeError {
     /// The frame is for a group that does not exist.
     #[error("there is no group {0}: send 0")]
     Group(u8),
-    /// A request under id 0, which stands for frames that nobody asked for.
+    /// A request under id 0, which is reserved for frames that the server sends unasked.
     #[error("request id 0 is the server's own: count from 1")]
     RequestIdZero,
     /// HELLO does not start with the protocol's mark.

@@ -13,7 +13,7 @@
 //!
 //! **Memory.** [`FrameDecoder`] allocates nothing by what a length field says: the driver reads into a buffer
 //! of its own, which [`FrameDecoder::prepare`] grows in bounded steps, as bytes really arrive. A payload, and
-//! what is decoded from it (topics, keys, attributes, bodies), is a slice of that buffer and keeps all of
+//! the values decoded from it (topics, keys, attributes, bodies), are slices of that buffer and keep all of
 //! it alive. **Code that keeps a piece for longer than it takes to handle the frame copies it**: on the server the log
 //! entry and the body store do, in a client the user who collects jobs (`Bytes::copy_from_slice`).
 

@@ -51,12 +51,12 @@ pub enum Request {
     },
     /// Says that jobs are done: they are removed.
     Finish {
-        /// Which.
+        /// Leases on the finished jobs.
         leases: Vec<Lease>,
     },
     /// Gives jobs back, to be attempted again.
     Release {
-        /// Which.
+        /// Leases on the jobs to release.
         leases: Vec<Lease>,
         /// Whether the attempt counts, and when the next one is.
         kind: ReleaseKind,
@@ -66,14 +66,14 @@ pub enum Request {
     },
     /// Starts the time to run anew.
     Touch {
-        /// Which.
+        /// Leases to extend.
         leases: Vec<Lease>,
         /// A new time to run in milliseconds; `None` keeps the job's own.
         ttr_ms: Option<u32>,
     },
     /// Sets jobs aside until somebody kicks them.
     Bury {
-        /// Which.
+        /// Leases on the jobs to bury.
         leases: Vec<Lease>,
         /// As in [`Self::Release`].
         reason: Option<String>,
@@ -84,7 +84,7 @@ pub enum Request {
     Delete(JobRef),
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     Reschedule {
-        /// Which.
+        /// The job to reschedule.
         job: JobRef,
         /// When it is due now.
         due: When,
@@ -102,12 +102,12 @@ pub enum Request {
     },
     /// Stops the reserving of a topic's jobs.
     Pause {
-        /// Which.
+        /// The topic to pause.
         topic: TopicName,
     },
     /// Starts it again.
     Resume {
-        /// Which.
+        /// The topic to resume.
         topic: TopicName,
     },
     /// Changes what a topic decides for its jobs. The topic is made if it is new.
@@ -124,12 +124,12 @@ pub enum Request {
     },
     /// Forgets a topic that has no jobs, with its settings.
     TopicDelete {
-        /// Which.
+        /// The topic to forget.
         topic: TopicName,
     },
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
     Peek {
-        /// Which.
+        /// The topic to look at.
         topic: TopicName,
     },
     /// Shows jobs, a page at a time.
@@ -168,7 +168,7 @@ pub enum Request {
     },
     /// Removes a member. It cannot come back under its number.
     ClusterRemove {
-        /// Which.
+        /// The member's node number.
         node: u64,
     },
     /// Hands leadership to another member.

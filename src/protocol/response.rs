@@ -125,8 +125,8 @@ impl GoingAway {
 }
 
 impl Response {
-    /// Sets what is left of each lease in it at `clock_ms` of the server's monotonic clock, which is when it is written, and
-    /// takes out the jobs whose lease is over or all but over. Returns their leases, unless the client may know them from
+    /// Sets the time left of each lease in it as of `clock_ms` of the server's monotonic clock, the time of writing. Removes
+    /// the jobs whose lease is over or almost over. Returns their leases, unless the client may know them from
     /// before.
     pub fn age(&mut self, clock_ms: u64) -> Vec<Lease> {
         let mut unsent = Vec::new();
@@ -145,7 +145,7 @@ impl Response {
         unsent
     }
 
-    /// Whether it says anything: a delivery of which no job is left does not.
+    /// Whether it carries anything: a delivery without jobs does not.
     pub fn is_worth_sending(&self) -> bool {
         !matches!(self, Self::Deliver(jobs) if jobs.is_empty())
     }
@@ -378,7 +378,7 @@ pub struct Delivered {
     pub attempts: u32,
     /// When it was due.
     pub due: Millis,
-    /// How much of the lease was left when the server wrote this, in milliseconds. The client sets it to what is left when
+    /// How much of the lease was left when the server wrote this, in milliseconds. The client updates it when
     /// it hands the job out.
     pub ttr_left_ms: u32,
     /// When the lease ends, on the server's monotonic clock in milliseconds; 0 from a server that does not say. See

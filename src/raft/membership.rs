@@ -47,8 +47,8 @@ impl Membership {
         self.all().any(|member| member == node)
     }
 
-    /// The members after a change, by the rules that raft-rs follows; `None` if nothing comes of it, as nobody would be
-    /// left to vote.
+    /// The members after a change, by the rules of raft-rs; `None` if the change is invalid because it would leave
+    /// no voter.
     pub fn after(&self, change: MembershipChange) -> Option<Self> {
         Some(change.apply(self)).filter(|after| !after.voters.is_empty())
     }

@@ -61,7 +61,7 @@ pub struct Start {
     pub applied: u64,
     /// The members at that index.
     pub members: Membership,
-    /// A lower bound of what is committed.
+    /// A lower bound of the commit index.
     pub commit: u64,
     /// The entries after `applied`.
     pub entries: Vec<LogEntry>,
@@ -96,7 +96,7 @@ pub enum ProposeError {
     ChangePending,
 }
 
-/// The leader knows that this node had more of the log than it has: its disk has lost what was acknowledged.
+/// The leader knows that this node once had more of the log: the disk has lost acknowledged entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the leader knows that this node had the log up to entry {known}; it ends at {last}")]
 pub struct LostEntries {
@@ -183,8 +183,8 @@ impl Group {
         group
     }
 
-    /// Starts an election at once if this node is the only voter: nobody else could win it. Not while something is being
-    /// persisted, as what an only voter wins it wins at once.
+    /// Starts an election at once if this node is the only voter: no other node could win it. Not while a write is in
+    /// progress, because an only voter wins at once.
     pub fn campaign_if_sole(&mut self) {
         let idle = self.last_write.is_none() && self.installing.is_none();
         if self.is_sole_voter() && !self.is_leader() && idle {
@@ -223,8 +223,8 @@ impl Group {
         self.fix_election_timeout();
     }
 
-    /// Whether this node is to begin no election by itself. It does so when another one stands that lacks entries which it has:
-    /// nobody else may have them.
+    /// Whether this node starts no election by itself. It still does when a candidate lacks entries that this node has:
+    /// no other member may have them.
     pub fn disable_campaigning(&mut self, campaigning_disabled: bool) {
         self.campaigning_disabled = campaigning_disabled;
     }
@@ -249,7 +249,7 @@ impl Group {
         self.node.raft.term
     }
 
-    /// What is known to be committed.
+    /// The highest index known to be committed.
     pub fn commit(&self) -> u64 {
         self.node.raft.raft_log.committed
     }
@@ -259,7 +259,7 @@ impl Group {
         self.node.raft.raft_log.last_index()
     }
 
-    /// Takes in what a member sent. What makes no sense is passed over, as Raft does with what is late.
+    /// Handles a message from a member. Ignores an invalid message, as Raft ignores a late one.
     ///
     /// # Errors
     ///
@@ -286,8 +286,8 @@ impl Group {
         Ok(())
     }
 
-    /// Whether a message is of one who stands for election, as nobody leads, and lacks entries that this node has, which may
-    /// stand itself.
+    /// Whether a message comes from a candidate that lacks entries which this node has, and no leader is known. Then this node
+    /// may campaign itself.
     fn stands_without_our_entries(&self, message: &::raft::eraftpb::Message) -> bool {
         let raft = &self.node.raft;
         message.get_msg_type() == MessageType::MsgRequestPreVote
@@ -378,7 +378,7 @@ impl Group {
         .collect()
     }
 
-    /// What was sent to a member last may be lost.
+    /// The last messages to this member may be lost.
     pub fn unreachable(&mut self, node: u64) {
         self.node.report_unreachable(node);
     }
@@ -393,7 +393,7 @@ impl Group {
     /// checkpoint is here the leader's entries are refused.
     pub fn request_snapshot(&mut self) {
         if self.installing.is_none() && self.commit() == self.last_index() {
-            // Refused while nobody leads, and while it has been asked for.
+            // Refused without a leader, and after an earlier request.
             let _asked = self.node.request_snapshot();
         }
     }

@@ -121,7 +121,7 @@ struct Net {
     logs: BTreeMap<u64, Vec<LogEntry>>,
     /// What each has applied.
     applied: BTreeMap<u64, Vec<LogEntry>>,
-    /// Whom nobody hears, and who hears nobody.
+    /// Nodes without a connection in either direction.
     cut_off: BTreeSet<u64>,
     /// Nodes that write nothing.
     slow: BTreeMap<u64, Vec<u64>>,

@@ -30,7 +30,7 @@ pub enum Depth {
 ///
 /// # Errors
 ///
-/// What is no damage: the system refuses to read, or a file comes from a later version.
+/// Only for causes other than damage: the system refuses to read, or a file comes from a later version.
 pub fn audit<F: Folder>(
     folder: &F,
     manifest: &Manifest,

@@ -38,7 +38,7 @@ pub(super) enum SmallFile {
     Watermark,
 }
 
-/// What is asked for each entry of a scan; it may break it off.
+/// Called for each entry of a scan; it may end the scan.
 pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, StorageError> + 'a;
 
 /// A log and two small files, each durable when a call that writes it returns.
@@ -132,7 +132,7 @@ pub(super) fn base_in(folder: &impl Folder) -> Result<Option<LogBase>, StorageEr
 }
 
 impl<M: LogBackend> Durable<M> {
-    /// Takes over what was found, unless the log ends before its watermark, or is another one there. A log that the
+    /// Accepts the found log, unless it ends before its watermark, or differs there. A log that the
     /// checkpoint is ahead of is emptied.
     pub(super) fn new(mut backend: M, path: PathBuf) -> Result<Self, StorageError> {
         let watermark = backend.values(SmallFile::Watermark);
@@ -147,7 +147,7 @@ impl<M: LogBackend> Durable<M> {
         Ok(Self { backend, path, watermark, weights, compactor, failed: false })
     }
 
-    /// What was found: where the log begins and ends, term and vote.
+    /// The data found at the start: where the log begins and ends, term and vote.
     pub(super) fn recovered(&self) -> Recovered {
         let end = self.backend.end();
         let [term, vote, _] = self.backend.values(SmallFile::Vote);

@@ -40,7 +40,7 @@ pub struct Inspection {
     pub unlisted: Vec<FileReport>,
     /// Folders that an unfinished compaction left beside the log: the next start removes them.
     pub logs: Vec<FileReport>,
-    /// Jobs in the checkpoint of which something cannot be read, if it can be said which.
+    /// Jobs in the checkpoint with an unreadable part, if these jobs can be identified.
     pub unreadable: Vec<UnreadableJob>,
     /// Everything that is wrong.
     pub damage: Vec<StorageError>,
@@ -71,7 +71,7 @@ pub struct WatermarkReport {
 /// What there is of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogReport {
-    /// The entry that the checkpoint stands for: what is needed of the log begins behind it.
+    /// The entry that the checkpoint stands for: the needed part of the log begins after it.
     pub base: u64,
     /// Index of the last entry; the base if there is none behind it.
     pub last: u64,
@@ -150,7 +150,7 @@ pub struct FileReport {
 ///
 /// # Errors
 ///
-/// What is no damage: another process has the directory, there is none, or the system refuses to read it.
+/// Only for causes other than damage: another process has the directory, there is none, or the system refuses to read it.
 pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, StorageError> {
     let directory = Directory::look(path)?;
     let mut found = Found { directory: &directory, damage: Vec::new() };
@@ -207,7 +207,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
     })
 }
 
-/// What is wrong, gathered.
+/// The damage found so far.
 struct Found<'a> {
     directory: &'a Directory,
     damage: Vec<StorageError>,
@@ -219,7 +219,7 @@ impl Found<'_> {
         self.damage.push(StorageError::Damaged { path, damage });
     }
 
-    /// What was read; notes it if it is damaged.
+    /// Returns the read value. If it is damaged, notes the damage and returns `None`.
     fn take<T>(&mut self, outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
         let mut read = None;
         let noted = damage(outcome.map(|value| read = Some(value)))?;
@@ -323,7 +323,7 @@ struct Copy {
 
 impl Copy {
     fn of(from: &Path, to: &Path) -> Result<Self, StorageError> {
-        // What people pushed is nobody else's business.
+        // Only the owner may read the pushed jobs.
         let made = DirBuilder::new().mode(0o700).create(to);
         made.map_err(|error| StorageError::io("create", to, error))?;
         let mut copy = Self { path: to.to_owned(), bytes: 0 };
@@ -336,7 +336,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What is left lies among temporary files: the system takes care of it.
+        // After a failure the files stay among temporary files: the system removes them.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

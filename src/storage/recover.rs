@@ -1,6 +1,6 @@
 //! Continuing with the remaining data, after a loss that the operator accepts.
 //!
-//! [`Salvage::examine`] reports what would be kept and what is lost, and changes no entry. [`Salvage::accept`] does
+//! [`Salvage::examine`] reports which data would be kept or lost, and changes no entry. [`Salvage::accept`] does
 //! it:
 //!
 //! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside
@@ -53,7 +53,7 @@ pub use unreadable::UnreadableJob;
 const COPY_BYTES: usize = 512 << 10;
 /// Lost members may have been ahead by some terms. A leader is not elected a thousand times unnoticed.
 const TERMS_SKIPPED: u64 = 1000;
-/// An entry deletes so many jobs that are given up.
+/// One entry deletes at most this many given-up jobs.
 const DELETED_AT_ONCE: usize = 1024;
 
 /// What a directory would be after a loss was accepted. The directory is locked while this lives.
@@ -71,7 +71,7 @@ pub struct Salvage {
     watermark: Option<Values>,
     obstacle: Option<StorageError>,
     vote_is_bad: bool,
-    /// What is to be given up of the checkpoint.
+    /// The given-up part of the checkpoint.
     dropped: Unreadable,
 }
 
@@ -172,8 +172,8 @@ impl Salvage {
         self.obstacle.as_ref()
     }
 
-    /// Reads all of the checkpoint. From here on, to accept means to give up the jobs of which something cannot be read: those
-    /// that this returns. The members of a cluster must not: there another one has them.
+    /// Reads all of the checkpoint. From here on, to accept means to give up the jobs with an unreadable part, which this
+    /// returns. The members of a cluster must not do this: another member has these jobs.
     ///
     /// # Errors
     ///
@@ -268,7 +268,7 @@ impl Salvage {
         if is_cut { self.directory.refuse_lost_manifest() } else { Ok(()) }
     }
 
-    /// Finds out up to where the log verifies. Returns what is there instead of the next entry.
+    /// Finds the last entry that verifies. Returns the error in place of the next entry.
     fn verify(&mut self) -> Result<Option<StorageError>, StorageError> {
         let (mut kept, mut kept_term, mut changes) = (self.base.index, self.base.term, Vec::new());
         let obstacle = self.salvage(&mut |entry| {
@@ -331,7 +331,7 @@ impl Salvage {
         copy.write()
     }
 
-    /// Writes the checkpoint that does without what is given up, if anything is.
+    /// Writes the checkpoint without the given-up jobs, if there are any.
     fn stage_checkpoint(&self) -> Result<(), StorageError> {
         let folder = self.directory.chunks()?;
         match &self.checkpoint {

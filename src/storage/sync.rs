@@ -18,16 +18,16 @@ use rustix::fs::{Advice, OFlags, fadvise};
 
 use super::StorageError;
 
-/// What was done to a file or a directory.
+/// An operation on a file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// It is durable: of a file its data, of a directory its names.
     Synced,
-    /// The system was told to forget what it has in memory of the file: from here on what is read comes from the disk.
+    /// The system was told to drop the file from its cache: from here on reads come from the disk.
     Dropped,
 }
 
-/// What is called after each of these, with the path. Its error is taken for the system's.
+/// Called after each of these, with the path. Its error counts as the system's.
 pub type Watcher = Box<dyn FnMut(Done, &Path) -> io::Result<()>>;
 
 thread_local! {
@@ -61,9 +61,9 @@ pub(super) fn directory(path: &Path) -> Result<(), StorageError> {
     file(&directory, path)
 }
 
-/// Sees to it that all that is read of a file is durable, whatever became of earlier syncs: syncs what is not written yet,
-/// drops the rest from the system's memory, and compares what is read then with what is on the disk. Nothing, if there is
-/// no file. The caller sees to it that nobody writes to it meanwhile.
+/// Makes everything durable that a reader of the file sees, even if earlier syncs failed: syncs the unwritten data,
+/// drops the file from the system's cache, and compares the data read then with the data on the disk. Does nothing if there
+/// is no file. The caller ensures that no process writes to it meanwhile.
 pub(super) fn settle(path: &Path) -> Result<(), StorageError> {
     let fail = |action| move |error| StorageError::io(action, path, error);
     let file = match File::open(path) {
@@ -78,8 +78,8 @@ pub(super) fn settle(path: &Path) -> Result<(), StorageError> {
     if same { Ok(()) } else { Err(fail("drop from memory")(io::ErrorKind::ResourceBusy.into())) }
 }
 
-/// Whether what is read of a file is what is read past the system's memory. Where the file system does not know how to do
-/// that, it goes by what it was told.
+/// Whether a normal read of a file returns the same data as a read that bypasses the cache. True if the file system does not
+/// support such reads.
 fn is_on_disk(file: &File, path: &Path) -> io::Result<bool> {
     let opened = File::options().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(path);
     let Some(disk) = known(opened)? else { return Ok(true) };

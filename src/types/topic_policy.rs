@@ -103,7 +103,7 @@ pub enum Setting {
 pub struct PolicyChange {
     /// The new values.
     pub set: TopicPolicy,
-    /// What is taken away.
+    /// The settings to remove.
     pub unset: BTreeSet<Setting>,
 }
 

@@ -73,7 +73,7 @@ impl BlockBuilder {
         self.count = self.count.checked_add(1).expect("rows are counted in 32 bits");
     }
 
-    /// Puts the block into `into`, in the place of what is there, and begins the next one.
+    /// Writes the block to `into`, replacing its content, and begins the next one.
     pub(super) fn finish(&mut self, into: &mut Vec<u8>) {
         into.clear();
         into.extend_from_slice(&MAGIC);

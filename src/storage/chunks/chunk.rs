@@ -133,8 +133,8 @@ impl Chunk {
         Ok(())
     }
 
-    /// Replaces what is in `heads` by what the index says of this row and of up to a thousand behind it: as many as
-    /// are read at once anyway. Nothing if there is no such row.
+    /// Replaces `heads` with the index heads of this row and of up to a thousand rows after it: the number that one
+    /// read brings anyway. Empty if there is no such row.
     pub fn read_heads(&self, row: u32, heads: &mut Vec<RowHead>) -> Result<(), StorageError> {
         heads.clear();
         let number = (row / PIECE_ROWS) as usize;

@@ -48,7 +48,7 @@ pub struct PagesId {
 /// What a page file must be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PagesSummary {
-    /// Which.
+    /// The checkpoint and the page in the file's name.
     pub id: PagesId,
     /// How many entries it has.
     pub entries: u64,

@@ -4,7 +4,7 @@ use crate::storage::simulated::Rng;
 
 const SECTOR_BYTES: usize = 512;
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Default)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
