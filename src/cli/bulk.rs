@@ -60,7 +60,7 @@ pub(super) enum Action {
     Move(TopicName),
 }
 
-/// What was done to jobs.
+/// Counts of changed jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changes {
     /// How many were changed.

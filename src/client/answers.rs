@@ -77,7 +77,7 @@ impl Requests {
         }
     }
 
-    /// An answer that is no error, to what is no subscription.
+    /// Handles a successful answer to a request other than a subscription.
     fn fulfilled(&mut self, id: RequestId, response: Response, answers: &mut Answers) {
         let Some(open) = self.open.get_mut(id) else { return };
         let items = match (&open.request, &response) {

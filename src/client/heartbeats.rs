@@ -17,7 +17,7 @@ const MEMBERS_FIRST: Duration = Duration::from_secs(1);
 /// heartbeats may be stuck behind them.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// What was heard and said on the present connection.
+/// The times at which the present connection was heard from and sent on.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
     /// `None`: the server asks for no heartbeats.

@@ -103,7 +103,7 @@ impl OpenRequest {
         self.feed.as_ref().is_some_and(|feed| matches!(feed.ended(), Some(End::Left)))
     }
 
-    /// Whether it would only fetch jobs for nobody.
+    /// Whether it is a reserve whose caller has left: it would only fetch jobs that no one takes.
     pub(super) fn nobody_wants(&self) -> bool {
         matches!(self.request, Request::Reserve(_)) && !self.is_awaited()
     }

@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pub(super) output: Notify,
     /// The connection is to be drained.
     pub(super) draining: Notify,
-    /// Nobody needs the connection any more.
+    /// Signals that all users of the connection are gone.
     pub(super) stopping: Notify,
 }
 
@@ -105,7 +105,7 @@ impl Shared {
         self.change(|requests, now, _| requests.close(now))
     }
 
-    /// Releases jobs that nobody wants. Nobody waits for the answer.
+    /// Releases jobs that no caller wants. Does not wait for the answer.
     pub(super) fn give_back(&self, leases: &[Lease], kind: ReleaseKind) {
         if leases.is_empty() {
             return;

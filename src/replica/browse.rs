@@ -120,12 +120,12 @@ impl Passes {
         self.kept.remove(place).map(|kept| kept.listing)
     }
 
-    /// A connection is gone: nobody asks for its next pages.
+    /// The connection is gone: drops the listings kept for its next pages.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.kept.retain(|kept| kept.connection != connection);
     }
 
-    /// Adds a pass: behind those of which their connections have no more than this one has already.
+    /// Adds a pass. Connections take turns: it goes before passes of connections that already have more passes queued.
     fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
         let connection = purpose.connection();
         let own = self.queue.iter().filter(|pass| pass.purpose.connection() == connection).count();
@@ -380,7 +380,7 @@ impl Replica {
         }
     }
 
-    /// Answers a peek with what was found.
+    /// Answers a peek with the found job.
     fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Listed, StorageError>) {
         let view = match found {
             Ok(Listed::Job(view)) => Some(view.clone()),

@@ -16,14 +16,14 @@ use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress, ProposeError};
 use crate::storage::{LogEntry, StorageError};
 use crate::types::Member;
 
-/// What the leader does for its cluster it looks at so often.
+/// The interval at which the leader checks its work for the cluster.
 const KEEP_US: u64 = 100_000;
 /// A learner that lacks no more entries than this has caught up.
 const CAUGHT_UP_ENTRIES: u64 = 256;
 /// Leadership moves within this time, or not at all.
 const TRANSFER_US_MAX: u64 = 1_500_000;
-/// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
-/// for so long is not there.
+/// The shortest election timeout. A transfer target that does not lead after this time has failed; a member that was
+/// silent for this time is not there.
 const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
 /// A member that did not take leadership is not asked again for this long, if there are others.
 const REFUSED_US: u64 = 2_000_000;
@@ -32,7 +32,7 @@ const REFUSED_US: u64 = 2_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Cluster {
     under_way: Option<UnderWay>,
-    /// What was proposed of each member, so that it is proposed once.
+    /// The proposed address and level of each member, so that each is proposed once.
     registered: BTreeMap<u64, Member>,
     /// The feature level that was proposed.
     feature_level: u32,
@@ -321,7 +321,7 @@ impl Replica {
         }
     }
 
-    /// This node does not lead any more, as it did in that term: what an operator asked for is done, or nobody knows.
+    /// This node no longer leads: the operator's change is done, or its outcome is unknown.
     pub(super) fn leave_cluster_work(&mut self, served_term: u64, moved: ErrorReply) {
         if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
             // A new leader has a term of its own; a leader may also just lose the majority.

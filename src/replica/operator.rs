@@ -108,7 +108,7 @@ impl Replica {
         }
     }
 
-    /// Ends a session for which nobody speaks any more; `connection` is told when it has given back its leases.
+    /// Ends a session without a connection; `connection` is told when it has given back its leases.
     pub(super) fn close_session(&mut self, connection: ConnectionId, id: RequestId, session: SessionId) {
         self.lapsing.insert(session);
         let reply = Reply::Close(connection, id, session);

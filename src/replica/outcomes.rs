@@ -213,8 +213,8 @@ impl Replica {
         self.add_command(&command, Reply::Nobody);
     }
 
-    /// The leases of the session that a connection speaks for, a page of them. Those that are about to be given back are not
-    /// among them: nobody has seen their jobs, and somebody else gets them.
+    /// The leases of the session that a connection speaks for, a page of them. Leases that are about to be given back are
+    /// left out: their jobs were not delivered, and another consumer gets them.
     pub(super) fn leased(
         &mut self,
         connection: ConnectionId,

@@ -63,7 +63,7 @@ impl PendingReads {
         }
     }
 
-    /// Nobody else can lead: no read has to wait.
+    /// No other node can lead: no read has to wait.
     pub(super) fn confirm_all(&mut self) {
         self.confirm(self.last, 0);
         self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));

@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::raft::{Membership, Message, Offer};
 use crate::storage::{Records, Restored};
 
-/// What is on its way.
+/// The stage of an incoming checkpoint.
 #[derive(Debug, Default)]
 pub(super) enum Incoming {
     #[default]

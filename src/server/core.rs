@@ -68,7 +68,7 @@ pub(super) struct Core {
     readiness: Option<oneshot::Sender<()>>,
 }
 
-/// What is next.
+/// How the core's loop continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     GoOn,

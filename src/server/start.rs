@@ -9,7 +9,7 @@ use crate::replica::{PeerInfo, Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
 use crate::types::{Member, whole_ms};
 
-/// What was in a data directory.
+/// The content of a data directory.
 pub(super) struct Recovered {
     /// The log and what lies beside it.
     pub(super) storage: DiskStorage,

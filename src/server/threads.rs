@@ -64,7 +64,7 @@ impl Threads {
 
     /// Waits until the node ends, or a thread panics; it is told once. May be dropped and called again.
     pub(super) async fn first_end(&mut self) -> Option<End> {
-        // When the last of them is gone there is nobody left who could tell.
+        // When the last sender is gone, no thread can report an end.
         self.tell = None;
         self.ends.recv().await
     }

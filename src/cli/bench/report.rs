@@ -23,7 +23,7 @@ per_second (jobs); latency_ms with p50, p90, p99, p99_9 and max (milliseconds, f
 (jobs that failed); rate_per_second (`late`); early, twice and missing (deliveries that went wrong). Ends with 1 \
 if there are errors, early, twice or missing jobs.";
 
-/// What was measured, and under which load.
+/// The measurements, and the load.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     /// The name of the command, `push` for example.

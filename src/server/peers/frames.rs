@@ -6,10 +6,10 @@
 //!  | u32    | u8   |             | u32   |
 //! ```
 //!
-//! Little-endian. `length` counts what comes after it; `crc` is the CRC32C of all before it, the length included. HELLO,
-//! WELCOME and JOIN begin with a magic and the versions that the sender speaks, where every later version keeps them, so
-//! that two versions that do not understand each other can say so. What follows the known fields of these is passed
-//! over. Of every other frame all is known, or it is refused.
+//! Little-endian. `length` counts the bytes after it; `crc` is the CRC32C of all bytes before it, the length included. HELLO,
+//! WELCOME and JOIN begin with a magic and the versions that the sender speaks. Every later version keeps these in place, so
+//! that two nodes without a common version can say so. In these three, bytes after the known fields are ignored. Every other
+//! frame is refused if it has unknown bytes.
 //!
 //! Pure: it knows no socket. It allocates for what has arrived, never by what a length says.
 
@@ -232,7 +232,7 @@ impl PeerDecoder {
         }
         frame.advance(LENGTH_BYTES);
         let kind = frame.get_u8();
-        // What the replica keeps of a bundle must not hold what was read around it.
+        // The replica keeps payloads of bundles; a copy does not keep the bytes read around it alive.
         let payload = if kind == kind::BUNDLE { Bytes::copy_from_slice(&frame) } else { frame.freeze() };
         debug_assert_eq!(payload.len(), payload_bytes, "a payload is what is between kind and checksum");
         PeerFrame::decode(kind, payload).map(Some)

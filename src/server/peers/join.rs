@@ -16,7 +16,7 @@ pub struct JoinError {
     reason: HandshakeError,
 }
 
-/// Asks for the cluster, again and again while nobody answers.
+/// Asks for the cluster, and repeats this until a node answers.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! One connection to another node, while it lasts: sends what is in the send queue, and dispatches what arrives.
+//! One connection to another node, while it lasts: sends the frames in the send queue, and dispatches those that arrive.
 //!
 //! Both sides send something at least once a second. A side that is silent for longer than [`Timing::silence`] is
 //! treated as gone, and so is one that takes nothing.
@@ -102,7 +102,7 @@ impl Reader<'_> {
                 }
                 shared.tell(Input::Peer { from: node, bundle });
             }
-            // Whoever asks or answers faster than it is served is not served for that: it asks again.
+            // Requests and answers beyond the served rate are dropped: the other node asks again.
             PeerFrame::Fetch { index, offset } => _ = shared.asked.try_send(Asked { node, index, offset }),
             PeerFrame::Part { index, offset, total, data } => {
                 _ = shared.answers.try_send(Answer::Part { node, index, offset, total, data });

@@ -56,7 +56,7 @@ async fn receive(
     shared: Arc<Shared>,
     complaints: Arc<Complaints>,
 ) {
-    // What is sent was gathered before: waiting for more would only delay it.
+    // Output is already batched: waiting for more would only delay it.
     let handshake = match stream.set_nodelay(true) {
         Ok(()) => handshake::accept(stream, &shared.directory, shared.timing.handshake).await,
         Err(error) => Err(HandshakeError::Unreachable(error)),

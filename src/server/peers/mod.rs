@@ -80,7 +80,7 @@ pub(super) struct Timing {
     pub(super) fetch_retry: Duration,
     /// The shortest interval between two progress reports to the replica.
     pub(super) progress_every: Duration,
-    /// A checkpoint that nobody asks for is held open for so long.
+    /// How long a checkpoint is held open after the last request for it.
     pub(super) pin_idle: Duration,
 }
 
@@ -147,7 +147,7 @@ struct Shared {
     stopping: CancellationToken,
 }
 
-/// Questions and answers about checkpoints that wait to be looked at: whoever has one in hand needs no more.
+/// The maximum number of waiting questions and answers about checkpoints; a node sends only one at a time.
 const QUESTIONS_MAX: usize = 16;
 /// Nodes that are talked to and are not members: those that this node does not know of yet.
 const STRANGERS_MAX: usize = 16;
@@ -271,7 +271,7 @@ impl Shared {
         peer
     }
 
-    /// Takes a connection in that another node has dialled, unless too many are connected that nobody knows: then
+    /// Accepts a connection that another node has dialled, unless too many unknown nodes are connected: then
     /// it is given back.
     fn admit(self: &Arc<Self>, handshake: Handshake) -> Option<Handshake> {
         let Member { node, peer_address, .. } = &handshake.about.member;
@@ -294,7 +294,7 @@ impl Shared {
     }
 
     fn send(&self, message: ToCore) {
-        // A core that is gone has nobody left to talk to.
+        // If the core is gone, there is no one to tell.
         let _ = self.core.send(message);
     }
 }

@@ -77,7 +77,7 @@ pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake
     }
 }
 
-/// What was tried to reach a node, since it was last connected for a while.
+/// Attempts to reach a node since its last lasting connection.
 struct Attempts {
     /// Before the next one.
     pause: Duration,
@@ -111,7 +111,7 @@ async fn hold(
             end = &mut linked => break (end, None),
         }
     };
-    // What was being sent is lost; what waits may be of use to nobody any more. Raft says it again.
+    // The frame being sent is lost, and the waiting ones may be outdated. Raft sends the messages again.
     peer.send_queue.clear();
     match &end {
         LinkEnd::Stopped => {}
@@ -158,7 +158,7 @@ async fn until_wanted(peer: &Peer, shared: &Shared) {
     }
 }
 
-/// What is wrong with a node, in a word: said once, and not each time it is dialled.
+/// The problem with a node, in a word: logged once, and not at each dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Complaint {
     Unreachable,

@@ -27,7 +27,7 @@ pub(super) fn short(id: &[u8; 16]) -> String {
 }
 
 impl PeerDirectory {
-    /// That of a node which knows nobody yet.
+    /// The directory of a node that knows no other node yet.
     pub(super) fn new(cluster_id: [u8; 16], own: PeerInfo) -> Self {
         Self { cluster_id, own, members: BTreeMap::new(), removed: BTreeSet::new(), feature_level: 0 }
     }
