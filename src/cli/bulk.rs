@@ -39,7 +39,7 @@ pub(super) struct BulkArgs {
 /// When jobs are due from now on, as the command line says it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
-    /// So many milliseconds from now, by the server's clock.
+    /// Milliseconds from now, by the server's clock.
     After(u64),
     /// At this time.
     At(Millis),

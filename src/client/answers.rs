@@ -11,7 +11,7 @@ use crate::protocol::{
     Response, Role,
 };
 
-/// A client that an operator disconnected comes back after so long at the soonest.
+/// A client that an operator disconnected waits at least this long before it comes back.
 const DISCONNECTED_PAUSE_MS: u32 = 5_000;
 
 impl Requests {

@@ -31,7 +31,7 @@ pub struct Client {
     handle: Arc<Handle>,
 }
 
-/// What became of one job.
+/// The result of one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The job's id.
@@ -198,7 +198,7 @@ impl Client {
         self.settle(leases, |leases| Request::Touch { leases, ttr_ms }).await
     }
 
-    /// Sets jobs aside until somebody kicks them. One result per lease, in order.
+    /// Sets jobs aside until a client kicks them. One result per lease, in order.
     pub async fn bury(&self, leases: Vec<Lease>) -> Result<Vec<SettleResult>, ClientError> {
         self.settle(leases, |leases| Request::Bury { leases, reason: None }).await
     }

@@ -22,7 +22,7 @@ use crate::types::limits::RESPONSE_BYTES_MAX;
 /// A connection whose HELLO was answered.
 pub(super) struct Link {
     pub(super) stream: TcpStream,
-    /// What came behind the answer.
+    /// The bytes read after the answer.
     pub(super) buffer: BytesMut,
     /// When HELLO was sent.
     pub(super) said: Instant,

@@ -97,7 +97,7 @@ impl Feed {
         self.news.notify_one();
     }
 
-    /// The subscriber leaves; what it did not take.
+    /// The subscriber leaves. Returns the jobs that it did not take.
     pub(super) fn leave(&self) -> Vec<Delivered> {
         self.end(End::Left);
         self.lock().jobs.drain(..).map(|(_, job)| job).collect()

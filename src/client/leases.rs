@@ -79,7 +79,7 @@ impl Leases {
         Some(if self.presumed_lost.is_some() { now } else { self.proven } + grace)
     }
 
-    /// Whether they may be somebody else's by now.
+    /// Whether the leases may be over by now.
     pub(super) fn are_over(&self, now: Instant) -> bool {
         self.grace.is_some_and(|grace| self.presumed_lost.is_some() || self.proven + grace <= now)
     }
@@ -182,7 +182,7 @@ pub(super) fn heartbeat(welcome: &Welcome, outlive: bool) -> Option<Duration> {
     Some(if outlive { wish } else { wish.min(often) })
 }
 
-/// What has passed of this on the server's clock when all of it has passed here.
+/// The time that has passed on the server's clock at least when `time` has passed here.
 fn surely(time: Duration) -> Duration {
     time.saturating_sub(time / DRIFT_PARTS)
 }

@@ -349,7 +349,7 @@ impl Requests {
         }
     }
 
-    /// Ends one request: frees its slot, tells who waits.
+    /// Ends one request: frees its slot and answers its caller.
     pub(super) fn finish(&mut self, id: RequestId, outcome: Outcome, answers: &mut Answers) {
         let Some(open) = self.open.remove(id) else { return };
         self.undelivered.ended(id);

@@ -63,7 +63,7 @@ impl Shared {
         self.lock().leases.lost()
     }
 
-    /// Whether the leases that this client holds may be somebody else's by now.
+    /// Whether the leases that this client holds may be over by now.
     pub(super) fn leases_are_over(&self) -> bool {
         self.change(|requests, now, _| requests.leases.are_over(now))
     }

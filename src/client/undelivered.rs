@@ -15,7 +15,7 @@ use super::requests::{Answers, Requests};
 use crate::protocol::{Delivered, ErrorCode, Leased, Request, RequestId, Response};
 use crate::types::{Fence, JobId, Lease};
 
-/// What came, and whether the rest is asked for.
+/// The leases received so far, and whether more pages are being fetched.
 #[derive(Debug, Default)]
 pub(super) struct Undelivered {
     /// No lease up to this fence is undelivered.

@@ -65,7 +65,7 @@ pub enum Command<'a> {
     Reserve {
         /// The consumer.
         session: SessionId,
-        /// From which topics.
+        /// The topics to reserve from.
         topics: Vec<TopicId>,
         /// The maximum number of jobs.
         jobs_max: u32,
@@ -159,7 +159,7 @@ pub enum Command<'a> {
     /// Buried jobs of a topic become ready, due now, the first in the order (priority, due, id); their attempts start at 0
     /// again. It needs the feature level [`FEATURE_KICK_MANY`](crate::types::FEATURE_KICK_MANY).
     KickMany {
-        /// Of which topic.
+        /// The topic of the buried jobs.
         #[serde(borrow)]
         topic: TopicSelect<'a>,
         /// The maximum number of jobs to kick.
@@ -170,7 +170,7 @@ pub enum Command<'a> {
     ReserveNamed {
         /// The consumer.
         session: SessionId,
-        /// From which topics.
+        /// The topics to reserve from.
         #[serde(borrow)]
         topics: Vec<TopicSelect<'a>>,
         /// The maximum number of jobs.
@@ -218,7 +218,7 @@ pub enum Command<'a> {
         change: BulkChange,
         /// To which jobs.
         jobs: Vec<JobId>,
-        /// What they have to meet when this is applied.
+        /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
@@ -232,7 +232,7 @@ pub enum Command<'a> {
         change: BulkChange,
         /// To which jobs.
         jobs: Vec<JobId>,
-        /// What they have to meet when this is applied.
+        /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
@@ -248,7 +248,7 @@ pub enum Command<'a> {
         /// Which jobs.
         #[serde(borrow)]
         jobs: Vec<KeyedJob<'a>>,
-        /// What they have to meet when this is applied.
+        /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
@@ -354,7 +354,7 @@ pub enum JobSelect<'a> {
     },
 }
 
-/// One job of a push. What it holds was checked before it was proposed.
+/// One job of a push. Its fields were checked before it was proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewJob<'a> {
     /// When it is due.

@@ -87,7 +87,7 @@ impl Finished {
         }
     }
 
-    /// What it remembers beside that.
+    /// The attempts of the finished jobs, to be saved apart.
     pub(super) fn save_attempts(&self) -> SavedAttempts {
         if self.ring.iter().all(|finish| finish.attempts == 0) {
             return SavedAttempts::default();

@@ -13,7 +13,7 @@ use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States,
 
 /// Jobs in the window of a pass that goes on after its first page. A pass by id or key visits all jobs for each window.
 const WINDOW_JOBS: usize = 65_536;
-/// A pass that was begun so long ago scans again before its next page. A spilled job stays spilled for longer than
+/// A pass that began longer ago than this scans again before its next page. A spilled job stays spilled for longer than
 /// this: see [`HORIZON_MS`](super::HORIZON_MS).
 const WINDOW_MS_MAX: u64 = 60_000;
 

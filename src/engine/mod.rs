@@ -123,7 +123,7 @@ pub const IDS_SKIPPED: u64 = 1 << 40;
 /// count on, and skip on.
 pub const LAST_JOB_MAX: u64 = (1 << 56) - (1 << 48);
 
-/// The highest valid job count. Recovery skips only [`IDS_SKIPPED`] ids at a time, so that centuries of ids are left.
+/// The highest valid job count. Skipped ids end far below it, so that ids for centuries are left.
 pub const COUNTED_JOBS_MAX: u64 = (1 << 56) - IDS_SKIPPED;
 
 /// The greatest of all other numbers that count up.
@@ -169,8 +169,8 @@ pub struct Engine {
     reserving: reserve::Scratch,
     /// Late jobs that reserves of the entry under way have dropped or buried: no state.
     late_in_entry: usize,
-    /// Jobs that got another record since the last capture began: no state. The store may use a place again, so what was
-    /// captured of these is not told from what they have now by its place.
+    /// Jobs that got another record since the last capture began; not part of the state. The store may use a place again, so the
+    /// place alone does not tell the captured record from the present one.
     renewed: BTreeSet<JobId>,
 }
 
@@ -319,7 +319,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Its name is free at once. Who waits for its jobs waits for those of the next topic with that name.
+    /// Its name is free at once. Requests that wait for its jobs then wait for those of the next topic with that name.
     fn delete_topic(&mut self, topic: TopicSelect<'_>) -> Result<Outcome, Reject> {
         let topic = self.existing(topic)?;
         Ok(match self.topics.existing(topic).all_jobs() {

@@ -18,7 +18,7 @@ pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.since, job.id, slot)
 }
 
-/// The turn of a buried job. What it was due at counts as it was given, by whichever clock: that stays while it is buried,
+/// The turn of a buried job. Its due time counts as it was given, by either clock: that stays while it is buried,
 /// whatever happens to the clocks.
 pub(super) fn buried_rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.due_at, job.id, slot)

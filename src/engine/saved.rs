@@ -147,7 +147,7 @@ impl SavedJob {
         self.key_hash
     }
 
-    /// Its due time, or an earlier expiry: what it waits for. A job that is not delayed waits for nothing.
+    /// Its due time, or an earlier expiry. A job that is not delayed has none.
     pub fn delayed_until(&self) -> Option<Moment> {
         let delayed = self.state == JobState::Delayed;
         if delayed { self.clone().into_job(Place(0)).timer() } else { None }

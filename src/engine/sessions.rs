@@ -38,7 +38,7 @@ pub(super) struct Session {
     secret: SessionSecret,
     pub(super) leases_outlive: bool,
     lapsed: Option<Millis>,
-    /// What it gives back when it ends; stays empty if its leases outlive it.
+    /// The leases to give back when it ends; stays empty if its leases outlive it.
     pub(super) leases: BTreeSet<(JobId, Slot)>,
     window: Window,
     hashed: u128,
@@ -219,8 +219,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// A session may hold leases no longer. The first of what it holds, by id and no more than `leases_max`, is to be given back
-    /// by the caller.
+    /// The session may no longer hold leases. The caller has to give back the first of its leases, by id and at most
+    /// `leases_max`.
     pub(super) fn lapse(
         &mut self,
         id: SessionId,

@@ -140,7 +140,7 @@ pub struct Restoring {
 /// Encoding a session costs about as much as encoding this many outcomes.
 pub const SESSION_OUTCOMES: usize = 8;
 
-/// So many jobs are indexed together.
+/// The number of jobs that are indexed together.
 const INDEXED_AT_ONCE: usize = 1 << 18;
 
 impl Engine {
@@ -343,7 +343,7 @@ impl CapturedSessions {
     }
 }
 
-/// Reads what stands at the beginning of `rest`, and leaves what follows it.
+/// Decodes a value from the beginning of `rest`, and leaves the bytes after it.
 fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, RestoreError> {
     let mut decoder = bincode::Deserializer::with_reader(rest, options());
     T::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)

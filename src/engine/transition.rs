@@ -179,7 +179,7 @@ impl Job {
         (self.state, self.buried) = (JobState::Buried, reason);
     }
 
-    /// Done at this stamp, and remembered for so long.
+    /// Done at this stamp, and remembered for `retention_ms`.
     pub(super) fn set_finished(&mut self, stamp: Millis, retention_ms: u64) {
         self.end_lease();
         (self.state, self.since) = (JobState::Finished, stamp.0);

@@ -15,7 +15,7 @@ use super::repeat::JobChecksum;
 use crate::types::limits::PRODUCER_WINDOW_MAX;
 use crate::types::{GroupId, JobId, SessionId};
 
-/// So many numbers are kept together.
+/// The number of sequence numbers kept in one block.
 const BLOCK: usize = 8;
 
 /// The remembered outcome of one sequence number.
@@ -46,7 +46,7 @@ pub(super) struct Window {
     /// How many outcomes it remembers: holes are none.
     count: usize,
     sum: Sum,
-    /// What it needs to be saved as it was at an earlier moment.
+    /// The changes that lead back to its content at an earlier moment.
     undo: Option<Box<Undo>>,
 }
 
@@ -136,7 +136,7 @@ impl Window {
         self.put(sequence, kept);
     }
 
-    /// Forgets the older half of what it remembers.
+    /// Forgets the older half of its outcomes.
     pub(super) fn forget_half(&mut self, session: SessionId) {
         let kept = self.outcomes().nth(self.count.div_ceil(2));
         if let Some((first, _)) = kept {
@@ -164,7 +164,7 @@ impl Window {
         SavedWindow { start: self.start, length: self.length, runs: runs_of(self.outcomes()) }
     }
 
-    /// From now on it remembers what it was, unless it does already.
+    /// From now on it keeps its changes, unless it does already.
     pub(super) fn keep_undo(&mut self) {
         let Self { start, length, .. } = *self;
         self.undo.get_or_insert_with(|| Box::new(Undo { start, length, before: Vec::new() }));
@@ -219,7 +219,7 @@ impl Window {
         sum.with(0)
     }
 
-    /// What it remembers of each sequence number, without the holes.
+    /// The outcome of each sequence number, without the holes.
     fn outcomes(&self) -> impl Iterator<Item = (u64, Kept)> {
         let numbered = self.blocks.iter().flat_map(|(block, kept)| {
             (0..BLOCK as u64).map(move |nth| block * BLOCK as u64 + nth).zip(kept.iter())

@@ -37,7 +37,7 @@ pub enum DecodeError {
         field: &'static str,
         /// What the frame says.
         bytes: usize,
-        /// What it must say at least.
+        /// The lowest valid length.
         min: usize,
     },
     /// A number that stands for a choice stands for none that is known.
@@ -45,7 +45,7 @@ pub enum DecodeError {
     Choice {
         /// Which field.
         field: &'static str,
-        /// What it says.
+        /// The invalid value.
         value: u8,
     },
     /// A list has more items than its limit.
@@ -73,7 +73,7 @@ pub enum DecodeError {
     OutOfRange {
         /// Which field.
         field: &'static str,
-        /// What it says.
+        /// The invalid value.
         value: u64,
         /// The least it may be.
         min: u64,

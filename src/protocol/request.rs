@@ -95,7 +95,7 @@ pub enum Request {
     Kick(JobRef),
     /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
     KickMany {
-        /// Of which topic.
+        /// The topic of the buried jobs.
         topic: TopicName,
         /// The maximum number: 1 to [`KICK_JOBS_MAX`](crate::types::limits::KICK_JOBS_MAX).
         jobs_max: u32,
@@ -198,7 +198,7 @@ pub struct Hello {
     pub client_name: String,
     /// The authentication token; empty for none.
     pub token: Bytes,
-    /// A frame from each side at least so often, or the connection is lost; 0 lets the server say.
+    /// The longest time between two frames from each side, before the connection is lost; 0 lets the server decide.
     pub heartbeat_ms: u32,
     /// The session to go on with; `None` opens a new one.
     pub resume: Option<Resume>,
@@ -249,7 +249,7 @@ pub struct NewJob {
 /// A long-poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserve {
-    /// From which topics.
+    /// The topics to reserve from.
     pub topics: Vec<TopicName>,
     /// The maximum number of jobs.
     pub jobs_max: u32,
@@ -264,7 +264,7 @@ pub struct Reserve {
 /// A standing order for jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscribe {
-    /// From which topics.
+    /// The topics to subscribe to.
     pub topics: Vec<TopicName>,
     /// Jobs that may be held at once. Settling a lease returns its share.
     pub credit_jobs: u32,

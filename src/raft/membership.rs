@@ -17,13 +17,13 @@ pub struct Membership {
     pub learners: Vec<u64>,
 }
 
-/// A change of who is in the group.
+/// A change of the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MembershipChange {
     /// From here on this node alone is in the group. Each group begins with it; it comes again when the majority was lost
     /// for good.
     Alone(u64),
-    /// A node receives the log, and counts for nothing yet.
+    /// A node receives the log, and does not vote yet.
     Learner(u64),
     /// A learner votes from here on.
     Voter(u64),

@@ -35,7 +35,7 @@ pub const TICK_MS: u64 = 50;
 const HEARTBEAT_TICKS: usize = 2;
 /// The shortest election timeout, in ticks; the longest is twice that.
 const ELECTION_TICKS: usize = 10;
-/// The same in milliseconds: a leader holds on for so long without a majority.
+/// The same in milliseconds: a leader holds on for this time without a majority.
 pub const ELECTION_MS_MIN: u64 = ELECTION_TICKS as u64 * TICK_MS;
 /// Largest append message, in bytes; but one entry is never split.
 const MESSAGE_BYTES_MAX: u64 = 512 << 10;
@@ -100,9 +100,9 @@ pub enum ProposeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the leader knows that this node had the log up to entry {known}; it ends at {last}")]
 pub struct LostEntries {
-    /// What it had.
+    /// The last entry that it once had.
     pub known: u64,
-    /// What it has.
+    /// The last entry that it has.
     pub last: u64,
 }
 
@@ -307,7 +307,7 @@ impl Group {
         Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
     }
 
-    /// Proposes a change of who is in the group, one at a time.
+    /// Proposes a change of the members, one at a time.
     pub fn propose_change(&mut self, change: MembershipChange) -> Result<(u64, u64), ProposeError> {
         if !self.is_leader() {
             return Err(ProposeError::NotLeader);
@@ -321,7 +321,7 @@ impl Group {
         Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
     }
 
-    /// A change of membership is applied. Nothing comes of one that would leave no voter.
+    /// Applies a change of membership. Ignores one that would leave no voter.
     pub fn apply_change(&mut self, change: MembershipChange) {
         let before = self.members().clone();
         let Some(after) = before.after(change) else { return };
@@ -340,17 +340,17 @@ impl Group {
     }
 
     /// Asks whether this node still leads. When [`Drained::reads`] names `context`, the state at that index is as new as
-    /// any that was acknowledged before. Nothing comes if leadership is lost, or a message is.
+    /// any that was acknowledged before. There is no result if leadership, or a message, is lost.
     pub fn read(&mut self, context: u64) {
         // raft-rs would pass the question on to the leader, and members do not ask each other.
         if self.is_leader() {
-            // Raft passes over what it is asked twice.
+            // Raft ignores a repeated request.
             self.node.read_index(context.to_le_bytes().to_vec());
         }
     }
 
-    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout. Nothing comes of
-    /// it if this node does not lead.
+    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout. Ignored
+    /// if this node does not lead.
     pub fn transfer_to(&mut self, node: u64) {
         // Here, too, raft-rs would pass it on.
         if self.is_leader() {
@@ -388,8 +388,8 @@ impl Group {
         self.node.report_snapshot(node, SnapshotStatus::Failure);
     }
 
-    /// Asks the leader for a checkpoint that is to take the place of this node's log and state. Nothing comes of it while
-    /// some of the log is not known to be committed: what this node has acknowledged must not go with it. Until the
+    /// Asks the leader for a checkpoint to replace this node's log and state. Ignored while a part of the log is not known to be
+    /// committed: acknowledged entries must not be lost with it. Until the
     /// checkpoint is here the leader's entries are refused.
     pub fn request_snapshot(&mut self) {
         if self.installing.is_none() && self.commit() == self.last_index() {
@@ -508,7 +508,7 @@ impl Group {
         self.installing.is_some() || self.node.snap().is_some_and(|snapshot| !snapshot.is_empty())
     }
 
-    /// The newest checkpoint that a member who is far behind can get.
+    /// The newest checkpoint for members that are far behind.
     pub fn offer(&mut self, offer: Offer) {
         self.node.mut_store().set_offer(offer);
     }
@@ -523,7 +523,7 @@ impl Group {
         self.node.mut_store().cut(through);
     }
 
-    /// The entries that are wanted from the disk first, for a member who lags.
+    /// The first wanted entries from the disk, for a member that lags.
     pub fn wanted(&self) -> Option<Wanted> {
         self.node.raft.store().wanted()
     }

@@ -26,7 +26,7 @@ const PASSES_AT_ONCE: usize = 8;
 /// Passes of one connection that are under way or wait.
 const PASSES_PER_CONNECTION_MAX: usize = 64;
 
-/// Who waits for an answer.
+/// The connection and request that wait for an answer.
 pub(super) type Asker = (ConnectionId, RequestId);
 
 /// Passes that wait for somebody to ask for their next page.
@@ -87,7 +87,7 @@ impl Passes {
         !self.queue.is_empty()
     }
 
-    /// Drops every pass. Returns everybody who waits for an answer.
+    /// Drops every pass. Returns all requests that wait for an answer.
     pub(super) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
         self.queue.drain(..).flat_map(|pass| pass.purpose.askers()).collect()

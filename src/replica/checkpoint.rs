@@ -37,10 +37,10 @@ const ADOPTING_EVERY_US: u64 = 500;
 const BATCH_BYTES: u64 = 256 << 10;
 /// The maximum number of batches in flight to the checkpoint thread.
 const BATCHES_MAX: usize = 32;
-/// What they may come to before another is sent, in bytes.
+/// The maximum size of these batches before another is sent, in bytes.
 const ON_THE_WAY_BYTES: usize = 16 << 20;
-/// So long after the last one began, in microseconds, a checkpoint is due when the log has grown by an eighth of what it
-/// else may: a start reads all of it, and a node that has little to do has the time.
+/// A checkpoint that begins this long after the last one, in microseconds, is due after an eighth of the usual log growth:
+/// a start reads all of the log, and a quiet node has the time.
 const SELDOM_US: u64 = 60_000_000;
 const SELDOM_SHARE: u64 = 8;
 /// With little memory left a checkpoint is due when the log has grown by this many bytes.
@@ -149,8 +149,8 @@ impl Checkpoints {
         pin || ((offer_wanted || due) && now_us >= self.not_before_us)
     }
 
-    /// Up to where the log can go. While there are other members, it reaches back behind a checkpoint before the newest, by so
-    /// many bytes at least, so that who was away for a moment need not get a checkpoint; and as far as those that are up still
+    /// The last entry that may leave the log. With other members, the log reaches back to a checkpoint before the newest, by at
+    /// least `least_bytes`, so that a member that was briefly away needs no checkpoint; and as far as members that are up still
     /// need it, within bounds.
     fn cut_point(&mut self, least_bytes: Option<u64>, needed: u64) -> Option<u64> {
         let may_go = |kept: &Kept| {

@@ -37,7 +37,7 @@ pub(super) struct Cluster {
     /// The feature level that was proposed.
     feature_level: u32,
     next_us: u64,
-    /// Entries are being read from the disk, for a member who lags.
+    /// Entries are being read from the disk, for a member that lags.
     pub(super) fetching: bool,
     /// Whether it was told that this node's clock differs.
     pub(super) clock_told: bool,
@@ -58,7 +58,7 @@ struct UnderWay {
 /// How far it has come.
 #[derive(Debug)]
 enum Step {
-    /// Somebody looks who is at this address.
+    /// The node at this address is being looked up.
     Probing { address: String },
     /// A member is being made known to all.
     Registering { member: Member },
@@ -71,7 +71,7 @@ enum Step {
 }
 
 impl UnderWay {
-    /// Whether somebody may become a member by it, who has been looked at already.
+    /// Whether it may change the members: the node's probe is done.
     fn changes_members(&self) -> bool {
         matches!(self.step, Step::Registering { .. } | Step::Proposing { .. } | Step::Changing { .. })
     }
@@ -270,8 +270,8 @@ impl Replica {
         self.cluster.transfer.filter(|(_, at_us)| self.now_us < at_us + us).map(|(to, _)| to)
     }
 
-    /// How far each member has come. Raft forgets at each check of the majority who is there: who spoke within an election
-    /// timeout is.
+    /// How far each member has come. Raft forgets at each check of the majority which members are up: a member that was heard
+    /// within an election timeout is.
     pub(super) fn progress(&self) -> BTreeMap<u64, Progress> {
         let since_us = self.now_us.saturating_sub(ELECTION_US_MIN);
         let mut all = self.group.progress();
@@ -281,8 +281,8 @@ impl Replica {
         all
     }
 
-    /// The other voter that has come furthest, of those that are up; one whose clock or state is off does not take over. If it is
-    /// this node's that is off, those are fit that differ from it. Who has just not taken leadership comes after the others.
+    /// The most up-to-date other voter, of those that are up; one whose clock or state is off does not take over. If this
+    /// node's own is off, voters that differ from it are fit. A voter that has just not taken leadership comes last.
     pub(super) fn transfer_target(&self) -> Option<u64> {
         let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
@@ -390,8 +390,8 @@ impl Replica {
         }
     }
 
-    /// A member that was offered a checkpoint and does not fetch it is offered the newest. One that shows that it has come as
-    /// far goes on from there: what it told Raft may be lost.
+    /// Offers the newest checkpoint again to a member that does not fetch the offered one. A member that turns out to have it
+    /// already continues from there: its answer to Raft may have been lost.
     fn follow_fetches(&mut self) {
         for (node, progress) in self.group.progress() {
             let Some(index) = progress.snapshot else { continue };

@@ -254,7 +254,7 @@ impl Connections {
         self.all.get(&id).map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes))
     }
 
-    /// So many bytes were written.
+    /// `bytes` bytes were written.
     pub(super) fn written(&mut self, id: ConnectionId, bytes: usize) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_sub(bytes);
@@ -313,7 +313,7 @@ impl Connections {
         self.all.get_mut(&id)?.held.pop_front()
     }
 
-    /// Puts the answer to a request into a connection's outbox. An answer to somebody who is gone is dropped.
+    /// Puts the answer to a request into a connection's outbox. Drops it if the connection is gone.
     pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         self.tell(id, request, response);
         if let Some(connection) = self.all.get_mut(&id) {

@@ -85,7 +85,7 @@ pub struct Bundle {
     pub applied: u64,
     /// A state hash of the sender's, and the entry after which the state had it: one of those that all members look at.
     pub audited: (u64, u128),
-    /// What it says.
+    /// Messages of Raft.
     pub messages: Vec<Message>,
 }
 
@@ -100,12 +100,12 @@ pub enum ProbeError {
         /// What the system said.
         why: String,
     },
-    /// Somebody answers, who does not want to be a member, or cannot.
+    /// A node answers, but refuses to be a member, or cannot be one.
     #[error("the node at {address} refuses: {why}")]
     Refused {
         /// The address that was dialled.
         address: String,
-        /// What it said.
+        /// The reason that it gave.
         why: String,
     },
 }
@@ -129,7 +129,7 @@ impl Permit {
 pub enum Input {
     /// A client connected. `secret` is random and becomes the secret of its session, if it opens one.
     Connected {
-        /// Who.
+        /// The new connection.
         connection: ConnectionId,
         /// Fresh random bytes.
         secret: SessionSecret,
@@ -140,7 +140,7 @@ pub enum Input {
     /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
     /// token. `BACKUP_READ` and `BACKUP_END` never come here: the driver answers them.
     Requests {
-        /// From whom.
+        /// The connection that sent them.
         connection: ConnectionId,
         /// The requests with their ids, in order.
         requests: Vec<(RequestId, Request)>,
@@ -150,21 +150,21 @@ pub enum Input {
     /// Output to a client was written to its socket. Reported in lumps, each of less than half of
     /// [`ReplicaConfig::output_bytes_max`]; unreported bytes count as unwritten.
     Written {
-        /// To whom.
+        /// The client's connection.
         connection: ConnectionId,
         /// How much, as [`Response::weight_bytes`] counts.
         bytes: usize,
     },
     /// Leases that [`Response::age`] removed from the output: their jobs do not reach their consumer.
     NotSent {
-        /// To whom.
+        /// The consumer's connection.
         connection: ConnectionId,
         /// The removed leases.
         leases: Vec<Lease>,
     },
     /// A client is gone, or was cut off. Nothing more comes from it or is sent to it.
     Disconnected {
-        /// Who.
+        /// The lost connection.
         connection: ConnectionId,
     },
     /// The batch of this [`WriteBatch`], and all before it, are durable.
@@ -174,7 +174,7 @@ pub enum Input {
     },
     /// A connection to another node is there, and each knows who the other is.
     PeerConnected {
-        /// What it said of itself.
+        /// Its identity and addresses, as it reports them.
         about: PeerInfo,
     },
     /// There is no connection to another node any more.
@@ -193,7 +193,7 @@ pub enum Input {
     Probed {
         /// The address that was dialled.
         address: String,
-        /// Who is there.
+        /// The node found there, or the error.
         found: Result<PeerInfo, ProbeError>,
     },
     /// The entries that [`Output::Fetch`] asked for: the first of them, at least one.
@@ -263,7 +263,7 @@ pub enum CheckpointOrder {
     Jobs(CheckpointJobs),
     /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
     End,
-    /// There will be no more: nothing is to come of it. [`Input::CheckpointAbandoned`] says so, once.
+    /// Give the checkpoint up: no more parts follow. [`Input::CheckpointAbandoned`] answers once.
     Abandon,
 }
 
@@ -273,7 +273,7 @@ pub enum Output {
     /// Answers for one connection. Those to different requests may stand in any order. When it writes one, the driver lets
     /// [`Response::age`] give the remaining time of the leases in it.
     Send {
-        /// To whom.
+        /// The client's connection.
         connection: ConnectionId,
         /// What; `GoingAway` carries request id 0.
         responses: Vec<(RequestId, Response)>,
@@ -290,12 +290,12 @@ pub enum Output {
     Persist(WriteBatch),
     /// Something to say to another node. It may be lost.
     Peer {
-        /// To whom.
+        /// The receiving node's number.
         to: u64,
         /// Messages, with the state of this node's clock.
         bundle: Bundle,
     },
-    /// Whom this node talks to from here on, itself included, and who is not to be listened to any more.
+    /// The nodes that may be talked to from here on, this one included, and the removed ones.
     Members {
         /// The members.
         members: Vec<Member>,
@@ -304,7 +304,7 @@ pub enum Output {
         /// What every member must be able to do.
         feature_level: u32,
     },
-    /// Find out who is at this address of another node; [`Input::Probed`] tells.
+    /// Find out which node is at this address; [`Input::Probed`] brings the result.
     Probe {
         /// The address to dial.
         address: String,
@@ -315,7 +315,7 @@ pub enum Output {
     /// A checkpoint to be fetched from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
     /// that it will not come. There is one at a time: this one takes the place of any before it.
     FetchSnapshot {
-        /// From whom.
+        /// The node that has it.
         from: u64,
         /// The last entry that it contains.
         index: u64,
@@ -324,7 +324,7 @@ pub enum Output {
     Checkpoint(CheckpointOrder),
     /// A backup that was asked for can be read over its connection.
     Backup {
-        /// Who asked.
+        /// The connection that asked.
         connection: ConnectionId,
         /// Under which request, which the driver answers.
         request: RequestId,

@@ -12,7 +12,7 @@ pub(super) struct Memory {
     resident: u64,
     /// What the state was estimated to take then.
     estimated: u64,
-    /// What it is estimated to take now.
+    /// The estimated memory now.
     now: u64,
     /// What a checkpoint would have taken at most then.
     checkpoint: u64,

@@ -81,11 +81,11 @@ const TICKS_AT_ONCE_MAX: u64 = 2;
 const CLOCK_CHECK_US: u64 = 1_000_000;
 /// How long before they fire timers are put in order, so that an entry finds it done.
 const PREPARE_AHEAD_MS: u64 = 3_000;
-/// So many timers in one go, at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
+/// The number of timers in one go; at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
 const PREPARE_BUDGET: usize = 2048;
 /// How long before they are due spilled jobs are loaded into memory.
 const LOAD_AHEAD_MS: u64 = 60_000;
-/// So many of them in one go.
+/// The number of these jobs in one go.
 const LOAD_BUDGET: usize = 512;
 /// Pause between two goes.
 const PREPARE_PAUSE_US: u64 = 1_000;
@@ -229,7 +229,7 @@ impl Replica {
             return;
         }
         outputs.append(&mut self.due);
-        // Who has no state has applied nothing.
+        // Without a state this node has applied nothing.
         let applied = if self.has_lost_state() { 0 } else { self.applied.0 };
         self.peers.flush(self.wall, self.clock.shown_us(), applied, outputs);
         self.connections.flush(outputs);

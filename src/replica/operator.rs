@@ -14,7 +14,7 @@ use crate::protocol::{
 use crate::types::limits::CONNECTION_TOPICS_MAX;
 use crate::types::{SessionId, TopicId, TopicName};
 
-/// So many of a connection's subscriptions and long polls are looked at for the topics that it waits for.
+/// The number of a connection's subscriptions and long polls that are read for its topics.
 const WAITERS_LOOKED_AT: usize = 16;
 /// The number of connections that are one unit of work.
 const WAITERS_PER_WORK: usize = 8;

@@ -222,7 +222,7 @@ impl Peers {
         self.connected.get(&node).and_then(|peer| peer.spoke_us).is_some_and(|spoke_us| spoke_us >= us)
     }
 
-    /// Something to say. Who is not connected does not hear it.
+    /// Queues a message. A node that is not connected does not receive it.
     pub(super) fn say(&mut self, message: Message) {
         self.outboxes.entry(message.to()).or_default().push(message);
     }

@@ -14,7 +14,7 @@ use crate::protocol::RequestId;
 use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{Millis, SessionId, SessionSecret, TopicId};
 
-/// Who waits for the outcome of one command.
+/// The request, or the internal step, that waits for the outcome of one command.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
     /// A client's request: the outcome is its answer.
@@ -151,17 +151,17 @@ impl Proposals {
         self.in_flight.push_back((term, index, proposal));
     }
 
-    /// An entry that was taken out is applied, or never will be: it is not under way any more. Who waits for it.
+    /// A removed entry is applied, or never will be: it is no longer in flight. Returns its waiting replies.
     pub(super) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
         self.bytes = self.bytes.saturating_sub(proposal.bytes);
         self.work = self.work.saturating_sub(proposal.work);
         proposal.replies
     }
 
-    /// Takes out who waits for the entry that is now applied at (term, index).
+    /// Takes the waiting replies of the entry that is now applied at (term, index).
     ///
-    /// Matched by both: an entry of another leader at an index that was ours means that ours is lost, and those
-    /// that waited for it are in [`Self::take_lost`].
+    /// Matched by both: another leader's entry at the index of one of ours means that ours is lost. Replies to lost entries
+    /// are in [`Self::take_lost`].
     pub(super) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
         let is_first = |(of, at, _): &mut (u64, u64, Proposal)| (*of, *at) == (term, index);
         let first = self.in_flight.pop_front_if(is_first);

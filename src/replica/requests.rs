@@ -181,8 +181,8 @@ impl Replica {
         self.wait(connection, id, session, demand, &reserve.topics, &reserve.weights);
     }
 
-    /// A RESERVE that does not wait is a change like any other: it sees those that were sent before it, and those behind it
-    /// see what it took.
+    /// A RESERVE that does not wait is ordered like a change: it sees the changes sent before it, and later ones
+    /// see its grants.
     fn reserve_now(
         &mut self,
         connection: ConnectionId,

@@ -49,7 +49,7 @@ impl Replica {
         self.close_session(connection, request, session);
     }
 
-    /// A client is gone. What it asked for before is done all the same.
+    /// A client is gone. Its earlier requests are done all the same.
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
         self.take_last_requests(connection);
         self.drop_waiters(connection);

@@ -84,7 +84,7 @@ impl Replica {
         };
     }
 
-    /// A committed entry that changes nothing, since there is no state. Who is in the group is known all the same.
+    /// Passes over a committed entry, since there is no state. Only changes of the members are applied.
     pub(super) fn pass_over(&mut self, entry: &LogEntry) {
         self.applied = (entry.index, entry.term);
         self.apply_membership(entry);

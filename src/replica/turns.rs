@@ -36,7 +36,7 @@ const COMMITTED_BYTES_MAX: usize = 16 << 20;
 const READS_WORK: u64 = 1024;
 /// The work of reading a block from a chunk on the disk.
 const BLOCK_WORK: u64 = 64;
-/// So many bytes of a request are one unit of work.
+/// The bytes of a request that are one unit of work.
 const REQUEST_BYTES: usize = 1024;
 
 /// The work left for the next turn.
@@ -47,7 +47,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// So much work was done.
+    /// Adds to the work done.
     pub(super) fn count(&mut self, work: u64) {
         self.done += work;
     }
@@ -94,7 +94,7 @@ impl Replica {
         }
     }
 
-    /// Adds a command to those that wait to be proposed. What it will need of the disk begins to be read.
+    /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
     pub(super) fn add_command(&mut self, command: &Command<'_>, reply: Reply) {
         let blocks = self.read_ahead(command);
         self.proposals.add(command, self.engine.changes_of(command) + blocks * BLOCK_WORK, reply);

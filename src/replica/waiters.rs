@@ -126,7 +126,7 @@ impl Turn {
     }
 }
 
-/// What has become of a long poll that is cancelled.
+/// The state of a long poll that is cancelled.
 #[derive(Debug)]
 pub(super) enum Cancelled {
     /// There is none: it was answered.
@@ -209,7 +209,7 @@ impl Waiters {
             (waiter.turn, waiter.reserving) = (None, true);
         }
         *self.reserves.entry(session).or_default() += 1;
-        // What it takes, it takes from those in line, who find out.
+        // It claims no jobs: the waiters in line find out that it took some.
         (id, Claim { session, topic: TopicId(0), jobs: 0 })
     }
 

@@ -24,14 +24,14 @@ use crate::storage::{
 };
 use crate::types::{Millis, whole_ms};
 
-/// What the checkpoint thread is told.
+/// Inputs of the checkpoint thread.
 #[derive(Debug)]
 pub(super) enum ToCheckpoint {
     /// A part of a checkpoint.
     Order(CheckpointOrder),
     /// Hold the newest checkpoint open, for another node to pull.
     Pin {
-        /// Who asks; gets nothing if there is no checkpoint, or it cannot be opened.
+        /// Gets the checkpoint; nothing if there is none, or it cannot be opened.
         reply: oneshot::Sender<Option<Arc<PinnedBackup>>>,
     },
     /// No more input follows. An unfinished checkpoint is left as it is.
@@ -195,7 +195,7 @@ impl<F: Folder> CheckpointThread<F> {
     fn remove_unfinished(&mut self) -> Result<(), StorageError> {
         self.under_way = None;
         match chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref()) {
-            // They count for nothing, and go after the next checkpoint.
+            // They are ignored, and removed after the next checkpoint.
             Err(error) if error.is_shortage() => {}
             removed => _ = removed?,
         }

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use crate::storage::{EntryKind, LogEntry, Vote};
 
-    /// Passes on which entries it was asked to make durable together, and fails once it has done so often enough.
+    /// Passes on which entries it was asked to make durable together, and fails after a number of calls.
     struct Notebook {
         pages: Sender<Vec<u64>>,
         persists_left: usize,

@@ -12,10 +12,10 @@ use crate::protocol::{RequestId, Response};
 use crate::storage::PinnedBackup;
 use crate::types::limits::INPUT_BYTES_PER_CONNECTION_MAX;
 
-/// What goes to a connection's writer.
+/// Output for a connection's writer.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// From the replica, to be written in this order; it is told how much was.
+    /// From the replica, to be written in this order. The replica is told how much was written.
     Replica {
         /// Responses, each with the id of its request.
         responses: Vec<(RequestId, Response)>,
@@ -24,11 +24,11 @@ pub(super) enum Outgoing {
     },
     /// The connection's own answers, one to a request each.
     Own(Vec<(RequestId, Response)>),
-    /// Write what came before, then close the connection.
+    /// Write all earlier output, then close the connection.
     Close,
 }
 
-/// What the part of a connection is told that sends a backup.
+/// Requests to the part of a connection that sends a backup.
 #[derive(Debug)]
 pub(super) enum ToBackup {
     /// The backup that was asked for under this request is there.

@@ -30,7 +30,7 @@ struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if thread::panicking() {
-            // Somebody who no longer listens knows that it ends.
+            // If the receiver is gone, the node is ending anyway.
             let _ = self.tell.send(Err(ServerError::Panicked(self.name)));
         }
     }

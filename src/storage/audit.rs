@@ -100,7 +100,7 @@ fn check_chunk<'a, F: Folder>(
     Ok(())
 }
 
-/// The checksum of the job in a row; `None` if it is not the job that the index says, or not what it was.
+/// The checksum of the job in a row; `None` if it is not the job that the index names, or was changed.
 pub(super) fn check_row(bytes: &[u8], head: &RowHead, is_spilled: bool) -> Option<u32> {
     let (saved, record) = SavedJob::decode(bytes).ok()?;
     let record = bodies::split(record)?;

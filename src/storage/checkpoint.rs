@@ -104,14 +104,14 @@ pub struct CheckpointJobs {
 #[derive(Clone, Debug)]
 struct CheckpointJob {
     job: CapturedJob,
-    /// It waits so long that it may be spilled.
+    /// It is due late enough to be spilled.
     spilled: bool,
     /// Where its record is among those of all, if it is in memory alone.
     record: Option<Range<usize>>,
 }
 
 impl CheckpointJobs {
-    /// Adds a job, with its record if that is in memory alone. `spilled`: it waits so long that it may be spilled.
+    /// Adds a job, with its record if that is in memory alone. `spilled`: it is due late enough to be spilled.
     pub fn push(&mut self, job: CapturedJob, spilled: bool, record: Option<&[u8]>) {
         let record = record.map(|record| {
             let begin = self.records.len();
@@ -475,7 +475,7 @@ pub struct Restored {
     pub engine: Engine,
     /// The records of its jobs.
     pub records: Records,
-    /// What cannot be read of a member's state: there are no jobs then, and nothing may be applied.
+    /// The error if a member's state is unreadable: then there are no jobs, and no entry may be applied.
     pub lost: Option<StorageError>,
 }
 
@@ -487,8 +487,8 @@ pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> 
     read(folder, manifest).map(Some)
 }
 
-/// As [`restore`], for a member that starts from what it has itself: a state that cannot be read is no obstacle if there are
-/// others, who have the same.
+/// As [`restore`], for a member that starts from its own checkpoint: an unreadable state is no obstacle if other members
+/// have it.
 pub fn restore_own<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
     let lost = match restore(folder) {
         Err(error) if error.is_unreadable() => error,
@@ -503,8 +503,8 @@ pub fn restore_own<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageErr
     }
 }
 
-/// Removes what the newest checkpoint does not list. To be called when the log was found to continue that checkpoint:
-/// while it is not known whether a manifest is the newest one, what it does not list may be all there is.
+/// Removes the files that the newest checkpoint does not list. Call it when the log was found to continue that checkpoint:
+/// until it is known that a manifest is the newest one, the unlisted files may be the only data.
 pub fn sweep<F: Folder>(folder: &F) -> Result<(), StorageError> {
     chunks::remove_unlisted(folder, Manifest::read(folder)?.as_ref()).map(drop)
 }

@@ -50,7 +50,7 @@ pub(super) const LOG_OLD: &str = "log.old";
 
 /// A file that is not larger than this stays.
 const FILE_BYTES_MIN: u64 = 128 << 20;
-/// A log is compacted when the values behind its base take less than this part of the file.
+/// A log is compacted when the values after its base take less than this part of the file.
 const LIVE_SHARE: u64 = 4;
 /// Free space reserved for the authoritative log, in addition to the space that the caller wants kept.
 const ROOM_BYTES: u64 = 16 << 20;
@@ -234,7 +234,7 @@ impl Compactor {
         }
     }
 
-    /// So many bytes were added to the log.
+    /// `bytes` bytes were added to the log.
     pub(super) fn added(&mut self, bytes: u64) {
         self.added_bytes += bytes;
     }
@@ -288,7 +288,7 @@ impl Copying {
             let values = round(backend, Which::Log, &mut self.copied, end, path).map_err(CopyError::Log)?;
             self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
             backend.put_new(&values).map_err(CopyError::of)?;
-            // A copy that does not get smaller than what it is made of is worth nothing.
+            // A copy that is not smaller than its source is useless.
             if self.bytes > self.bytes_before / 2 {
                 return Err(CopyError::Short);
             }

@@ -64,7 +64,7 @@ const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// So much of a file goes at a time.
+/// The bytes of a file that are freed at a time.
 const PIECE_BYTES: u64 = 2 << 20;
 
 const OURS: [&str; 17] = [
@@ -302,7 +302,7 @@ impl Directory {
         self.path.join(LOG)
     }
 
-    /// The folder of the log that counts, for somebody who must not change anything.
+    /// The folder of the authoritative log, for a caller that must not change anything.
     pub(super) fn log_that_counts(&self) -> PathBuf {
         // One that takes another's place counts from the first step on.
         let name = if compaction::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
@@ -363,7 +363,7 @@ impl Directory {
         self.path.join(RECOVERING).exists()
     }
 
-    /// Whose data it will be, if somebody is recovering it.
+    /// The identity that the directory will have, if it is being recovered.
     pub(super) fn recovering(&self) -> Result<Option<Identity>, StorageError> {
         if self.is_recovering() { self.read_identity(RECOVERING).map(Some) } else { Ok(None) }
     }
@@ -475,7 +475,7 @@ pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
 
 fn sync_parent(path: &Path) -> Result<(), StorageError> {
     match sync::directory(parent(path)) {
-        // It belongs to somebody else, who made this one.
+        // It belongs to another user, who made this one.
         Err(StorageError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced,
     }

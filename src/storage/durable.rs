@@ -43,9 +43,9 @@ pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, Stora
 
 /// A log and two small files, each durable when a call that writes it returns.
 pub(super) trait LogBackend: CompactionBackend {
-    /// What the log begins after: what it was opened with, or the newest place at which it was cut if that is later.
+    /// The base of the log: the one it was opened with, or the newest one at which it was cut if that is later.
     fn base(&self) -> LogBase;
-    /// Where the log ends: at its base or behind it.
+    /// Where the log ends: at its base or after it.
     fn end(&self) -> LogBase;
     /// Index of the last entry that was there when the log was opened; below the base if the checkpoint was ahead.
     fn last_found(&self) -> u64;
@@ -61,7 +61,7 @@ pub(super) trait LogBackend: CompactionBackend {
     fn forget_read(&mut self) -> Result<(), StorageError>;
     /// The entry that the incoming checkpoint stands for; `None` if there is no such checkpoint.
     fn incoming(&self) -> Result<Option<LogBase>, StorageError>;
-    /// Removes the entries from `index` on, which is behind the base.
+    /// Removes the entries from `index` on, which is after the base.
     fn remove_end(&mut self, index: u64) -> Result<(), StorageError>;
     /// Puts the incoming checkpoint in the place of the one that is there. It stands for `base`, after which the log
     /// begins, and ends, from here on; it ended before.

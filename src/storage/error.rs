@@ -200,7 +200,7 @@ pub enum BackupDamage {
         /// Its length as its header says; what a header has if that is cut.
         expected: u64,
     },
-    /// There is something behind its end.
+    /// There are bytes after its end.
     #[error("it should end there")]
     Long,
     /// A part is not as it was written.
@@ -293,7 +293,7 @@ pub enum Damage {
         /// The entry that the one stands for which is there.
         found: Option<u64>,
     },
-    /// Somebody began to recover and did not get to the end.
+    /// A recovery was begun and not finished.
     #[error("`adjourn recover` was begun and not finished")]
     RecoverUnfinished,
     /// A backup was to be put here, and that did not get to its end.
@@ -341,7 +341,7 @@ pub enum FileDamage {
     Short {
         /// Its length in bytes.
         found: u64,
-        /// What it should be.
+        /// Its expected length in bytes.
         expected: u64,
     },
     /// It is whole, and not the one that was written.

@@ -32,7 +32,7 @@ pub struct Inspection {
     pub watermark: Option<WatermarkReport>,
     /// `None` if it cannot be read.
     pub log: Option<LogReport>,
-    /// The log's entries behind the checkpoint that change who is in the group.
+    /// The log's entries after the checkpoint that change the members.
     pub changes: Vec<LogEntry>,
     /// The newest checkpoint; `None` if there is none, or its manifest cannot be read.
     pub checkpoint: Option<CheckpointReport>,
@@ -73,11 +73,11 @@ pub struct WatermarkReport {
 pub struct LogReport {
     /// The entry that the checkpoint stands for: the needed part of the log begins after it.
     pub base: u64,
-    /// Index of the last entry; the base if there is none behind it.
+    /// Index of the last entry; the base if there is none after it.
     pub last: u64,
     /// Its term.
     pub last_term: u64,
-    /// Bytes of the entries behind the base.
+    /// Bytes of the entries after the base.
     pub entry_bytes: u64,
     /// Bytes of the files.
     pub file_bytes: u64,
@@ -117,7 +117,7 @@ pub struct ChunkReport {
     pub file: FileReport,
     /// Rows in it.
     pub rows: u32,
-    /// Those that somebody needs.
+    /// Rows that are still needed.
     pub live: u32,
     /// Those that are spilled jobs.
     pub spilled: u32,
@@ -167,7 +167,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         if let Some(manifest) = &manifest {
             let damage = audit(&folder, manifest, depth, |_| {})?;
             if depth == Depth::Whole && !damage.is_empty() {
-                // What stands against it was found by the audit.
+                // The audit has found the reason if this fails.
                 unreadable = Unreadable::find(&folder, manifest).unwrap_or_default().into_jobs();
             }
             found.damage.extend(damage);
@@ -276,7 +276,7 @@ fn pages_report(pages: &PagesSummary) -> PagesReport {
     PagesReport { file, entries: pages.entries }
 }
 
-/// Files of the folder that count for nothing.
+/// Files of the folder that are ignored.
 fn unlisted_files<F: Folder>(
     folder: &F,
     manifest: Option<&Manifest>,

@@ -176,7 +176,7 @@ impl Log {
         Ok(Self { db: Some(db), file, path, directory, base, cutting: None, extent, read_bytes: 0 })
     }
 
-    /// What it begins after: what it was opened with, or the newest place at which it was cut if that is later.
+    /// The base: the one it was opened with, or the newest one at which it was cut if that is later.
     pub(super) fn base(&self) -> LogBase {
         self.base
     }
@@ -258,7 +258,7 @@ impl Log {
         Ok(())
     }
 
-    /// Removes the entries from `index` on, which is behind the base. Durable when this returns; a crash in between
+    /// Removes the entries from `index` on, which is after the base. Durable when this returns; a crash in between
     /// leaves some of them, without a gap.
     pub(super) fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
         let end = self.end_before(index)?;
@@ -367,7 +367,7 @@ impl Log {
     fn reopen(&mut self) -> Result<(), StorageError> {
         self.read_bytes = 0;
         self.close(Lock::Await);
-        // The summary that sled makes when it opens tells of what it wrote when it was closed.
+        // When sled opens, its summary covers the writes of the last close: sync these first.
         let database = self.path.join("db");
         sync::file(&self.file, &database)?;
         self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);

@@ -63,7 +63,7 @@ pub struct Records {
     fronts: [BinaryHeap<Reverse<Turn>>; 2],
 }
 
-/// A chunk that holds somebody's record.
+/// A chunk with at least one needed record.
 #[derive(Debug)]
 struct Held {
     chunk: Arc<Chunk>,
@@ -346,7 +346,7 @@ impl Held {
         }
     }
 
-    /// The row behind the last one of a timeline.
+    /// The row after the last one of a timeline.
     fn end(&self, timeline: Timeline) -> u32 {
         match timeline {
             Timeline::Stamp => self.split,

@@ -49,7 +49,7 @@ use crate::types::Millis;
 pub(super) use unreadable::Unreadable;
 pub use unreadable::UnreadableJob;
 
-/// So much is copied between two syncs.
+/// The bytes copied between two syncs.
 const COPY_BYTES: usize = 512 << 10;
 /// Lost members may have been ahead by some terms. A leader is not elected a thousand times unnoticed.
 const TERMS_SKIPPED: u64 = 1000;
@@ -142,7 +142,7 @@ impl Salvage {
         self.checkpoint.as_ref()
     }
 
-    /// The entries behind the checkpoint that change who is in the group, of those that would be kept.
+    /// The entries after the checkpoint that change the members, of those that would be kept.
     pub fn changes(&self) -> &[LogEntry] {
         &self.changes
     }
@@ -258,8 +258,8 @@ impl Salvage {
         Ok(())
     }
 
-    /// Refuses a log that was cut behind a checkpoint whose manifest is lost: its chunks hold jobs that somebody may
-    /// still save.
+    /// Refuses a log that was cut after a checkpoint whose manifest is lost: the operator may still be able to save the jobs in
+    /// its chunks.
     fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
         let is_cut = match &self.obstacle {
             Some(obstacle) => obstacle.is_of_cut_log(),
@@ -338,7 +338,7 @@ impl Salvage {
             Some(manifest) if !self.dropped.jobs().is_empty() => {
                 self.dropped.replace(&folder, manifest).map(drop)
             }
-            // Somebody may have been cut off who was about to publish another one.
+            // An interrupted process may have been about to publish another one.
             _ => Manifest::remove_staged(&folder),
         }
     }
@@ -357,7 +357,7 @@ fn base_after(checkpoint: Option<&Manifest>, identity: Identity) -> LogBase {
 pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     let mut entry = EntryBuilder::default();
     entry.push(&Command::SkipIds { floor: ids_floor(now) });
-    // The state's clock takes no notice of a stamp that is behind it.
+    // The state's clock ignores a stamp in its past.
     let data = entry.finish(Millis(0)).into();
     LogEntry { index, term, kind: EntryKind::Normal, data }
 }

@@ -53,7 +53,7 @@ const GROUP: GroupId = GroupId(0);
 /// What a log begins after without a checkpoint; the cluster is made up, too.
 const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 0xAD10 };
 
-/// What goes wrong at an armed step.
+/// The effect of an armed fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The power goes before the step is done. Nothing after it happens either.

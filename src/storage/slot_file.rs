@@ -1,4 +1,4 @@
-//! A small file of two checksummed slots: what it holds survives a crash in the middle of being replaced.
+//! A small file of two checksummed slots: its values survive a crash in the middle of being replaced.
 //!
 //! The slots lie in different blocks of 4 KiB, so that no write touches both. A write overwrites the older slot
 //! and is synced; if it is torn, the other slot still holds the previous values. Reading takes the valid slot

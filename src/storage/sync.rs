@@ -34,7 +34,7 @@ thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// So much is compared at a time.
+/// The bytes compared at a time.
 const PIECE_BYTES: usize = 1 << 20;
 /// Past the system's memory, a device reads to where a page may begin.
 const PAGE_BYTES: usize = 4096;
@@ -45,7 +45,7 @@ pub fn watch(watcher: Option<Watcher>) {
     WATCHER.set(watcher);
 }
 
-/// Makes a file durable: what it holds and its length, not its name.
+/// Makes a file's content and length durable, not its name.
 pub(super) fn file(file: &File, path: &Path) -> Result<(), StorageError> {
     file.sync_all().and_then(|()| tell(Done::Synced, path)).map_err(|error| StorageError::sync(path, error))
 }
@@ -73,7 +73,7 @@ pub(super) fn settle(path: &Path) -> Result<(), StorageError> {
     self::file(&file, path)?;
     fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| fail("drop from memory")(error.into()))?;
     tell(Done::Dropped, path).map_err(fail("drop from memory"))?;
-    // That was an advice: pages stay that somebody else has mapped or locked.
+    // The advice is not binding: pages that another process has mapped or locked stay.
     let same = is_on_disk(&file, path).map_err(fail("read"))?;
     if same { Ok(()) } else { Err(fail("drop from memory")(io::ErrorKind::ResourceBusy.into())) }
 }

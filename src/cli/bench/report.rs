@@ -195,7 +195,7 @@ impl Latencies {
         Self(histogram.expect("the bounds are constants that hdrhistogram accepts"))
     }
 
-    /// Adds `count` operations that took so long each.
+    /// Adds `count` operations with this latency each.
     pub(super) fn record(&mut self, latency: Duration, count: u64) {
         let latency_us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         self.0.saturating_record_n(latency_us, count);

@@ -108,7 +108,7 @@ impl<W: Write> Answers<W> {
         Self { out, out_open: true, lines: 0, refused: 0, refusals: Vec::new(), progress }
     }
 
-    /// Takes the answer to one batch, which was so large.
+    /// Takes the answer to one batch of `bytes` bytes.
     fn take(&mut self, bytes: u64, results: &[PushResult]) -> Result<(), Failure> {
         let mut text = Vec::new();
         for result in results {

@@ -66,7 +66,7 @@ pub enum ValueError {
         min: u64,
         /// Largest value that is possible.
         max: u64,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
     /// Not an address.

@@ -68,7 +68,7 @@ impl ConnectionConfig {
     }
 }
 
-/// A client is listened to for so long after the last word was sent to it, so that it reads that word before
+/// How long a client is read from after the last frame was sent to it, so that it reads that frame before
 /// its own sending fails.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;

@@ -25,9 +25,9 @@ use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 pub(super) enum End {
     /// The client is gone.
     Gone,
-    /// The server's core has ended: what it said before is still to be written.
+    /// The server's core has ended: its last responses still have to be written.
     Stopped,
-    /// The client is told this under this request id, then the connection is closed.
+    /// The client gets this error under this request id, then the connection is closed.
     Refused(RequestId, ErrorReply),
 }
 

@@ -48,7 +48,7 @@ pub enum PeerFrame {
     Join(u64),
     /// The answer to that.
     Cluster(ClusterInfo),
-    /// Nothing, so that the other side knows that somebody is there. Follows WELCOME at once.
+    /// Shows that the sender is alive. Follows WELCOME at once.
     Ping,
     /// From one replica to the other.
     Bundle(Bundle),
@@ -128,13 +128,13 @@ pub enum RefusalCode {
     DataLost = 2,
     /// It was a member, and was removed.
     Removed = 3,
-    /// It has the number of the one who says so.
+    /// It has the refusing node's number.
     SameNumber = 4,
     /// There is no version that both understand.
     Version = 5,
-    /// What it said makes no sense.
+    /// Its message was invalid.
     Malformed = 6,
-    /// It is not the one who was dialled.
+    /// It is not the node that was dialled.
     OtherNode = 7,
     /// Too many are at the door.
     Busy = 8,
@@ -175,7 +175,7 @@ pub enum PeerFrameError {
         /// The newest.
         max: u16,
     },
-    /// What it carries for the replica makes no sense.
+    /// Its Raft message is invalid.
     #[error(transparent)]
     Message(#[from] MessageError),
 }

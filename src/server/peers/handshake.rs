@@ -32,7 +32,7 @@ use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
 pub(super) struct Handshake {
     /// The connection.
     pub(super) wire: Wire,
-    /// Who is there.
+    /// The other node, as it describes itself.
     pub(super) about: PeerInfo,
     /// Whether this node dialled.
     pub(super) dialled: bool,

@@ -10,7 +10,7 @@ use super::handshake::{self, HandshakeError};
 #[derive(Debug, thiserror::Error)]
 #[error("the node at {address} does not let this one join: {reason}")]
 pub struct JoinError {
-    /// Who says so.
+    /// The answering node's address.
     address: String,
     /// Why.
     reason: HandshakeError,

@@ -41,10 +41,10 @@ pub(super) enum LinkEnd {
     /// Nothing was taken for too long.
     #[error("nothing was taken for {} ms", .0.as_millis())]
     Stuck(Duration),
-    /// What came makes no sense.
+    /// An invalid frame arrived.
     #[error(transparent)]
     Frame(#[from] PeerFrameError),
-    /// What came is addressed to somebody else, or has no place here.
+    /// A frame arrived that is addressed to another node, or is not valid here.
     #[error("what came has no place between two nodes that know each other")]
     OutOfPlace,
     /// The other side has changed its mind.

@@ -64,9 +64,9 @@ pub(super) use snapshot_receiver::Places;
 pub(super) struct Timing {
     /// Until two nodes know each other.
     pub(super) handshake: Duration,
-    /// Something is said at least so often.
+    /// The longest time between two frames to another node.
     pub(super) ping: Duration,
-    /// Who says nothing for so long, or takes nothing, is gone.
+    /// A node that sends or takes nothing for this time is treated as gone.
     pub(super) silence: Duration,
     /// Before a node is dialled again: at first.
     pub(super) backoff_min: Duration,
@@ -147,7 +147,7 @@ struct Shared {
     stopping: CancellationToken,
 }
 
-/// The maximum number of waiting questions and answers about checkpoints; a node sends only one at a time.
+/// The maximum number of waiting questions and answers about checkpoints. Further ones are dropped, and asked again.
 const QUESTIONS_MAX: usize = 16;
 /// Nodes that are talked to and are not members: those that this node does not know of yet.
 const STRANGERS_MAX: usize = 16;

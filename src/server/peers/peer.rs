@@ -128,7 +128,7 @@ fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
     !(dialled && own_is_lower)
 }
 
-/// Dials when there is reason to, until somebody answers.
+/// Dials when there is a reason to, until a node answers.
 async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshake {
     let (directory, patience) = (&shared.directory, shared.timing.handshake);
     loop {

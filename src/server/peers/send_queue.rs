@@ -148,7 +148,7 @@ impl Waiting {
     }
 }
 
-/// A bundle as pieces, each with whether it is urgent. What has no haste is cut so that nothing urgent waits for long.
+/// A bundle in pieces, each with whether it is urgent. Other messages are cut so that no urgent one waits for long.
 fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
     let Bundle { wall, stamp_us, applied, audited, messages } = bundle;
     let with = |messages| Bundle { wall, stamp_us, applied, audited, messages };

@@ -295,7 +295,7 @@ fn empty(folder: &impl Folder) -> Result<(), StorageError> {
     folder.list()?.iter().try_for_each(|name| folder.remove(name))
 }
 
-/// So much comes with the first part.
+/// The number of bytes that come with the first part.
 fn first_bytes(total: u64) -> u64 {
     total.min(super::snapshot_sender::PART_BYTES as u64)
 }

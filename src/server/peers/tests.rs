@@ -50,7 +50,7 @@ impl Rig {
         Self::start_sparing(node, timing, data, 0).await
     }
 
-    /// So much of the device is left to others.
+    /// Starts a node that leaves `spare_bytes` of the device free.
     async fn start_sparing(node: u64, timing: Timing, data: tempfile::TempDir, spare_bytes: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();

@@ -28,7 +28,7 @@ pub(super) enum WireError {
     /// The other side has ended the connection.
     #[error("the other side has ended the connection")]
     Closed,
-    /// What came is no frame.
+    /// The bytes are no frame.
     #[error(transparent)]
     Frame(#[from] PeerFrameError),
 }

@@ -103,7 +103,7 @@ impl BlockHeader {
     }
 }
 
-/// Checks a whole block: what it begins with, its checksum, its table. `None` if it is not as it was written.
+/// Checks a whole block: its header, its checksum, its table. `None` if it is not as it was written.
 pub(super) fn check(bytes: &[u8]) -> Option<BlockHeader> {
     let header = BlockHeader::read(bytes)?;
     let (covered, behind) = (bytes.get(..CRC_AT)?, bytes.get(BLOCK_HEADER_BYTES..)?);

@@ -65,10 +65,10 @@ pub struct Manifest {
     pub pages: Vec<PagesSummary>,
 }
 
-/// A chunk of a checkpoint, and what it still counts for.
+/// A chunk of a checkpoint, and its rows that are still needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestChunk {
-    /// What it must be.
+    /// The expected content of the file.
     pub summary: ChunkSummary,
     /// Rows that are needed: by a spilled job, or as the record of a resident one.
     pub live: Bits,

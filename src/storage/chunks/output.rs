@@ -6,7 +6,7 @@ use super::super::StorageError;
 use super::super::folder::{Folder, FolderFile, FolderWriter as _};
 use super::NEW;
 
-/// A piece: so much is written and synced at once, so that a log on the same disk never waits long.
+/// The bytes written and synced at once: few enough that a log on the same disk never waits long.
 pub(super) const PIECE_BYTES: usize = 256 << 10;
 
 /// A file that is being written.

@@ -37,7 +37,7 @@ pub struct UnreadableJob {
     pub due: Millis,
 }
 
-/// What cannot be read of a checkpoint.
+/// The unreadable parts of a checkpoint.
 #[derive(Debug, Default)]
 pub(in crate::storage) struct Unreadable {
     /// Rows by chunk; also those that are no longer needed.

@@ -1,4 +1,4 @@
-//! The inspector: when everything has healed it resumes what is paused, finishes whatever comes due, and in the end
+//! The inspector: when everything has healed it resumes the paused topics, finishes all jobs that come due, and in the end
 //! looks at every job that was ever acknowledged.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ const WINDOW: usize = 64;
 #[derive(Default)]
 pub(super) struct Inspector {
     phase: Phase,
-    /// What is to be done once, and was not answered.
+    /// Requests to be done once that have no answer yet.
     open: Vec<Request>,
     under_way: usize,
     finish: BTreeSet<Lease>,

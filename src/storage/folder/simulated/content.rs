@@ -8,7 +8,7 @@ const SECTOR_BYTES: usize = 512;
 #[derive(Default)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
-    /// So many of them are durable.
+    /// The number of durable bytes.
     pub(super) synced: usize,
     /// A sync failed: the others never will be.
     pub(super) is_lost: bool,
