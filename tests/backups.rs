@@ -1,4 +1,4 @@
-//! Backups of a real server: what is in them, what a restored queue is, and what becomes of both sides when one dies.
+//! Backups of a real server: their content, the restored queue, and what happens on both sides when one dies.
 //!
 //! `damage` breaks backups byte by byte, `inspection` looks at data directories.
 
@@ -95,7 +95,7 @@ fn push_all(client: &mut Raw, name: &str, jobs: impl IntoIterator<Item = NewJob>
     results.into_iter().map(id).collect()
 }
 
-/// Takes so many ready jobs, or as many as there are.
+/// Reserves up to `jobs_max` ready jobs.
 fn reserve(client: &mut Raw, name: &str, jobs_max: u32) -> Vec<(Lease, Bytes)> {
     let reserve = Reserve { topics: vec![topic(name)], jobs_max, wait_ms: 0, weights: Vec::new() };
     let Response::Reserved(jobs) = client.ask(Request::Reserve(reserve)) else { panic!("no jobs") };
@@ -279,7 +279,7 @@ fn a_backup_belongs_to_its_connection() {
     assert_eq!(one.ask(read(u64::MAX - 3, 1 << 20)), Response::BackupData(Bytes::new()));
     assert_eq!(one.ask(Request::BackupEnd), Response::Done);
     assert!(matches!(one.ask(read(0, 8)), Response::Error(_)));
-    // Many reads at once are answered one after the other, and cut nobody off.
+    // Many reads at once are answered one after the other, and no client is disconnected.
     let Response::BackupReady(_) = one.ask(Request::BackupBegin) else { panic!("no backup") };
     one.send(&vec![read(0, 1 << 20); 100]).expect("sent");
     for _ in 0..100 {

@@ -83,7 +83,7 @@ fn inspected(data: &Path) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
 }
 
-/// The directory of node 1 of three, of which two are lost, with three jobs in it.
+/// The directory of node 1 of three, with three jobs in it. The other two nodes are lost.
 fn survivor() -> TempDir {
     let directory = TempDir::new().expect("a directory");
     let node = Node::start(directory.path(), |_| {});

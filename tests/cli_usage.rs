@@ -90,7 +90,7 @@ fn mistakes_say_what_was_expected() {
 #[test]
 fn a_server_that_is_not_there_has_its_own_exit_code() {
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
-    // Nobody listens there any more.
+    // No process listens there any more.
     let server = port.to_string();
     for arguments in [
         &["stats"][..],

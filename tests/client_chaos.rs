@@ -122,7 +122,7 @@ async fn carry(
             let Ok(now) = now else { return };
             let most = if now == Flow::Trickle { 16 } else { buffer.len() };
             let Ok(read @ 1..) = from.read(&mut buffer[..most]).await else { return };
-            // What was read before the wire began to hang waits with it.
+            // Bytes read before the wire began to hang wait with it.
             let hangs_no_more = weather.wait_for(|weather| flow(weather) != Flow::Hang).await.map(drop);
             if hangs_no_more.is_err() || to.write_all(&buffer[..read]).await.is_err() {
                 return;

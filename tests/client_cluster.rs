@@ -21,7 +21,7 @@ fn job() -> Vec<NewJob> {
     vec![NewJob::new("body")]
 }
 
-/// An address at which nobody listens any more.
+/// An address on which no process listens any more.
 async fn nobody() -> String {
     FakeServer::start().await.address()
 }

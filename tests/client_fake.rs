@@ -158,17 +158,17 @@ pub(crate) fn not_leader(leader: &str, applied: Applied) -> ErrorReply {
     ErrorReply { leader: Some(leader.to_owned()), applied, ..reply }
 }
 
-/// What a node says while nobody leads.
+/// The answer of a node without a leader.
 pub(crate) fn no_leader() -> ErrorReply {
     ErrorReply { retry_after_ms: 1, ..ErrorReply::new(ErrorCode::NoLeader, "nobody leads yet") }
 }
 
-/// Results of so many pushed jobs, with ids from `first` on.
+/// Results of `jobs` pushed jobs, with ids from `first` on.
 pub(crate) fn pushed(first: u64, jobs: u64) -> Response {
     Response::Pushed((first..first + jobs).map(|id| PushResult::Pushed(JobId(id))).collect())
 }
 
-/// A job under a lease of so many milliseconds.
+/// A job under a lease of `ttr_left_ms`.
 pub(crate) fn delivered(job: u64, ttr_left_ms: u32) -> Delivered {
     Delivered {
         lease: Lease { job: JobId(job), fence: Fence(job) },

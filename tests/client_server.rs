@@ -225,7 +225,7 @@ async fn restarts_while_pushing_lose_nothing_and_double_nothing() {
     assert!(client.reconnects() >= 3);
 }
 
-/// Until so many reserves of all clients wait, which must come soon.
+/// Waits until this number of reserves of all clients wait, which must come soon.
 async fn until_waiting(watcher: &Client, reserves: u32) {
     let waiting = async || {
         let list = watcher.connections().await.unwrap();

@@ -1,8 +1,8 @@
 //! Three real nodes under load from real clients, to whom everything happens that happens to machines.
 //!
-//! What is checked at the end is what was promised: every push that was acknowledged was delivered, under one id; no job
-//! came early, twice at once, or again after it was finished; no lease was lost before its time; the queue has counted what
-//! was acknowledged; and all members have the same state.
+//! At the end the test checks the guarantees: every push that was acknowledged was delivered, under one id; no job
+//! came early, twice at once, or again after it was finished; no lease was lost before its time; the queue has counted
+//! the acknowledged requests; and all members have the same state.
 
 mod commands;
 mod load;
@@ -27,7 +27,7 @@ const ARGUMENTS: [&str; 2] = ["--session-grace-ms", "60000"];
 const KILLS: usize = 50;
 /// Leadership is handed over so often, in each of two ways.
 const HAND_OVERS: usize = 20;
-/// Pushes that cannot all have been under way before: then whoever leads acknowledges again.
+/// More pushes than can have been in flight before: then a leader acknowledges again.
 const MORE: usize = 50;
 
 #[test]

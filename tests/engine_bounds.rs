@@ -238,7 +238,7 @@ fn a_topic_without_jobs_goes_after_a_while_and_leaves_its_counts() {
     assert_eq!((forgotten.pushed, forgotten.deleted), (1, 1));
     queue.engine.verify(&mut queue.bodies);
 
-    // What still names it by its number meets nobody.
+    // A command with the old number of the topic finds no topic.
     assert_eq!(queue.one(pause(TopicSelect::Id(TopicId(0)), true)), Outcome::Rejected(Reject::NotFound));
     pass(&mut queue, "idle");
     assert_eq!(queue.engine.topic_id("idle"), Some(TopicId(3)), "a number is not used again");

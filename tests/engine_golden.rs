@@ -149,7 +149,7 @@ impl Written {
         self.word(0).split(',').map(|lease| lease.parse().expect("a lease")).collect()
     }
 
-    /// Weights and standings stand in the order of the topics; nobody is ahead who has no standing.
+    /// Weights and standings are in the order of the topics; a topic without a standing is not ahead.
     fn shares(&self) -> Vec<Share<'_>> {
         let numbers = |name: &str| -> Vec<i64> {
             let written = self.named.get(name).map(|numbers| numbers.split(','));

@@ -90,7 +90,7 @@ impl Both {
         assert_eq!(self.bodies.len(), self.model.jobs.len(), "a record is kept for each job");
         self.compare_topics();
         self.compare_sessions();
-        // Of what was skipped, nothing but its end can have been given out.
+        // Of the skipped ids, only those at the end can have been issued.
         let (skips, pushed) = (self.model.last_job >> 40, self.model.last_job & ((1 << 40) - 1));
         for id in (0..=skips).flat_map(|skip| (0..=pushed + 1).map(move |sequence| skip << 40 | sequence)) {
             let Ok(view) = self.engine.job(&JobSelect::Id(JobId(id)), &mut self.bodies);
@@ -258,7 +258,7 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
     let Ok(_) = engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
     assert_eq!(moved(&engine), DUE_PER_ENTRY_MAX as u64);
     assert!(engine.is_overdue(late));
-    // What was pushed first is due last; of the two that share the last time that moved, the lower id moved.
+    // The first pushed job is due last; of the two jobs with the last due time that moved, the one with the lower id moved.
     for id in 1..=count as u64 {
         let Ok(view) = engine.job(&JobSelect::Id(JobId(id)), &mut both.bodies);
         let state = view.expect("lives").state;

@@ -38,7 +38,7 @@ impl Queue {
         applied.outcomes.into_iter().next().expect("one outcome")
     }
 
-    /// An entry that does nothing but what is due.
+    /// Applies an entry that only fires due timers.
     fn pass(&mut self, later_ms: u64) {
         self.stamp += later_ms;
         let entry = Entry { stamp: Millis(self.stamp), commands: Vec::new() };

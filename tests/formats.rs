@@ -198,7 +198,7 @@ fn a_data_directory() {
             today.truncate(today.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
         }
         let frozen = frozen(&format!("directory-v1/{name}"), || today.clone());
-        // When sled writes what is its own business.
+        // sled decides when it writes its own data.
         assert!(database || today == frozen, "{name} is written with other bytes");
         fs::write(copy.path().join(name), frozen).expect("written");
     }

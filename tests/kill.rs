@@ -1,8 +1,8 @@
-//! `kill -9` at any moment, again and again, on the real binary under load: what was acknowledged stays.
+//! `kill -9` at any moment, again and again, on the real binary under load: acknowledged data stays.
 //!
 //! One thread per round speaks for a producer, another for a consumer. The process is killed after a number of
 //! acknowledgements that comes from a seed, with more of both kinds under way. (The system's page cache survives
-//! such a kill: what a power cut would leave is another test's matter.)
+//! such a kill: another test covers power cuts.)
 //!
 //! The producer numbers its pushes, in one session for all rounds: what had no answer is pushed again under its number, and so
 //! is some of what had one. Each push makes one job.
@@ -39,10 +39,10 @@ const FAR_MS: u64 = 2 * 3_600_000;
 const FAR_EVERY: usize = 8;
 /// One spilled job in this many stays. So half of each chunk is soon dead, and somebody needs the rest.
 const STAYS_EVERY: usize = 4;
-/// So many of those that do not stay live: long enough for a checkpoint to take them.
+/// The number of other jobs that stay live: long enough for a checkpoint to take them.
 const DOOMED_MAX: usize = 64;
 
-/// The last so many pushes that were answered are pushed again in the next round.
+/// The number of pushes answered last that are pushed again in the next round.
 const REPEATED: usize = 16;
 
 /// What becomes of a job.
@@ -69,7 +69,7 @@ struct Ledger {
     pushed: BTreeSet<JobId>,
     /// Those of them that are due in hours, with their bodies.
     spilled: BTreeMap<JobId, Bytes>,
-    /// Those of these that nobody has begun to delete.
+    /// Those of these whose deletion has not begun.
     doomed: BTreeSet<JobId>,
     finishing: BTreeSet<JobId>,
     finished: BTreeSet<JobId>,
@@ -79,7 +79,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Takes in what was seen and says how many acknowledgements it is.
+    /// Records an event and returns its number of acknowledgements.
     fn note(&mut self, seen: Seen) -> usize {
         match seen {
             Seen::Pushed(job, fate) => {
@@ -152,7 +152,7 @@ fn checkpoints_were_taken(data: &Path) {
     let checkpoint = &found["checkpoint"];
     assert!(checkpoint["number"].as_u64() > Some(ROUNDS as u64), "{found}");
     assert_eq!(found["damage"], serde_json::json!([]));
-    // In each chunk is a job that stays: it would still be there if nobody had written that to another one.
+    // Each chunk has a job that stays: so it is in place unless the server has written the job to another chunk.
     let chunks = checkpoint["chunks"].as_array().expect("a list");
     let number = |chunk: &serde_json::Value| {
         let name = chunk["name"].as_str().and_then(|name| name.strip_prefix("chunk-")).expect("a name");
@@ -166,7 +166,7 @@ fn checkpoints_were_taken(data: &Path) {
     assert!(damage.contains("manifest"), "the log was not cut: {damage}");
 }
 
-/// Loads the server until so many acknowledgements were seen, kills it, and notes what else was seen before
+/// Loads the server until this number of acknowledgements were seen, kills it, and records the other events seen before
 /// the connections broke.
 fn under_load(
     server: Process,
@@ -225,7 +225,7 @@ impl Pushes {
         client
     }
 
-    /// What is pushed again, first of all.
+    /// The requests to repeat, first of all.
     fn again(&self) -> (Vec<Request>, Vec<Sent>) {
         let answered = self.answered.iter().map(|(push, job)| (push.clone(), Sent::Again(*job)));
         let open = self.open.iter().map(|(number, (push, _))| (push.clone(), Sent::Push(*number)));

@@ -146,7 +146,7 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("never: {what}");
 }
 
-/// A client of whichever of these leads, as soon as one does.
+/// A client of the leader among these nodes, as soon as one leads.
 fn client_of(nodes: &[&Node]) -> Raw {
     eventually("one of them leads", || {
         nodes.iter().find_map(|node| {
@@ -176,7 +176,7 @@ fn status(client: &mut Raw) -> ClusterReport {
     }
 }
 
-/// Waits until every member votes and has everything. Returns what was said then.
+/// Waits until every member votes and has caught up. Returns the report.
 fn all_are_there(client: &mut Raw, members: usize) -> ClusterReport {
     eventually("all members vote and have everything", || {
         let report = status(client);

@@ -1,12 +1,12 @@
 //! Power cuts on the real files: every disk that one may leave behind opens, with everything acknowledged in it.
 //!
-//! A [recorder] keeps, at each sync, what is durable and what is only written. Disks are [put together](compose)
+//! A [recorder] keeps, at each sync, the durable data and the data that is only written. Disks are [put together](compose)
 //! from the first and any part of the second: nothing, everything, each block or segment alone or missing, each
 //! prefix, and a random part; names and lengths too. Each is opened, read, written to and opened again. A sync
-//! that is left out shows, because what it would have made durable may then be missing.
+//! that is left out shows, because the data that it would have made durable may then be missing.
 //!
 //! Of lives in a row, some end with a power cut. In others a sync fails, or the process is killed, and the next one starts
-//! with what is in the system's [cache](device): the power may go after that.
+//! with the content of the system's [cache](device): the power may be cut after that.
 //!
 //! There are two kinds of [lives](cut::Life). A node's [storage](life), whose checkpoints are of nothing, is asked for
 //! everything that a node asks of it. A [queue](queue_life) with jobs takes checkpoints with all their files.
@@ -164,7 +164,7 @@ fn run(plan: Plan) {
     assert_eq!(moves > 2, matches!(workload, Workload::Moves), "{moves} moves");
 }
 
-/// Lets a queue take so many steps between two cuts.
+/// Lets a queue take this number of steps between two cuts.
 fn run_queue(series: Series, steps: usize) {
     let counts = RefCell::new(Counts::default());
     series.strike(|beginning, rng| QueueLife::live(beginning, steps, &counts, rng));
@@ -180,7 +180,7 @@ struct Series {
     generations: usize,
     /// Disks that are opened, over all generations.
     disks: usize,
-    /// A life goes on with what was there in its first half.
+    /// A life starts from the data in the first half of the previous one.
     early: bool,
 }
 

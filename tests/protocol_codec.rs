@@ -1,5 +1,5 @@
-//! The codec against everything that could come over a wire: what is encoded decodes to the same, what is cut
-//! short or random is an error and never a panic, and how bytes are cut into reads makes no difference.
+//! The codec against all possible input: an encoded value decodes to the same value, truncated or random bytes
+//! are an error and never a panic, and the division of bytes into reads makes no difference.
 
 mod messages;
 
@@ -117,7 +117,7 @@ proptest! {
             Frame { header, payload: payload.into() }
         };
         let mut out = BytesMut::new();
-        // Whoever adds something behind a field that may be left out sends that field, though it be empty.
+        // A sender with later fields also sends the optional fields before them, even if they are empty.
         let mut frame = encoded(&request);
         frame.payload = [frame.payload.as_ref(), absent(&request)].concat().into();
         prop_assert_eq!(decode_request(&longer(&frame)), Ok(request));
@@ -223,7 +223,7 @@ fn late_fields(job: &JobReport) -> [usize; 6] {
     [finished_bytes, from_reason, from_reason + 8, from_reason + 16, from_reason + 24, from_reason + 32]
 }
 
-/// What a decoder makes of `stream` when reads bring so many bytes each.
+/// The frames that a decoder finds in `stream` when reads bring these numbers of bytes.
 fn frames_of(stream: &[u8], sizes: impl Iterator<Item = usize>) -> (Vec<Frame>, Option<FrameError>) {
     let mut decoder = FrameDecoder::new(FRAME_BYTES_MAX);
     let (mut rest, mut buffer, mut frames) = (stream, BytesMut::new(), Vec::new());

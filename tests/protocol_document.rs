@@ -130,7 +130,7 @@ fn every_cut_of_a_shown_request_is_refused() {
             let cut = Frame { header, payload: whole.payload.slice(..length) };
             match Request::decode(&cut, limits::BODY_BYTES_MAX_DEFAULT) {
                 Err(error) => assert_eq!(error.code(), ErrorCode::Malformed, "line {}: {length}", shown.line),
-                // What was cut off may be left out.
+                // The missing part may be optional.
                 Ok(request) => {
                     let mut again = BytesMut::new();
                     request.encode(header.id, &mut again);

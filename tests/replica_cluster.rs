@@ -325,7 +325,7 @@ fn a_member_that_lacks_entries_brings_nothing_forward() {
     let (second, third) = (first % 3 + 1, (first + 1) % 3 + 1);
     rig.pass(1_000);
     rig.cut_off(third);
-    // Nobody who comes back knows how much time has passed. The one that was cut off does.
+    // The restarted nodes do not know how much time has passed. The one that was cut off does.
     (1..=3).for_each(|node| rig.node(node).wall_ahead_ms = -3_600_000);
     let restart = |rig: &mut Rig, down_ms| {
         rig.kill(first);
@@ -454,7 +454,7 @@ fn one_far_behind() -> (Rig, u64, u64, u64) {
     (rig, first, second, third)
 }
 
-/// A node starts, and is offered a checkpoint of which nothing comes.
+/// Starts a node that is offered a checkpoint and receives none of it.
 fn start_to_fetch(rig: &mut Rig, node: u64) {
     rig.node(node).fetches_hang = true;
     rig.start(node);

@@ -25,7 +25,7 @@ fn a_job_that_is_deleted_right_after_its_reserve_is_not_delivered() {
     rig.settle();
     let job = rig.pushed(producer, 1);
 
-    // Two orders are under way; what comes now gathers, more than goes into the next one.
+    // Two orders are under way; later pushes gather, more than the next order takes.
     rig.push(producer, 2, "other", 10);
     rig.push(producer, 3, "other", 10);
     assert_eq!(rig.orders.len(), 2);
@@ -66,7 +66,7 @@ fn reads_show_what_is_due_though_nobody_waits_for_it() {
         rig.ask(producer, id, Request::Push(Push { topic: topic.clone(), sequence: 0, jobs }));
     }
     rig.settle();
-    // What was pushed is more work than one turn does.
+    // The pushes are more work than one turn does.
     (0..50).for_each(|_| rig.poll());
     let first = rig.pushed(producer, 1);
     rig.ask(reader, 1, Request::Get(JobRef::Id(first)));
@@ -411,7 +411,7 @@ fn a_checkpoint_is_taken_of_less_when_the_last_one_is_long_ago() {
     assert_eq!(rig.checkpoints, 1, "an eighth is enough");
 }
 
-/// While a checkpoint lags, entries come seldom. Whoever waits for the next one waits for that long, and no longer.
+/// While a checkpoint lags, entries come seldom. A reserve that needs the next one waits for that long, and no longer.
 #[test]
 fn a_reserve_waits_no_longer_than_the_next_entry_while_a_checkpoint_lags() {
     const PAUSE_US_MAX: u64 = 64_000;

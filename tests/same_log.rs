@@ -36,7 +36,7 @@ fn between() -> impl Strategy<Value = Between> {
     })
 }
 
-/// A capture that is under way, and what was there when it began.
+/// A capture under way, and the state when it began.
 struct Capture {
     /// Of the state when it began, and as it is captured.
     metadata: Vec<u8>,

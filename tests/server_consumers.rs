@@ -249,7 +249,7 @@ fn a_client_that_waits_for_everything_costs_an_operator_little() {
     let report = named(&mut operator, "greedy");
     assert_eq!(report.subscriptions as usize, SUBSCRIPTIONS_MAX);
     assert_eq!((report.topics.len(), report.has_more_topics), (CONNECTION_TOPICS_MAX, true));
-    // Answers that nobody reads wait where they are, as those of other reads do.
+    // Unread answers wait, as those of other reads do.
     let ask = || Request::Connections { after: 0, connections_max: 256 };
     let many: Vec<Request> = (0..2000).map(|_| ask()).collect();
     client.send(&many);

@@ -65,7 +65,7 @@ fn is_there(client: &mut Raw, id: JobId) -> bool {
 fn a_second_signal_ends_a_server_that_waits_for_a_client_that_does_not_read() {
     let data = tempfile::tempdir().expect("a directory");
     let server = Process::start(data.path(), &[]);
-    // 24 MB that nobody reads do not fit into the sockets' buffers: the stop waits for them.
+    // 24 MB of unread answers do not fit into the sockets' buffers: the stop waits for them.
     let mut deaf = Raw::greeted(server.address);
     deaf.send(&[Request::Subscribe(Subscribe {
         topics: vec![topic("big")],

@@ -1,4 +1,4 @@
-//! Clients that break the rules: each is told so or closed, and nobody else notices.
+//! Clients that break the rules: each gets an error or is disconnected, and no other client notices.
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 

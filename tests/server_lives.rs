@@ -28,7 +28,7 @@ fn totals(client: &mut Raw) -> Totals {
     stats.totals
 }
 
-/// Sockets take so many bytes that nobody reads, on both sides, and not twice as many.
+/// Sockets buffer this number of unread bytes, on both sides, and not twice as many.
 const SOCKETS_BYTES: usize = 16 << 20;
 
 #[test]

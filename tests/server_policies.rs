@@ -155,7 +155,7 @@ fn deliveries_are_spread_by_the_rate_and_go_on_by_themselves() {
         assert!((1..=2).contains(&jobs.len()), "a tenth of a second's worth at once: {}", jobs.len());
         taken += jobs.len();
     }
-    // Eight at 50 ms each, of which the first two may come at once.
+    // Eight at 50 ms each; the first two may come at once.
     assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
 }
 

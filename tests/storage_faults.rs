@@ -27,7 +27,7 @@ const VOTE: Vote = Vote { term: 3, vote: 2 };
 const BLOCK_BYTES: usize = 4096;
 const DATABASE: &str = "log/db";
 
-/// A data directory and what was acknowledged in it.
+/// A data directory and its acknowledged data.
 struct Original {
     directory: TempDir,
     log: Vec<LogEntry>,

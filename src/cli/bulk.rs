@@ -39,7 +39,7 @@ pub(super) struct BulkArgs {
 /// When jobs are due from now on, as the command line says it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
-    /// So many milliseconds from now, by the server's clock.
+    /// Milliseconds from now, by the server's clock.
     After(u64),
     /// At this time.
     At(Millis),
@@ -60,7 +60,7 @@ pub(super) enum Action {
     Move(TopicName),
 }
 
-/// What was done to jobs.
+/// Counts of changed jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changes {
     /// How many were changed.

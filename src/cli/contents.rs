@@ -122,7 +122,7 @@ pub(super) fn checkpoint_tables(report: &CheckpointReport) -> String {
     format!("{}\n{}", aligned(&topics), aligned(&files))
 }
 
-/// So many jobs, in words.
+/// A number of jobs, in words.
 pub(super) fn jobs_text(jobs: u64) -> String {
     if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
 }

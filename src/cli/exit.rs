@@ -57,7 +57,7 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     /// What the process ends with.
     pub exit: Exit,
-    /// What is wrong and what to do, for a person; may have several lines.
+    /// The problem and its remedy, for a person; may have several lines.
     pub message: String,
 }
 

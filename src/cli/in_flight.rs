@@ -13,7 +13,7 @@ impl<M, T> InFlight<M, T> {
         Self(VecDeque::new())
     }
 
-    /// How many.
+    /// Number of requests in flight.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

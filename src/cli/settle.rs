@@ -119,7 +119,7 @@ pub(super) fn bury(args: BuryArgs) -> Result<(), Failure> {
 }
 
 impl LeaseArgs {
-    /// Asks for all leases at once and gathers what was refused.
+    /// Sends all leases in one request and gathers the refused ones.
     fn settle(
         self,
         request: impl AsyncFnOnce(&Client, Vec<Lease>) -> Result<Vec<SettleResult>, ClientError>,

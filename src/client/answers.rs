@@ -11,7 +11,7 @@ use crate::protocol::{
     Response, Role,
 };
 
-/// A client that an operator disconnected comes back after so long at the soonest.
+/// A client that an operator disconnected waits at least this long before it comes back.
 const DISCONNECTED_PAUSE_MS: u32 = 5_000;
 
 impl Requests {
@@ -77,7 +77,7 @@ impl Requests {
         }
     }
 
-    /// An answer that is no error, to what is no subscription.
+    /// Handles a successful answer to a request other than a subscription.
     fn fulfilled(&mut self, id: RequestId, response: Response, answers: &mut Answers) {
         let Some(open) = self.open.get_mut(id) else { return };
         let items = match (&open.request, &response) {

@@ -33,7 +33,7 @@ impl Client {
 }
 
 impl Backup {
-    /// What it contains, and how many bytes there are to be read.
+    /// The backup's facts, and the number of bytes to read.
     pub fn ready(&self) -> BackupReady {
         self.ready
     }

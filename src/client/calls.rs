@@ -31,7 +31,7 @@ pub struct Client {
     handle: Arc<Handle>,
 }
 
-/// What became of one job.
+/// The result of one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The job's id.
@@ -101,11 +101,11 @@ impl Client {
         })
     }
 
-    /// Reserves jobs: waits until some are there, up to `wait_ms`, and returns what is there, up to `jobs_max`; nothing
+    /// Reserves jobs: waits up to `wait_ms` until there are some, and returns up to `jobs_max` of them; none
     /// when the wait was over first. `jobs_max` beyond the server's limit is lowered to it.
     ///
-    /// [`ErrorCode::Busy`] when as many calls wait already as may: half of the server's `in_flight_max`. When the call is dropped,
-    /// the server is told that nobody waits any more.
+    /// [`ErrorCode::Busy`] when as many calls wait as may: half of the server's `in_flight_max`. When the call is dropped,
+    /// the client tells the server that it no longer waits.
     pub async fn reserve(&self, reserve: Reserve) -> Result<Vec<Delivered>, ClientError> {
         let mut reserve = reserve;
         reserve.jobs_max = reserve.jobs_max.min(self.shared().limits().reserve_jobs_max);
@@ -133,8 +133,8 @@ impl Client {
         Ok(subscription)
     }
 
-    /// The leases that this session holds, with their jobs, by job id: what was reserved, or came over a subscription, and was
-    /// not settled; jobs that wait in the memory of a [`Subscription`] included. Leases that
+    /// The leases that this session holds, with their jobs, by job id: jobs that were reserved, or came over a subscription, and
+    /// were not settled; jobs that wait in the memory of a [`Subscription`] included. Leases that
     /// [outlive](ClientConfig::leases_outlive) their session are not among them, nor those that a call under way settles.
     pub async fn leases(&self) -> Result<Vec<Delivered>, ClientError> {
         let (mut jobs, mut after) = (Vec::new(), JobId(0));
@@ -145,7 +145,7 @@ impl Client {
                 other => Err(other),
             });
             let mut page = answer?.await?;
-            // A page of which everything is being settled says nothing of where the next one begins.
+            // If all jobs of a page are being settled, the page does not tell where the next one begins.
             let Some(last) = page.jobs.last().map(|job| job.lease.job).filter(|_| page.has_more) else {
                 jobs.append(&mut page.jobs);
                 return Ok(jobs);
@@ -198,7 +198,7 @@ impl Client {
         self.settle(leases, |leases| Request::Touch { leases, ttr_ms }).await
     }
 
-    /// Sets jobs aside until somebody kicks them. One result per lease, in order.
+    /// Sets jobs aside until a client kicks them. One result per lease, in order.
     pub async fn bury(&self, leases: Vec<Lease>) -> Result<Vec<SettleResult>, ClientError> {
         self.settle(leases, |leases| Request::Bury { leases, reason: None }).await
     }
@@ -323,7 +323,7 @@ impl Client {
         answer?.await
     }
 
-    /// Ends the session, when what was asked before is answered: its leases are given back at once (unless they
+    /// Ends the session after earlier requests are answered: its leases are given back at once (unless they
     /// outlive it). From this call on every other call of every clone fails with [`ClientError::Closed`], and so do reserves that
     /// still wait.
     pub async fn close(&self) -> Result<(), ClientError> {
@@ -337,7 +337,7 @@ impl Client {
         self.handle.shared()
     }
 
-    /// Gives leased jobs back that nobody here has begun. Nobody waits for the answer.
+    /// Releases leased jobs that no handler here has begun. Does not wait for the answer.
     pub(super) fn give_back(&self, jobs: &[Delivered]) {
         let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
         self.shared().give_back(&leases, ReleaseKind::NotStarted);

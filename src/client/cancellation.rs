@@ -11,14 +11,14 @@ use super::shared::Shared;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cancelled {
-    /// The server has answered nothing for so long that it may have given the session's leases back. Somebody else may get
+    /// The server was silent until it may have given the session's leases back. Another consumer may get
     /// the job.
     #[error("the connection is lost, and the lease may be over")]
     ConnectionLost,
-    /// The server says that the lease is over. Somebody else may have the job.
+    /// The server says that the lease is over. Another consumer may have the job.
     #[error("the server has taken the lease back")]
     LeaseLost,
-    /// The lease has run out, as it could not be touched in time. Somebody else may get the job.
+    /// The lease has run out, as it could not be touched in time. Another consumer may get the job.
     #[error("the lease has run out")]
     TimeOver,
     /// The worker is stopped. The lease is kept, and the handler may come to its end; the worker waits for that. If the
@@ -51,15 +51,15 @@ struct State {
 }
 
 impl Cancelled {
-    /// Whether the job may be somebody else's, so that the handler must not go on.
+    /// Whether another consumer may have the job, so that the handler must not go on.
     pub(super) fn ends_lease(self) -> bool {
         self != Self::WorkerStops
     }
 }
 
 impl Cancellation {
-    /// Why the handler is to end, if it is. Looks at the clock as well: after a long pause of the process it does not wait
-    /// until somebody else has noticed.
+    /// Why the handler has to end, if it has to. Reads the clock as well: so it is right even after a long pause of the
+    /// process.
     pub fn why(&self) -> Option<Cancelled> {
         let state = *self.state.borrow();
         match state.why {

@@ -22,8 +22,8 @@ pub struct ClientConfig {
     /// How long a call may wait for its answer, in milliseconds, all reconnects included; 0 for no bound. The
     /// wait of a [`reserve`](super::Client::reserve) is added to it.
     pub request_timeout_ms: u64,
-    /// A frame from each side at least so often, in milliseconds; 0 lets the server say. Four times in the server's grace it
-    /// is anyway, unless leases outlive the session. After twice this time
+    /// The longest time between two frames from each side, in milliseconds; 0 lets the server decide. Unless leases outlive the
+    /// session, the client sends at least four frames in the server's grace. After twice this time
     /// without a frame the connection counts as lost.
     pub heartbeat_ms: u32,
     /// The longest wait between two attempts to reconnect, in milliseconds. The first is at most 50 ms; it doubles

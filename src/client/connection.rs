@@ -22,7 +22,7 @@ use super::shared::{Handle, Shared};
 use crate::protocol::{Hello, RequestId, Resume, Welcome};
 use crate::types::whole_ms;
 
-/// A connection that the server is about to close is given so long to answer what is under way.
+/// How long a server that is about to close the connection has to answer the requests under way.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Output buffers that grew beyond this are not kept, in bytes.
 const KEPT_BYTES_MAX: usize = 2 << 20;
@@ -119,7 +119,7 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
                 return Ok(found);
             }
             Ok(Err(Attempt::Hopeless(error @ ClientError::Protocol(_)))) if hello.resume.is_some() => {
-                // Something else answers here for now: what was a server once may be one again.
+                // Another program answers here for now: the server may come back later.
                 tracing::warn!(address, %error, "cannot connect yet");
             }
             Ok(Err(Attempt::Hopeless(error))) => {
@@ -160,7 +160,7 @@ struct Task {
     config: ClientConfig,
 }
 
-/// Ends every call when the task is over, also if it panics or its runtime ends: nobody would answer them any more.
+/// Ends every call when the task ends, also if it panics or its runtime ends: the calls would get no answer any more.
 struct Ending {
     shared: Arc<Shared>,
     cause: ClientError,
@@ -173,7 +173,7 @@ impl Drop for Ending {
 }
 
 impl Task {
-    /// Runs until nobody needs the connection any more, or there is no hope for it.
+    /// Runs until all users of the connection are gone, or it has failed for good.
     async fn run(self, link: Link, search: Search, mut ending: Ending) {
         let end = tokio::select! {
             end = self.connections(link, search) => end,
@@ -247,7 +247,7 @@ impl Task {
         }
     }
 
-    /// A server that takes what is written, however slowly, is not stuck.
+    /// Writes all bytes. A server that takes them, however slowly, is not stuck.
     async fn write_all(&self, to: &mut WriteHalf<'_>, output: &[u8]) -> io::Result<()> {
         let mut left = output;
         loop {
@@ -315,10 +315,10 @@ impl Task {
     async fn reconnect(&self, search: &mut Search, waits: &mut Reconnects) -> Result<Link, ClientError> {
         let limit = Duration::from_millis(self.config.connect_timeout_ms);
         let mut elsewhere = std::mem::take(&mut self.shared.lock().elsewhere);
-        // Whoever says that it does not lead is there, and the one that does is not far.
+        // A node that says that it does not lead is up, and the leader is near.
         let mut was_answered = elsewhere != Elsewhere::default();
         loop {
-            // All who were sent away are told the same pause: what is drawn comes on top of it.
+            // All redirected clients are told the same pause: the random wait is added to it.
             sleep(waits.wait(rng(), was_answered) + millis(elsewhere.retry_after_ms)).await;
             let welcome = self.shared.welcome();
             let resume = Resume { session: welcome.session, secret: welcome.secret };

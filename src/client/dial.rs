@@ -22,7 +22,7 @@ use crate::types::limits::RESPONSE_BYTES_MAX;
 /// A connection whose HELLO was answered.
 pub(super) struct Link {
     pub(super) stream: TcpStream,
-    /// What came behind the answer.
+    /// The bytes read after the answer.
     pub(super) buffer: BytesMut,
     /// When HELLO was sent.
     pub(super) said: Instant,
@@ -63,7 +63,7 @@ pub(super) async fn dial(address: &str, hello: Hello) -> Result<(Link, Welcome),
     let (link, answer) = greet(address, hello).await?;
     match answer {
         Response::Welcome(mut welcome) => {
-            // Whoever wants to notice sooner that a server is gone asks it more often.
+            // A shorter heartbeat than the server's notices a lost server sooner.
             if wish_ms > 0 {
                 welcome.heartbeat_ms = welcome.heartbeat_ms.min(wish_ms);
             }
@@ -85,7 +85,7 @@ pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response
     let mut stream = TcpStream::connect(address).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     if stream.local_addr().map_err(failed)? == stream.peer_addr().map_err(failed)? {
-        // Where nobody listens on a port of the dynamic range, TCP can connect a socket to itself.
+        // If no process listens on a port of the dynamic range, TCP can connect a socket to itself.
         return Err(failed(io::ErrorKind::ConnectionRefused.into()));
     }
     let said = Instant::now();

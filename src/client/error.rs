@@ -77,7 +77,7 @@ pub enum ClientError {
     Protocol(ProtocolFault),
 }
 
-/// What was too large.
+/// The part that was too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Excess {
     /// A job's body, in bytes.
@@ -106,7 +106,7 @@ pub enum ProtocolFault {
     /// An answer cannot be understood.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// An answer does not belong to what was asked.
+    /// An answer does not fit its request.
     #[error("an answer that does not fit the request: {0:?}")]
     Unexpected(ResponseOpcode),
     /// An answer has not as many items as the request.

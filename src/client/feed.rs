@@ -54,7 +54,7 @@ impl Feed {
         Self { buffer: Mutex::default(), news: Notify::new(), jobs_max }
     }
 
-    /// Takes jobs in; gives them back if nobody wants them any more.
+    /// Adds jobs; returns them as an error if the subscription has ended.
     pub(super) fn deliver(&self, now: Instant, jobs: Vec<Delivered>) -> Result<(), Vec<Delivered>> {
         let mut buffer = self.lock();
         if buffer.end.is_some() {
@@ -80,7 +80,7 @@ impl Feed {
         }
     }
 
-    /// The leases of what is in memory are over, or may be.
+    /// Removes the jobs in memory, because their leases are or may be over. Returns the leases.
     pub(super) fn forget(&self) -> Vec<Lease> {
         self.lock().jobs.drain(..).map(|(_, job)| job.lease).collect()
     }
@@ -97,7 +97,7 @@ impl Feed {
         self.news.notify_one();
     }
 
-    /// The subscriber leaves; what it did not take.
+    /// The subscriber leaves. Returns the jobs that it did not take.
     pub(super) fn leave(&self) -> Vec<Delivered> {
         self.end(End::Left);
         self.lock().jobs.drain(..).map(|(_, job)| job).collect()

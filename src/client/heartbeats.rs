@@ -8,16 +8,16 @@ use tokio::time::Instant;
 use super::requests::{Connection, MEMBERS_ID, OWN_ID, Requests};
 use crate::protocol::{Request, RequestId};
 
-/// WELCOME names the members once. So often the client asks for the newest, to know where to go when its server dies.
+/// WELCOME names the members once. At this interval the client asks again, to know where to go when its server dies.
 const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
 /// The first time a little after the connection is there: a cluster that is being made has more of them then.
 const MEMBERS_FIRST: Duration = Duration::from_secs(1);
-/// A server may take so long for an answer while nothing else moves, or two heartbeats if that is more. One that answers
+/// The longest time for an answer while nothing else moves, or two heartbeats if that is more. A server that answers
 /// heartbeats may be stuck behind them.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// What was heard and said on the present connection.
+/// The times at which the present connection was heard from and sent on.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
     /// `None`: the server asks for no heartbeats.
@@ -92,7 +92,8 @@ impl Heartbeats {
 }
 
 impl Requests {
-    /// Sends the messages that are due by the clock: a heartbeat, or the question who the members are. Says if the connection is no good.
+    /// Sends the messages that are due by the clock: a heartbeat, or a request for the members. Returns whether the connection
+    /// is still good.
     pub(super) fn beat(&mut self, now: Instant) -> Beat {
         let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.heartbeats.moved));
         let due = since + self.answer_max();
@@ -106,7 +107,7 @@ impl Requests {
         }
     }
 
-    /// The request that has waited longest for its answer, but for what it is to wait on purpose; and since when.
+    /// The request that has waited longest for its answer, and since when; waits that were asked for do not count.
     pub(super) fn oldest_unanswered(&mut self) -> Option<(RequestId, Instant)> {
         let sent = self.open.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
         sent.map(|(id, open)| (id, open.sent + open.wait())).min_by_key(|(_, since)| *since)

@@ -19,9 +19,9 @@ use super::cancellation::Cancelled;
 use crate::protocol::{Delivered, Response, Welcome};
 use crate::types::Lease;
 
-/// The two clocks may differ in speed by one part in so many: quartz, and what the server slews.
+/// The speeds of the two clocks may differ by one part in this number: quartz, and the server's slewing.
 const DRIFT_PARTS: u32 = 1000;
-/// There are so many heartbeats in a grace, so that one may be lost and the connection replaced in time.
+/// Number of heartbeats in a grace, so that one may be lost and the connection replaced in time.
 const HEARTBEATS_PER_GRACE: u32 = 4;
 /// No heartbeat comes sooner than this after the one before.
 const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
@@ -65,8 +65,8 @@ impl Leases {
         if !kept {
             self.lose(Cancelled::LeaseLost);
         }
-        // A WELCOME that keeps leases proves nothing: whoever sends it may have been followed as leader. None is held
-        // that it would have to vouch for if they were lost before.
+        // A WELCOME that keeps leases proves nothing: a deposed leader may have sent it. It proves something only if all leases
+        // were lost before, because then there is none left that it would have to vouch for.
         if !kept || self.presumed_lost.take().is_some() {
             self.proven = said;
         }
@@ -79,7 +79,7 @@ impl Leases {
         Some(if self.presumed_lost.is_some() { now } else { self.proven } + grace)
     }
 
-    /// Whether they may be somebody else's by now.
+    /// Whether the leases may be over by now.
     pub(super) fn are_over(&self, now: Instant) -> bool {
         self.grace.is_some_and(|grace| self.presumed_lost.is_some() || self.proven + grace <= now)
     }
@@ -106,7 +106,7 @@ impl Leases {
         }
     }
 
-    /// An answer came to what was sent at `sent`.
+    /// Handles an answer to a request that was sent at `sent`.
     pub(super) fn answered(&mut self, sent: Instant, response: &Response) {
         if let Response::Pong { clock_ms, .. } = response {
             self.show_clock(sent, *clock_ms);
@@ -122,8 +122,8 @@ impl Leases {
         self.proven
     }
 
-    /// Sets what is left of each lease as far as the client can know, and takes out the jobs whose lease is over. Returns the
-    /// leases of those that are to be given back: the server may hold them for this client still.
+    /// Sets the time left of each lease as far as the client can know, and takes out the jobs whose lease is over. Returns the
+    /// leases of those that have to be given back: the server may still hold them for this client.
     pub(super) fn age(&self, now: Instant, jobs: &mut Vec<Delivered>) -> Vec<Lease> {
         let are_over = self.are_over(now);
         if are_over {
@@ -182,7 +182,7 @@ pub(super) fn heartbeat(welcome: &Welcome, outlive: bool) -> Option<Duration> {
     Some(if outlive { wish } else { wish.min(often) })
 }
 
-/// What has passed of this on the server's clock when all of it has passed here.
+/// The time that has passed on the server's clock at least when `time` has passed here.
 fn surely(time: Duration) -> Duration {
     time.saturating_sub(time / DRIFT_PARTS)
 }

@@ -19,7 +19,7 @@ pub(super) struct OpenRequest {
     pub(super) serial: u64,
     /// When it was accepted.
     pub(super) accepted: Instant,
-    /// What was asked. A push has its sequence from the first time it is sent.
+    /// The request. A push has its sequence from the first time it is sent.
     pub(super) request: Request,
     /// Whether it was sent on the present connection.
     pub(super) on_wire: bool,

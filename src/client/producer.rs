@@ -27,7 +27,7 @@ pub struct ProducerConfig {
 
 /// Pushes jobs of one topic, many in one request.
 ///
-/// Jobs are sent in the order of [`send`](Self::send). What was not sent when the producer is dropped is sent then.
+/// Jobs are sent in the order of [`send`](Self::send). Dropping the producer sends the unsent jobs.
 #[derive(Debug)]
 pub struct Producer {
     inner: Arc<Inner>,
@@ -89,7 +89,7 @@ impl Producer {
         Self { inner }
     }
 
-    /// Adds a job to the batch. To bound what is under way, bound how many tickets you hold.
+    /// Adds a job to the batch. To limit the jobs in flight, limit the number of tickets that you hold.
     pub fn send(&self, job: NewJob) -> SendTicket {
         let (waiter, result) = oneshot::channel();
         match self.inner.check(&job) {
@@ -212,7 +212,7 @@ fn tell(
         if let Err(error) = &result {
             failure.get_or_insert_with(|| error.clone());
         }
-        // Nobody has to wait.
+        // The caller may have dropped its ticket.
         let _ = waiter.send(result);
     }
 }

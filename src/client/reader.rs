@@ -9,7 +9,7 @@ use super::requests::Answers;
 use super::shared::Shared;
 use crate::protocol::{DecodeError, FrameDecoder, FrameError, RequestId, Response};
 
-/// A read takes up to so many bytes, and so do the buffers that delivered jobs keep alive.
+/// A read takes up to this many bytes, and so do the buffers that delivered jobs keep alive.
 const READ_BYTES: usize = 16 << 10;
 
 /// The receiving side of a connection.
@@ -23,7 +23,7 @@ pub(super) struct Reader<R> {
 type Answer = (RequestId, Result<Response, DecodeError>);
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    /// Goes on behind what is in `buffer`.
+    /// Continues after the bytes in `buffer`.
     pub(super) fn new(from: R, decoder: FrameDecoder, buffer: BytesMut) -> Self {
         Self { from, decoder, buffer }
     }
@@ -76,7 +76,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// What was read and not decoded yet.
+    /// The bytes that were read and not decoded yet.
     pub(super) fn into_buffer(self) -> BytesMut {
         self.buffer
     }

@@ -12,9 +12,9 @@ use super::ticket::Outcome;
 use crate::protocol::{JobRef, Request, RequestId, Response};
 use crate::types::whole_ms;
 
-/// A server may take so long to look at many jobs, one after the other.
+/// The longest time in which a server looks at many jobs, one after the other.
 const BROWSE_MAX: Duration = Duration::from_mins(10);
-/// A server may take so long to write a checkpoint.
+/// The longest time in which a server writes a checkpoint.
 const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
 
 /// The sequence numbers of a push.
@@ -103,12 +103,12 @@ impl OpenRequest {
         self.feed.as_ref().is_some_and(|feed| matches!(feed.ended(), Some(End::Left)))
     }
 
-    /// Whether it would only fetch jobs for nobody.
+    /// Whether it is a reserve whose caller has left: it would only fetch jobs that no one takes.
     pub(super) fn nobody_wants(&self) -> bool {
         matches!(self.request, Request::Reserve(_)) && !self.is_awaited()
     }
 
-    /// Whether somebody waits for its answer.
+    /// Whether a caller waits for its answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
     }

@@ -66,7 +66,7 @@ pub(super) struct Limits {
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) open: OpenRequests,
-    /// What is to be sent, in order. What was ended meanwhile has another serial in its slot, or none.
+    /// Requests to send, in order. If a request has ended meanwhile, its slot has another serial, or none.
     pub(super) line: VecDeque<(RequestId, u64)>,
     pub(super) connection: Connection,
     pub(super) in_flight: usize,
@@ -104,12 +104,12 @@ pub(super) enum Connection {
     Draining,
 }
 
-/// What is to be told to whom, once the state is not locked any more.
+/// Results for callers, to be sent once the state is unlocked.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     /// The calls that have ended.
     pub(super) ended: Vec<(oneshot::Sender<Outcome>, Outcome)>,
-    /// Jobs that nobody waits for any more: to be released.
+    /// Jobs whose callers have left: to be released.
     pub(super) stray: Vec<Lease>,
 }
 
@@ -172,7 +172,7 @@ impl Requests {
         Ok((id, self.serial, answer))
     }
 
-    /// Takes a request in whose answer nobody waits for.
+    /// Accepts a request whose answer no caller waits for.
     pub(super) fn accept_unheard(&mut self, now: Instant, request: Request) {
         // After the end there is nothing to be done.
         let _ = self.enter(now, request, None, None);
@@ -208,7 +208,7 @@ impl Requests {
         answer
     }
 
-    /// Encodes what is in line, as far as the server's limits and the buffer allow.
+    /// Encodes queued requests, as far as the server's limits and the buffer allow.
     pub(super) fn pump(&mut self, now: Instant, answers: &mut Answers) {
         while self.connection == Connection::Up
             && self.in_flight < self.limits.in_flight_max
@@ -229,7 +229,7 @@ impl Requests {
         }
     }
 
-    /// The connection is gone. `fault` is the server's, if it broke the protocol: what was on the wire ends with it.
+    /// The connection is lost. `fault` is set if the server broke the protocol: then requests on the wire end with it.
     pub(super) fn down(&mut self, fault: Option<&ProtocolFault>, answers: &mut Answers) {
         self.connection = Connection::Down;
         self.in_flight = 0;
@@ -349,7 +349,7 @@ impl Requests {
         }
     }
 
-    /// Ends one request: frees its slot, tells who waits.
+    /// Ends one request: frees its slot and answers its caller.
     pub(super) fn finish(&mut self, id: RequestId, outcome: Outcome, answers: &mut Answers) {
         let Some(open) = self.open.remove(id) else { return };
         self.undelivered.ended(id);
@@ -375,7 +375,7 @@ impl Requests {
         }
     }
 
-    /// Jobs in memory that nobody has taken yet, taken out.
+    /// Removes and returns the jobs in memory that no caller has taken yet.
     fn forget_jobs(&mut self) -> Vec<Lease> {
         self.open
             .iter_mut()

@@ -106,7 +106,7 @@ impl Search {
         }
     }
 
-    /// Something was heard from this address, if only that nobody listens there.
+    /// The address answered, even if only by refusing the connection.
     pub(super) fn answered(&mut self, address: &str) {
         self.silent.retain(|silent| silent != address);
     }

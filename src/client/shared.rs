@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pub(super) output: Notify,
     /// The connection is to be drained.
     pub(super) draining: Notify,
-    /// Nobody needs the connection any more.
+    /// Signals that all users of the connection are gone.
     pub(super) stopping: Notify,
 }
 
@@ -63,7 +63,7 @@ impl Shared {
         self.lock().leases.lost()
     }
 
-    /// Whether the leases that this client holds may be somebody else's by now.
+    /// Whether the leases that this client holds may be over by now.
     pub(super) fn leases_are_over(&self) -> bool {
         self.change(|requests, now, _| requests.leases.are_over(now))
     }
@@ -105,7 +105,7 @@ impl Shared {
         self.change(|requests, now, _| requests.close(now))
     }
 
-    /// Releases jobs that nobody wants. Nobody waits for the answer.
+    /// Releases jobs that no caller wants. Does not wait for the answer.
     pub(super) fn give_back(&self, leases: &[Lease], kind: ReleaseKind) {
         if leases.is_empty() {
             return;

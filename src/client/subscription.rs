@@ -25,7 +25,7 @@ impl Subscription {
     /// Waits for the next job; `None` when there will be none: the client was closed or the server ended the subscription.
     /// Then [`failure`](Self::failure) says why.
     ///
-    /// [`Delivered::ttr_left_ms`] is what is left of the lease now; jobs whose lease ran out before they were taken
+    /// [`Delivered::ttr_left_ms`] is the time left of the lease now; jobs whose lease ran out before they were taken
     /// are left out. The call may be dropped and made again without losing a job.
     pub async fn next(&mut self) -> Option<Delivered> {
         loop {

@@ -15,7 +15,7 @@ use super::requests::{Answers, Requests};
 use crate::protocol::{Delivered, ErrorCode, Leased, Request, RequestId, Response};
 use crate::types::{Fence, JobId, Lease};
 
-/// What came, and whether the rest is asked for.
+/// The leases received so far, and whether more pages are being fetched.
 #[derive(Debug, Default)]
 pub(super) struct Undelivered {
     /// No lease up to this fence is undelivered.
@@ -49,7 +49,7 @@ impl Undelivered {
         }
     }
 
-    /// There are none, or nobody can say which.
+    /// There are none, or it is unknown which.
     pub(super) fn close(&mut self) {
         self.through = self.since.last().copied().unwrap_or_default().max(self.through);
         self.since.clear();
@@ -101,7 +101,7 @@ impl Requests {
             if self.open.get_mut(id).is_some_and(|open| open.is_awaited()) {
                 self.undelivered.came(&leased.jobs);
             }
-            // What is too late to be handed out may have been handed out before: it is not given back.
+            // Jobs that are now too late for the caller may have been handed out before: they are not given back.
             drop(self.leases.age(now, &mut leased.jobs));
             return self.finish(id, Ok(Response::Leased(leased)), answers);
         }

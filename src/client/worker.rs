@@ -93,7 +93,8 @@ impl Worker {
     }
 
     /// Takes no new job, releases those that wait in memory, tells the running handlers [`Cancelled::WorkerStops`], and waits
-    /// for them and the answers to what they settled. Fails with what had ended the subscription, if it had ended by itself and nobody was told.
+    /// for them and for the answers to their settling requests. If the subscription had ended by itself and the error was not
+    /// reported yet, this returns it.
     pub async fn stop(mut self) -> Result<(), ClientError> {
         self.stopping.send_replace(true);
         self.ended().await
@@ -220,7 +221,7 @@ impl Work {
             Err(why) => {
                 tracing::warn!(lease = %self.lease, %why, "a handler is cancelled");
                 self.hold.cancel(why);
-                // One that blocks goes on; its place is not free before it ends, and nobody else is let at the job.
+                // A handler that blocks continues; its place is not free before it ends, and no other handler gets the job.
                 if !handling.0.is_finished() {
                     let _ = (&mut handling.0).await;
                 }

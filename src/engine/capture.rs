@@ -22,8 +22,8 @@ use crate::types::JobState;
 
 /// The number of slots of the first page, as a power of two.
 const SMALLEST_BITS: u32 = 5;
-/// So many have the largest. The second page is as large as the first, and every other twice as large as the one before, up
-/// to that.
+/// The number of slots of the largest page, as a power of two. The second page is as large as the first, and each later one
+/// twice as large as the one before, up to that.
 const LARGEST_BITS: u32 = 14;
 /// Slots of the largest page.
 pub const PAGE_SLOTS_MAX: usize = 1 << LARGEST_BITS;
@@ -67,7 +67,7 @@ pub(super) struct Capture {
     next: usize,
     /// Bits of slots that changed before the walk came to them.
     changed: Vec<u64>,
-    /// What was there, by page.
+    /// The old content of changed jobs, by page.
     saved: BTreeMap<u32, VecDeque<Job>>,
 }
 
@@ -80,18 +80,18 @@ pub struct CapturedJob {
     pub saved: SavedJob,
     /// Where its record is.
     pub place: Place,
-    /// Its due time, or an earlier expiry: what it waits for. Jobs that are not delayed have none.
+    /// Its due time, or an earlier expiry. Jobs that are not delayed have none.
     pub delayed_until: Option<Moment>,
-    /// What it adds to the state hash.
+    /// Its share of the state hash.
     pub hash: u128,
 }
 
 impl Engine {
-    /// Begins to capture the sessions as they are now, and the resident jobs, but for pages that are as they were when they were captured last. With
-    /// `again` these are captured as well. Returns the numbers of the pages that are not, and are not empty.
+    /// Begins to capture the sessions as they are now, and the resident jobs. Pages that have not changed since their last
+    /// capture are left out, except those named by `again`. Returns the numbers of the pages left out that are not empty.
     ///
-    /// Only one capture is under way at a time: nobody wants the rest of the one before. The records that captured jobs
-    /// refer to have to be kept by their store until they were used.
+    /// Only one capture is under way at a time: a new one ends the previous one. The store must keep the records that captured
+    /// jobs refer to until the caller has used them.
     pub fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         self.renewed.clear();
         self.sessions.begin_capture();
@@ -104,7 +104,7 @@ impl Engine {
         self.jobs.end_capture();
     }
 
-    /// What was captured is kept: the next capture is of what has changed since this one began.
+    /// Keeps the captured jobs: the next capture takes only the jobs that have changed since this one began.
     pub fn keep_captured(&mut self) {
         self.jobs.keep_captured();
     }
@@ -133,7 +133,7 @@ impl Engine {
 }
 
 impl Capture {
-    /// Begins with the first of these pages, of so many slots in all.
+    /// Begins with the first of these pages. `slots` is the number of all slots.
     pub(super) fn new(slots: usize, pages: Vec<u32>) -> Self {
         let changed = vec![0; slots.div_ceil(64)];
         let mut walk = Self { end: slots, pages, seen: 0, next: 0, changed, saved: BTreeMap::new() };

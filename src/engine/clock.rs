@@ -77,7 +77,7 @@ impl Clock {
         }
     }
 
-    /// So many milliseconds from now.
+    /// The moment `delay_ms` from now.
     pub(super) fn later(self, delay_ms: u64) -> Moment {
         Moment { timeline: Timeline::Stamp, at: self.stamp.after(delay_ms).0 }
     }

@@ -32,19 +32,19 @@ pub enum Command<'a> {
     },
     /// A lapsed session comes back before the queue forgot it.
     SessionResume {
-        /// Which.
+        /// The lapsed session.
         session: SessionId,
         /// Must be the one it was opened with.
         secret: SessionSecret,
     },
     /// A session's grace is over: its leases are given back as failed attempts. It is remembered for a while.
     SessionLapse {
-        /// Which.
+        /// The session that lapses.
         session: SessionId,
     },
     /// A session said goodbye: as a lapse, and it is forgotten at once.
     SessionClose {
-        /// Which.
+        /// The session that ends.
         session: SessionId,
     },
     /// New jobs of one topic. The outcome of a repeated sequence is that of the first time.
@@ -65,7 +65,7 @@ pub enum Command<'a> {
     Reserve {
         /// The consumer.
         session: SessionId,
-        /// From which topics.
+        /// The topics to reserve from.
         topics: Vec<TopicId>,
         /// The maximum number of jobs.
         jobs_max: u32,
@@ -74,12 +74,12 @@ pub enum Command<'a> {
     },
     /// Jobs are done. One that was finished under the same lease a short time ago is so still.
     Finish {
-        /// Which.
+        /// Leases on the finished jobs.
         leases: Vec<Lease>,
     },
     /// Jobs are given back. The attempt counts as failed: without one left the job is buried.
     Release {
-        /// Which.
+        /// Leases on the released jobs.
         leases: Vec<Lease>,
         /// When next; `None` follows the backoff.
         delay_ms: Option<u64>,
@@ -88,25 +88,25 @@ pub enum Command<'a> {
     },
     /// Leases start anew.
     Touch {
-        /// Which.
+        /// Leases to extend.
         leases: Vec<Lease>,
         /// A new time to run from now on; `None` keeps the job's own.
         ttr_ms: Option<u32>,
     },
     /// Jobs are set aside.
     Bury {
-        /// Which.
+        /// Leases on the jobs to bury.
         leases: Vec<Lease>,
     },
     /// Removes a job in any state. A lease on it ends.
     Delete {
-        /// Which.
+        /// The job to remove.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
     /// A new due time for a delayed or ready job, before its expiry. A buried one is kicked first.
     Reschedule {
-        /// Which.
+        /// The job to reschedule.
         #[serde(borrow)]
         job: JobSelect<'a>,
         /// When it is due now.
@@ -114,20 +114,20 @@ pub enum Command<'a> {
     },
     /// A delayed job becomes ready, due now. One that is ready stays as it is.
     RunNow {
-        /// Which.
+        /// The job to make ready.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
     /// A buried job becomes ready, due now; its attempts start at 0 again.
     Kick {
-        /// Which.
+        /// The job to kick.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
     /// Stops or starts the reserving of a topic's jobs. Below the feature level
     /// [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) it creates the topic if it is new.
     TopicPause {
-        /// Which.
+        /// The topic to pause or resume.
         #[serde(borrow)]
         topic: TopicSelect<'a>,
         /// Stops it.
@@ -153,16 +153,16 @@ pub enum Command<'a> {
     },
     /// All members can do this much: what needs it may be proposed from here on. A lower level changes nothing.
     FeatureLevel {
-        /// How much.
+        /// The level that all members have.
         level: u32,
     },
     /// Buried jobs of a topic become ready, due now, the first in the order (priority, due, id); their attempts start at 0
     /// again. It needs the feature level [`FEATURE_KICK_MANY`](crate::types::FEATURE_KICK_MANY).
     KickMany {
-        /// Of which topic.
+        /// The topic of the buried jobs.
         #[serde(borrow)]
         topic: TopicSelect<'a>,
-        /// At most so many.
+        /// The maximum number of jobs to kick.
         jobs_max: u32,
     },
     /// As [`Self::Reserve`], of topics that commands before it in the log may make. It needs the feature level
@@ -170,7 +170,7 @@ pub enum Command<'a> {
     ReserveNamed {
         /// The consumer.
         session: SessionId,
-        /// From which topics.
+        /// The topics to reserve from.
         #[serde(borrow)]
         topics: Vec<TopicSelect<'a>>,
         /// The maximum number of jobs.
@@ -218,7 +218,7 @@ pub enum Command<'a> {
         change: BulkChange,
         /// To which jobs.
         jobs: Vec<JobId>,
-        /// What they have to meet when this is applied.
+        /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
@@ -232,7 +232,7 @@ pub enum Command<'a> {
         change: BulkChange,
         /// To which jobs.
         jobs: Vec<JobId>,
-        /// What they have to meet when this is applied.
+        /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
@@ -248,14 +248,14 @@ pub enum Command<'a> {
         /// Which jobs.
         #[serde(borrow)]
         jobs: Vec<KeyedJob<'a>>,
-        /// What they have to meet when this is applied.
+        /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
     /// A topic without jobs is forgotten, with its settings; its number is never used again. It needs the feature level
     /// [`FEATURE_TOPIC_DELETE`](crate::types::FEATURE_TOPIC_DELETE).
     TopicDelete {
-        /// Which.
+        /// The topic to forget.
         #[serde(borrow)]
         topic: TopicSelect<'a>,
     },
@@ -354,7 +354,7 @@ pub enum JobSelect<'a> {
     },
 }
 
-/// One job of a push. What it holds was checked before it was proposed.
+/// One job of a push. Its fields were checked before it was proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewJob<'a> {
     /// When it is due.

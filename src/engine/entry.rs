@@ -89,7 +89,7 @@ impl<'a> Entry<'a> {
         let (stamp, rest) = rest.split_first_chunk().ok_or(EntryError::Malformed)?;
         let (count, rest) = rest.split_first_chunk().ok_or(EntryError::Malformed)?;
         let count = u32::from_le_bytes(*count) as usize;
-        // A command takes a byte at least: the count alone never decides what is allocated.
+        // A command takes at least one byte. So the count alone never decides how much is allocated.
         if count > rest.len() {
             return Err(EntryError::Malformed);
         }

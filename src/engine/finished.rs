@@ -87,7 +87,7 @@ impl Finished {
         }
     }
 
-    /// What it remembers beside that.
+    /// The attempts of the finished jobs, to be saved apart.
     pub(super) fn save_attempts(&self) -> SavedAttempts {
         if self.ring.iter().all(|finish| finish.attempts == 0) {
             return SavedAttempts::default();
@@ -95,7 +95,7 @@ impl Finished {
         SavedAttempts(self.ring.iter().map(|finish| (finish.topic, finish.attempts)).collect())
     }
 
-    /// Takes back what was saved. What it adds to the state hash is in the sum that comes with it.
+    /// Restores the saved jobs. The saved state hash already includes their hashes.
     pub(super) fn restore(&mut self, saved: &SavedFinished, attempts: &SavedAttempts) {
         self.first = saved.first;
         let known = attempts.0.iter().copied().chain(iter::repeat((TopicId(0), 0)));

@@ -97,7 +97,7 @@ impl Element {
 
 /// The hash of a job's record. Where its body lies does not count.
 ///
-/// A job of which nothing is known of when it was pushed and reserved has the hash that it had before that was recorded.
+/// A job without a recorded push time and history has the same hash as before these were recorded.
 pub(super) fn of_job(job: &Job) -> u128 {
     const PUSHED_AT: u32 = 1 << 16;
     const PAST: u32 = 1 << 17;

@@ -292,7 +292,7 @@ impl Jobs {
         }
     }
 
-    /// What was captured of a job counts for nothing: it is to be captured again.
+    /// Discards the captured copy of a job: the next capture takes it again.
     pub(super) fn recapture(&mut self, slot: Slot) {
         self.note_page(page_of(slot));
     }
@@ -350,7 +350,7 @@ impl Jobs {
         unchanged
     }
 
-    /// Nobody wants what is being captured: it is to be captured again.
+    /// Abandons the capture: the next one takes its pages again.
     pub(super) fn end_capture(&mut self) {
         for page in self.capture.take().into_iter().flat_map(Capture::into_pages) {
             self.note_page(page);
@@ -363,7 +363,7 @@ impl Jobs {
         self.capture.as_mut().is_none_or(|capture| capture.step(&self.slots, budget, visit))
     }
 
-    /// What was captured is kept: only what changes from then on, and what has changed since, will be captured again.
+    /// Keeps the captured jobs: the next capture takes only the jobs that changed after this capture began.
     pub(super) fn keep_captured(&mut self) {
         self.capture = None;
     }
@@ -373,7 +373,7 @@ impl Jobs {
         self.slab_can_shrink() || self.spilled.can_shrink()
     }
 
-    /// Gives back some of the memory of which that [can](Self::can_shrink) be. Returns how many slots there are.
+    /// Frees some of the memory that [can](Self::can_shrink) be freed. Returns the number of slots left.
     pub(super) fn shrink(&mut self) -> usize {
         if self.slab_can_shrink() {
             self.pages.pop();

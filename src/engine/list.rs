@@ -6,7 +6,7 @@
 //! where it is full. By id or by key the walk goes to the end, and what matches competes for the window.
 //!
 //! The next page goes on with the same pass. A pass whose window is used up scans again, behind the last job that
-//! it showed, and for a larger window: who reads one page pays for one page, and who reads them all scans seldom.
+//! it showed, and for a larger window: reading one page costs one page, and reading all of them scans seldom.
 //!
 //! A pass scans a bounded number of jobs at once, with other work in between. It finds every job that matches from
 //! its beginning to its end. A job that changes meanwhile is shown once a page, as it is when the page is completed, if
@@ -178,7 +178,7 @@ impl Engine {
     }
 
     /// Walks on to the next spilled job that matches, unless a job of the window comes first or the page has looked at
-    /// enough. Whether what comes next is known.
+    /// enough. Returns whether the next job of the list is known.
     fn look_ahead<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,

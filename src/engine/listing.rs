@@ -27,7 +27,7 @@ pub struct Listing<W> {
     pub(super) topic: Option<TopicId>,
     pub(super) goal: Goal,
     pub(super) order: ListOrder,
-    /// What is shown next stands behind this.
+    /// The position of the last job shown; the next one comes after it.
     pub(super) after: Option<Position>,
     /// The same when the page began.
     pub(super) page_after: Option<Position>,
@@ -55,7 +55,7 @@ pub struct Listing<W> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Goal {
-    /// The next jobs behind the cursor: so many.
+    /// The next `jobs_left` jobs after the cursor.
     Page { jobs_left: usize },
     /// How many match.
     Count { jobs: u64 },
@@ -258,7 +258,7 @@ impl<W> Listing<W> {
         is_walked_over.then_some(first)
     }
 
-    /// Takes out what is shown next.
+    /// Removes and returns the next job to show.
     pub(super) fn take_next(&mut self) -> Option<(Position, JobId)> {
         let first =
             self.first_of_window().filter(|first| self.page_end.as_ref().is_none_or(|end| *first < end));

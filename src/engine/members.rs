@@ -66,7 +66,7 @@ impl Members {
         &self.known
     }
 
-    /// Who was a member once.
+    /// The numbers of removed members.
     pub(super) fn removed(&self) -> impl Iterator<Item = u64> {
         self.removed.iter().copied()
     }

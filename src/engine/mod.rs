@@ -10,9 +10,9 @@
 //! # What an entry does
 //!
 //! 1. The stamp moves forward to the entry's; an older one changes nothing.
-//! 2. What is due moves, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
+//! 2. Timers that are due fire, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
 //!    [of bytes of their bodies](crate::types::limits::DUE_BYTES_PER_ENTRY_MAX): delayed jobs become ready, leases whose time is
-//!    over end, expired jobs are dropped. What is left moves with the entries after it.
+//!    over end, expired jobs are dropped. The entries after it fire the remaining timers.
 //! 3. A bounded number of old sessions, old finished leases and idle topics is forgotten.
 //! 4. Each command is carried out, and has one outcome.
 //! 5. A bounded number of timers that come due soon is put in order, so that no single entry has to do that for a
@@ -44,7 +44,7 @@
 //!   it into the other; `verify` recomputes all of it from the jobs.
 //! - A job has at most one timer.
 //! - Job ids and fences only grow and are never used again.
-//! - The state hash is the sum over what is there; it does not depend on slots, wheels or the order of insertion.
+//! - The state hash is the sum of the hashes of its parts; it does not depend on slots, wheels or the order of insertion.
 
 mod bulk;
 mod capture;
@@ -124,22 +124,22 @@ pub const IDS_SKIPPED: u64 = 1 << 40;
 /// count on, and skip on.
 pub const LAST_JOB_MAX: u64 = (1 << 56) - (1 << 48);
 
-/// No state has counted its jobs further than this. What is skipped ends so early that centuries are left.
+/// The highest valid job count. Skipped ids end far below it, so that ids for centuries are left.
 pub const COUNTED_JOBS_MAX: u64 = (1 << 56) - IDS_SKIPPED;
 
 /// The greatest of all other numbers that count up.
 pub const COUNT_MAX: u64 = 1 << 62;
 
-/// Where the counts go on after a loss that is accepted, or a backup that is restored, at this time. Whatever was given
-/// out before, by this queue or by one that was made of the same backup, is below, as long as the wall clock is right and
-/// nobody gives out more than 16,384 in each millisecond since 2020. That is enough until the year 2155.
+/// The count at which ids continue after an accepted loss or a restored backup, at this time. All ids issued before,
+/// by this queue or by one made from the same backup, are lower, if the wall clock is right and
+/// the queue has issued at most 16,384 ids in each millisecond since 2020. That is enough until the year 2155.
 pub fn ids_floor(wall: Millis) -> u64 {
     const YEAR_2020_MS: u64 = 1_577_836_800_000;
     const PER_MS_SHIFT: u32 = 14;
     (wall.0.saturating_sub(YEAR_2020_MS)).min(LAST_JOB_MAX >> PER_MS_SHIFT) << PER_MS_SHIFT
 }
 
-/// How far ahead of its stamp an entry collects what comes due, so that no later one has all of it to do.
+/// How far ahead of its stamp an entry collects timers, so that no later entry has to collect all of them.
 const PREPARE_AHEAD_MS: u64 = 5000;
 
 /// Timers that an entry collects ahead at most.
@@ -170,8 +170,8 @@ pub struct Engine {
     reserving: reserve::Scratch,
     /// Late jobs that reserves of the entry under way have dropped or buried: no state.
     late_in_entry: usize,
-    /// Jobs that got another record since the last capture began: no state. The store may use a place again, so what was
-    /// captured of these is not told from what they have now by its place.
+    /// Jobs that got another record since the last capture began; not part of the state. The store may use a place again, so the
+    /// place alone does not tell the captured record from the present one.
     renewed: BTreeSet<JobId>,
     loaded: loaded::Loaded,
 }
@@ -200,7 +200,7 @@ impl Engine {
         }
     }
 
-    /// Applies one entry: moves what is due at its stamp (a bounded number of jobs, by time and id), then
+    /// Applies one entry: fires the timers that are due at its stamp (a bounded number of jobs, by time and id), then
     /// carries out each command. An entry with an older stamp than the last one counts as having the last one's.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Its name is free at once. Who waits for its jobs waits for those of the next topic with that name.
+    /// Its name is free at once. Requests that wait for its jobs then wait for those of the next topic with that name.
     fn delete_topic(&mut self, topic: TopicSelect<'_>) -> Result<Outcome, Reject> {
         let topic = self.existing(topic)?;
         Ok(match self.topics.existing(topic).all_jobs() {

@@ -9,7 +9,7 @@ use super::jobs::{Found, KeyHash, Slot};
 use super::outcome::{Outcome, Reject};
 use crate::types::{Filter, JobState, TopicId};
 
-/// What comes of a job that is to go to another topic.
+/// Whether a job moves to another topic.
 enum Moves {
     /// It goes.
     Goes(Slot),

@@ -51,7 +51,7 @@ pub enum Outcome {
     },
     /// Kick many and bulk changes: how many jobs were changed.
     ChangedMany {
-        /// How many.
+        /// Number of changed jobs.
         jobs: u32,
     },
     /// Move.
@@ -63,12 +63,12 @@ pub enum Outcome {
     },
     /// Topic delete: it has jobs, and nothing was changed.
     TopicHasJobs {
-        /// How many.
+        /// Number of jobs in the topic.
         jobs: u64,
     },
-    /// Session lapse, session close: so many leases are left, and as many commands are wanted as take to give them back.
+    /// Session lapse, session close: the session still holds leases. Further commands have to give them back.
     Lapsing {
-        /// How many.
+        /// Number of leases left.
         leases: u64,
     },
     /// Nothing was changed.

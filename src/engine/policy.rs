@@ -25,7 +25,7 @@ use crate::types::{
     BuryReason, FEATURE_TOPIC_POLICY, JobState, LateAction, Millis, PolicyChange, TopicId, TopicPolicy,
 };
 
-/// Deliveries may come early by so much.
+/// Deliveries may come early by up to this time.
 const TOLERANCE_NS: u64 = 100_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -351,7 +351,7 @@ impl Engine {
 }
 
 impl Job {
-    /// What it adds to the bytes of its topic: nothing if it was pushed before they were counted, or is finished.
+    /// Its share of the bytes of its topic: 0 if it was pushed before they were counted, or is finished.
     pub(super) fn counted_bytes(&self) -> u64 {
         if self.pushed_at == 0 || self.state == JobState::Finished {
             0

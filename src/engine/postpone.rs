@@ -13,7 +13,7 @@ use super::store::{JobStore, Record};
 use crate::types::{Attributes, JobState, Millis};
 
 impl Engine {
-    /// Whether a job can be postponed: nobody has it, and it was not given up.
+    /// Whether a job can be postponed: it is neither reserved nor buried.
     pub(super) fn waits(&self, slot: Slot) -> bool {
         matches!(self.jobs[slot].state, JobState::Delayed | JobState::Ready)
     }

@@ -104,7 +104,7 @@ impl Engine {
         self.timers.next_after(self.clock.at(after))
     }
 
-    /// Puts what comes due until `stamp` in order, in at most `budget` steps of one timer each, so that an entry finds it
+    /// Collects the timers until `stamp` in order, in at most `budget` steps of one timer each, so that an entry finds it
     /// done. Returns whether it is complete. Looking a few seconds ahead of the clock spreads the work; looking hours
     /// ahead makes setting and cancelling timers of that time cost O(log n).
     pub fn prepare(&mut self, stamp: Millis, budget: usize) -> bool {
@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// The leases that a session holds, by the ids of their jobs: those with a greater id than `after`. Leases that outlive their
-    /// session are nobody's.
+    /// session belong to no session.
     pub fn leases_of(&self, session: SessionId, after: JobId) -> impl Iterator<Item = Grant> {
         self.sessions.leases_of(session, after).map(|slot| self.granted(slot))
     }

@@ -18,7 +18,7 @@ pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.since, job.id, slot)
 }
 
-/// The turn of a buried job. What it was due at counts as it was given, by whichever clock: that stays while it is buried,
+/// The turn of a buried job. Its due time counts as it was given, by either clock: that stays while it is buried,
 /// whatever happens to the clocks.
 pub(super) fn buried_rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.due_at, job.id, slot)
@@ -87,7 +87,7 @@ impl ReadyOrder {
         }
     }
 
-    /// Bytes of memory that orders of so many jobs take: runs are full but for some, by and large.
+    /// Bytes of memory that the orders of this number of jobs take, estimated: most runs are full.
     pub(super) fn memory_bytes(jobs: usize) -> usize {
         jobs * size_of::<Rank>() * 5 / 4
     }
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// What is done to a list: many turns that begin with a number and rise, or fall, come or go.
+    /// Changes to a list: each adds or removes many consecutive turns, in ascending or descending order.
     fn steps() -> impl Strategy<Value = Vec<(bool, u32, u32, bool)>> {
         proptest::collection::vec((any::<bool>(), 0..20_000_u32, 1..1500_u32, any::<bool>()), 1..40)
     }

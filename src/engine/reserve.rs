@@ -161,7 +161,7 @@ impl Engine {
         Ok(Outcome::GrantedByShares { grants, advances })
     }
 
-    /// Who gives a lease back that this session gets. One that outlives its session is nobody's to give back.
+    /// The session that gives the leases of this session back at its end; 0 if its leases outlive it.
     fn holder_of(&mut self, session: SessionId) -> Result<SessionId, Reject> {
         let live = self.sessions.live(session).ok_or(Reject::SessionUnknown)?;
         Ok(if live.leases_outlive { SessionId(0) } else { session })
@@ -171,7 +171,8 @@ impl Engine {
         self.front(topic).map(|Reverse(((.., slot), _))| slot)
     }
 
-    /// Drops a ready job that has expired, and drops or buries one that is too late for its topic: so many of these in an entry.
+    /// Drops a ready job that has expired, and drops or buries one that is too late for its topic; at most
+    /// [`DUE_PER_ENTRY_MAX`] late jobs in an entry.
     fn before_delivery(&mut self, slot: Slot, store: &mut impl JobStore) -> Delivery {
         if self.drop_expired(slot, store) {
             return Delivery::Dropped;

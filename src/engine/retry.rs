@@ -70,7 +70,7 @@ impl Retry {
         (!says_nothing).then_some(filled)
     }
 
-    /// Whether no attempt is left after so many.
+    /// Whether no attempt is left after this number of attempts.
     pub(super) fn is_used_up(&self, attempts: u32) -> bool {
         self.attempts_max.is_some_and(|attempts_max| attempts >= attempts_max)
     }

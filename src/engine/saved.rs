@@ -147,7 +147,7 @@ impl SavedJob {
         self.key_hash
     }
 
-    /// Its due time, or an earlier expiry: what it waits for. A job that is not delayed waits for nothing.
+    /// Its due time, or an earlier expiry. A job that is not delayed has none.
     pub fn delayed_until(&self) -> Option<Moment> {
         let delayed = self.state == JobState::Delayed;
         if delayed { self.clone().into_job(Place(0)).timer() } else { None }
@@ -163,7 +163,7 @@ impl SavedJob {
         self.checksum
     }
 
-    /// A delayed job that stands in for one of which only this is known. Its record is empty, with this checksum.
+    /// A delayed job as a placeholder for a job that is otherwise unreadable. Its record is empty, with this checksum.
     pub fn stand_in(id: JobId, topic: TopicId, key_hash: Option<u128>, due: Moment, checksum: u32) -> Self {
         Self {
             id,
@@ -244,7 +244,7 @@ impl SavedJob {
     }
 }
 
-/// Behind what is there already.
+/// Appends to the existing bytes.
 fn append(bytes: &mut Vec<u8>, saved: &impl Serialize) {
     let written = options().serialize_into(bytes, saved);
     written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));

@@ -24,12 +24,12 @@ use crate::types::{JobId, Millis, SessionId, SessionSecret};
 /// Lapsed sessions that one entry forgets at most.
 pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
 
-/// A window of so many outcomes forgets none for others. All that there can be of these fit into [`OUTCOMES_MAX`].
+/// A window with at most this number of outcomes loses none to make room for others. All such windows fit into [`OUTCOMES_MAX`].
 const OUTCOMES_KEPT: usize = 7;
 
 const _: () = assert!((SESSIONS_MAX + LAPSED_PRODUCERS_MAX) * OUTCOMES_KEPT < OUTCOMES_MAX);
 
-/// Windows of which one push may forget the older half: as many as make room for all that it adds, however short they are.
+/// The maximum number of windows that one push may halve: enough to make room for all its outcomes, even in short windows.
 const HALVED_PER_PUSH_MAX: usize = PUSH_JOBS_MAX.div_ceil(OUTCOMES_KEPT.div_ceil(2));
 
 /// One session.
@@ -38,7 +38,7 @@ pub(super) struct Session {
     secret: SessionSecret,
     pub(super) leases_outlive: bool,
     lapsed: Option<Millis>,
-    /// What it gives back when it ends; stays empty if its leases outlive it.
+    /// The leases to give back when it ends; stays empty if its leases outlive it.
     pub(super) leases: BTreeSet<(JobId, Slot)>,
     window: Window,
     hashed: u128,
@@ -185,7 +185,7 @@ impl Sessions {
         }
     }
 
-    /// Takes back what was saved, without leases. What it adds to the state hash is in the sum that comes with it.
+    /// Restores the saved sessions, without their leases. The saved state hash already includes them.
     pub(super) fn restore(&mut self, last: u64, saved: &[SavedSession]) {
         self.last = last;
         for SavedSession { id, secret, leases_outlive, lapsed, window } in saved {
@@ -204,7 +204,7 @@ impl Sessions {
         }
     }
 
-    /// The ids between the last one and what is made of it are not given out.
+    /// Raises the last id to `skipped(last)`: the ids between are never issued.
     pub(super) fn skip(&mut self, skipped: impl FnOnce(u64) -> u64) {
         self.last = skipped(self.last);
     }
@@ -219,8 +219,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// A session may hold leases no longer. The first of what it holds, by id and no more than `leases_max`, is to be given back
-    /// by the caller.
+    /// The session may no longer hold leases. The caller has to give back the first of its leases, by id and at most
+    /// `leases_max`.
     pub(super) fn lapse(
         &mut self,
         id: SessionId,
@@ -382,7 +382,7 @@ impl Sessions {
         self.known.len() * size_of::<SavedSession>() + self.orders.outcomes * size_of::<u64>()
     }
 
-    /// Changes what is hashed of a session, if there is one.
+    /// Changes a session, if it exists, and updates its hash.
     fn change<T>(&mut self, id: SessionId, change: impl FnOnce(&mut Session) -> T) -> Option<T> {
         let session = self.known.get_mut(&id)?;
         if !session.changed {

@@ -30,7 +30,7 @@ type FiringOrder = (i128, u64);
 /// The result for a job whose record was written at a new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relocated {
-    /// It is gone, or its record is elsewhere: what was written is not needed.
+    /// It is gone, or its record is elsewhere: the written row is not needed.
     Gone,
     /// It is resident, and its record is there now.
     Resident,
@@ -132,7 +132,7 @@ impl Engine {
         self.spilled_named(command).into_iter().try_for_each(|spilled| self.load(spilled, store).map(drop))
     }
 
-    /// Where the spilled jobs are that a command names: what it is going to read.
+    /// The places of the spilled jobs that a command names and will read.
     pub fn places_named<'a>(&'a self, command: &Command<'_>) -> impl Iterator<Item = Place> + 'a {
         self.spilled_named(command).into_iter().map(|spilled| self.jobs.spilled().place(spilled))
     }

@@ -87,7 +87,7 @@ pub enum RestoreError {
     /// A topic's name is none.
     #[error("the name of topic {0} is none")]
     TopicName(u32),
-    /// Numbers that leave no room for those that follow, or of which a later one was given out already.
+    /// A counter has no room left, or is lower than a number that was already issued.
     #[error("the metadata of the state counts what it cannot have given out")]
     Counts,
     /// A job that is there twice, whose topic is not, or whose id or fence was not given out yet.
@@ -140,7 +140,7 @@ pub struct Restoring {
 /// Encoding a session costs about as much as encoding this many outcomes.
 pub const SESSION_OUTCOMES: usize = 8;
 
-/// So many jobs are indexed together.
+/// The number of jobs that are indexed together.
 const INDEXED_AT_ONCE: usize = 1 << 18;
 
 impl Engine {
@@ -343,7 +343,7 @@ impl CapturedSessions {
     }
 }
 
-/// Reads what stands at the beginning of `rest`, and leaves what follows it.
+/// Decodes a value from the beginning of `rest`, and leaves the bytes after it.
 fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, RestoreError> {
     let mut decoder = bincode::Deserializer::with_reader(rest, options());
     T::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)
@@ -389,7 +389,7 @@ impl Restoring {
         Ok(())
     }
 
-    /// Ends it though the jobs cannot be had: what is left says who is in the group, and what time it is. Nothing may be
+    /// Ends the restore although the jobs cannot be read. The result has only the members and the time. No entry may be
     /// applied to it.
     pub fn give_up(self) -> Engine {
         let StateMetadata {

@@ -45,7 +45,7 @@ pub(super) struct Topic {
     changed: bool,
 }
 
-/// What is counted for ever.
+/// Counters that are never reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicTotals {
     /// Jobs ever pushed, or moved here.
@@ -118,7 +118,7 @@ pub(super) struct Topics {
 }
 
 impl SavedNumbers {
-    /// Whether they are those of so many topics, in order.
+    /// Whether there are this number of topics, in ascending order, with valid numbers.
     pub(super) fn fit(&self, topics: usize) -> bool {
         let follow =
             self.topics.windows(2).all(|pair| pair.first().map(|one| one.0) < pair.last().map(|one| one.0));
@@ -269,7 +269,7 @@ impl Topics {
         }
     }
 
-    /// What is counted of a topic, to be changed.
+    /// The counters of a topic, to be changed.
     pub(super) fn totals(&mut self, id: TopicId) -> &mut TopicTotals {
         &mut self.touch(id).totals
     }
@@ -404,7 +404,7 @@ impl Topics {
         self.known.iter().filter_map(save).collect()
     }
 
-    /// Takes back what was saved, without jobs. What it adds to the state hash is in the sum that comes with it.
+    /// Restores the saved topics, without their jobs. The saved state hash already includes them.
     pub(super) fn restore(
         &mut self,
         saved: &[SavedTopic],

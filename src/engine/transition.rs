@@ -8,7 +8,7 @@ use super::store::JobStore;
 use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{BuryReason, Fence, JobState, Lease, Millis, SessionId};
 
-/// What one entry has moved so far of what is due.
+/// The number and size of the due jobs that one entry has moved so far.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     jobs: usize,
@@ -179,7 +179,7 @@ impl Job {
         (self.state, self.buried) = (JobState::Buried, reason);
     }
 
-    /// Done at this stamp, and remembered for so long.
+    /// Done at this stamp, and remembered for `retention_ms`.
     pub(super) fn set_finished(&mut self, stamp: Millis, retention_ms: u64) {
         self.end_lease();
         (self.state, self.since) = (JobState::Finished, stamp.0);

@@ -11,8 +11,8 @@ use super::store::JobStore;
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
-    /// Counts all jobs and sums their hashes from scratch, spilled jobs as the store has them. The inner error says what is
-    /// not as the state says that it is: for what comes from a file that nobody vouches for.
+    /// Counts all jobs and sums their hashes from scratch, spilled jobs as the store has them. The inner error names the
+    /// first difference to the recorded state. It is for files whose content is not trusted.
     pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), RestoreError>, S::Error> {
         let mut by_topic: BTreeMap<TopicId, [u64; 5]> = BTreeMap::new();
         let mut sum = Sum::default();

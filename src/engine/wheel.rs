@@ -10,11 +10,11 @@
 //! - Setting and cancelling cost O(1) while the timer lies ahead of the position; finding the next occupied slot is a
 //!   scan over at most 4 x 16 words.
 //! - Timers fire in the order (time, id), whatever the order in which they were set. Slots are unordered, so those
-//!   before the position are kept in an ordered set, the *front*, which costs O(log n) of what is due soon.
+//!   before the position are kept in an ordered set, the *front*. It costs O(log n) of the timers that are due soon.
 //! - Every step of [`Wheel::step`] moves at most one timer. A caller that calls it ahead of time decides how much is done
 //!   at once; the rest is done when a timer is requested.
 //!
-//! Where the position stands, and what was already collected, never shows in what fires when.
+//! The position, and the timers already collected, never affect which timers fire or when.
 //!
 //! It knows no job and no clock: a timer is a slot number, a time and an id.
 

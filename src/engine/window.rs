@@ -15,7 +15,7 @@ use super::repeat::JobChecksum;
 use crate::types::limits::PRODUCER_WINDOW_MAX;
 use crate::types::{GroupId, JobId, SessionId};
 
-/// So many numbers are kept together.
+/// The number of sequence numbers kept in one block.
 const BLOCK: usize = 8;
 
 /// The remembered outcome of one sequence number.
@@ -41,12 +41,12 @@ pub(super) struct Window {
     /// How many it covers, holes included.
     length: u64,
     /// The outcomes of [`BLOCK`] numbers each, by the first of them divided by [`BLOCK`]. No block is all holes, so the
-    /// window takes memory in proportion to what was pushed. Each is boxed, so that a producer of a single job takes little.
+    /// window takes memory in proportion to the outcomes. Each is boxed, so that a producer of a single job takes little.
     blocks: BTreeMap<u64, Box<Block>>,
     /// How many outcomes it remembers: holes are none.
     count: usize,
     sum: Sum,
-    /// What it needs to be saved as it was at an earlier moment.
+    /// The changes that lead back to its content at an earlier moment.
     undo: Option<Box<Undo>>,
 }
 
@@ -136,7 +136,7 @@ impl Window {
         self.put(sequence, kept);
     }
 
-    /// Forgets the older half of what it remembers.
+    /// Forgets the older half of its outcomes.
     pub(super) fn forget_half(&mut self, session: SessionId) {
         let kept = self.outcomes().nth(self.count.div_ceil(2));
         if let Some((first, _)) = kept {
@@ -164,7 +164,7 @@ impl Window {
         SavedWindow { start: self.start, length: self.length, runs: runs_of(self.outcomes()) }
     }
 
-    /// From now on it remembers what it was, unless it does already.
+    /// From now on it keeps its changes, unless it does already.
     pub(super) fn keep_undo(&mut self) {
         let Self { start, length, .. } = *self;
         self.undo.get_or_insert_with(|| Box::new(Undo { start, length, before: Vec::new() }));
@@ -178,7 +178,7 @@ impl Window {
     /// All that it remembered when [`Self::keep_undo`] was called. Without that, all that it remembers.
     pub(super) fn save_undone(&mut self) -> SavedWindow {
         let Some(undo) = self.undo.take() else { return self.save() };
-        // The earliest change of a number says what was there.
+        // The earliest change of a number has its old outcome.
         let before: BTreeMap<u64, Kept> = undo.before.iter().rev().copied().collect();
         let is_unchanged =
             |(sequence, _): &(u64, Kept)| undo.covers(*sequence) && !before.contains_key(sequence);
@@ -189,7 +189,7 @@ impl Window {
         SavedWindow { start: undo.start, length: undo.length, runs: runs_of(outcomes.into_iter()) }
     }
 
-    /// Takes back what was saved.
+    /// Restores a saved window.
     pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
         let mut window = Self { start: saved.start, length: saved.length, ..Self::default() };
         for (run, checksums) in saved.runs_of_outcomes() {
@@ -219,7 +219,7 @@ impl Window {
         sum.with(0)
     }
 
-    /// What it remembers of each sequence number, without the holes.
+    /// The outcome of each sequence number, without the holes.
     fn outcomes(&self) -> impl Iterator<Item = (u64, Kept)> {
         let numbered = self.blocks.iter().flat_map(|(block, kept)| {
             (0..BLOCK as u64).map(move |nth| block * BLOCK as u64 + nth).zip(kept.iter())
@@ -306,7 +306,7 @@ impl Block {
         self.outcomes.iter().all(|outcome| *outcome == HOLE)
     }
 
-    /// Returns what was there before.
+    /// Returns the previous outcome at that place.
     fn set(&mut self, place: usize, kept: Kept) -> Kept {
         let before = self.kept(place).unwrap_or(Kept::HOLE);
         if let (Some(outcome), Some(checksum)) = (self.outcomes.get_mut(place), self.checksums.get_mut(place))

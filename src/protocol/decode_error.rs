@@ -15,7 +15,7 @@ pub enum DecodeError {
     /// The frame is for a group that does not exist.
     #[error("there is no group {0}: send 0")]
     Group(u8),
-    /// A request under id 0, which stands for frames that nobody asked for.
+    /// A request under id 0, which is reserved for frames that the server sends unasked.
     #[error("request id 0 is the server's own: count from 1")]
     RequestIdZero,
     /// HELLO does not start with the protocol's mark.
@@ -37,7 +37,7 @@ pub enum DecodeError {
         field: &'static str,
         /// What the frame says.
         bytes: usize,
-        /// What it must say at least.
+        /// The lowest valid length.
         min: usize,
     },
     /// A number that stands for a choice stands for none that is known.
@@ -45,7 +45,7 @@ pub enum DecodeError {
     Choice {
         /// Which field.
         field: &'static str,
-        /// What it says.
+        /// The invalid value.
         value: u8,
     },
     /// A list has more items than its limit.
@@ -73,7 +73,7 @@ pub enum DecodeError {
     OutOfRange {
         /// Which field.
         field: &'static str,
-        /// What it says.
+        /// The invalid value.
         value: u64,
         /// The least it may be.
         min: u64,

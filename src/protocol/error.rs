@@ -38,7 +38,7 @@ pub enum ErrorCode {
     KeyExists = 35,
     /// There is no such job, topic or subscription.
     NotFound = 36,
-    /// The job is reserved; what was asked needs it not to be.
+    /// The job is reserved; the request needs a job that is not.
     Reserved = 37,
     /// The job is not in the state that the request needs.
     WrongState = 38,
@@ -152,7 +152,7 @@ pub struct ErrorReply {
     pub retry_after_ms: u32,
     /// The leader's client address, when the code is `NotLeader` and it is known.
     pub leader: Option<String>,
-    /// One sentence for a person: what is wrong and what to do.
+    /// One sentence for a person: the error and its remedy.
     pub message: String,
 }
 

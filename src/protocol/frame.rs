@@ -13,7 +13,7 @@
 //!
 //! **Memory.** [`FrameDecoder`] allocates nothing by what a length field says: the driver reads into a buffer
 //! of its own, which [`FrameDecoder::prepare`] grows in bounded steps, as bytes really arrive. A payload, and
-//! what is decoded from it (topics, keys, attributes, bodies), is a slice of that buffer and keeps all of
+//! the values decoded from it (topics, keys, attributes, bodies), are slices of that buffer and keep all of
 //! it alive. **Code that keeps a piece for longer than it takes to handle the frame copies it**: on the server the log
 //! entry and the body store do, in a client the user who collects jobs (`Bytes::copy_from_slice`).
 
@@ -29,9 +29,9 @@ pub const HEADER_BYTES: usize = 12;
 /// What the length field counts beside the payload.
 const COUNTED_HEADER_BYTES: usize = HEADER_BYTES - LENGTH_BYTES;
 const LENGTH_BYTES: usize = 4;
-/// A buffer has at least so much room before it is read into.
+/// The least free room of a buffer before it is read into.
 const READ_BYTES_MIN: usize = 4 << 10;
-/// A buffer grows by at most so much before more has arrived.
+/// The most by which a buffer grows before more has arrived.
 const READ_BYTES_STEP: usize = 64 << 10;
 
 /// The largest length field that a server with this setting accepts once HELLO has succeeded.
@@ -40,7 +40,7 @@ pub fn frame_bytes_max(body_bytes_max: usize) -> u32 {
     u32::try_from(body_bytes_max + FRAME_OVERHEAD_BYTES_MAX).unwrap_or(u32::MAX)
 }
 
-/// What stands before each payload.
+/// The header before each payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameHeader {
     /// Bytes after the length field.
@@ -58,7 +58,7 @@ pub struct FrameHeader {
 /// One frame as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What stands before the payload.
+    /// The header before the payload.
     pub header: FrameHeader,
     /// The rest; a slice of the buffer that it was read into.
     pub payload: Bytes,
@@ -78,7 +78,7 @@ pub enum FrameError {
     TooLarge {
         /// What the length field says.
         length: u32,
-        /// What it may say.
+        /// The limit.
         max: u32,
         /// The frame's request id.
         id: RequestId,

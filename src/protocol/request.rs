@@ -51,12 +51,12 @@ pub enum Request {
     },
     /// Says that jobs are done: they are removed.
     Finish {
-        /// Which.
+        /// Leases on the finished jobs.
         leases: Vec<Lease>,
     },
     /// Gives jobs back, to be attempted again.
     Release {
-        /// Which.
+        /// Leases on the jobs to release.
         leases: Vec<Lease>,
         /// Whether the attempt counts, and when the next one is.
         kind: ReleaseKind,
@@ -66,14 +66,14 @@ pub enum Request {
     },
     /// Starts the time to run anew.
     Touch {
-        /// Which.
+        /// Leases to extend.
         leases: Vec<Lease>,
         /// A new time to run in milliseconds; `None` keeps the job's own.
         ttr_ms: Option<u32>,
     },
     /// Sets jobs aside until somebody kicks them.
     Bury {
-        /// Which.
+        /// Leases on the jobs to bury.
         leases: Vec<Lease>,
         /// As in [`Self::Release`].
         reason: Option<String>,
@@ -84,7 +84,7 @@ pub enum Request {
     Delete(JobRef),
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     Reschedule {
-        /// Which.
+        /// The job to reschedule.
         job: JobRef,
         /// When it is due now.
         due: When,
@@ -95,19 +95,19 @@ pub enum Request {
     Kick(JobRef),
     /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
     KickMany {
-        /// Of which topic.
+        /// The topic of the buried jobs.
         topic: TopicName,
         /// The maximum number: 1 to [`KICK_JOBS_MAX`](crate::types::limits::KICK_JOBS_MAX).
         jobs_max: u32,
     },
     /// Stops the reserving of a topic's jobs.
     Pause {
-        /// Which.
+        /// The topic to pause.
         topic: TopicName,
     },
     /// Starts it again.
     Resume {
-        /// Which.
+        /// The topic to resume.
         topic: TopicName,
     },
     /// Changes what a topic decides for its jobs. The topic is made if it is new.
@@ -124,12 +124,12 @@ pub enum Request {
     },
     /// Forgets a topic that has no jobs, with its settings.
     TopicDelete {
-        /// Which.
+        /// The topic to forget.
         topic: TopicName,
     },
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
     Peek {
-        /// Which.
+        /// The topic to look at.
         topic: TopicName,
     },
     /// Shows jobs, a page at a time.
@@ -168,7 +168,7 @@ pub enum Request {
     },
     /// Removes a member. It cannot come back under its number.
     ClusterRemove {
-        /// Which.
+        /// The member's node number.
         node: u64,
     },
     /// Hands leadership to another member.
@@ -198,7 +198,7 @@ pub struct Hello {
     pub client_name: String,
     /// The authentication token; empty for none.
     pub token: Bytes,
-    /// A frame from each side at least so often, or the connection is lost; 0 lets the server say.
+    /// The longest time between two frames from each side, before the connection is lost; 0 lets the server decide.
     pub heartbeat_ms: u32,
     /// The session to go on with; `None` opens a new one.
     pub resume: Option<Resume>,
@@ -249,7 +249,7 @@ pub struct NewJob {
 /// A long-poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserve {
-    /// From which topics.
+    /// The topics to reserve from.
     pub topics: Vec<TopicName>,
     /// The maximum number of jobs.
     pub jobs_max: u32,
@@ -264,7 +264,7 @@ pub struct Reserve {
 /// A standing order for jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscribe {
-    /// From which topics.
+    /// The topics to subscribe to.
     pub topics: Vec<TopicName>,
     /// Jobs that may be held at once. Settling a lease returns its share.
     pub credit_jobs: u32,

@@ -85,7 +85,7 @@ pub enum Response {
     TopicSettings(Box<TopicSettings>),
     /// To `BACKUP_BEGIN`.
     BackupReady(BackupReady),
-    /// To `BACKUP_READ`: what stands there; fewer bytes than were asked for only at the end.
+    /// To `BACKUP_READ`: the bytes at that offset; fewer than were asked for only at the end.
     BackupData(Bytes),
     /// To `CLUSTER_STATUS`.
     Cluster(Box<ClusterReport>),
@@ -125,8 +125,8 @@ impl GoingAway {
 }
 
 impl Response {
-    /// Sets what is left of each lease in it at `clock_ms` of the server's monotonic clock, which is when it is written, and
-    /// takes out the jobs whose lease is over or all but over. Returns their leases, unless the client may know them from
+    /// Sets the time left of each lease in it as of `clock_ms` of the server's monotonic clock, the time of writing. Removes
+    /// the jobs whose lease is over or almost over. Returns their leases, unless the client may know them from
     /// before.
     pub fn age(&mut self, clock_ms: u64) -> Vec<Lease> {
         let mut unsent = Vec::new();
@@ -145,7 +145,7 @@ impl Response {
         unsent
     }
 
-    /// Whether it says anything: a delivery of which no job is left does not.
+    /// Whether it carries anything: a delivery without jobs does not.
     pub fn is_worth_sending(&self) -> bool {
         !matches!(self, Self::Deliver(jobs) if jobs.is_empty())
     }
@@ -199,7 +199,7 @@ impl Response {
     }
 }
 
-/// What has no length of its own in a job, a topic or a member, in bytes.
+/// The size of the fields of fixed length in a job, a topic or a member, in bytes.
 const PART_BYTES: usize = 256;
 
 impl JobReport {
@@ -224,7 +224,7 @@ pub struct ClusterReport {
     pub node: u64,
     /// Which cluster it is.
     pub cluster_id: [u8; 16],
-    /// Who leads, as far as it knows.
+    /// The leader's number, as far as it knows.
     pub leader: Option<u64>,
     /// The Raft term.
     pub term: u64,
@@ -243,7 +243,7 @@ pub struct ClusterReport {
 pub struct MemberReport {
     /// Its number.
     pub node: u64,
-    /// What it is.
+    /// Its role.
     pub role: Role,
     /// Where the other members reach it.
     pub peer_address: String,
@@ -267,7 +267,7 @@ pub struct MemberReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
-    /// It takes the log, and counts for nothing yet.
+    /// It receives the log, and does not vote yet.
     Learner = 0,
     /// It votes, and its disk counts.
     Voter = 1,
@@ -312,7 +312,7 @@ pub struct Welcome {
     pub resumed: bool,
     /// Whether its leases were kept; false after its grace was over.
     pub leases_kept: bool,
-    /// A frame from each side at least so often.
+    /// The longest time between two frames from each side.
     pub heartbeat_ms: u32,
     /// How long a lost connection's leases are kept.
     pub session_grace_ms: u32,
@@ -378,7 +378,7 @@ pub struct Delivered {
     pub attempts: u32,
     /// When it was due.
     pub due: Millis,
-    /// How much of the lease was left when the server wrote this, in milliseconds. The client sets it to what is left when
+    /// How much of the lease was left when the server wrote this, in milliseconds. The client updates it when
     /// it hands the job out.
     pub ttr_left_ms: u32,
     /// When the lease ends, on the server's monotonic clock in milliseconds; 0 from a server that does not say. See
@@ -470,7 +470,7 @@ pub struct TopicReport {
 /// A topic's policy, and what its limits count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicSettings {
-    /// What it decides for its jobs.
+    /// The policy for its jobs.
     pub policy: TopicPolicy,
     /// Whether reserving is stopped.
     pub paused: bool,

@@ -236,8 +236,8 @@ impl<'a> Reader<'a> {
         if list.count == 0 { Err(DecodeError::Empty(field)) } else { Ok(list) }
     }
 
-    /// Every item of a list, each read by `read` from its fixed part, of which it takes what it knows, and from what
-    /// follows it.
+    /// Every item of a list. `read` decodes an item: it reads the fields that it knows from the item's fixed part, and the rest
+    /// from the bytes after that part.
     pub(super) fn items<const KNOWN: usize, T>(
         &mut self,
         list: List<KNOWN>,
@@ -356,14 +356,14 @@ pub(super) fn put_piece(out: &mut BytesMut, piece: &[u8]) {
     }
 }
 
-/// Writes a text behind its length; what is beyond 255 bytes is cut off.
+/// Writes a text after its length, truncated to 255 bytes.
 pub(super) fn put_text8(out: &mut BytesMut, text: &str) {
     let text = shortened(text, usize::from(u8::MAX));
     Fixed::<1>::new().length8(text.len()).write(out);
     out.put_slice(text.as_bytes());
 }
 
-/// Writes a text behind its length; what is beyond 65,535 bytes is cut off.
+/// Writes a text after its length, truncated to 65,535 bytes.
 pub(super) fn put_text16(out: &mut BytesMut, text: &str) {
     let text = shortened(text, usize::from(u16::MAX));
     Fixed::<2>::new().length16(text.len()).write(out);

@@ -17,13 +17,13 @@ pub struct Membership {
     pub learners: Vec<u64>,
 }
 
-/// A change of who is in the group.
+/// A change of the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MembershipChange {
     /// From here on this node alone is in the group. Each group begins with it; it comes again when the majority was lost
     /// for good.
     Alone(u64),
-    /// A node receives the log, and counts for nothing yet.
+    /// A node receives the log, and does not vote yet.
     Learner(u64),
     /// A learner votes from here on.
     Voter(u64),
@@ -47,8 +47,8 @@ impl Membership {
         self.all().any(|member| member == node)
     }
 
-    /// The members after a change, by the rules that raft-rs follows; `None` if nothing comes of it, as nobody would be
-    /// left to vote.
+    /// The members after a change, by the rules of raft-rs; `None` if the change is invalid because it would leave
+    /// no voter.
     pub fn after(&self, change: MembershipChange) -> Option<Self> {
         Some(change.apply(self)).filter(|after| !after.voters.is_empty())
     }

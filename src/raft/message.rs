@@ -127,7 +127,7 @@ impl Message {
         FIELDS_BYTES + self.0.context.len() + entries.sum::<usize>()
     }
 
-    /// The checkpoint that it offers to a member who is too far behind for entries.
+    /// The checkpoint that it offers to a member that is too far behind for entries.
     pub fn snapshot(&self) -> Option<SnapshotOffer> {
         let is_snapshot = self.0.get_msg_type() == eraftpb::MessageType::MsgSnapshot;
         let offered = self.0.get_snapshot().get_metadata();

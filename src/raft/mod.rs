@@ -35,7 +35,7 @@ pub const TICK_MS: u64 = 50;
 const HEARTBEAT_TICKS: usize = 2;
 /// The shortest election timeout, in ticks; the longest is twice that.
 const ELECTION_TICKS: usize = 10;
-/// The same in milliseconds: a leader holds on for so long without a majority.
+/// The same in milliseconds: a leader holds on for this time without a majority.
 pub const ELECTION_MS_MIN: u64 = ELECTION_TICKS as u64 * TICK_MS;
 /// Largest append message, in bytes; but one entry is never split.
 const MESSAGE_BYTES_MAX: u64 = 512 << 10;
@@ -61,7 +61,7 @@ pub struct Start {
     pub applied: u64,
     /// The members at that index.
     pub members: Membership,
-    /// A lower bound of what is committed.
+    /// A lower bound of the commit index.
     pub commit: u64,
     /// The entries after `applied`.
     pub entries: Vec<LogEntry>,
@@ -96,13 +96,13 @@ pub enum ProposeError {
     ChangePending,
 }
 
-/// The leader knows that this node had more of the log than it has: its disk has lost what was acknowledged.
+/// The leader knows that this node once had more of the log: the disk has lost acknowledged entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the leader knows that this node had the log up to entry {known}; it ends at {last}")]
 pub struct LostEntries {
-    /// What it had.
+    /// The last entry that it once had.
     pub known: u64,
-    /// What it has.
+    /// The last entry that it has.
     pub last: u64,
 }
 
@@ -183,8 +183,8 @@ impl Group {
         group
     }
 
-    /// Starts an election at once if this node is the only voter: nobody else could win it. Not while something is being
-    /// persisted, as what an only voter wins it wins at once.
+    /// Starts an election at once if this node is the only voter: no other node could win it. Not while a write is in
+    /// progress, because an only voter wins at once.
     pub fn campaign_if_sole(&mut self) {
         let idle = self.last_write.is_none() && self.installing.is_none();
         if self.is_sole_voter() && !self.is_leader() && idle {
@@ -223,8 +223,8 @@ impl Group {
         self.fix_election_timeout();
     }
 
-    /// Whether this node is to begin no election by itself. It does so when another one stands that lacks entries which it has:
-    /// nobody else may have them.
+    /// Whether this node starts no election by itself. It still does when a candidate lacks entries that this node has:
+    /// no other member may have them.
     pub fn disable_campaigning(&mut self, campaigning_disabled: bool) {
         self.campaigning_disabled = campaigning_disabled;
     }
@@ -249,7 +249,7 @@ impl Group {
         self.node.raft.term
     }
 
-    /// What is known to be committed.
+    /// The highest index known to be committed.
     pub fn commit(&self) -> u64 {
         self.node.raft.raft_log.committed
     }
@@ -259,7 +259,7 @@ impl Group {
         self.node.raft.raft_log.last_index()
     }
 
-    /// Takes in what a member sent. What makes no sense is passed over, as Raft does with what is late.
+    /// Handles a message from a member. Ignores an invalid message, as Raft ignores a late one.
     ///
     /// # Errors
     ///
@@ -286,8 +286,8 @@ impl Group {
         Ok(())
     }
 
-    /// Whether a message is of one who stands for election, as nobody leads, and lacks entries that this node has, which may
-    /// stand itself.
+    /// Whether a message comes from a candidate that lacks entries which this node has, and no leader is known. Then this node
+    /// may campaign itself.
     fn stands_without_our_entries(&self, message: &::raft::eraftpb::Message) -> bool {
         let raft = &self.node.raft;
         message.get_msg_type() == MessageType::MsgRequestPreVote
@@ -307,7 +307,7 @@ impl Group {
         Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
     }
 
-    /// Proposes a change of who is in the group, one at a time.
+    /// Proposes a change of the members, one at a time.
     pub fn propose_change(&mut self, change: MembershipChange) -> Result<(u64, u64), ProposeError> {
         if !self.is_leader() {
             return Err(ProposeError::NotLeader);
@@ -321,7 +321,7 @@ impl Group {
         Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
     }
 
-    /// A change of membership is applied. Nothing comes of one that would leave no voter.
+    /// Applies a change of membership. Ignores one that would leave no voter.
     pub fn apply_change(&mut self, change: MembershipChange) {
         let before = self.members().clone();
         let Some(after) = before.after(change) else { return };
@@ -340,17 +340,17 @@ impl Group {
     }
 
     /// Asks whether this node still leads. When [`Drained::reads`] names `context`, the state at that index is as new as
-    /// any that was acknowledged before. Nothing comes if leadership is lost, or a message is.
+    /// any that was acknowledged before. There is no result if leadership, or a message, is lost.
     pub fn read(&mut self, context: u64) {
         // raft-rs would pass the question on to the leader, and members do not ask each other.
         if self.is_leader() {
-            // Raft passes over what it is asked twice.
+            // Raft ignores a repeated request.
             self.node.read_index(context.to_le_bytes().to_vec());
         }
     }
 
-    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout. Nothing comes of
-    /// it if this node does not lead.
+    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout. Ignored
+    /// if this node does not lead.
     pub fn transfer_to(&mut self, node: u64) {
         // Here, too, raft-rs would pass it on.
         if self.is_leader() {
@@ -378,7 +378,7 @@ impl Group {
         .collect()
     }
 
-    /// What was sent to a member last may be lost.
+    /// The last messages to this member may be lost.
     pub fn unreachable(&mut self, node: u64) {
         self.node.report_unreachable(node);
     }
@@ -388,12 +388,12 @@ impl Group {
         self.node.report_snapshot(node, SnapshotStatus::Failure);
     }
 
-    /// Asks the leader for a checkpoint that is to take the place of this node's log and state. Nothing comes of it while
-    /// some of the log is not known to be committed: what this node has acknowledged must not go with it. Until the
+    /// Asks the leader for a checkpoint to replace this node's log and state. Ignored while a part of the log is not known to be
+    /// committed: acknowledged entries must not be lost with it. Until the
     /// checkpoint is here the leader's entries are refused.
     pub fn request_snapshot(&mut self) {
         if self.installing.is_none() && self.commit() == self.last_index() {
-            // Refused while nobody leads, and while it has been asked for.
+            // Refused without a leader, and after an earlier request.
             let _asked = self.node.request_snapshot();
         }
     }
@@ -508,7 +508,7 @@ impl Group {
         self.installing.is_some() || self.node.snap().is_some_and(|snapshot| !snapshot.is_empty())
     }
 
-    /// The newest checkpoint that a member who is far behind can get.
+    /// The newest checkpoint for members that are far behind.
     pub fn offer(&mut self, offer: Offer) {
         self.node.mut_store().set_offer(offer);
     }
@@ -523,7 +523,7 @@ impl Group {
         self.node.mut_store().cut(through);
     }
 
-    /// The entries that are wanted from the disk first, for a member who lags.
+    /// The first wanted entries from the disk, for a member that lags.
     pub fn wanted(&self) -> Option<Wanted> {
         self.node.raft.store().wanted()
     }

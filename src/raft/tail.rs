@@ -38,7 +38,7 @@ pub struct Wanted {
     pub first: u64,
     /// The last one.
     pub last: u64,
-    /// No further one once they have so many bytes; the first one in any case.
+    /// No further entry once they have this many bytes; the first one in any case.
     pub bytes_max: u64,
 }
 
@@ -173,12 +173,12 @@ impl Tail {
         self.offer_wanted.get()
     }
 
-    /// What raft-rs waits for first of what is on the disk.
+    /// The first read of entries on the disk that raft-rs waits for.
     pub(super) fn wanted(&self) -> Option<Wanted> {
         self.wanted.borrow().front().map(|(wanted, _)| *wanted)
     }
 
-    /// Takes in what was wanted first. Returns what raft-rs wants to be told of it.
+    /// Takes the entries of the first wanted read. Returns the context that raft-rs has to be told.
     pub(super) fn fetched(&mut self, entries: Vec<Entry>) -> Option<GetEntriesContext> {
         self.from_disk = entries;
         self.wanted.get_mut().pop_front().map(|(_, context)| context)

@@ -121,7 +121,7 @@ struct Net {
     logs: BTreeMap<u64, Vec<LogEntry>>,
     /// What each has applied.
     applied: BTreeMap<u64, Vec<LogEntry>>,
-    /// Whom nobody hears, and who hears nobody.
+    /// Nodes without a connection in either direction.
     cut_off: BTreeSet<u64>,
     /// Nodes that write nothing.
     slow: BTreeMap<u64, Vec<u64>>,
@@ -230,7 +230,7 @@ impl Net {
         self.groups.iter().filter(|(node, _)| !self.cut_off.contains(node)).find_map(leads)
     }
 
-    /// Ticks until somebody leads who is heard.
+    /// Ticks until there is a leader that is not cut off.
     fn elect(&mut self) -> u64 {
         for _ in 0..100 {
             if let Some(leader) = self.leader() {
@@ -539,7 +539,7 @@ fn a_removed_node_with_campaigning_disabled_stands_for_nothing() {
     net.group(newest).disable_campaigning(true);
     (0..2 * ELECTION_TICKS).for_each(|_| net.group(newest).tick());
     net.group(newest).disable_campaigning(false);
-    // Who is behind asks all of whom it knows.
+    // A lagging member asks all members that it knows.
     net.cut_off = BTreeSet::from([leader]);
     for _ in 0..10 * ELECTION_TICKS {
         for node in [removed, behind] {

@@ -26,7 +26,7 @@ const PASSES_AT_ONCE: usize = 8;
 /// Passes of one connection that are under way or wait.
 const PASSES_PER_CONNECTION_MAX: usize = 64;
 
-/// Who waits for an answer.
+/// The connection and request that wait for an answer.
 pub(super) type Asker = (ConnectionId, RequestId);
 
 /// Passes that wait for the request for their next page; and as many others may have a large window.
@@ -87,7 +87,7 @@ impl Passes {
         !self.queue.is_empty()
     }
 
-    /// Drops every pass. Returns everybody who waits for an answer.
+    /// Drops every pass. Returns all requests that wait for an answer.
     pub(super) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
         self.queue.drain(..).flat_map(|pass| pass.purpose.askers()).collect()
@@ -125,12 +125,12 @@ impl Passes {
         self.kept.remove(place).map(|kept| kept.listing)
     }
 
-    /// A connection is gone: nobody asks for its next pages.
+    /// The connection is gone: drops the listings kept for its next pages.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.kept.retain(|kept| kept.connection != connection);
     }
 
-    /// Adds a pass: behind those of which their connections have no more than this one has already.
+    /// Adds a pass. Connections take turns: it goes before passes of connections that already have more passes queued.
     fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
         let connection = purpose.connection();
         let own = self.queue.iter().filter(|pass| pass.purpose.connection() == connection).count();
@@ -393,7 +393,7 @@ impl Replica {
         }
     }
 
-    /// Answers a peek with what was found.
+    /// Answers a peek with the found job.
     fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Listed, StorageError>) {
         let view = match found {
             Ok(Listed::Job(view)) => Some(view.clone()),

@@ -25,56 +25,56 @@ use crate::types::limits::BODY_BYTES_CEILING;
 
 /// Jobs that are captured, or taken out of memory, at once.
 const JOBS_PER_STEP: usize = 256;
-/// The same when the log has grown so much meanwhile that the next checkpoint is due.
+/// The same when the log has grown to the point where the next checkpoint is due.
 const JOBS_PER_STEP_LATE: usize = 2048;
 /// A step captures this many outcomes of sessions in place of one job, which costs about as much.
 const OUTCOMES_PER_JOB: usize = 32;
-/// While there is time, so many jobs are taken out of memory at once, and so often at most, in microseconds: nobody waits
-/// for it, and deliveries want the processor.
+/// While there is time: the number of jobs evicted from memory at once, and the shortest interval between two such steps in
+/// microseconds. Eviction is not urgent, and deliveries need the processor.
 const ADOPTED_PER_STEP: usize = 64;
 const ADOPTING_EVERY_US: u64 = 500;
 /// A batch is closed when its bodies reach this size in bytes.
 const BATCH_BYTES: u64 = 256 << 10;
 /// The maximum number of batches in flight to the checkpoint thread.
 const BATCHES_MAX: usize = 32;
-/// What they may come to before another is sent, in bytes.
+/// The maximum size of these batches before another is sent, in bytes.
 const ON_THE_WAY_BYTES: usize = 16 << 20;
-/// So long after the last one began, in microseconds, a checkpoint is due when the log has grown by an eighth of what it
-/// else may: a start reads all of it, and a node that has little to do has the time.
+/// A checkpoint that begins this long after the last one, in microseconds, is due after an eighth of the usual log growth:
+/// a start reads all of the log, and a quiet node has the time.
 const SELDOM_US: u64 = 60_000_000;
 const SELDOM_SHARE: u64 = 8;
 /// With little memory left a checkpoint is due when the log has grown by this many bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
-/// So many checkpoints are held open for backups at most: whoever asks for one more waits until one is let go of. Those
-/// who wait share the next.
+/// The maximum number of checkpoints held open for backups: a further request waits until one is released. Waiting requests
+/// share the next checkpoint.
 const PINS_MAX: usize = 2;
-/// When there was no space for a checkpoint, the next one begins so much later.
+/// The pause before the next checkpoint when there was no space for one.
 const NO_SPACE_PAUSE_US: u64 = 10_000_000;
-/// A checkpoint lags when the log has grown by so many quarters of what it may grow by meanwhile.
+/// A checkpoint lags when the log has grown by this many quarters of the amount that it may grow meanwhile.
 const LAGGING_QUARTERS: u64 = 4;
 /// Then there is this pause between two entries, twice as long with every quarter that is added, in microseconds.
 const LAGGING_PAUSE_US: u64 = 1_000;
-/// It is doubled so often at most.
+/// The maximum number of doublings.
 const LAGGING_SHIFT_MAX: u64 = 6;
-/// For members that are up and lag, the log reaches back by so many times what a checkpoint is due for, at most.
+/// For members that are up and lag, the log reaches back by this multiple of the size at which a checkpoint is due, at most.
 const KEPT_LOGS_MAX: u64 = 16;
-/// And behind so many checkpoints, however small.
+/// And by at most this many checkpoints, however small.
 const KEPT_MAX: usize = 256;
-/// Chunks are so large, in bytes, or as large as what a checkpoint is due for. With very many rows they are larger.
+/// The size of a chunk in bytes; smaller if a checkpoint is due earlier. With very many rows chunks are larger.
 const CHUNK_BYTES: usize = 32 << 20;
-/// The log may grow to so many bytes for each resident job on a page that changed: all of these are written each time.
+/// The log may grow by this many bytes for each resident job on a changed page: a checkpoint writes all of these jobs.
 const LOG_BYTES_PER_JOB: u64 = 32;
 
-/// What is under way.
+/// The stage of the checkpoint under way.
 #[derive(Debug, Default)]
 pub(super) enum Stage {
     #[default]
     Idle,
-    /// Sessions and jobs are handed over; batches of so many bytes are not taken yet.
+    /// Sessions and jobs are sent to the checkpoint thread. `on_the_way`: sizes in bytes of the batches it has not taken yet.
     Capturing { on_the_way: VecDeque<usize> },
     /// All are handed over.
     Writing,
-    /// It is durable. What was written from this number on is still in memory, until then at least.
+    /// It is durable. Records from number `next` on are still in memory, until `not_before_us` at least.
     Adopting { checkpoint: Box<Checkpoint>, next: usize, not_before_us: u64 },
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Checkpoints {
     pub(super) log_bytes: u64,
     /// When the last one began; 0 if none did since this process started.
     pub(super) begun_us: u64,
-    /// By so many bytes the log may grow for what the last one had to write.
+    /// The growth of the log, in bytes, that the amount written by the last one allows.
     pub(super) written_for_bytes: u64,
     /// The last one did not fit on the disk: the next one has time until then.
     pub(super) not_before_us: u64,
@@ -143,14 +143,14 @@ impl Checkpoints {
         !self.backups_wanted.is_empty() && held.count() < PINS_MAX
     }
 
-    /// Whether one is to begin for whoever waits for it, or because it is due. Without space even a member waits a while that
-    /// is to get one; a backup fails at once and says so.
+    /// Whether a checkpoint begins now, because one is wanted or due. When space is short, a checkpoint for a member waits, too;
+    /// a backup fails at once with an error.
     fn begins(&self, pin: bool, offer_wanted: bool, due: bool, now_us: u64) -> bool {
         pin || ((offer_wanted || due) && now_us >= self.not_before_us)
     }
 
-    /// Up to where the log can go. While there are other members, it reaches back behind a checkpoint before the newest, by so
-    /// many bytes at least, so that who was away for a moment need not get a checkpoint; and as far as those that are up still
+    /// The last entry that may leave the log. With other members, the log reaches back to a checkpoint before the newest, by at
+    /// least `least_bytes`, so that a member that was briefly away needs no checkpoint; and as far as members that are up still
     /// need it, within bounds.
     fn cut_point(&mut self, least_bytes: Option<u64>, needed: u64) -> Option<u64> {
         let may_go = |kept: &Kept| {
@@ -182,8 +182,8 @@ impl Checkpoints {
 }
 
 impl Replica {
-    /// How long the next entry has to wait for the checkpoint that is under way, in microseconds. What comes in stays
-    /// in memory and in the log until the next one; so it comes in the slower the further the log has grown.
+    /// How long the next entry has to wait for the checkpoint under way, in microseconds. New data stays
+    /// in memory and in the log until the next checkpoint, so the pause grows with the log.
     pub(super) fn lagging_pause_us(&self) -> u64 {
         if matches!(self.checkpoints.stage, Stage::Idle) {
             return 0;
@@ -200,8 +200,8 @@ impl Replica {
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
-    /// Whether it will be long before the checkpoint that is under way lags, and nobody waits for memory or for the next
-    /// one.
+    /// Whether the checkpoint under way is far from lagging, memory is not short, and no request waits for the next
+    /// checkpoint.
     fn has_time(&self) -> bool {
         let is_wanted = !self.checkpoints.backups_wanted.is_empty() || self.group.is_offer_wanted();
         let grows_slowly = self.checkpoints.log_bytes < self.checkpoint_may_take_bytes() / 2;
@@ -221,13 +221,13 @@ impl Replica {
         if self.memory.is_short() { due.min(SHORT_LOG_BYTES) } else { due }
     }
 
-    /// While a checkpoint is under way the log may grow by so many bytes: as much as makes the next one due, and as much as
-    /// the one under way is worth.
+    /// How much the log may grow during a checkpoint, in bytes: the growth at which the next one is due, or the growth that
+    /// the one under way justifies.
     fn checkpoint_may_take_bytes(&self) -> u64 {
         self.checkpoint_due_bytes().max(self.checkpoints.written_for_bytes)
     }
 
-    /// New chunks are so large, in bytes.
+    /// The size of new chunks, in bytes.
     fn chunk_bytes(&self) -> usize {
         let most = self.memory.chunk_bytes_max();
         let due = usize::try_from(self.config.checkpoint_log_bytes).unwrap_or(usize::MAX);
@@ -410,7 +410,7 @@ impl Replica {
         };
     }
 
-    /// Takes what was written out of memory.
+    /// Evicts the checkpointed records from memory.
     fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
         let (jobs_max, pause_us) =
@@ -440,7 +440,7 @@ fn may_send(on_the_way: &VecDeque<usize>) -> bool {
 mod tests {
     use super::*;
 
-    /// Checkpoints at 1, 2 and so on, with so many bytes of log before each.
+    /// Checkpoints at 1, 2 and so on, with `bytes` bytes of log before each.
     fn kept(count: u64, bytes: u64) -> Checkpoints {
         let kept = (1..=count).map(|index| Kept { index, logged_bytes: index * bytes }).collect();
         Checkpoints { kept, logged_bytes: count * bytes, ..Checkpoints::default() }

@@ -12,7 +12,7 @@ use crate::types::Millis;
 const STEP_US: i64 = 1_000_000;
 /// The stamp runs faster or slower by one part in this number.
 const SLEW_PARTS: u64 = 2000;
-/// A follower's clock runs ahead of its leader's by less than one part in so many: what is slewed, and what quartz does.
+/// A follower's clock runs ahead of its leader's by less than one part in this number, including slewing and quartz drift.
 const FOLLOW_PARTS: u64 = 1000;
 
 /// Stamp and offset at the moment of the last [`LeaderClock::advance`].

@@ -16,14 +16,14 @@ use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress, ProposeError};
 use crate::storage::{LogEntry, StorageError};
 use crate::types::Member;
 
-/// What the leader does for its cluster it looks at so often.
+/// The interval at which the leader checks its work for the cluster.
 const KEEP_US: u64 = 100_000;
 /// A learner that lacks no more entries than this has caught up.
 const CAUGHT_UP_ENTRIES: u64 = 256;
 /// Leadership moves within this time, or not at all.
 const TRANSFER_US_MAX: u64 = 1_500_000;
-/// The shortest election timeout. Who does not lead so long after it was to take over does not take over; who said nothing
-/// for so long is not there.
+/// The shortest election timeout. A transfer target that does not lead after this time has failed; a member that was
+/// silent for this time is not there.
 const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
 /// A member that did not take leadership is not asked again for this long, if there are others.
 const REFUSED_US: u64 = 2_000_000;
@@ -32,12 +32,12 @@ const REFUSED_US: u64 = 2_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Cluster {
     under_way: Option<UnderWay>,
-    /// What was proposed of each member, so that it is proposed once.
+    /// The proposed address and level of each member, so that each is proposed once.
     registered: BTreeMap<u64, Member>,
     /// The feature level that was proposed.
     feature_level: u32,
     next_us: u64,
-    /// Entries are being read from the disk, for a member who lags.
+    /// Entries are being read from the disk, for a member that lags.
     pub(super) fetching: bool,
     /// Whether it was told that this node's clock differs.
     pub(super) clock_told: bool,
@@ -58,7 +58,7 @@ struct UnderWay {
 /// How far it has come.
 #[derive(Debug)]
 enum Step {
-    /// Somebody looks who is at this address.
+    /// The node at this address is being looked up.
     Probing { address: String },
     /// A member is being made known to all.
     Registering { member: Member },
@@ -71,7 +71,7 @@ enum Step {
 }
 
 impl UnderWay {
-    /// Whether somebody may become a member by it, who has been looked at already.
+    /// Whether it may change the members: the node's probe is done.
     fn changes_members(&self) -> bool {
         matches!(self.step, Step::Registering { .. } | Step::Proposing { .. } | Step::Changing { .. })
     }
@@ -270,8 +270,8 @@ impl Replica {
         self.cluster.transfer.filter(|(_, at_us)| self.now_us < at_us + us).map(|(to, _)| to)
     }
 
-    /// How far each member has come. Raft forgets at each check of the majority who is there: who spoke within an election
-    /// timeout is.
+    /// How far each member has come. Raft forgets at each check of the majority which members are up: a member that was heard
+    /// within an election timeout is.
     pub(super) fn progress(&self) -> BTreeMap<u64, Progress> {
         let since_us = self.now_us.saturating_sub(ELECTION_US_MIN);
         let mut all = self.group.progress();
@@ -281,8 +281,8 @@ impl Replica {
         all
     }
 
-    /// The other voter that has come furthest, of those that are up; one whose clock or state is off does not take over. If it is
-    /// this node's that is off, those are fit that differ from it. Who has just not taken leadership comes after the others.
+    /// The most up-to-date other voter, of those that are up; one whose clock or state is off does not take over. If this
+    /// node's own is off, voters that differ from it are fit. A voter that has just not taken leadership comes last.
     pub(super) fn transfer_target(&self) -> Option<u64> {
         let progress = self.progress();
         let voters = self.group.members().voters.iter().filter(|voter| **voter != self.config.node);
@@ -321,7 +321,7 @@ impl Replica {
         }
     }
 
-    /// This node does not lead any more, as it did in that term: what an operator asked for is done, or nobody knows.
+    /// This node no longer leads: the operator's change is done, or its outcome is unknown.
     pub(super) fn leave_cluster_work(&mut self, served_term: u64, moved: ErrorReply) {
         if let Some(UnderWay { connection, request, step }) = self.cluster.under_way.take() {
             // A new leader has a term of its own; a leader may also just lose the majority.
@@ -390,8 +390,8 @@ impl Replica {
         }
     }
 
-    /// A member that was offered a checkpoint and does not fetch it is offered the newest. One that shows that it has come as
-    /// far goes on from there: what it told Raft may be lost.
+    /// Offers the newest checkpoint again to a member that does not fetch the offered one. A member that turns out to have it
+    /// already continues from there: its answer to Raft may have been lost.
     fn follow_fetches(&mut self) {
         for (node, progress) in self.group.progress() {
             let Some(index) = progress.snapshot else { continue };

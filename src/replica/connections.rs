@@ -62,7 +62,7 @@ pub(super) enum Phase {
     Ended,
 }
 
-/// All connections, the sessions they speak for, and the grace of those that nobody speaks for.
+/// All connections, their sessions, and the grace of sessions without a connection.
 #[derive(Debug)]
 pub(super) struct Connections {
     output_bytes_max: usize,
@@ -78,7 +78,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// No connections, each of which will have room for so many bytes.
+    /// No connections; each will have room for `output_bytes_max` bytes of output.
     pub(super) fn new(output_bytes_max: usize) -> Self {
         Self {
             output_bytes_max,
@@ -110,7 +110,7 @@ impl Connections {
         self.all.insert(id, connection);
     }
 
-    /// Takes a connection out; the session that nobody speaks for any more, if there is one.
+    /// Removes a connection. Returns its session, if that is now without a connection.
     pub(super) fn remove(&mut self, id: ConnectionId) -> Option<SessionId> {
         self.dirty.remove(&id);
         match self.all.remove(&id)?.phase {
@@ -160,7 +160,7 @@ impl Connections {
         self.all.get_mut(&id)
     }
 
-    /// Whether it has not been welcomed: nobody leads here whom it could ask for more.
+    /// Whether it has no WELCOME yet: without a leader here it could not ask for more.
     pub(super) fn is_stranger(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| matches!(one.phase, Phase::Silent | Phase::Opening))
     }
@@ -199,7 +199,7 @@ impl Connections {
         before
     }
 
-    /// Nobody speaks for the session of this connection any more, which stays connected.
+    /// Detaches the session from this connection, which stays open.
     pub(super) fn end(&mut self, id: ConnectionId) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         if let Phase::Open(session) = std::mem::replace(&mut connection.phase, Phase::Ended) {
@@ -207,7 +207,7 @@ impl Connections {
         }
     }
 
-    /// Starts the grace of a session that nobody speaks for: it lapses at `end_us` unless somebody does again.
+    /// Starts the grace of a session without a connection: it lapses at `end_us` unless a client resumes it.
     pub(super) fn start_grace(&mut self, session: SessionId, end_us: u64) {
         self.end_grace(session);
         if self.attached.contains_key(&session) {
@@ -254,7 +254,7 @@ impl Connections {
         self.all.get(&id).map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes))
     }
 
-    /// So many bytes were written.
+    /// `bytes` bytes were written.
     pub(super) fn written(&mut self, id: ConnectionId, bytes: usize) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_sub(bytes);
@@ -313,7 +313,7 @@ impl Connections {
         self.all.get_mut(&id)?.held.pop_front()
     }
 
-    /// Puts the answer to a request into a connection's outbox. An answer to somebody who is gone is dropped.
+    /// Puts the answer to a request into a connection's outbox. Drops it if the connection is gone.
     pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         self.tell(id, request, response);
         if let Some(connection) = self.all.get_mut(&id) {
@@ -324,7 +324,7 @@ impl Connections {
         }
     }
 
-    /// As [`Self::send`], for what comes unasked.
+    /// As [`Self::send`], for a response that answers no request.
     pub(super) fn tell(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(response.weight_bytes());
@@ -338,7 +338,7 @@ impl Connections {
         self.send(id, request, Response::Error(error));
     }
 
-    /// Hands over what was sent, one output a connection.
+    /// Hands over the queued responses, one output for each connection.
     pub(super) fn flush(&mut self, outputs: &mut Vec<Output>) {
         for connection in std::mem::take(&mut self.dirty) {
             let Some(one) = self.all.get_mut(&connection) else { continue };

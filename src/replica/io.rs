@@ -46,20 +46,20 @@ pub struct ReplicaConfig {
     pub feature_level_max: u32,
     /// Largest body that is accepted.
     pub body_bytes_max: usize,
-    /// A frame from each side at least so often.
+    /// The longest time between two frames from each side.
     pub heartbeat_ms: u32,
     /// How long a lost connection's leases are kept.
     pub session_grace_ms: u64,
     /// Requests that may wait for their answer on one connection.
     pub in_flight_max: u32,
-    /// While so many bytes of one connection's answers are not written, it is granted and shown nothing more.
+    /// Unsent bytes per connection before grants and reads pause.
     pub output_bytes_max: usize,
     /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`, and beyond twice as many
     /// what settles and changes jobs does, too.
     pub uncommitted_bytes_max: usize,
     /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 for no limit.
     pub memory_max_bytes: u64,
-    /// A checkpoint is taken when the log has grown by so many bytes, or by more if there are many resident jobs; an
+    /// A checkpoint is taken when the log has grown by this many bytes, or by more if there are many resident jobs; an
     /// eighth is enough when the last one began more than a minute ago.
     pub checkpoint_log_bytes: u64,
 }
@@ -85,27 +85,27 @@ pub struct Bundle {
     pub applied: u64,
     /// A state hash of the sender's, and the entry after which the state had it: one of those that all members look at.
     pub audited: (u64, u128),
-    /// What it says.
+    /// Messages of Raft.
     pub messages: Vec<Message>,
 }
 
 /// Why a node cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
-    /// Nobody answers there.
+    /// No node answers at the address.
     #[error("nobody answers at {address}: {why}")]
     Unreachable {
-        /// Where.
+        /// The address that was dialled.
         address: String,
         /// What the system said.
         why: String,
     },
-    /// Somebody answers, who does not want to be a member, or cannot.
+    /// A node answers, but refuses to be a member, or cannot be one.
     #[error("the node at {address} refuses: {why}")]
     Refused {
-        /// Where.
+        /// The address that was dialled.
         address: String,
-        /// What it said.
+        /// The reason that it gave.
         why: String,
     },
 }
@@ -129,7 +129,7 @@ impl Permit {
 pub enum Input {
     /// A client connected. `secret` is random and becomes the secret of its session, if it opens one.
     Connected {
-        /// Who.
+        /// The new connection.
         connection: ConnectionId,
         /// Fresh random bytes.
         secret: SessionSecret,
@@ -140,31 +140,31 @@ pub enum Input {
     /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
     /// token. `BACKUP_READ` and `BACKUP_END` never come here: the driver answers them.
     Requests {
-        /// From whom.
+        /// The connection that sent them.
         connection: ConnectionId,
-        /// What.
+        /// The requests with their ids, in order.
         requests: Vec<(RequestId, Request)>,
         /// The driver's, for the room that they take until they are taken up.
         permit: Permit,
     },
-    /// Some of what was sent to a client is written to its socket. Reported in lumps, of less than half of
-    /// [`ReplicaConfig::output_bytes_max`] each: what is not reported counts as unwritten.
+    /// Output to a client was written to its socket. Reported in lumps, each of less than half of
+    /// [`ReplicaConfig::output_bytes_max`]; unreported bytes count as unwritten.
     Written {
-        /// To whom.
+        /// The client's connection.
         connection: ConnectionId,
         /// How much, as [`Response::weight_bytes`] counts.
         bytes: usize,
     },
-    /// Leases that [`Response::age`] took out of what was sent: their jobs do not reach their consumer.
+    /// Leases that [`Response::age`] removed from the output: their jobs do not reach their consumer.
     NotSent {
-        /// To whom.
+        /// The consumer's connection.
         connection: ConnectionId,
-        /// Which.
+        /// The removed leases.
         leases: Vec<Lease>,
     },
     /// A client is gone, or was cut off. Nothing more comes from it or is sent to it.
     Disconnected {
-        /// Who.
+        /// The lost connection.
         connection: ConnectionId,
     },
     /// The batch of this [`WriteBatch`], and all before it, are durable.
@@ -174,26 +174,26 @@ pub enum Input {
     },
     /// A connection to another node is there, and each knows who the other is.
     PeerConnected {
-        /// What it said of itself.
+        /// Its identity and addresses, as it reports them.
         about: PeerInfo,
     },
     /// There is no connection to another node any more.
     PeerLost {
-        /// Which.
+        /// The node's number.
         node: u64,
     },
     /// Another node says something.
     Peer {
-        /// Which.
+        /// The node's number.
         from: u64,
-        /// What.
+        /// Its messages, with the state of its clock.
         bundle: Bundle,
     },
     /// What [`Output::Probe`] found out.
     Probed {
-        /// Where.
+        /// The address that was dialled.
         address: String,
-        /// Who is there.
+        /// The node found there, or the error.
         found: Result<PeerInfo, ProbeError>,
     },
     /// The entries that [`Output::Fetch`] asked for: the first of them, at least one.
@@ -209,19 +209,19 @@ pub enum Input {
         /// The state that it holds.
         restored: Box<Restored>,
     },
-    /// That checkpoint will not come: nobody has it any more.
+    /// That checkpoint will not come: no node has it any more.
     SnapshotGone {
         /// The last entry that it contains.
         index: u64,
     },
     /// A member fetches the checkpoint that it was offered. Worth telling once a second.
     SnapshotPulled {
-        /// Which.
+        /// The member that fetches.
         node: u64,
     },
     /// A member asked for a checkpoint that this node has no more.
     SnapshotRefused {
-        /// Which.
+        /// The member that asked.
         node: u64,
     },
     /// A batch of [`CheckpointOrder::Sessions`] or [`CheckpointOrder::Jobs`] was taken in.
@@ -232,7 +232,7 @@ pub enum Input {
     CheckpointUnreadable(StorageError),
     /// The checkpoint that was asked for last is durable.
     CheckpointDone(Box<Checkpoint>),
-    /// The process takes so much memory. Worth telling often while there is a limit and much is pushed.
+    /// The memory of the process. Report it often while there is a limit and many jobs are pushed.
     Memory {
         /// In bytes.
         resident_bytes: u64,
@@ -263,7 +263,7 @@ pub enum CheckpointOrder {
     Jobs(CheckpointJobs),
     /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
     End,
-    /// There will be no more: nothing is to come of it. [`Input::CheckpointAbandoned`] says so, once.
+    /// Give the checkpoint up: no more parts follow. [`Input::CheckpointAbandoned`] answers once.
     Abandon,
 }
 
@@ -273,29 +273,29 @@ pub enum Output {
     /// Answers for one connection. Those to different requests may stand in any order. When it writes one, the driver lets
     /// [`Response::age`] give the remaining time of the leases in it.
     Send {
-        /// To whom.
+        /// The client's connection.
         connection: ConnectionId,
         /// What; `GoingAway` carries request id 0.
         responses: Vec<(RequestId, Response)>,
         /// How many of them answer a request; the others come unasked.
         answers: u32,
     },
-    /// Close this connection when what was sent to it is written: another one took over its session, this node does not lead
+    /// Close this connection when its output is written: another one took over its session, this node does not lead
     /// any more, or there is no room for its session.
     Close {
-        /// Which.
+        /// The connection to close.
         connection: ConnectionId,
     },
     /// Something to make durable.
     Persist(WriteBatch),
     /// Something to say to another node. It may be lost.
     Peer {
-        /// To whom.
+        /// The receiving node's number.
         to: u64,
-        /// What.
+        /// Messages, with the state of this node's clock.
         bundle: Bundle,
     },
-    /// Whom this node talks to from here on, itself included, and who is not to be listened to any more.
+    /// The nodes that may be talked to from here on, this one included, and the removed ones.
     Members {
         /// The members.
         members: Vec<Member>,
@@ -304,18 +304,18 @@ pub enum Output {
         /// What every member must be able to do.
         feature_level: u32,
     },
-    /// Find out who is at this address of another node; [`Input::Probed`] tells.
+    /// Find out which node is at this address; [`Input::Probed`] brings the result.
     Probe {
-        /// Where.
+        /// The address to dial.
         address: String,
     },
-    /// Entries of the log to be read, for a member who lags; [`Input::Fetched`] brings them. What is ordered to be persisted
-    /// before is there.
+    /// Read entries of the log, for a member that lags; [`Input::Fetched`] brings them. The read sees all earlier
+    /// [`Output::Persist`] batches.
     Fetch(Wanted),
     /// A checkpoint to be fetched from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
     /// that it will not come. There is one at a time: this one takes the place of any before it.
     FetchSnapshot {
-        /// From whom.
+        /// The node that has it.
         from: u64,
         /// The last entry that it contains.
         index: u64,
@@ -324,11 +324,11 @@ pub enum Output {
     Checkpoint(CheckpointOrder),
     /// A backup that was asked for can be read over its connection.
     Backup {
-        /// Who asked.
+        /// The connection that asked.
         connection: ConnectionId,
         /// Under which request, which the driver answers.
         request: RequestId,
-        /// What.
+        /// The checkpoint to read from.
         backup: Arc<PinnedBackup>,
     },
     /// The log is not needed any more up to this entry: a checkpoint that contains it is durable.
@@ -360,7 +360,7 @@ pub enum Notice {
     },
     /// Another node leads, as far as this one knows.
     Follows {
-        /// Which.
+        /// The leader's number.
         leader: u64,
     },
     /// This node is not a member any more.
@@ -372,12 +372,12 @@ pub enum Notice {
         /// The entry.
         index: u64,
     },
-    /// A majority of the voters had another state after this entry: this node serves nobody from here on.
+    /// A majority of the voters had another state after this entry: this node serves no clients from here on.
     StateOutvoted {
         /// The entry.
         index: u64,
     },
-    /// A part of the state cannot be read. This node serves nobody until a checkpoint of another member has taken its place.
+    /// A part of the state is unreadable. This node serves no clients until another member's checkpoint has replaced the state.
     StateLost {
         /// Where, and why.
         what: String,

@@ -7,7 +7,7 @@ use super::Replica;
 use super::io::Notice;
 use super::peers::Verdict;
 
-/// A disk that has not written a batch for so long hangs.
+/// A disk hangs if it has not written a batch for this time.
 const DISK_HANGS_US: u64 = 2_000_000;
 
 impl Replica {

@@ -8,7 +8,7 @@ use crate::engine::Command;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, GoingAway, RequestId, Response};
 use crate::raft::MembershipChange;
 
-/// While nobody leads, clients ask again after so long at the soonest. An election takes longer; a hand-over does not.
+/// Without a leader, clients wait at least this long before they ask again. An election takes longer; a transfer does not.
 const ELECTION_PAUSE_MS: u32 = 20;
 
 impl Replica {
@@ -21,7 +21,7 @@ impl Replica {
     pub(super) fn follow_leadership(&mut self) {
         let term = self.group.term();
         if self.group.is_leader() && !self.clock.is_set() {
-            // The others go by its stamp from here on. A single clock may have been set while nobody looked.
+            // The other members go by its stamp from here on. One clock alone may have been set unnoticed.
             let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
             self.clock.catch_up(wall);
         }
@@ -42,7 +42,7 @@ impl Replica {
         }
     }
 
-    /// A new leader founds the queue if nobody has, takes over the clock, and starts every session's grace anew.
+    /// Founds the queue if that has not been done, takes over the clock, and starts every session's grace anew.
     fn begin_leading(&mut self) {
         if !self.group.is_alone() {
             self.clock.lead(self.engine.stamp(), self.engine.clock_offset_ms());
@@ -52,7 +52,7 @@ impl Replica {
             self.add_command(&Command::Genesis { key_secret }, Reply::Nobody);
         }
         if self.engine.members().is_empty() && self.group.is_alone() {
-            // From here on the log says who is in the group; whoever comes later learns it from there.
+            // From here on the log has the members of the group; later members learn them from there.
             let founded = self.group.propose_change(MembershipChange::Alone(self.config.node));
             debug_assert!(founded.is_ok(), "nothing else was proposed: {founded:?}");
         }
@@ -69,14 +69,14 @@ impl Replica {
         }
     }
 
-    /// Another member leads, or nobody does; this node did in that term. Everybody who waits for something is sent elsewhere: what was proposed may or
-    /// may not be applied, and nothing else is.
+    /// This node led in `served_term` and no longer does. Redirects all waiting requests: proposed commands may or may not be
+    /// applied, the others are not.
     fn end_leading(&mut self, served_term: u64) {
         self.notices.push(Notice::Following { term: self.group.term() });
         let elsewhere = self.elsewhere();
         let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
         let (proposed, gathered) = self.proposals.take_lost();
-        // The ends of sessions that wait for these go first, or they would be proposed, by whoever leads much later.
+        // Commands held for these go first: otherwise this node would propose them when it leads again, much later.
         let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
         self.answer_lost(proposed, &unknown);
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();

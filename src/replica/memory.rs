@@ -6,13 +6,13 @@
 /// The limit and the known memory use of the node, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
-    /// At most so much; 0 for no limit.
+    /// The limit in bytes; 0 for no limit.
     max: u64,
     /// What the process took when it was measured last.
     resident: u64,
     /// What the state was estimated to take then.
     estimated: u64,
-    /// What it is estimated to take now.
+    /// The estimated memory now.
     now: u64,
     /// What a checkpoint would have taken at most then.
     checkpoint: u64,
@@ -20,7 +20,7 @@ pub(super) struct Memory {
 
 /// Kept free for requests that are under way, in bytes.
 const REQUESTS_BYTES: u64 = 24 << 20;
-/// A command that is not applied is there so often: as a request, as an entry, in the log's buffers, and as a record.
+/// The copies of a command that is not applied yet: request, entry, log buffer, record.
 const COPIES: u64 = 4;
 /// New chunks take no more than this part of the limit: a checkpoint takes some five times as much.
 const CHUNK_PART: u64 = 64;
@@ -39,19 +39,19 @@ impl Memory {
         self.max > 0
     }
 
-    /// The process takes so much, the state is estimated to take so much of it, and a checkpoint takes no more than this
-    /// in addition.
+    /// Takes a measurement: the memory of the process, the estimated share of the state, and the upper bound of a
+    /// checkpoint's memory in addition.
     pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
         (self.resident, self.estimated, self.now) = (resident_bytes, estimated_bytes, estimated_bytes);
         self.checkpoint = checkpoint_bytes;
     }
 
-    /// The state has changed, and is estimated to take so much.
+    /// The state has changed; `estimated_bytes` is its estimated memory now.
     pub(super) fn changed(&mut self, estimated_bytes: u64) {
         self.now = estimated_bytes;
     }
 
-    /// New chunks may be so large, in bytes.
+    /// The largest size of new chunks, in bytes.
     pub(super) fn chunk_bytes_max(&self) -> usize {
         let part = if self.is_limited() { self.max / CHUNK_PART } else { CHUNK_BYTES_MAX };
         usize::try_from(part.clamp(CHUNK_BYTES_MAX_LEAST, CHUNK_BYTES_MAX)).unwrap_or(usize::MAX)
@@ -62,7 +62,7 @@ impl Memory {
         self.is_short_with(0)
     }
 
-    /// Whether nothing more may be added while so many bytes of commands are on their way into the state.
+    /// Whether nothing more may be added while `under_way_bytes` of commands are not applied yet.
     pub(super) fn is_short_with(&self, under_way_bytes: usize) -> bool {
         let added = self.now.saturating_sub(self.estimated) + COPIES * under_way_bytes as u64;
         self.max > 0 && self.resident + added + self.checkpoint + REQUESTS_BYTES > self.max

@@ -73,19 +73,19 @@ use waiters::Waiters;
 const WRITES_IN_FLIGHT_MAX: usize = 2;
 /// No batch is larger than this by more than one entry, in bytes: it is what the disk has unsynced at once.
 const WRITE_BYTES_MAX: usize = 512 << 10;
-/// Without a waiter, due jobs are moved so often.
+/// The interval at which due jobs are moved without a waiter.
 const HOUSEKEEPING_US: u64 = 1_000_000;
 /// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
 const TICKS_AT_ONCE_MAX: u64 = 2;
-/// The wall clock is compared so often, to notice that somebody set it.
+/// The interval at which the wall clock is compared, to notice that somebody set it.
 const CLOCK_CHECK_US: u64 = 1_000_000;
-/// Timers are put in order so long before they fire, so that an entry finds it done.
+/// How long before they fire timers are put in order, so that an entry finds it done.
 const PREPARE_AHEAD_MS: u64 = 3_000;
-/// So many timers in one go, at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
+/// The number of timers in one go; at most one go in [`PREPARE_PAUSE_US`] unless something else happens.
 const PREPARE_BUDGET: usize = 2048;
-/// Spilled jobs are taken into memory so long before they are due.
+/// How long before they are due spilled jobs are loaded into memory.
 const LOAD_AHEAD_MS: u64 = 60_000;
-/// So many of them in one go.
+/// The number of these jobs in one go.
 const LOAD_BUDGET: usize = 512;
 /// Pause between two goes.
 const PREPARE_PAUSE_US: u64 = 1_000;
@@ -131,8 +131,8 @@ pub struct Replica {
     next_proposal_us: u64,
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
-    /// Their ends, and what comes after these, while reserves of theirs are in flight: grants that nobody saw are given
-    /// back first.
+    /// Commands that end or resume these sessions, held back while reserves of theirs are in flight: undelivered grants are
+    /// given back first.
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     /// Leases that this leader itself gives back, as their jobs did not reach their consumer.
     given_back: BTreeSet<Lease>,
@@ -158,7 +158,7 @@ enum Failure {
 }
 
 impl Replica {
-    /// Begins with what the disk remembers: what was found of the log, and the newest checkpoint.
+    /// Begins a recovery from the log found on the disk, and the newest checkpoint.
     /// [`Recovery::replay`] follows, then [`Recovery::start`].
     pub fn recover(config: ReplicaConfig, recovered: Recovered, restored: Option<Restored>) -> Recovery {
         Recovery::new(config, recovered, restored)
@@ -221,7 +221,7 @@ impl Replica {
             self.note_failure(done);
         }
         if !matches!(self.failure, Failure::No) {
-            // What was to be answered may rest on what could not be read.
+            // The answers may depend on an unreadable job.
             outputs.clear();
             if let Failure::Happened(error) = std::mem::replace(&mut self.failure, Failure::Told) {
                 outputs.push(Output::Failed(error));
@@ -229,7 +229,7 @@ impl Replica {
             return;
         }
         outputs.append(&mut self.due);
-        // Who has no state has applied nothing.
+        // Without a state this node has applied nothing.
         let applied = if self.has_lost_state() { 0 } else { self.applied.0 };
         self.peers.flush(self.wall, self.clock.shown_us(), applied, outputs);
         self.connections.flush(outputs);
@@ -255,7 +255,7 @@ impl Replica {
     /// Does what can be done now, until a job cannot be read.
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.tick();
-        // What was heard may have put an end to it.
+        // Received messages may have ended this node's leadership.
         self.follow_leadership();
         self.take_requests();
         self.take_snapshot_in();
@@ -269,7 +269,7 @@ impl Replica {
             self.group.read(context);
         }
         let loaded = self.load_ahead()?;
-        // First what is committed: it lets waiters line up again for what is proposed then.
+        // Apply committed entries first: their outcomes may queue waiters again, for the next proposal.
         loop {
             while let Some(drained) = self.group.drain() {
                 self.carry_out(drained, outputs);
@@ -318,7 +318,7 @@ impl Replica {
         }
     }
 
-    /// What is handed in after the wall clock was set comes after that in the log, too.
+    /// Follows a change of the wall clock. Commands received after it also come after it in the log.
     fn look_at_clocks(&mut self, now: Now) {
         let passed_ms = now.elapsed_us.saturating_sub(self.now_us) / 1000;
         if now.wall.0.abs_diff(self.wall.0.saturating_add(passed_ms)) > CLOCKS_AGREE_MS {

@@ -14,7 +14,7 @@ use crate::protocol::{
 use crate::types::limits::CONNECTION_TOPICS_MAX;
 use crate::types::{SessionId, TopicId, TopicName};
 
-/// So many of a connection's subscriptions and long polls are looked at for the topics that it waits for.
+/// The number of a connection's subscriptions and long polls that are read for its topics.
 const WAITERS_LOOKED_AT: usize = 16;
 /// The number of connections that are one unit of work.
 const WAITERS_PER_WORK: usize = 8;
@@ -108,7 +108,7 @@ impl Replica {
         }
     }
 
-    /// Ends a session for which nobody speaks any more; `connection` is told when it has given back its leases.
+    /// Ends a session without a connection; `connection` is told when it has given back its leases.
     pub(super) fn close_session(&mut self, connection: ConnectionId, id: RequestId, session: SessionId) {
         self.lapsing.insert(session);
         let reply = Reply::Close(connection, id, session);

@@ -51,7 +51,7 @@ impl Replica {
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
     }
 
-    /// Applies a change of who is in the group. Whether the entry is one.
+    /// Applies an entry that changes the members. Returns whether the entry is one.
     pub(super) fn apply_membership(&mut self, entry: &LogEntry) -> bool {
         if entry.kind != EntryKind::ConfChange {
             return false;
@@ -159,8 +159,8 @@ impl Replica {
         };
         // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
         let held = grants.into_iter().filter(|grant| self.engine.holds(grant.lease));
-        // The disk may have taken so long that a lease is over before it was seen: another consumer may have the job.
-        // Or so much was sent to the connection meanwhile that there is no room for it.
+        // The disk may have been so slow that the lease ended before the grant was seen: another consumer may have the job.
+        // Or the connection has no room left, because of other output.
         let (stamp, has_room) = (self.clock.stamp(), self.connections.room_bytes(waiter.connection) > 0);
         let (grants, unseen): (Vec<Grant>, Vec<Grant>) =
             held.partition(|grant| has_room && grant.deadline > stamp);
@@ -213,8 +213,8 @@ impl Replica {
         self.add_command(&command, Reply::Nobody);
     }
 
-    /// The leases of the session that a connection speaks for, a page of them. Those that are about to be given back are not
-    /// among them: nobody has seen their jobs, and somebody else gets them.
+    /// The leases of the session that a connection speaks for, a page of them. Leases that are about to be given back are
+    /// left out: their jobs were not delivered, and another consumer gets them.
     pub(super) fn leased(
         &mut self,
         connection: ConnectionId,

@@ -6,9 +6,9 @@ use super::io::{Bundle, Output, PeerInfo};
 use crate::raft::{Membership, Message};
 use crate::types::Millis;
 
-/// Every so many entries the state hash is kept, to be compared with that of the others.
+/// The number of entries between two state hashes that are kept for comparison with other members.
 const AUDIT_EVERY: u64 = 64;
-/// So many of them are kept.
+/// The maximum number of kept hashes.
 const AUDITS_KEPT: usize = 256;
 /// Clocks that differ by no more agree, in milliseconds.
 pub(super) const CLOCKS_AGREE_MS: u64 = 500;
@@ -20,7 +20,7 @@ const FETCH_PAUSE_US_MAX: u64 = 10_000_000;
 /// The same for one that was only offered it, or has connected again. A fetch begins soon, goes on over another connection, and
 /// asks every second; an offer may be lost, and a member that was restarted knows of none. To offer it once more costs little.
 const FETCH_BEGINS_US_MAX: u64 = 3_000_000;
-/// Members show each other their clocks so often: two that follow have nothing else to say to each other.
+/// The interval at which members show each other their clocks: two followers have no other messages for each other.
 const CLOCK_SHOWN_US: u64 = 1_000_000;
 
 /// All that this node knows of the others beyond what the state says.
@@ -63,10 +63,10 @@ pub(super) struct Peer {
 pub(super) enum Verdict {
     /// A majority of the voters agrees, this one included.
     Agreed,
-    /// A majority of the voters agrees without this one, whose clock is ahead of the nearest that differs by so much
-    /// (negative: behind).
+    /// A majority of the voters agrees without this one. The difference to the nearest of their clocks in milliseconds;
+    /// positive if this one is ahead.
     Outside(i64),
-    /// Too little is known, or no majority agrees: then nobody's clock is better than any other.
+    /// Too little is known, or no majority agrees: then no clock counts as better than another.
     Open,
 }
 
@@ -108,8 +108,8 @@ impl Peers {
         (is_news && own.hash != hash).then_some(index)
     }
 
-    /// This node's state after an entry, if it is one of those after which states are compared: every so many, and the first
-    /// of each term, so that a leader learns at once that its state is not that of the others.
+    /// Notes this node's state after an entry, if states are compared after it: every [`AUDIT_EVERY`] entries, and the first
+    /// of each term, so that a leader learns at once that its state differs from the others.
     pub(super) fn note_state(&mut self, index: u64, begins_term: bool, hash: impl FnOnce() -> u128) {
         if index.is_multiple_of(AUDIT_EVERY) || begins_term {
             if self.audits.len() >= AUDITS_KEPT {
@@ -222,7 +222,7 @@ impl Peers {
         self.connected.get(&node).and_then(|peer| peer.spoke_us).is_some_and(|spoke_us| spoke_us >= us)
     }
 
-    /// Something to say. Who is not connected does not hear it.
+    /// Queues a message. A node that is not connected does not receive it.
     pub(super) fn say(&mut self, message: Message) {
         self.outboxes.entry(message.to()).or_default().push(message);
     }
@@ -237,7 +237,7 @@ impl Peers {
     }
 }
 
-/// Whether clocks that are so far ahead, in rising order, agree with each other.
+/// Whether clocks with these leads, in ascending order, agree with each other.
 fn agree(ahead_ms: &[i64]) -> bool {
     let (first, last) = (ahead_ms.first(), ahead_ms.last());
     first.zip(last).is_some_and(|(first, last)| last.abs_diff(*first) <= CLOCKS_AGREE_MS)
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(peers.verdict(1, &three(), 5), Verdict::Open);
     }
 
-    /// What comes of it when a node says what its state was after an entry.
+    /// Handles another node's state after an entry. Returns the entry after which the states differ.
     fn hears(peers: &mut Peers, from: u64, audited: (u64, u128)) -> Option<u64> {
         let bundle = Bundle { wall: Millis(0), stamp_us: 0, applied: 0, audited, messages: Vec::new() };
         peers.heard(from, &bundle, Millis(0), 5)

@@ -14,7 +14,7 @@ use crate::protocol::RequestId;
 use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{Millis, SessionId, SessionSecret, TopicId};
 
-/// Who waits for the outcome of one command.
+/// The request, or the internal step, that waits for the outcome of one command.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
     /// A client's request: the outcome is its answer.
@@ -31,7 +31,7 @@ pub(super) enum Reply {
     Turn(WaiterId, Claim),
     /// A lapse that the replica proposed itself.
     Lapse(SessionId),
-    /// Nobody.
+    /// No request: the replica proposed the command itself.
     Nobody,
 }
 
@@ -61,7 +61,7 @@ struct Gathering {
     work: u64,
 }
 
-/// An entry is closed when its commands are so much work, as far as that is known: see [`turns`](super::turns).
+/// An entry is closed when its commands reach this work, as far as that is known: see [`turns`](super::turns).
 const ENTRY_WORK: u64 = 4096;
 
 /// Everything between a request and its outcome.
@@ -81,7 +81,7 @@ pub(super) struct Proposals {
 }
 
 impl Proposals {
-    /// Adds a command at the end, which is so much work.
+    /// Adds a command at the end. `work` is its cost.
     pub(super) fn add(&mut self, command: &Command<'_>, work: u64, reply: Reply) {
         let before = self.gathering.builder.bytes();
         self.gathering.builder.push(command);
@@ -100,12 +100,12 @@ impl Proposals {
         self.clock_offset_ms = Some(offset_ms);
     }
 
-    /// The commands that wait push so many jobs to a topic that are due at once.
+    /// Waiting commands push `jobs` jobs that are due at once to this topic.
     pub(super) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
         *self.fresh.entry(topic).or_default() += jobs;
     }
 
-    /// What was added with [`Self::add_fresh`].
+    /// Takes the counts added with [`Self::add_fresh`].
     pub(super) fn take_fresh(&mut self) -> BTreeMap<TopicId, u64> {
         std::mem::take(&mut self.fresh)
     }
@@ -151,25 +151,25 @@ impl Proposals {
         self.in_flight.push_back((term, index, proposal));
     }
 
-    /// An entry that was taken out is applied, or never will be: it is not under way any more. Who waits for it.
+    /// A removed entry is applied, or never will be: it is no longer in flight. Returns its waiting replies.
     pub(super) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
         self.bytes = self.bytes.saturating_sub(proposal.bytes);
         self.work = self.work.saturating_sub(proposal.work);
         proposal.replies
     }
 
-    /// Takes out who waits for the entry that is now applied at (term, index).
+    /// Takes the waiting replies of the entry that is now applied at (term, index).
     ///
-    /// Matched by both: an entry of another leader at an index that was ours means that ours is lost, and those
-    /// that waited for it are in [`Self::take_lost`].
+    /// Matched by both: another leader's entry at the index of one of ours means that ours is lost. Replies to lost entries
+    /// are in [`Self::take_lost`].
     pub(super) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
         let is_first = |(of, at, _): &mut (u64, u64, Proposal)| (*of, *at) == (term, index);
         let first = self.in_flight.pop_front_if(is_first);
         first.map_or_else(Vec::new, |(.., proposal)| self.done(proposal))
     }
 
-    /// Everybody who waits for anything, when leadership is lost: for what was proposed, which may or may not be applied, and
-    /// for what was not.
+    /// Takes all waiting replies when leadership is lost: first those of proposed commands, which may or may not be applied, then
+    /// those of commands not proposed.
     pub(super) fn take_lost(&mut self) -> (Vec<Reply>, Vec<Reply>) {
         (self.bytes, self.work) = (0, 0);
         self.clock_offset_ms = None;

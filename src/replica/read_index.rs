@@ -14,14 +14,14 @@ use super::io::ConnectionId;
 use crate::protocol::{Request, RequestId};
 use crate::types::Millis;
 
-/// A read and who waits for it.
+/// A read, with its connection and request id.
 pub(super) type Read = (ConnectionId, RequestId, Request);
 
 /// The reads that wait for their confirmation or for the state.
 #[derive(Debug, Default)]
 pub(super) struct PendingReads {
     gathering: Vec<Timed>,
-    /// By what they were asked with, rising.
+    /// By the context of the request, ascending.
     asked: VecDeque<(u64, Vec<Timed>)>,
     /// The index that the state has to reach first, not falling.
     confirmed: VecDeque<(u64, Timed)>,
@@ -63,7 +63,7 @@ impl PendingReads {
         }
     }
 
-    /// Nobody else can lead: no read has to wait.
+    /// No other node can lead: no read has to wait.
     pub(super) fn confirm_all(&mut self) {
         self.confirm(self.last, 0);
         self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));

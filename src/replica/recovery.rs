@@ -116,7 +116,7 @@ impl Recovery {
         recovery
     }
 
-    /// Whether the state so far needs no more than this node is to know. What is replayed is held against that, too.
+    /// Checks that the state so far needs no higher feature level than the configured one. Replayed entries are checked, too.
     pub fn check_feature_level(&self) -> Result<(), ReplayError> {
         check_level(self.engine.feature_level(), self.config.feature_level_max)
     }
@@ -132,7 +132,7 @@ impl Recovery {
         if entry.index != last + 1 {
             return Err(ReplayError::Gap { expected: last + 1, found: entry.index });
         }
-        // Also what is not known to be committed: it may be, and this node alone would not be kept from going by it.
+        // Also entries not known to be committed: they may be, and this node alone would apply them.
         check(&entry, self.config.feature_level_max)?;
         if entry.kind == EntryKind::ConfChange {
             self.commit_changes()?;
@@ -200,7 +200,7 @@ impl Recovery {
         }
     }
 
-    /// How many jobs are there so far.
+    /// Number of jobs recovered so far.
     pub fn jobs(&self) -> u64 {
         self.engine.jobs()
     }
@@ -294,8 +294,8 @@ impl Recovery {
     }
 }
 
-/// Changes who is in the group, in the state too: it remembers who is not any more. Nothing comes of a change that would
-/// leave nobody to vote.
+/// Changes the members of the group, also in the state, which remembers removed members. Ignores a change that would
+/// leave no voter.
 pub(super) fn change_members(
     engine: &mut Engine,
     before: &Membership,

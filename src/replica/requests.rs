@@ -104,7 +104,7 @@ impl Replica {
         }
     }
 
-    /// Some of what was sent is written: goes on with what waited for that.
+    /// Output was written: continues the waiters and reads that waited for room.
     pub(super) fn written(&mut self, connection: ConnectionId, bytes: usize) {
         self.connections.written(connection, bytes);
         for id in self.waiters.of(connection) {
@@ -170,7 +170,7 @@ impl Replica {
         if reserve.wait_ms == 0 {
             return self.reserve_now(connection, id, session, reserve);
         }
-        // What waits is in flight: if there were nothing else, nobody would read the client's next word, or its end.
+        // Waiting reserves count as in flight: with no room left, the server would not read the client's next frame, or its end.
         let polls_max = (self.config.in_flight_max / 2).max(1);
         if self.waiters.polls_of(connection) >= polls_max {
             let many = "half of what may be in flight on this connection waits for jobs: ask for several topics at once, or subscribe";
@@ -181,8 +181,8 @@ impl Replica {
         self.wait(connection, id, session, demand, &reserve.topics, &reserve.weights);
     }
 
-    /// A RESERVE that does not wait is a change like any other: it sees those that were sent before it, and those behind it
-    /// see what it took.
+    /// A RESERVE that does not wait is ordered like a change: it sees the changes sent before it, and later ones
+    /// see its grants.
     fn reserve_now(
         &mut self,
         connection: ConnectionId,

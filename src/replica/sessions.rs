@@ -49,7 +49,7 @@ impl Replica {
         self.close_session(connection, request, session);
     }
 
-    /// A client is gone. What it asked for before is done all the same.
+    /// A client is gone. Its earlier requests are done all the same.
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
         self.take_last_requests(connection);
         self.drop_waiters(connection);
@@ -71,8 +71,8 @@ impl Replica {
         }
     }
 
-    /// A session of which this leader knows that it ends gives back its leases with this command, or some of them: then it
-    /// takes another one.
+    /// Ends a session that this leader knows to be ending. One command gives back some or all of its leases: as long as some are
+    /// left, another follows.
     pub(super) fn end_session(&mut self, session: SessionId, reply: Reply) {
         let command = match reply {
             Reply::Close(..) => Command::SessionClose { session },
@@ -88,8 +88,8 @@ impl Replica {
         self.propose_held(session);
     }
 
-    /// Proposes what ends a session, or revives it, when the outcomes of all its reserves are known. What was granted
-    /// and not delivered has been given back by then, and does not count as an attempt. One that ends is revived when it has
+    /// Proposes a command that ends or resumes a session, when the outcomes of all its reserves are known. By then undelivered
+    /// grants are given back, and do not count as attempts. An ending session is resumed only after it has
     /// given back its leases.
     pub(super) fn propose_behind_grants(
         &mut self,
@@ -123,7 +123,7 @@ impl Replica {
             return self.closes.push(connection);
         };
         let Some(secret) = self.connections.one(connection).map(|one| one.secret) else {
-            // Gone before its session was there: nobody will ever speak for it.
+            // The connection was gone before its session was open: no client will ever use it.
             let command = Command::SessionClose { session: *session };
             return self.add_command(&command, Reply::Nobody);
         };

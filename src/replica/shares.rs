@@ -11,7 +11,7 @@ use super::io::ConnectionId;
 use crate::engine::{Share, TopicSelect};
 use crate::types::TopicName;
 
-/// Of the lists that a connection has used, and for which nobody waits now, so many are remembered.
+/// The maximum number of lists remembered for a connection although no request waits for them.
 const IDLE_LISTS_MAX: usize = 4;
 
 /// Topics and their weights, one for each.
@@ -43,7 +43,7 @@ impl Weighing {
 }
 
 impl Standings {
-    /// The list of these topics and weights: the one that the connection has, or a new one with which nobody is ahead.
+    /// The list of these topics and weights: the connection's existing one, or a new one with all standings at zero.
     pub(super) fn list(
         &mut self,
         connection: ConnectionId,
@@ -77,7 +77,7 @@ impl Standings {
         found.map_or_else(|| vec![0; list.topics.len()], |(_, standings)| standings.clone())
     }
 
-    /// A reserve has moved them so far. Several may be under way that began with the same: what each did counts.
+    /// Adds the advances of a reserve. Several reserves may have started from the same standings: each one's advance counts.
     pub(super) fn advance(&mut self, connection: ConnectionId, list: &Arc<Weighing>, advances: &[i64]) {
         let lists = self.lists.get_mut(&connection).into_iter().flatten();
         if let Some((_, standings)) = lists.rev().find(|(known, _)| Arc::ptr_eq(known, list)) {

@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::raft::{Membership, Message, Offer};
 use crate::storage::{Records, Restored};
 
-/// What is on its way.
+/// The stage of an incoming checkpoint.
 #[derive(Debug, Default)]
 pub(super) enum Incoming {
     #[default]
@@ -49,7 +49,7 @@ impl Replica {
     pub(super) fn offered(&mut self, offer: Message, index: u64) {
         let lost = self.has_lost_state();
         match &mut self.incoming {
-            // Who has lost its state needs one though it lacks no entry.
+            // A node that has lost its state needs a checkpoint even if it lacks no entry.
             _ if index < self.group.commit() => self.step(offer),
             _ if index == self.group.commit() && !lost => self.step(offer),
             Incoming::Installed { .. } => {}

@@ -21,7 +21,7 @@ use super::snapshots::Incoming;
 use crate::raft::Message;
 use crate::storage::{LogEntry, StorageError};
 
-/// Entries are held back for so long, and taken for as long, in turns.
+/// Entries are held back for this time, and taken for as long, in turns.
 const HOLD_BACK_US: u64 = 1_000_000;
 
 /// Why the state cannot be relied on.
@@ -75,7 +75,7 @@ impl Replica {
         self.prepared = true;
         self.checkpoints.stage = match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Capturing { .. } => {
-                // What is left of it would be taken from a state that may have been changed by half.
+                // The rest of it would come from a state that may be half changed.
                 self.due.push(Output::Checkpoint(CheckpointOrder::Abandon));
                 Stage::Writing
             }
@@ -84,7 +84,7 @@ impl Replica {
         };
     }
 
-    /// A committed entry that changes nothing, since there is no state. Who is in the group is known all the same.
+    /// Passes over a committed entry, since there is no state. Only changes of the members are applied.
     pub(super) fn pass_over(&mut self, entry: &LogEntry) {
         self.applied = (entry.index, entry.term);
         self.apply_membership(entry);

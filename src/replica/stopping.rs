@@ -3,7 +3,7 @@
 use super::Replica;
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response};
 
-/// At a stop, another member has so long to take leadership over.
+/// How long another member has to take leadership over at a stop.
 const HAND_OVER_US_MAX: u64 = 1_000_000;
 
 /// How far [`Input::Stop`](super::Input::Stop) has come.
@@ -11,7 +11,7 @@ const HAND_OVER_US_MAX: u64 = 1_000_000;
 pub(super) enum Stop {
     No,
     Asked,
-    /// What was accepted is done; leadership is handed to somebody else, by this time on the monotonic clock.
+    /// Accepted requests are done; leadership goes to another member, by this time on the monotonic clock.
     Transferring {
         until_us: u64,
     },
@@ -46,7 +46,7 @@ impl Replica {
         }
     }
 
-    /// At a stop, hands leadership to another member when everything that was accepted is done: nobody has to wait for an
+    /// At a stop, hands leadership to another member when all accepted requests are done: clients then need not wait for an
     /// election.
     pub(super) fn transfer_leadership(&mut self) {
         if self.stop != Stop::Asked || !self.proposals.is_idle() {
@@ -63,8 +63,8 @@ impl Replica {
         self.transfer_target().filter(|_| self.group.is_leader())
     }
 
-    /// Whether everything that was accepted is done, and another member leads if there is one that can. Nobody waits for what
-    /// a follower writes, and under load there is always something.
+    /// Whether all accepted requests are done, and another member leads if one can. A follower does not wait for its
+    /// writes: no client depends on them, and under load there are always some.
     pub(super) fn may_stop(&self) -> bool {
         (self.writes_in_flight.is_empty() || !self.group.is_leader())
             && match self.stop {

@@ -20,23 +20,23 @@ use crate::engine::Command;
 use crate::protocol::{Request, RequestId};
 use crate::storage::{LogEntry, StorageError};
 
-/// A turn takes requests until they were so much work.
+/// The work of requests after which a turn takes no more.
 const REQUESTS_WORK: u64 = 1024;
-/// A connection's requests are taken until they were so much work, what comes of them included; then it is the next one's turn.
+/// The work of requests, and of their effects, after which it is the next connection's turn.
 const SHARE_WORK: u64 = 256;
-/// No request is taken while the commands that are not applied yet are so much work.
+/// No request is taken while the commands that are not applied yet have this much work.
 const UNDER_WAY_WORK_MAX: u64 = 65_536;
 /// No request is taken while this many reads wait for their answers.
 const READS_MAX: usize = 1024;
-/// A turn applies entries until they were so much work.
+/// The work of entries after which a turn applies no more.
 const APPLY_WORK: u64 = 2048;
-/// A follower that applies more slowly than the log grows goes on for longer than a turn: so many bytes of entries may wait.
+/// The bytes of committed entries that may wait. Beyond it, a follower that applies too slowly works longer than a turn.
 const COMMITTED_BYTES_MAX: usize = 16 << 20;
-/// A turn answers reads until they were so much work.
+/// The work of reads after which a turn answers no more.
 const READS_WORK: u64 = 1024;
-/// To read a block from a chunk is so much work, if it has to come from the disk.
+/// The work of reading a block from a chunk on the disk.
 const BLOCK_WORK: u64 = 64;
-/// So many bytes of a request are one unit of work.
+/// The bytes of a request that are one unit of work.
 const REQUEST_BYTES: usize = 1024;
 
 /// The work left for the next turn.
@@ -47,7 +47,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// So much work was done.
+    /// Adds to the work done.
     pub(super) fn count(&mut self, work: u64) {
         self.done += work;
     }
@@ -94,7 +94,7 @@ impl Replica {
         }
     }
 
-    /// Adds a command to those that wait to be proposed. What it will need of the disk begins to be read.
+    /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
     pub(super) fn add_command(&mut self, command: &Command<'_>, reply: Reply) {
         let blocks = self.read_ahead(command);
         self.proposals.add(command, self.engine.changes_of(command) + blocks * BLOCK_WORK, reply);
@@ -117,7 +117,7 @@ impl Replica {
         }
     }
 
-    /// Applies what is committed until it was enough for a turn, but for what comes after a checkpoint that is not installed
+    /// Applies committed entries until the turn's work is done, except those after a checkpoint that is not installed
     /// yet.
     pub(super) fn apply_committed(&mut self) -> Result<(), StorageError> {
         if !self.group.is_installing() {
@@ -144,7 +144,7 @@ impl Replica {
     /// Answers the reads for which the state is new enough, until it was enough for a turn.
     pub(super) fn answer_reads(&mut self) {
         if self.group.is_alone() && self.is_serving() {
-            // Nobody else can lead: the state that is applied is the newest.
+            // No other node can lead: the applied state is the newest.
             self.reads.confirm_all();
         }
         let until = self.work_done() + READS_WORK;
@@ -167,12 +167,12 @@ impl Replica {
         self.go_on_browsing();
     }
 
-    /// Whether the first read that is ready would see what was due when it came. If not, the next entry moves that, at once,
-    /// and reads wait for it. They wait for no other: after an outage millions of jobs may be due.
+    /// Whether the first ready read would see the jobs that were due when it came. If not, the next entry moves them, at once,
+    /// and reads wait for it. They wait for no further entry: after an outage millions of jobs may be due.
     fn shows_what_is_due(&mut self) -> bool {
         let Some(stamp) = self.reads.first_ready(self.applied.0) else { return false };
         let is_moved = self.engine.stamp() >= stamp;
-        // Who stops moves nothing any more, and answers what was asked.
+        // A stopping node moves no more jobs, and answers the requests.
         if is_moved || self.stop != Stop::No || !self.engine.is_overdue(stamp) {
             return true;
         }

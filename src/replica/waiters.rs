@@ -113,7 +113,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// What is proposed.
+    /// The command to propose.
     pub(super) fn command(&self) -> Command<'_> {
         let Self { session, jobs_max, bytes_max, .. } = *self;
         match &self.weighed {
@@ -126,7 +126,7 @@ impl Turn {
     }
 }
 
-/// What has become of a long poll that is cancelled.
+/// The state of a long poll that is cancelled.
 #[derive(Debug)]
 pub(super) enum Cancelled {
     /// There is none: it was answered.
@@ -209,7 +209,7 @@ impl Waiters {
             (waiter.turn, waiter.reserving) = (None, true);
         }
         *self.reserves.entry(session).or_default() += 1;
-        // What it takes, it takes from those in line, who find out.
+        // It claims no jobs: the waiters in line find out that it took some.
         (id, Claim { session, topic: TopicId(0), jobs: 0 })
     }
 
@@ -227,7 +227,7 @@ impl Waiters {
         Some((Arc::clone(weighing), self.standings.of(waiter.connection, weighing)))
     }
 
-    /// A reserve for a waiter with weights has moved its topics so far.
+    /// Adds the advances that a reserve has made in the standings of a waiter with weights.
     pub(super) fn advance(&mut self, id: WaiterId, advances: &[i64]) {
         let waiter =
             self.all.get(&id).and_then(|waiter| Some((waiter.connection, waiter.weighing.as_ref()?)));
@@ -409,7 +409,7 @@ impl Waiters {
         Some(Turn { waiter: id, session, topics, jobs_max, bytes_max, claim, weighed })
     }
 
-    /// The outcome of a turn is known: what was claimed no longer is.
+    /// The outcome of a turn is known: removes its claim.
     pub(super) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
         if let Some(claimed) = self.claims.get_mut(&claim.topic) {
             *claimed = claimed.saturating_sub(claim.jobs);

@@ -24,17 +24,17 @@ use crate::storage::{
 };
 use crate::types::{Millis, whole_ms};
 
-/// What the checkpoint thread is told.
+/// Inputs of the checkpoint thread.
 #[derive(Debug)]
 pub(super) enum ToCheckpoint {
     /// A part of a checkpoint.
     Order(CheckpointOrder),
     /// Hold the newest checkpoint open, for another node to pull.
     Pin {
-        /// Who asks; gets nothing if there is no checkpoint, or it cannot be opened.
+        /// Gets the checkpoint; nothing if there is none, or it cannot be opened.
         reply: oneshot::Sender<Option<Arc<PinnedBackup>>>,
     },
-    /// There will be nothing more. What is under way is left as it is.
+    /// No more input follows. An unfinished checkpoint is left as it is.
     Finish,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct CheckpointThread<F: Folder> {
     /// Whose checkpoints they are: for backups.
     whose: Whose,
     under_way: Option<UnderWay<F>>,
-    /// Nobody else opens the directory before this thread has ended.
+    /// No other process may open the directory before this thread has ended.
     _lock: DirectoryLock,
 }
 
@@ -91,7 +91,7 @@ impl<F: Folder> CheckpointThread<F> {
         Self { folder, core, disk, clock, whose, under_way: None, _lock: lock }
     }
 
-    /// Writes what it is told, until there is nobody left who tells it anything. A failure ends the node.
+    /// Processes inputs until all senders are gone. A failure ends the node.
     pub(super) fn run(mut self, inputs: &Receiver<ToCheckpoint>) {
         yield_to_others();
         for input in inputs {
@@ -129,7 +129,7 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// Adds sessions to the checkpoint that is under way; without one they are for nobody.
+    /// Adds sessions to the checkpoint under way. Without one they are ignored.
     fn add_sessions(&mut self, sessions: &CapturedSessions) {
         if let Some(under_way) = &mut self.under_way {
             under_way.writer.add_sessions(sessions);
@@ -165,8 +165,8 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// Gives up the checkpoint that is under way if something was short of which there may be more later: nothing is
-    /// lost, the log just grows on. Also if something of an earlier one cannot be read: another member may have it.
+    /// Gives up the checkpoint under way if a resource ran short that may become available again: nothing is
+    /// lost, the log just keeps growing. Also if a part of an earlier one is unreadable: another member may have it.
     fn abandon(&mut self, error: StorageError) -> Result<(), StorageError> {
         if error.is_unreadable() {
             self.remove_unfinished()?;
@@ -191,19 +191,19 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// What was written of the checkpoint that is under way goes.
+    /// Removes the files of the checkpoint under way.
     fn remove_unfinished(&mut self) -> Result<(), StorageError> {
         self.under_way = None;
         match chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref()) {
-            // They count for nothing, and go after the next checkpoint.
+            // They are ignored, and removed after the next checkpoint.
             Err(error) if error.is_shortage() => {}
             removed => _ = removed?,
         }
         Ok(())
     }
 
-    /// As [`Self::pin`]. Without a time: whoever pulls half of a checkpoint now and the other half later must get the same
-    /// bytes.
+    /// As [`Self::pin`], but without a time: a member that fetches one half of a checkpoint now and the other half later must get
+    /// the same bytes.
     fn pin_for_member(&self) -> Option<Arc<PinnedBackup>> {
         let exists = self.folder.open(chunks::MANIFEST).is_ok_and(|manifest| manifest.is_some());
         if exists { self.pin(Millis::default(), &[]) } else { None }
@@ -218,7 +218,7 @@ impl<F: Folder> CheckpointThread<F> {
     }
 
     fn tell(&self, what: ToCore) {
-        // A core that is gone has nobody left to answer.
+        // If the core is gone, no one waits for an answer.
         let _ = self.core.send(what);
     }
 }

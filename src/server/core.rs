@@ -22,12 +22,12 @@ use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica};
 use crate::storage::StorageError;
 use crate::types::SessionSecret;
 
-/// What the core thread is told.
+/// Inputs of the core thread.
 #[derive(Debug)]
 pub(super) enum ToCore {
     /// A client has said a valid HELLO.
     Connected {
-        /// Who.
+        /// The new connection.
         connection: ConnectionId,
         /// Random bytes, should it open a session.
         secret: SessionSecret,
@@ -62,13 +62,13 @@ pub(super) struct Core {
     /// The number of checkpoint fetches ordered so far.
     fetches: u64,
     clock: Clock,
-    /// What cannot be read is not logged before: clients may ask for it as often as they like.
+    /// The next unreadable data is logged at this time at the soonest: clients may ask for it as often as they like.
     next_unreadable: Duration,
     /// Signalled once, when the node serves.
     readiness: Option<oneshot::Sender<()>>,
 }
 
-/// What is next.
+/// How the core's loop continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     GoOn,
@@ -88,7 +88,7 @@ struct Done {
 /// Inputs handled before outputs are asked for: a bound on how long the first of them waits.
 const INPUTS_PER_POLL_MAX: usize = 1024;
 
-/// What cannot be read is logged so often at most.
+/// The shortest interval between two log lines about unreadable data.
 const UNREADABLE_LINE_EVERY: Duration = Duration::from_secs(10);
 
 impl Core {

@@ -26,7 +26,7 @@ pub(super) enum ToDisk {
     Persist(WriteBatch),
     /// Say where the log stands at this entry.
     Base {
-        /// Which.
+        /// Index of the entry.
         index: u64,
         /// Who asks.
         reply: Sender<LogBase>,
@@ -89,7 +89,7 @@ impl Cut {
 /// Batches are merged up to this size in bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
-/// Between two rounds of removing entries while there are no commits; each of which would wait for the one under way.
+/// Time between two rounds of removing entries while there are no commits. A commit would wait for the round under way.
 const CUT_EVERY: Duration = Duration::from_millis(2);
 /// From a commit, which took entries along, to the next round.
 const CUT_AFTER_COMMIT: Duration = Duration::from_millis(10);
@@ -97,7 +97,7 @@ const CUT_AFTER_COMMIT: Duration = Duration::from_millis(10);
 const CUT_EVERY_MAX: Duration = Duration::from_secs(1);
 /// A cut lags when this many bytes were written since it was ordered.
 const CUT_LAGS_BYTES: usize = 256 << 20;
-/// Then there are so many rounds at once, so that the log does not grow for ever under load. Commits wait for them.
+/// The number of rounds at once when a cut lags, so that the log does not grow without limit under load. Commits wait for them.
 const CUT_LAGS_ROUNDS: usize = 6;
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
@@ -163,8 +163,8 @@ impl<S: Storage> Disk<S> {
         self.storage.write_watermark()
     }
 
-    /// Makes `first` and what waits behind it durable. Returns what came after that and is something else, or installs
-    /// a checkpoint: that replaces what was to be written before it.
+    /// Makes `first` and the batches after it durable, and returns the next command that is no batch. Or installs
+    /// a checkpoint, which replaces the batches before it.
     fn persist(
         &mut self,
         first: WriteBatch,
@@ -195,7 +195,7 @@ impl<S: Storage> Disk<S> {
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         self.shrink.changed(ended);
         if let Some(through) = merged.batch.install {
-            // What is left of the log before the checkpoint that was installed.
+            // Remove the log before the installed checkpoint.
             self.order_cut(through);
         }
         self.tell(Input::Persisted { number: merged.number });
@@ -286,7 +286,7 @@ impl<S: Storage> Disk<S> {
     }
 
     fn tell(&self, input: Input) {
-        // A core that is gone has nobody left to answer.
+        // If the core is gone, no one waits for an answer.
         let _ = self.core.send(ToCore::Input(input));
     }
 }
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use crate::storage::{EntryKind, LogEntry, Vote};
 
-    /// Passes on which entries it was asked to make durable together, and fails once it has done so often enough.
+    /// Passes on which entries it was asked to make durable together, and fails after a number of calls.
     struct Notebook {
         pages: Sender<Vec<u64>>,
         persists_left: usize,
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Runs a disk thread over these batches: how it ended, what was written, what the core was told.
+    /// Runs a disk thread over these batches. Returns how it ended, the batches written, and the messages to the core.
     fn run(persists_left: usize, writes: Vec<WriteBatch>) -> (bool, Vec<Vec<u64>>, Vec<u64>) {
         let (good, written, told) = run_all(persists_left, writes.into_iter().map(ToDisk::Persist).collect());
         let persisted = told.into_iter().map(|input| match input {

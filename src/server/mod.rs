@@ -63,17 +63,17 @@ pub enum ServerError {
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Which.
+        /// The address, as configured.
         address: String,
         /// What the system said.
         source: io::Error,
     },
-    /// Nobody can connect to the address that others are told.
+    /// Other nodes could not connect to the address that this node would tell them.
     #[error("others would be told to connect to {address}, which is no address: set {key}")]
     NoAddress {
         /// The key of the configuration that is missing.
         key: &'static str,
-        /// What is listened on.
+        /// The address that the node listens on.
         address: SocketAddr,
     },
     /// A node without peers' port cannot be a member.
@@ -99,7 +99,7 @@ pub enum ServerError {
         /// Which entry, and why.
         source: ReplayError,
     },
-    /// A thread panicked: an error in the program. What was acknowledged is on the disk.
+    /// A thread panicked: an error in the program. Acknowledged data is on the disk.
     #[error("the {0} thread ended by a panic: this is an error in the program, please report it")]
     Panicked(&'static str),
 }
@@ -207,14 +207,14 @@ pub struct Running {
     core: Sender<ToCore>,
     peer_address: Option<SocketAddr>,
     stopping: CancellationToken,
-    /// Cancelled when there is nothing more to say to other nodes: what was accepted needs them until then.
+    /// Cancelled when no more messages to other nodes are needed: accepted requests need them until then.
     talking: CancellationToken,
     room: Arc<Semaphore>,
     connections_max: u32,
     threads: Threads,
 }
 
-/// At a stop, connections have so long to take what was sent to them.
+/// At a stop, connections have this long to read the answers sent to them.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
 
 impl Running {
@@ -240,7 +240,7 @@ impl Running {
         end.unwrap_or(Ok(()))
     }
 
-    /// Takes no new work, makes durable and answers what was accepted, says goodbye to every client and closes
+    /// Takes no new work, completes and answers the accepted requests, says goodbye to every client and closes
     /// the data directory.
     pub async fn stop(mut self) -> Result<(), ServerError> {
         info!("stopping");
@@ -367,7 +367,7 @@ fn start_threads(
         let _ = abort.send(ToCore::Abort);
         Some(outcome.map_err(ServerError::from))
     })?;
-    // A checkpoint takes a part of what is kept free for those who take jobs out of the queue, and leaves the rest.
+    // Checkpoints may use a part of the space that is reserved for finishing and deleting jobs, and leave the rest.
     let chunks = SpareFolder::new(chunks, config.disk_free_min_bytes / 2);
     let checkpoint = CheckpointThread::new(chunks, to_core, to_disk.clone(), clock, lock, whose);
     threads.spawn("checkpoint", move || {

@@ -12,23 +12,23 @@ use crate::protocol::{RequestId, Response};
 use crate::storage::PinnedBackup;
 use crate::types::limits::INPUT_BYTES_PER_CONNECTION_MAX;
 
-/// What goes to a connection's writer.
+/// Output for a connection's writer.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// From the replica, to be written in this order; it is told how much was.
+    /// From the replica, to be written in this order. The replica is told how much was written.
     Replica {
-        /// What.
+        /// Responses, each with the id of its request.
         responses: Vec<(RequestId, Response)>,
         /// How many of them answer a request.
         answers: u32,
     },
     /// The connection's own answers, one to a request each.
     Own(Vec<(RequestId, Response)>),
-    /// Write what came before, then close the connection.
+    /// Write all earlier output, then close the connection.
     Close,
 }
 
-/// What the part of a connection is told that sends a backup.
+/// Requests to the part of a connection that sends a backup.
 #[derive(Debug)]
 pub(super) enum ToBackup {
     /// The backup that was asked for under this request is there.
@@ -53,9 +53,9 @@ pub(super) enum ToBackup {
 pub(super) struct Inbox {
     /// The responses to write.
     pub(super) outgoing: mpsc::UnboundedReceiver<Outgoing>,
-    /// What is asked of its backup.
+    /// Requests for the connection's backup.
     pub(super) backups: mpsc::UnboundedReceiver<ToBackup>,
-    /// What is under way.
+    /// The sizes of unanswered and unwritten work.
     pub(super) gauge: Arc<Gauge>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Outbox {
     gauge: Arc<Gauge>,
 }
 
-/// What is under way on one connection, seen from both ends.
+/// The sizes of unanswered and unwritten work on one connection, shared by both ends.
 #[derive(Debug)]
 pub(super) struct Gauge {
     in_flight_max: u32,
@@ -189,7 +189,7 @@ impl Gauge {
         self.written.notify_one();
     }
 
-    /// Counts what was written to the socket.
+    /// Counts answers and bytes that were written to the socket.
     pub(super) fn written(&self, answers: u32, bytes: usize) {
         self.output_bytes.fetch_sub(bytes, Ordering::Relaxed);
         let fewer = |in_flight: u32| Some(in_flight.saturating_sub(answers));

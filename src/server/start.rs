@@ -9,7 +9,7 @@ use crate::replica::{PeerInfo, Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
 use crate::types::{Member, whole_ms};
 
-/// What was in a data directory.
+/// The content of a data directory.
 pub(super) struct Recovered {
     /// The log and what lies beside it.
     pub(super) storage: DiskStorage,
@@ -28,7 +28,7 @@ pub(super) struct Addresses {
     pub(super) peer: String,
 }
 
-/// What becomes of a data directory in which there is nothing yet.
+/// How an empty data directory is founded.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin {
     /// A cluster begins here.
@@ -40,7 +40,7 @@ pub(super) enum Origin {
     },
 }
 
-/// Opens the data directory, or founds it, takes the newest checkpoint and replays the log behind it. Blocks: for the
+/// Opens the data directory, or founds it, takes the newest checkpoint and replays the log after it. Blocks: for the
 /// disk, and in long queues for seconds.
 pub(super) fn recover(
     config: &Config,

@@ -30,7 +30,7 @@ struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if thread::panicking() {
-            // Somebody who no longer listens knows that it ends.
+            // If the receiver is gone, the node is ending anyway.
             let _ = self.tell.send(Err(ServerError::Panicked(self.name)));
         }
     }
@@ -64,7 +64,7 @@ impl Threads {
 
     /// Waits until the node ends, or a thread panics; it is told once. May be dropped and called again.
     pub(super) async fn first_end(&mut self) -> Option<End> {
-        // When the last of them is gone there is nobody left who could tell.
+        // When the last sender is gone, no thread can report an end.
         self.tell = None;
         self.ends.recv().await
     }

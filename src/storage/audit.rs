@@ -30,7 +30,7 @@ pub enum Depth {
 ///
 /// # Errors
 ///
-/// What is no damage: the system refuses to read, or a file comes from a later version.
+/// Only for causes other than damage: the system refuses to read, or a file comes from a later version.
 pub fn audit<F: Folder>(
     folder: &F,
     manifest: &Manifest,
@@ -100,7 +100,7 @@ fn check_chunk<'a, F: Folder>(
     Ok(())
 }
 
-/// The checksum of the job in a row; `None` if it is not the job that the index says, or not what it was.
+/// The checksum of the job in a row; `None` if it is not the job that the index names, or was changed.
 pub(super) fn check_row(bytes: &[u8], head: &RowHead, is_spilled: bool) -> Option<u32> {
     let (saved, record) = SavedJob::decode(bytes).ok()?;
     let record = bodies::split(record)?;

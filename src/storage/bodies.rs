@@ -27,7 +27,7 @@ pub(super) struct MemoryBodies {
     bytes: usize,
 }
 
-/// A copy of a record, for whoever sends it.
+/// A copy of a record, to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRecord {
     /// The user's own id.
@@ -77,7 +77,7 @@ impl MemoryBodies {
         self.bytes -= self.blocks.remove(place).len();
     }
 
-    /// Gives back what was taken for places at the end of which none is used.
+    /// Frees the unused places at the end.
     pub(super) fn shrink(&mut self) {
         while self.blocks.can_shrink() {
             self.blocks.shrink();

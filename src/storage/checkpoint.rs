@@ -38,8 +38,8 @@ use crate::types::{GroupId, JobId};
 use resident::{PAGE_BYTES_MAX, ResidentPages, RowAt};
 pub use resident::{PageFile, begin_capture};
 
-/// What is known of the rows that are gathered, and the jobs that wait for them, may take so many times what the rows
-/// themselves may.
+/// The facts about gathered rows, and the jobs that wait for these rows, may take this many times the memory of the rows
+/// themselves.
 const KNOWN_PER_ROW_BYTES: usize = 2;
 
 /// Blocks that are kept after they were read for a record: resident jobs come in no order of their rows.
@@ -64,7 +64,7 @@ pub struct CheckpointBegin {
     pub jobs: u64,
     /// The state without its jobs. Sessions may follow.
     pub metadata: PartialMetadata,
-    /// Every chunk of which a row is live.
+    /// Every chunk with a live row.
     pub chunks: Vec<ChunkState>,
     /// Those of them whose live rows are to be written again.
     pub rewrite: Vec<u32>,
@@ -72,14 +72,14 @@ pub struct CheckpointBegin {
     pub pages: Vec<PageFile>,
     /// The first number for a new chunk.
     pub next_chunk: u32,
-    /// A new chunk is closed when its rows take so many bytes.
+    /// A new chunk is closed when its rows take this many bytes.
     pub chunk_bytes: usize,
     /// Its files are to be held open, for a backup.
     pub pin: bool,
 }
 
-/// Bytes of memory that writing a checkpoint takes at most with chunks of so many bytes, beside 64 for each record that
-/// is in memory when it begins.
+/// Bytes of memory that writing a checkpoint takes at most with chunks of `chunk_bytes`, in addition to 64 for each record
+/// in memory at its beginning.
 pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
     let rewritten = size_of::<Written>() + 2 * size_of::<(Place, Place)>();
     let one_row = BODY_BYTES_CEILING + (1 << 20);
@@ -87,9 +87,9 @@ pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
     chunk_bytes + pages + rewritten_rows_max(chunk_bytes) * rewritten + one_row
 }
 
-/// One checkpoint writes so many rows again at most, of those that were written before.
+/// The maximum number of old rows that one checkpoint writes again.
 pub fn rewritten_rows_max(chunk_bytes: usize) -> usize {
-    // More do not fit into one chunk: see the bound of what is known of its rows.
+    // More do not fit into one chunk: see [`KNOWN_PER_ROW_BYTES`].
     KNOWN_PER_ROW_BYTES * chunk_bytes / size_of::<Row>()
 }
 
@@ -104,14 +104,14 @@ pub struct CheckpointJobs {
 #[derive(Clone, Debug)]
 struct CheckpointJob {
     job: CapturedJob,
-    /// It waits so long that it may be spilled.
+    /// It is due late enough to be spilled.
     spilled: bool,
     /// Where its record is among those of all, if it is in memory alone.
     record: Option<Range<usize>>,
 }
 
 impl CheckpointJobs {
-    /// Adds a job, with its record if that is in memory alone. `spilled`: it waits so long that it may be spilled.
+    /// Adds a job, with its record if that is in memory alone. `spilled`: it is due late enough to be spilled.
     pub fn push(&mut self, job: CapturedJob, spilled: bool, record: Option<&[u8]>) {
         let record = record.map(|record| {
             let begin = self.records.len();
@@ -135,7 +135,7 @@ impl CheckpointJobs {
 /// A job whose record was written to a new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Which.
+    /// The job's id.
     pub job: JobId,
     /// Where its record was.
     pub from: Place,
@@ -152,7 +152,7 @@ pub struct Checkpoint {
     pub index: u64,
     /// Its new chunks.
     pub chunks: Vec<Arc<Chunk>>,
-    /// What is in them, in the order of their rows.
+    /// The jobs in the new chunks, in the order of their rows.
     pub written: Vec<Written>,
     /// All its chunks, those of earlier checkpoints too, by rising number.
     pub listed: Vec<Arc<Chunk>>,
@@ -199,11 +199,11 @@ struct Row {
     from: Place,
     /// It is a spilled job.
     is_spilled: bool,
-    /// The hash by which the engine knows whether it still is what was written.
+    /// The job's hash when it was written. A different hash now tells the engine that the job has changed.
     hash: Option<u128>,
 }
 
-/// A checkpoint of which all is durable but the name of its manifest: it does not count yet.
+/// A checkpoint that is durable except for the name of its manifest: it is not valid yet.
 pub struct SealedCheckpoint<F: Folder> {
     folder: F,
     manifest: Manifest,
@@ -379,7 +379,7 @@ impl<F: Folder> CheckpointWriter<F> {
         Ok(())
     }
 
-    /// Takes in the record of a job whose row is in a chunk that stays. With this checkpoint nobody needs that row.
+    /// Copies the record of a job whose row is in a kept chunk. This checkpoint then no longer needs that row.
     fn take_over(&mut self, place: Place) -> Result<(), StorageError> {
         let Some((number, row)) = row(place) else { unreachable!("a record in memory comes with its job") };
         let found = self.kept.binary_search_by_key(&number, |(_, kept)| kept.summary.number);
@@ -439,7 +439,7 @@ impl<F: Folder> CheckpointWriter<F> {
 impl<F: Folder> SealedCheckpoint<F> {
     /// Makes it the newest checkpoint, durably; then removes the files that it does not list.
     ///
-    /// Whatever fails here, nobody knows which checkpoint is the newest: nothing more may be written.
+    /// After any failure here it is unknown which checkpoint is the newest: the caller must write nothing more.
     pub fn publish(self) -> Result<Checkpoint, StorageError> {
         self.staged.publish()?;
         chunks::remove_unlisted(&self.folder, Some(&self.manifest))?;
@@ -447,7 +447,7 @@ impl<F: Folder> SealedCheckpoint<F> {
     }
 }
 
-/// What is known of a row without reading it.
+/// The facts about a row that a start needs without reading the row.
 fn head(saved: &SavedJob, waits_for: Moment) -> RowHead {
     RowHead {
         id: saved.id().0,
@@ -475,20 +475,20 @@ pub struct Restored {
     pub engine: Engine,
     /// The records of its jobs.
     pub records: Records,
-    /// What cannot be read of a member's state: there are no jobs then, and nothing may be applied.
+    /// The error if a member's state is unreadable: then there are no jobs, and no entry may be applied.
     pub lost: Option<StorageError>,
 }
 
 /// Reads the newest checkpoint; `None` if there never was one. Nothing is removed: that is for [`sweep`].
 pub fn restore<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
     let Some(manifest) = Manifest::read(folder)? else { return Ok(None) };
-    // Whoever wrote it may have died before its name was durable. From here on nobody goes back behind it.
+    // An earlier process may have died before the name was durable. From here on no process may fall back to an older one.
     folder.sync()?;
     read(folder, manifest).map(Some)
 }
 
-/// As [`restore`], for a member that starts from what it has itself: a state that cannot be read is no obstacle if there are
-/// others, who have the same.
+/// As [`restore`], for a member that starts from its own checkpoint: an unreadable state is no obstacle if other members
+/// have it.
 pub fn restore_own<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageError> {
     let lost = match restore(folder) {
         Err(error) if error.is_unreadable() => error,
@@ -503,8 +503,8 @@ pub fn restore_own<F: Folder>(folder: &F) -> Result<Option<Restored>, StorageErr
     }
 }
 
-/// Removes what the newest checkpoint does not list. To be called when the log was found to continue that checkpoint:
-/// while it is not known whether a manifest is the newest one, what it does not list may be all there is.
+/// Removes the files that the newest checkpoint does not list. Call it when the log was found to continue that checkpoint:
+/// until it is known that a manifest is the newest one, the unlisted files may be the only data.
 pub fn sweep<F: Folder>(folder: &F) -> Result<(), StorageError> {
     chunks::remove_unlisted(folder, Manifest::read(folder)?.as_ref()).map(drop)
 }

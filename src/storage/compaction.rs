@@ -2,7 +2,7 @@
 //!
 //! sled reuses the space of removed values, and never shrinks its file. So a log that once was long, and was
 //! truncated, keeps all its space. When it is large and little of it is needed, it is **compacted**, a step at a time
-//! between commits, each of which writes one synced round of at most 1 MiB:
+//! between commits. Each step writes one synced round of at most 1 MiB:
 //!
 //! 1. An empty log is created beside it, `log.move`, which begins after the same base.
 //! 2. The values after the base are copied, in their order. Commits and truncation continue in the old log
@@ -26,7 +26,7 @@
 //! # What it costs
 //!
 //! A log is compacted when less than a quarter of its file is needed, and again when as much as a quarter of the new
-//! one was added to it. So it never copies more than what was written since.
+//! one was added to it. So it never copies more bytes than were written since.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -50,9 +50,9 @@ pub(super) const LOG_OLD: &str = "log.old";
 
 /// A file that is not larger than this stays.
 const FILE_BYTES_MIN: u64 = 128 << 20;
-/// A log is compacted when the values behind its base take less than this part of the file.
+/// A log is compacted when the values after its base take less than this part of the file.
 const LIVE_SHARE: u64 = 4;
-/// Free space that nobody but the authoritative log may take, beside what the caller wants kept.
+/// Free space reserved for the authoritative log, in addition to the space that the caller wants kept.
 const ROOM_BYTES: u64 = 16 << 20;
 const GROUP: GroupId = GroupId(0);
 
@@ -101,7 +101,7 @@ pub(super) trait CompactionBackend {
     fn create_new(&mut self, base: LogBase) -> Result<(), StorageError>;
     /// Adds values to the new log, which are one round at most. Durable when it returns.
     fn put_new(&mut self, values: &[(Key, Bytes)]) -> Result<(), StorageError>;
-    /// Forgets what is in memory of the new log: what is read of it afterwards lies on the disk.
+    /// Drops the cached data of the new log: later reads come from the disk.
     fn reopen_new(&mut self) -> Result<(), StorageError>;
     /// The new log takes the place of the one that counts, with its base and its end. Durable when it returns.
     fn swap_logs(&mut self) -> Result<(), StorageError>;
@@ -122,7 +122,7 @@ pub(super) fn complete(folders: &impl Folders) -> Result<(), StorageError> {
     if !is_cut_short(folders)? {
         return Ok(());
     }
-    // Whoever took the first step may have died before it was durable.
+    // An earlier process may have died before its first step was durable.
     folders.sync()?;
     folders.rename(LOG_MOVE, LOG)?;
     folders.sync()
@@ -234,7 +234,7 @@ impl Compactor {
         }
     }
 
-    /// So many bytes were added to the log.
+    /// `bytes` bytes were added to the log.
     pub(super) fn added(&mut self, bytes: u64) {
         self.added_bytes += bytes;
     }
@@ -288,7 +288,7 @@ impl Copying {
             let values = round(backend, Which::Log, &mut self.copied, end, path).map_err(CopyError::Log)?;
             self.bytes += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
             backend.put_new(&values).map_err(CopyError::of)?;
-            // A copy that does not get smaller than what it is made of is worth nothing.
+            // A copy that is not smaller than its source is useless.
             if self.bytes > self.bytes_before / 2 {
                 return Err(CopyError::Short);
             }
@@ -322,7 +322,7 @@ enum CopyError {
 impl CopyError {
     /// What a failure of the new log means. The authoritative log is whole, whatever becomes of the copy.
     fn of(error: StorageError) -> Self {
-        // Some file systems look for room when they sync. Nobody counts on what was written before.
+        // Some file systems allocate space only at the sync. No entry of the copy is relied on yet.
         if error.is_shortage() || is_full(&error) {
             Self::Short
         } else if error.kind() == StorageErrorKind::Damaged {
@@ -347,7 +347,7 @@ fn after(base: LogBase) -> Assembler {
     Assembler::new(GROUP, base.index + 1, base.term, base.crc)
 }
 
-/// The next values of a log, up to entry `end`, each of which must continue the one before.
+/// The next values of a log, up to entry `end`; each must continue the previous one.
 fn round(
     backend: &mut impl LogBackend,
     which: Which,
@@ -377,7 +377,7 @@ fn is_full(error: &StorageError) -> bool {
     matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// How many bytes the values of a log take, by runs of its entries. What was never read or written is not known.
+/// Sizes in bytes of the values of a log, by runs of its entries. Sizes of values never read or written are unknown.
 #[derive(Debug)]
 pub(super) struct Weights {
     runs: VecDeque<Run>,
@@ -396,7 +396,7 @@ impl Weights {
     /// No finer than the largest value.
     const RUN_BYTES: u64 = VALUE_BYTES_MAX as u64;
 
-    /// Of a log that ends with entry `last`, and of which nothing is known.
+    /// For a log that ends with entry `last`, with no sizes known.
     pub(super) fn unknown(last: u64) -> Self {
         Self { runs: VecDeque::new(), from: last + 1 }
     }

@@ -16,7 +16,7 @@
 //! DIR/lock          held by the process that has the directory
 //! DIR/recovering    a loss is being accepted: whose data it will be afterwards, as in `identity`
 //! DIR/log.new/      the log that will be there afterwards
-//! DIR/log.lost-1/   the log as it was before; nobody reads it again
+//! DIR/log.lost-1/   the previous log; no command reads it again
 //! ```
 //!
 //! **Founding** writes `founding`, then everything else, syncs all of it, and renames `founding` to `identity`. A
@@ -59,12 +59,12 @@ const WATERMARK: &str = "watermark";
 const RECOVERING: &str = "recovering";
 const LOG_NEW: &str = "log.new";
 const LOG_LOST: &str = "log.lost";
-/// What was pulled so far of a checkpoint of another member.
+/// The part of another member's checkpoint that is received so far.
 const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// So much of a file goes at a time.
+/// The bytes of a file that are freed at a time.
 const PIECE_BYTES: u64 = 2 << 20;
 
 const OURS: [&str; 17] = [
@@ -91,7 +91,7 @@ const OURS: [&str; 17] = [
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    /// `None` if nobody has run here and nothing may be changed.
+    /// `None` if no node has run here and nothing may be changed.
     _lock: Option<Lock>,
 }
 
@@ -203,7 +203,7 @@ impl Directory {
     pub(super) fn take_empty(path: &Path) -> Result<Self, StorageError> {
         Self::refuse_filled(path)?;
         let directory = Self::take(path)?;
-        // Whoever had the lock until now may have filled it.
+        // The previous holder of the lock may have filled it.
         Self::refuse_filled(path)?;
         Ok(directory)
     }
@@ -227,8 +227,9 @@ impl Directory {
         self.rename_durably(RESTORING, IDENTITY)
     }
 
-    /// Completes what was cut short, and sees to it that all that is read here is durable, whatever became of the syncs of
-    /// an earlier process: what a start goes by cannot go with the power any more. Before any of it is opened or removed.
+    /// Completes interrupted changes, and makes everything durable that a start reads here, even if the syncs of
+    /// an earlier process failed: a power cut can then no longer remove data that the start relies on. Call it before any file is
+    /// opened or removed.
     ///
     /// That is names, vote, watermark and log. Every other file that counts got its name after a sync that went well:
     /// `identity`, and what a manifest lists, and the manifest itself.
@@ -239,7 +240,7 @@ impl Directory {
         Log::settle(&self.path, &self.log_path())
     }
 
-    /// Opens what is there, beside a checkpoint that stands for `base`.
+    /// Opens the existing data, beside a checkpoint that stands for `base`.
     pub(super) fn open(
         self: &Arc<Self>,
         identity: Identity,
@@ -301,7 +302,7 @@ impl Directory {
         self.path.join(LOG)
     }
 
-    /// The folder of the log that counts, for somebody who must not change anything.
+    /// The folder of the authoritative log, for a caller that must not change anything.
     pub(super) fn log_that_counts(&self) -> PathBuf {
         // One that takes another's place counts from the first step on.
         let name = if compaction::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
@@ -351,7 +352,7 @@ impl Directory {
         Log::create(&self.path, &path, base)
     }
 
-    /// From now on, until [`end_recovering`](Self::end_recovering), nobody opens the directory. It will be that of
+    /// From now on, until [`end_recovering`](Self::end_recovering), no node opens the directory. Then it belongs to
     /// `identity`.
     pub(super) fn begin_recovering(&self, identity: Identity) -> Result<(), StorageError> {
         identity.write(&self.path.join(IDENTITY_NEW))?;
@@ -362,7 +363,7 @@ impl Directory {
         self.path.join(RECOVERING).exists()
     }
 
-    /// Whose data it will be, if somebody is recovering it.
+    /// The identity that the directory will have, if it is being recovered.
     pub(super) fn recovering(&self) -> Result<Option<Identity>, StorageError> {
         if self.is_recovering() { self.read_identity(RECOVERING).map(Some) } else { Ok(None) }
     }
@@ -371,8 +372,8 @@ impl Directory {
         self.rename_durably(RECOVERING, IDENTITY)
     }
 
-    /// Puts the new log in the place of the old one, which is kept under another name. Does what is left to be done
-    /// if it was cut short.
+    /// Replaces the old log with the new one, and keeps the old one under another name. Completes the replacement
+    /// if it was interrupted.
     pub(super) fn swap_logs(&self) -> Result<(), StorageError> {
         if !self.path.join(LOG_NEW).exists() {
             return Ok(());
@@ -461,7 +462,7 @@ impl Folders for Directory {
 /// Makes a directory and those above it that are missing, each of them durable in the one above.
 pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
     if path.is_dir() {
-        // Whoever made it may have died before its name was durable.
+        // The process that made it may have died before its name was durable.
         return sync_parent(path);
     }
     if path.exists() {
@@ -474,7 +475,7 @@ pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
 
 fn sync_parent(path: &Path) -> Result<(), StorageError> {
     match sync::directory(parent(path)) {
-        // It belongs to somebody else, who made this one.
+        // It belongs to another user, who made this one.
         Err(StorageError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced,
     }
@@ -485,7 +486,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn make_private(path: &Path) -> Result<(), StorageError> {
-    // What people push is nobody else's business.
+    // Only the owner may read the pushed jobs.
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(StorageError::io("create", path, error))

@@ -1,6 +1,6 @@
 //! The durable state of one node: the [`Storage`] on sled and real files.
 //!
-//! # What is promised
+//! # Promises
 //!
 //! When [`persist`](Storage::persist) returns, its data is on the disk; [`durable`] has the rules.
 //!
@@ -30,7 +30,7 @@
 //! watermark and log: what it reads of them then is on the disk.
 //!
 //! A log that ends at or after its watermark, and verifies, is accepted. Entries after the watermark may or may not
-//! have been acknowledged; Raft handles both. Undetected remains a disk that loses exactly what was acknowledged in
+//! have been acknowledged; Raft handles both. Undetected remains a disk that loses exactly the entries acknowledged in
 //! the last 100 ms before a crash, cleanly, from the end.
 
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ impl DiskStorage {
         self.directory.incoming()
     }
 
-    /// What was found: where the log begins and ends, term and vote.
+    /// The data found at the start: where the log begins and ends, term and vote.
     pub fn recovered(&self) -> Recovered {
         self.durable.recovered()
     }

@@ -38,14 +38,14 @@ pub(super) enum SmallFile {
     Watermark,
 }
 
-/// What is asked for each entry of a scan; it may break it off.
+/// Called for each entry of a scan; it may end the scan.
 pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, StorageError> + 'a;
 
 /// A log and two small files, each durable when a call that writes it returns.
 pub(super) trait LogBackend: CompactionBackend {
-    /// What the log begins after: what it was opened with, or the newest place at which it was cut if that is later.
+    /// The base of the log: the one it was opened with, or the newest one at which it was cut if that is later.
     fn base(&self) -> LogBase;
-    /// Where the log ends: at its base or behind it.
+    /// Where the log ends: at its base or after it.
     fn end(&self) -> LogBase;
     /// Index of the last entry that was there when the log was opened; below the base if the checkpoint was ahead.
     fn last_found(&self) -> u64;
@@ -61,7 +61,7 @@ pub(super) trait LogBackend: CompactionBackend {
     fn forget_read(&mut self) -> Result<(), StorageError>;
     /// The entry that the incoming checkpoint stands for; `None` if there is no such checkpoint.
     fn incoming(&self) -> Result<Option<LogBase>, StorageError>;
-    /// Removes the entries from `index` on, which is behind the base.
+    /// Removes the entries from `index` on, which is after the base.
     fn remove_end(&mut self, index: u64) -> Result<(), StorageError>;
     /// Puts the incoming checkpoint in the place of the one that is there. It stands for `base`, after which the log
     /// begins, and ends, from here on; it ended before.
@@ -132,7 +132,7 @@ pub(super) fn base_in(folder: &impl Folder) -> Result<Option<LogBase>, StorageEr
 }
 
 impl<M: LogBackend> Durable<M> {
-    /// Takes over what was found, unless the log ends before its watermark, or is another one there. A log that the
+    /// Accepts the found log, unless it ends before its watermark, or differs there. A log that the
     /// checkpoint is ahead of is emptied.
     pub(super) fn new(mut backend: M, path: PathBuf) -> Result<Self, StorageError> {
         let watermark = backend.values(SmallFile::Watermark);
@@ -147,7 +147,7 @@ impl<M: LogBackend> Durable<M> {
         Ok(Self { backend, path, watermark, weights, compactor, failed: false })
     }
 
-    /// What was found: where the log begins and ends, term and vote.
+    /// The data found at the start: where the log begins and ends, term and vote.
     pub(super) fn recovered(&self) -> Recovered {
         let end = self.backend.end();
         let [term, vote, _] = self.backend.values(SmallFile::Vote);

@@ -1,6 +1,6 @@
 //! Errors of the data directory, distinguished by what the operator has to do.
 //!
-//! The text of an error is all that an operator sees at three in the morning: it says what is wrong, where, and what
+//! The text of an error is all that an operator sees at three in the morning: it says what failed, where, and what
 //! to do. [`StorageError::kind`] sorts the errors for callers that only need to know which kind of help is needed.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const TOPICS_TOLD_MAX: usize = 8;
 pub enum StorageErrorKind {
     /// Name another directory, another node or use another binary: nothing is wrong with the data.
     Unusable,
-    /// Restore, or accept a loss: what was acknowledged is not all there.
+    /// Restore, or accept a loss: some acknowledged data is missing.
     Damaged,
     /// Look after the disk: the system refused an operation.
     DiskFailed,
@@ -36,7 +36,7 @@ pub enum StorageError {
     /// An operation of the file system failed.
     #[error("cannot {action} {}: {source}. Look at the disk and at the permissions, then start again", path.display())]
     Io {
-        /// What was tried: "open", "write", "sync"...
+        /// The failed operation: "open", "write", "sync"...
         action: &'static str,
         /// On what.
         path: PathBuf,
@@ -49,12 +49,12 @@ pub enum StorageError {
         path.display()
     )]
     DiskFull {
-        /// What was tried.
+        /// The failed operation.
         action: &'static str,
         /// On what.
         path: PathBuf,
     },
-    /// A write or a sync failed before; nobody knows what the system has dropped since.
+    /// A write or a sync failed before; it is unknown which writes the system has dropped since.
     #[error("a write to {} failed earlier: nothing more is written. Start again", path.display())]
     FailedBefore {
         /// The data directory.
@@ -100,7 +100,7 @@ pub enum StorageError {
         path.display(), entry.display()
     )]
     NotADataDirectory {
-        /// What was given as the data directory.
+        /// The path given as the data directory.
         path: PathBuf,
         /// Something in it that is not ours.
         entry: PathBuf,
@@ -108,13 +108,13 @@ pub enum StorageError {
     /// It is a file.
     #[error("{} is no directory: name an empty directory, or one that does not exist yet", path.display())]
     NotADirectory {
-        /// What was given as the data directory.
+        /// The path given as the data directory.
         path: PathBuf,
     },
     /// There is nothing to recover or to read.
     #[error("there is no data in {}: name the directory of a node that has run", path.display())]
     NoData {
-        /// What was given as the data directory.
+        /// The path given as the data directory.
         path: PathBuf,
     },
     /// The end of the log is gone.
@@ -159,7 +159,7 @@ pub enum StorageError {
     Damaged {
         /// The data directory.
         path: PathBuf,
-        /// What was found.
+        /// The kind of damage, and its place.
         damage: Damage,
     },
     /// A directory that is to be filled holds something.
@@ -186,7 +186,7 @@ pub enum StorageError {
         path: PathBuf,
         /// Where: at this byte, or in the part that begins there.
         at: u64,
-        /// What was found.
+        /// The kind of damage, and its place.
         damage: BackupDamage,
     },
 }
@@ -200,7 +200,7 @@ pub enum BackupDamage {
         /// Its length as its header says; what a header has if that is cut.
         expected: u64,
     },
-    /// There is something behind its end.
+    /// There are bytes after its end.
     #[error("it should end there")]
     Long,
     /// A part is not as it was written.
@@ -235,7 +235,7 @@ impl fmt::Display for BackupPart {
     }
 }
 
-/// What is damaged. Indices are those of log entries.
+/// The damaged part of a log or a file. Indices are those of log entries.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     /// There are a log or its small files, and no identity.
@@ -282,7 +282,7 @@ pub enum Damage {
     /// An entry is missing between others.
     #[error("log entry {index} is missing, and there were later ones")]
     Hole {
-        /// Which.
+        /// Index of the missing entry.
         index: u64,
     },
     /// The checkpoint that is to be installed is not the one that is there.
@@ -293,7 +293,7 @@ pub enum Damage {
         /// The entry that the one stands for which is there.
         found: Option<u64>,
     },
-    /// Somebody began to recover and did not get to the end.
+    /// A recovery was begun and not finished.
     #[error("`adjourn recover` was begun and not finished")]
     RecoverUnfinished,
     /// A backup was to be put here, and that did not get to its end.
@@ -302,11 +302,11 @@ pub enum Damage {
     /// A chunk is not as it was written.
     #[error("{name} {damage}. {}", jobs_in(summary, topics), name = chunks::chunk_name(summary.number))]
     Chunk {
-        /// What was written.
+        /// The chunk as it was written.
         summary: Box<ChunkSummary>,
         /// The names of its topics by number, as far as they are known.
         topics: BTreeMap<u32, TopicName>,
-        /// What was found.
+        /// The kind of damage, and its place.
         damage: FileDamage,
     },
     /// A page file is not as it was written.
@@ -319,7 +319,7 @@ pub enum Damage {
         id: PagesId,
         /// Jobs in it.
         entries: u64,
-        /// What was found.
+        /// The kind of damage, and its place.
         damage: FileDamage,
     },
     /// The files of the checkpoint do not make a state.
@@ -341,7 +341,7 @@ pub enum FileDamage {
     Short {
         /// Its length in bytes.
         found: u64,
-        /// What it should be.
+        /// Its expected length in bytes.
         expected: u64,
     },
     /// It is whole, and not the one that was written.
@@ -355,7 +355,7 @@ pub enum FileDamage {
         /// Where the part begins.
         at: u64,
     },
-    /// Each part is as it should be; together they are not what was written.
+    /// Each part is valid, but the whole file has another hash than the one written.
     #[error("is damaged: its hash is not that of what was written")]
     Hash,
     /// A row or an entry is whole, but not what it should be.
@@ -367,7 +367,7 @@ pub enum FileDamage {
     /// Something else points to a row that it does not have.
     #[error("has no row {row}, and a job should be there")]
     NoRow {
-        /// Which.
+        /// Number of the missing row.
         row: u32,
     },
 }
@@ -383,7 +383,7 @@ pub enum FilePart {
     Directory,
     /// Which job is in which row.
     Index,
-    /// What is in it, by topic.
+    /// The rows and due times by topic.
     Summary,
     /// What the manifest says.
     Payload,
@@ -431,7 +431,7 @@ impl StorageError {
         }
     }
 
-    /// Whether something is short of which there may be more later: space, or files that may be open. What was only
+    /// Whether a resource ran short that may become available again: space, or open files. Work that was only
     /// begun can be tried again.
     pub fn is_shortage(&self) -> bool {
         match self {
@@ -453,7 +453,7 @@ impl StorageError {
         }
     }
 
-    /// Whether this is what is said of a log whose beginning is gone, by somebody who knows of no checkpoint.
+    /// Whether this is the error of a truncated log that was opened without its checkpoint.
     pub(super) fn is_of_cut_log(&self) -> bool {
         match self {
             Self::Damaged { damage, .. } => matches!(damage, Damage::Hole { index: 1 }),
@@ -474,7 +474,7 @@ impl StorageError {
         self
     }
 
-    /// A sync failed. That the disk is full makes it no better: nobody knows what was written before.
+    /// A sync failed. A full disk makes no difference: it is unknown which earlier writes are durable.
     pub(super) fn sync(path: &Path, source: io::Error) -> Self {
         Self::Io { action: "sync", path: path.to_owned(), source }
     }

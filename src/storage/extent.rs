@@ -36,7 +36,7 @@ pub(super) trait Heads {
     fn damaged(&self, damage: Damage) -> StorageError;
 }
 
-/// What was found.
+/// The ends of a log, as found at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// Where the log ends: at its base or above it.

@@ -1,10 +1,10 @@
 //! A folder of files that are written once: the only interface through which checkpoint code touches files.
 //!
 //! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`SimulatedFolder`], a simulation in memory,
-//! which loses unsynced data, tears writes, flips bits, fails and fills up. Neither knows what is in the files.
+//! which loses unsynced data, tears writes, flips bits, fails and fills up. Neither knows the content of the files.
 //! [`SpareFolder`] wraps one of them and reserves some of its space.
 //!
-//! # What is promised
+//! # Promises
 //!
 //! - Only the creator of a file appends to it; its synced data is durable.
 //! - A name (of a file that was created, renamed or removed) is durable after [`Folder::sync`], not before.
@@ -43,7 +43,7 @@ pub trait Folder: Clone + Send + Sync + 'static {
     /// Gives a file another name. One that has that name loses it.
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError>;
 
-    /// Takes a file's name away; its space is free when nobody has it open any more.
+    /// Removes a file's name; its space is free when no process has it open any more.
     fn remove(&self, name: &str) -> Result<(), StorageError>;
 
     /// Makes the names durable.
@@ -68,7 +68,7 @@ pub trait FolderFile: std::fmt::Debug + Send + Sync + 'static {
     /// Its length in bytes.
     fn bytes(&self) -> Result<u64, StorageError>;
 
-    /// This will be read soon: whoever can begins with it, and nobody waits. It fails when it is read, not before.
+    /// Announces a read. An implementation may begin it now; the call does not wait. Errors appear at the read, not before.
     fn will_read(&self, offset: u64, bytes: u64);
 }
 
@@ -77,7 +77,7 @@ pub trait FolderWriter: Send + 'static {
     /// Writes at its end.
     fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError>;
 
-    /// Makes durable what was written, not its name.
+    /// Makes the written data durable, not the file's name.
     fn sync(&mut self) -> Result<(), StorageError>;
 }
 

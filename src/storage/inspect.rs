@@ -32,7 +32,7 @@ pub struct Inspection {
     pub watermark: Option<WatermarkReport>,
     /// `None` if it cannot be read.
     pub log: Option<LogReport>,
-    /// The log's entries behind the checkpoint that change who is in the group.
+    /// The log's entries after the checkpoint that change the members.
     pub changes: Vec<LogEntry>,
     /// The newest checkpoint; `None` if there is none, or its manifest cannot be read.
     pub checkpoint: Option<CheckpointReport>,
@@ -40,7 +40,7 @@ pub struct Inspection {
     pub unlisted: Vec<FileReport>,
     /// Folders that an unfinished compaction left beside the log: the next start removes them.
     pub logs: Vec<FileReport>,
-    /// Jobs in the checkpoint of which something cannot be read, if it can be said which.
+    /// Jobs in the checkpoint with an unreadable part, if these jobs can be identified.
     pub unreadable: Vec<UnreadableJob>,
     /// Everything that is wrong.
     pub damage: Vec<StorageError>,
@@ -71,13 +71,13 @@ pub struct WatermarkReport {
 /// What there is of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogReport {
-    /// The entry that the checkpoint stands for: what is needed of the log begins behind it.
+    /// The entry that the checkpoint stands for: the needed part of the log begins after it.
     pub base: u64,
-    /// Index of the last entry; the base if there is none behind it.
+    /// Index of the last entry; the base if there is none after it.
     pub last: u64,
     /// Its term.
     pub last_term: u64,
-    /// Bytes of the entries behind the base.
+    /// Bytes of the entries after the base.
     pub entry_bytes: u64,
     /// Bytes of the files.
     pub file_bytes: u64,
@@ -117,7 +117,7 @@ pub struct ChunkReport {
     pub file: FileReport,
     /// Rows in it.
     pub rows: u32,
-    /// Those that somebody needs.
+    /// Rows that are still needed.
     pub live: u32,
     /// Those that are spilled jobs.
     pub spilled: u32,
@@ -150,7 +150,7 @@ pub struct FileReport {
 ///
 /// # Errors
 ///
-/// What is no damage: another process has the directory, there is none, or the system refuses to read it.
+/// Only for causes other than damage: another process has the directory, there is none, or the system refuses to read it.
 pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, StorageError> {
     let directory = Directory::look(path)?;
     let mut found = Found { directory: &directory, damage: Vec::new() };
@@ -167,7 +167,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         if let Some(manifest) = &manifest {
             let damage = audit(&folder, manifest, depth, |_| {})?;
             if depth == Depth::Whole && !damage.is_empty() {
-                // What stands against it was found by the audit.
+                // The audit has found the reason if this fails.
                 unreadable = Unreadable::find(&folder, manifest).unwrap_or_default().into_jobs();
             }
             found.damage.extend(damage);
@@ -207,7 +207,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
     })
 }
 
-/// What is wrong, gathered.
+/// The damage found so far.
 struct Found<'a> {
     directory: &'a Directory,
     damage: Vec<StorageError>,
@@ -219,7 +219,7 @@ impl Found<'_> {
         self.damage.push(StorageError::Damaged { path, damage });
     }
 
-    /// What was read; notes it if it is damaged.
+    /// Returns the read value. If it is damaged, notes the damage and returns `None`.
     fn take<T>(&mut self, outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
         let mut read = None;
         let noted = damage(outcome.map(|value| read = Some(value)))?;
@@ -276,7 +276,7 @@ fn pages_report(pages: &PagesSummary) -> PagesReport {
     PagesReport { file, entries: pages.entries }
 }
 
-/// Files of the folder that count for nothing.
+/// Files of the folder that are ignored.
 fn unlisted_files<F: Folder>(
     folder: &F,
     manifest: Option<&Manifest>,
@@ -323,7 +323,7 @@ struct Copy {
 
 impl Copy {
     fn of(from: &Path, to: &Path) -> Result<Self, StorageError> {
-        // What people pushed is nobody else's business.
+        // Only the owner may read the pushed jobs.
         let made = DirBuilder::new().mode(0o700).create(to);
         made.map_err(|error| StorageError::io("create", to, error))?;
         let mut copy = Self { path: to.to_owned(), bytes: 0 };
@@ -336,7 +336,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What is left lies among temporary files: the system takes care of it.
+        // After a failure the files stay among temporary files: the system removes them.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

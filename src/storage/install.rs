@@ -36,7 +36,7 @@ pub(super) trait Folders {
     fn sync(&self) -> Result<(), StorageError>;
 }
 
-/// Puts `incoming` in the place of `chunks`. What is in it is durable, names included. Durable when it returns.
+/// Replaces `chunks` with `incoming`. The content of `incoming` is durable, names included. Durable when it returns.
 pub(super) fn install(folders: &impl Folders) -> Result<(), StorageError> {
     folders.rename(CHUNKS, CHUNKS_OLD)?;
     folders.sync()?;
@@ -47,7 +47,7 @@ pub(super) fn install(folders: &impl Folders) -> Result<(), StorageError> {
 
 /// Completes an install that was cut short, and empties `incoming`. For a start, before anything reads `chunks`.
 pub(super) fn complete(folders: &impl Folders) -> Result<(), StorageError> {
-    // Whoever took the last step may have died before its name was durable.
+    // The process that did the last step may have died before its name was durable.
     folders.sync()?;
     if is_cut_short(folders)? {
         folders.rename(INCOMING, CHUNKS)?;

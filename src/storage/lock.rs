@@ -22,7 +22,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of `directory` and leaves its file as it is; `None` if there is no file: then nobody has it.
+    /// Locks `directory` and leaves its lock file as it is; `None` if there is no file: then no process holds the lock.
     pub(super) fn hold(directory: &Path) -> Result<Option<Self>, StorageError> {
         let path = directory.join(NAME);
         match File::open(&path) {

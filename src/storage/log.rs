@@ -13,7 +13,7 @@
 //!   parts was never acknowledged, and counts as not written.
 //! - Its file never shrinks. A log that keeps too much is [compacted](super::compaction) into a new file.
 //! - It evicts nothing from its cache during a scan, however small the cache is configured. A scan closes and opens
-//!   it now and then, which reads what was written since it was opened last.
+//!   it now and then; the next open reads the entries written since the last one.
 //! - It panics at some kinds of damage: every call is made where a panic is caught.
 //! - It gives no sign at other kinds: values are silently gone. Hence the checksums, the chain, and the watermark,
 //!   which another module owns.
@@ -25,7 +25,7 @@
 //! sync. A crash in between leaves values before the base. Nothing is expected of those, not even that they follow
 //! each other.
 //!
-//! # What is checked when
+//! # When values are checked
 //!
 //! [`Log::open`] reads the values at the end and at the [base](super::extent). [`Log::scan`] reads all values after
 //! the base, once, and checks each: a start scans before it writes. Reading everything twice would double the time
@@ -57,11 +57,11 @@ const _: () = assert!(ROUND_REMOVALS_MAX * VALUE_BYTES_MAX <= ROUND_BYTES_MAX);
 const REMOVALS_ALONG: usize = 4;
 /// sled's unit of writing and of reuse.
 const SEGMENT_BYTES: usize = 8 << 20;
-/// sled's cache: what was written is hardly ever read again.
+/// sled's cache, in bytes. Written values are hardly ever read again.
 const CACHE_BYTES: u64 = 16 << 20;
-/// What is read with one search of the tree.
+/// Bytes read with one search of the tree.
 const READ_BYTES: usize = 64 << 10;
-/// What is read before sled's cache is emptied. That takes long in a large file, so it is seldom done.
+/// Bytes read before sled's cache is emptied. Emptying takes long in a large file, so it is seldom done.
 const REOPEN_BYTES: usize = 64 << 20;
 /// There is one group for now.
 const GROUP: GroupId = GroupId(0);
@@ -70,7 +70,7 @@ const GROUP: GroupId = GroupId(0);
 pub(super) struct Log {
     /// Closed only while it is dropped, and after a failure.
     db: Option<sled::Db>,
-    /// The database's file: what is synced.
+    /// The database's file, to be synced.
     file: File,
     /// sled's folder.
     path: PathBuf,
@@ -81,7 +81,7 @@ pub(super) struct Log {
     /// Entries up to this one are to be removed, and some of them may be there yet.
     cutting: Option<u64>,
     extent: Extent,
-    /// What sled keeps of what was read.
+    /// Bytes read since sled's cache was emptied last.
     read_bytes: usize,
 }
 
@@ -128,8 +128,8 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads a log of which nothing is sure: hands the entries that verify to `visit`, from the first one after
-    /// `base` on, and returns what was in the way of the next one, if it is not that there is none.
+    /// Reads a log that may be damaged: hands the entries that verify to `visit`, from the first one after
+    /// `base` on. Returns the error that hides the next entry, or `None` at the end of the log.
     pub(super) fn salvage(
         directory: &Path,
         path: &Path,
@@ -176,7 +176,7 @@ impl Log {
         Ok(Self { db: Some(db), file, path, directory, base, cutting: None, extent, read_bytes: 0 })
     }
 
-    /// What it begins after: what it was opened with, or the newest place at which it was cut if that is later.
+    /// The base: the one it was opened with, or the newest one at which it was cut if that is later.
     pub(super) fn base(&self) -> LogBase {
         self.base
     }
@@ -199,8 +199,8 @@ impl Log {
     }
 
     /// Adds entries, which follow each other. Those that stand from the first one's index on are removed. All of it
-    /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log. Some of what is to
-    /// be cut goes with it.
+    /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log. It also removes some of the
+    /// values that are to be cut.
     pub(super) fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
         let Some(first) = entries.first() else { return Ok(()) };
         let mut count = 0;
@@ -232,7 +232,7 @@ impl Log {
     }
 
     /// Removes entries from the beginning, up to `through` and with it; one round of values at most. Returns whether
-    /// they are all gone. What is gone is gone durably; a crash may bring back some of the last round.
+    /// all of them are removed. The removal is durable; a crash may bring back some of the last round.
     pub(super) fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
         if through > self.base.index {
             self.base = self.end_before(through + 1)?;
@@ -244,7 +244,7 @@ impl Log {
         Ok(self.cutting.is_none())
     }
 
-    /// Adds the removal of the first values that are to be cut to `round`, of so many at most.
+    /// Adds the removal of the first values that are to be cut to `round`, at most `count` of them.
     fn remove_beginning(&mut self, count: usize, round: &mut Round) -> Result<(), StorageError> {
         let Some(through) = self.cutting.filter(|_| count > 0) else { return Ok(()) };
         let to = Key::first(through + 1).encode();
@@ -258,7 +258,7 @@ impl Log {
         Ok(())
     }
 
-    /// Removes the entries from `index` on, which is behind the base. Durable when this returns; a crash in between
+    /// Removes the entries from `index` on, which is after the base. Durable when this returns; a crash in between
     /// leaves some of them, without a gap.
     pub(super) fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
         let end = self.end_before(index)?;
@@ -269,8 +269,8 @@ impl Log {
         Ok(())
     }
 
-    /// It begins, and ends, with `base` from here on, which is behind all that is there. What is there counts for
-    /// nothing any more, and can be [cut](Self::cut) when there is time.
+    /// Makes `base`, which is after all existing values, the beginning and the end of the log. The existing values are ignored
+    /// from now on, and can be [cut](Self::cut) later.
     pub(super) fn rebase(&mut self, base: LogBase) {
         debug_assert!(base.index > self.extent.end.index, "entry {} is still there", base.index);
         (self.base, self.extent) = (base, Extent::empty(base));
@@ -291,11 +291,11 @@ impl Log {
             for (key, bytes) in values {
                 let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
                 if assembler.next().index > self.end().index || flow.is_break() {
-                    // What is behind it and cannot be read is nobody's business, unless that closed sled.
+                    // A read error after the last needed value does not matter, unless it closed sled.
                     return if self.db.is_none() { read } else { Ok(()) };
                 }
             }
-            // What was read before something was in the way has been visited.
+            // The values before the error have been visited.
             read?;
             if at_end {
                 return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
@@ -305,7 +305,7 @@ impl Log {
     }
 
     /// Adds the values from `from` on to `values`: the first one in any case, and no further one with which they would
-    /// have more than `bytes_max` bytes. None at the end. When it fails, those before what was in the way.
+    /// have more than `bytes_max` bytes. None at the end. If it fails, it has added the values before the failure.
     fn read_some(
         &mut self,
         from: Key,
@@ -367,7 +367,7 @@ impl Log {
     fn reopen(&mut self) -> Result<(), StorageError> {
         self.read_bytes = 0;
         self.close(Lock::Await);
-        // The summary that sled makes when it opens tells of what it wrote when it was closed.
+        // When sled opens, its summary covers the writes of the last close: sync these first.
         let database = self.path.join("db");
         sync::file(&self.file, &database)?;
         self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);
@@ -376,10 +376,10 @@ impl Log {
 
     fn close(&mut self, lock: Lock) {
         let Some(db) = self.db.take() else { return };
-        // Closing writes what is left, which is nothing. A panic has nobody to tell.
+        // Closing flushes, and there is nothing to flush. A panic while closing has no one to report to.
         let closed = catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok();
         if closed && lock == Lock::Await {
-            // sled's threads may hold its lock a moment longer; whoever opens the log next would meet it.
+            // sled's threads may hold its lock a moment longer; the next open of the log would find it locked.
             let _closed = flock(&self.file, FlockOperation::LockExclusive);
             let _open = flock(&self.file, FlockOperation::Unlock);
         }
@@ -479,7 +479,7 @@ impl Drop for Log {
     }
 }
 
-/// What is done to sled.
+/// Operations on sled.
 #[derive(Clone, Copy)]
 enum Access {
     Read,
@@ -509,8 +509,8 @@ struct Round {
     bytes: usize,
 }
 
-/// How many values a log that is being cut removes with a commit that adds `count` and whose last round has so many bytes:
-/// twice as many as are added, if there is room.
+/// How many values a log that is being cut removes with a commit that adds `count` values and whose last round has
+/// `round_bytes` bytes: twice as many as are added, if there is room.
 pub(super) fn removals_along(count: usize, round_bytes: usize) -> usize {
     let room = ROUND_BYTES_MAX.saturating_sub(round_bytes) / VALUE_BYTES_MAX;
     (2 * count).max(REMOVALS_ALONG).min(room)
@@ -525,7 +525,7 @@ fn open_database(path: &Path) -> Result<Option<File>, StorageError> {
     }
 }
 
-/// Takes the lock that sled takes. Nobody who went past the lock of the directory holds it.
+/// Takes the lock that sled takes. No other process that respects the directory's lock holds it.
 fn lock(directory: &Path, path: &Path, database: &File) -> Result<(), StorageError> {
     flock(database, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
         rustix::io::Errno::WOULDBLOCK => StorageError::InUse { path: directory.to_owned(), pid: None },

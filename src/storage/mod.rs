@@ -94,7 +94,7 @@ impl LogBase {
 pub struct Vote {
     /// The newest term seen.
     pub term: u64,
-    /// Whom this node voted for in it; 0 for nobody.
+    /// The node that this node voted for in it; 0 for none.
     pub vote: u64,
 }
 
@@ -112,15 +112,15 @@ pub struct PersistBatch {
     pub commit: u64,
 }
 
-/// What was found when a data directory was opened.
+/// The state found when a data directory was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Term and vote.
     pub vote: Vote,
-    /// A lower bound of what is committed: at least where the checkpoint stands, at most `last_index`.
+    /// A lower bound of the commit index: at least the checkpoint's entry, at most `last_index`.
     pub commit: u64,
-    /// Where [`Storage::replay`] begins: behind the checkpoint; 1 without one. Entries before it may still be on the
-    /// disk; nobody needs them.
+    /// Where [`Storage::replay`] begins: after the checkpoint; 1 without one. Entries before it may still be on the
+    /// disk; they are not needed.
     pub first_index: u64,
     /// Index of the last entry. If the log is empty, that of the checkpoint; 0 without one.
     pub last_index: u64,

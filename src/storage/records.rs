@@ -40,7 +40,7 @@ const COPIED_BYTES_MAX: usize = 8 << 10;
 /// With more chunks than this, small ones are made one.
 const CHUNKS_MAX: usize = 256;
 
-/// One checkpoint writes again what fits into so many chunks at most.
+/// One checkpoint writes at most this many chunks of old rows again.
 const REWRITTEN_CHUNKS_MAX: u64 = 4;
 
 /// To read a piece of a chunk's index, a thousand rows, takes as long as to look at this many jobs in memory.
@@ -63,7 +63,7 @@ pub struct Records {
     fronts: [BinaryHeap<Reverse<Turn>>; 2],
 }
 
-/// A chunk that holds somebody's record.
+/// A chunk with at least one needed record.
 #[derive(Debug)]
 struct Held {
     chunk: Arc<Chunk>,
@@ -127,7 +127,7 @@ impl Records {
         if row(place).is_some() { None } else { Some(self.bodies.block(number(place))) }
     }
 
-    /// Begins to read the block of a row, without waiting for it. Does nothing for what is in memory.
+    /// Begins to read the block of a row, without waiting for it. Does nothing for a row in memory.
     pub fn read_ahead(&self, place: Place) {
         if let Some((chunk, row)) = row(place)
             && let Some(held) = self.chunks.get(&chunk)
@@ -151,20 +151,20 @@ impl Records {
         self.bodies.memory_bytes()
     }
 
-    /// From now on until [`Self::end_capture`], what is in memory stays there. Returns the chunks as they are.
+    /// From now on until [`Self::end_capture`], records in memory stay in memory. Returns the chunks as they are.
     pub fn begin_capture(&mut self) -> Vec<ChunkState> {
         self.retained.get_or_insert_default();
         self.chunks.values().filter(|held| held.live.count() > 0).map(Held::state).collect()
     }
 
-    /// What was forgotten since [`Self::begin_capture`] goes.
+    /// Frees the records that were forgotten since [`Self::begin_capture`].
     pub fn end_capture(&mut self) {
         for body in self.retained.take().unwrap_or_default() {
             self.bodies.forget(number(body.place));
         }
     }
 
-    /// Takes in a chunk of which no row counts yet.
+    /// Adds a chunk whose rows do not count yet.
     pub fn add_chunk(&mut self, chunk: Arc<Chunk>) -> Result<(), StorageError> {
         let rows = chunk.rows();
         let none = Arc::new(Bits::new(rows));
@@ -210,7 +210,7 @@ impl Records {
         self.bodies.shrink();
     }
 
-    /// Lets go of the chunks that are not among these. Nobody may need a row of theirs any more.
+    /// Drops the other chunks. None of their rows may be needed any more.
     pub fn retain_chunks(&mut self, listed: impl Fn(u32) -> bool) {
         self.generation += 1;
         let cache = &mut self.cache;
@@ -223,7 +223,7 @@ impl Records {
         });
     }
 
-    /// Whether the rows that nobody needs take more than `least_bytes`, and more than those that somebody does.
+    /// Whether the rows that are no longer needed take more than `least_bytes`, and more than the needed ones.
     pub fn has_waste(&self, least_bytes: u64) -> bool {
         let bytes = self.chunks.values().map(Held::bytes);
         let (live, all) = bytes.fold((0, 0), |sum, (live, all)| (sum.0 + live, sum.1 + all));
@@ -236,8 +236,8 @@ impl Records {
         usize::try_from(live / CHUNKS_MAX as u64).unwrap_or(usize::MAX).clamp(least, most)
     }
 
-    /// The chunks whose live rows are worth writing again, so that the rest of them can go: those that are less than
-    /// half live, and if there are very many, those of which less than half of a new chunk lives, the smallest first.
+    /// The chunks whose live rows are worth writing again, so that the other rows can be removed: those that are less than
+    /// half live. If there are very many, also those with fewer live bytes than half of a new chunk, the smallest first.
     /// Bounded in bytes and rows; one at least, if there is any.
     pub fn to_rewrite(&self, chunk_bytes: usize) -> Vec<u32> {
         let live = self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number));
@@ -346,7 +346,7 @@ impl Held {
         }
     }
 
-    /// The row behind the last one of a timeline.
+    /// The row after the last one of a timeline.
     fn end(&self, timeline: Timeline) -> u32 {
         match timeline {
             Timeline::Stamp => self.split,
@@ -390,7 +390,7 @@ impl JobStore for Records {
 
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, StorageError> {
         while let Some(Reverse((at, job, chunk, row))) = self.fronts[timeline as usize].peek().copied() {
-            // What was lined up before the cursor moved back stands there twice.
+            // A timer that was queued before the cursor moved back is queued twice.
             let held = self.chunks.get(&chunk).filter(|held| held.cursors[timeline as usize] == row);
             match held {
                 Some(held) if held.spilled.get(row) => {

@@ -1,6 +1,6 @@
 //! Continuing with the remaining data, after a loss that the operator accepts.
 //!
-//! [`Salvage::examine`] reports what would be kept and what is lost, and changes no entry. [`Salvage::accept`] does
+//! [`Salvage::examine`] reports which data would be kept or lost, and changes no entry. [`Salvage::accept`] does
 //! it:
 //!
 //! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside
@@ -49,11 +49,11 @@ use crate::types::Millis;
 pub(super) use unreadable::Unreadable;
 pub use unreadable::UnreadableJob;
 
-/// So much is copied between two syncs.
+/// The bytes copied between two syncs.
 const COPY_BYTES: usize = 512 << 10;
 /// Lost members may have been ahead by some terms. A leader is not elected a thousand times unnoticed.
 const TERMS_SKIPPED: u64 = 1000;
-/// An entry deletes so many jobs that are given up.
+/// One entry deletes at most this many given-up jobs.
 const DELETED_AT_ONCE: usize = 1024;
 
 /// What a directory would be after a loss was accepted. The directory is locked while this lives.
@@ -71,7 +71,7 @@ pub struct Salvage {
     watermark: Option<Values>,
     obstacle: Option<StorageError>,
     vote_is_bad: bool,
-    /// What is to be given up of the checkpoint.
+    /// The given-up part of the checkpoint.
     dropped: Unreadable,
 }
 
@@ -142,7 +142,7 @@ impl Salvage {
         self.checkpoint.as_ref()
     }
 
-    /// The entries behind the checkpoint that change who is in the group, of those that would be kept.
+    /// The entries after the checkpoint that change the members, of those that would be kept.
     pub fn changes(&self) -> &[LogEntry] {
         &self.changes
     }
@@ -172,8 +172,8 @@ impl Salvage {
         self.obstacle.as_ref()
     }
 
-    /// Reads all of the checkpoint. From here on, to accept means to give up the jobs of which something cannot be read: those
-    /// that this returns. The members of a cluster must not: there another one has them.
+    /// Reads all of the checkpoint. From here on, to accept means to give up the jobs with an unreadable part, which this
+    /// returns. The members of a cluster must not do this: another member has these jobs.
     ///
     /// # Errors
     ///
@@ -258,8 +258,8 @@ impl Salvage {
         Ok(())
     }
 
-    /// Refuses a log that was cut behind a checkpoint whose manifest is lost: its chunks hold jobs that somebody may
-    /// still save.
+    /// Refuses a log that was cut after a checkpoint whose manifest is lost: the operator may still be able to save the jobs in
+    /// its chunks.
     fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
         let is_cut = match &self.obstacle {
             Some(obstacle) => obstacle.is_of_cut_log(),
@@ -268,7 +268,7 @@ impl Salvage {
         if is_cut { self.directory.refuse_lost_manifest() } else { Ok(()) }
     }
 
-    /// Finds out up to where the log verifies. Returns what is there instead of the next entry.
+    /// Finds the last entry that verifies. Returns the error in place of the next entry.
     fn verify(&mut self) -> Result<Option<StorageError>, StorageError> {
         let (mut kept, mut kept_term, mut changes) = (self.base.index, self.base.term, Vec::new());
         let obstacle = self.salvage(&mut |entry| {
@@ -331,14 +331,14 @@ impl Salvage {
         copy.write()
     }
 
-    /// Writes the checkpoint that does without what is given up, if anything is.
+    /// Writes the checkpoint without the given-up jobs, if there are any.
     fn stage_checkpoint(&self) -> Result<(), StorageError> {
         let folder = self.directory.chunks()?;
         match &self.checkpoint {
             Some(manifest) if !self.dropped.jobs().is_empty() => {
                 self.dropped.replace(&folder, manifest).map(drop)
             }
-            // Somebody may have been cut off who was about to publish another one.
+            // An interrupted process may have been about to publish another one.
             _ => Manifest::remove_staged(&folder),
         }
     }
@@ -357,7 +357,7 @@ fn base_after(checkpoint: Option<&Manifest>, identity: Identity) -> LogBase {
 pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     let mut entry = EntryBuilder::default();
     entry.push(&Command::SkipIds { floor: ids_floor(now) });
-    // The state's clock takes no notice of a stamp that is behind it.
+    // The state's clock ignores a stamp in its past.
     let data = entry.finish(Millis(0)).into();
     LogEntry { index, term, kind: EntryKind::Normal, data }
 }

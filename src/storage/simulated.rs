@@ -53,12 +53,12 @@ const GROUP: GroupId = GroupId(0);
 /// What a log begins after without a checkpoint; the cluster is made up, too.
 const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 0xAD10 };
 
-/// What goes wrong at an armed step.
+/// The effect of an armed fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The power goes before the step is done. Nothing after it happens either.
     PowerCut,
-    /// The system reports an error. A write was not done; of a sync nobody knows.
+    /// The system reports an error. A failed write has no effect; the effect of a failed sync is unknown.
     Failure,
     /// There is no room left.
     Full,
@@ -96,7 +96,7 @@ impl SimulatedDisk {
         self.open_with(base, None)
     }
 
-    /// Opens it beside the folder of checkpoints, the newest of which stands for `base`; the folder was
+    /// Opens it beside the folder of checkpoints, whose newest stands for `base`; the folder was
     /// [opened](SimulatedFolder::complete_install) by the same process.
     pub fn open_beside(
         self,
@@ -159,7 +159,7 @@ impl SimulatedDisk {
 }
 
 impl SimulatedStorage {
-    /// What was found: where the log begins and ends, term and vote.
+    /// The data found at the start: where the log begins and ends, term and vote.
     pub fn recovered(&self) -> Recovered {
         self.durable.recovered()
     }
@@ -339,7 +339,7 @@ impl Device {
         }
     }
 
-    /// Removes what is there from `index` on; not synced.
+    /// Removes the existing entries from `index` on; not synced.
     fn write_end(&mut self, index: u64) -> Result<(), StorageError> {
         let before = self.end_before(index)?;
         let behind: Vec<Key> = self.cache.log().range(Key::first(index)..).map(|(key, _)| *key).collect();
@@ -351,7 +351,7 @@ impl Device {
         Ok(())
     }
 
-    /// Removes the first values that are to be cut, so many at most; not synced. Whether there were any.
+    /// Removes the first values that are to be cut, at most `count`; not synced. Returns whether there were any.
     fn write_removals(&mut self, count: usize) -> Result<bool, StorageError> {
         let Some(through) = self.cutting.filter(|_| count > 0) else { return Ok(false) };
         let keys = self.cache.log().range(..Key::first(through + 1)).map(|(key, _)| *key);

@@ -1,7 +1,7 @@
-//! A small file of two checksummed slots: what it holds survives a crash in the middle of being replaced.
+//! A small file of two checksummed slots: its values survive a crash in the middle of being replaced.
 //!
 //! The slots lie in different blocks of 4 KiB, so that no write touches both. A write overwrites the older slot
-//! and is synced; if it is torn, the other slot still holds what was there before. Reading takes the valid slot
+//! and is synced; if it is torn, the other slot still holds the previous values. Reading takes the valid slot
 //! with the higher sequence. Both bad: the file is damaged, nothing is guessed.
 //!
 //! ```text
@@ -95,7 +95,7 @@ impl SlotFile {
         }))
     }
 
-    /// What was written last.
+    /// The values written last.
     pub(super) fn values(&self) -> Values {
         self.values
     }

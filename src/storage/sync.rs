@@ -18,23 +18,23 @@ use rustix::fs::{Advice, OFlags, fadvise};
 
 use super::StorageError;
 
-/// What was done to a file or a directory.
+/// An operation on a file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// It is durable: of a file its data, of a directory its names.
     Synced,
-    /// The system was told to forget what it has in memory of the file: from here on what is read comes from the disk.
+    /// The system was told to drop the file from its cache: from here on reads come from the disk.
     Dropped,
 }
 
-/// What is called after each of these, with the path. Its error is taken for the system's.
+/// Called after each of these, with the path. Its error counts as the system's.
 pub type Watcher = Box<dyn FnMut(Done, &Path) -> io::Result<()>>;
 
 thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// So much is compared at a time.
+/// The bytes compared at a time.
 const PIECE_BYTES: usize = 1 << 20;
 /// Past the system's memory, a device reads to where a page may begin.
 const PAGE_BYTES: usize = 4096;
@@ -45,7 +45,7 @@ pub fn watch(watcher: Option<Watcher>) {
     WATCHER.set(watcher);
 }
 
-/// Makes a file durable: what it holds and its length, not its name.
+/// Makes a file's content and length durable, not its name.
 pub(super) fn file(file: &File, path: &Path) -> Result<(), StorageError> {
     file.sync_all().and_then(|()| tell(Done::Synced, path)).map_err(|error| StorageError::sync(path, error))
 }
@@ -61,9 +61,9 @@ pub(super) fn directory(path: &Path) -> Result<(), StorageError> {
     file(&directory, path)
 }
 
-/// Sees to it that all that is read of a file is durable, whatever became of earlier syncs: syncs what is not written yet,
-/// drops the rest from the system's memory, and compares what is read then with what is on the disk. Nothing, if there is
-/// no file. The caller sees to it that nobody writes to it meanwhile.
+/// Makes everything durable that a reader of the file sees, even if earlier syncs failed: syncs the unwritten data,
+/// drops the file from the system's cache, and compares the data read then with the data on the disk. Does nothing if there
+/// is no file. The caller ensures that no process writes to it meanwhile.
 pub(super) fn settle(path: &Path) -> Result<(), StorageError> {
     let fail = |action| move |error| StorageError::io(action, path, error);
     let file = match File::open(path) {
@@ -73,13 +73,13 @@ pub(super) fn settle(path: &Path) -> Result<(), StorageError> {
     self::file(&file, path)?;
     fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| fail("drop from memory")(error.into()))?;
     tell(Done::Dropped, path).map_err(fail("drop from memory"))?;
-    // That was an advice: pages stay that somebody else has mapped or locked.
+    // The advice is not binding: pages that another process has mapped or locked stay.
     let same = is_on_disk(&file, path).map_err(fail("read"))?;
     if same { Ok(()) } else { Err(fail("drop from memory")(io::ErrorKind::ResourceBusy.into())) }
 }
 
-/// Whether what is read of a file is what is read past the system's memory. Where the file system does not know how to do
-/// that, it goes by what it was told.
+/// Whether a normal read of a file returns the same data as a read that bypasses the cache. True if the file system does not
+/// support such reads.
 fn is_on_disk(file: &File, path: &Path) -> io::Result<bool> {
     let opened = File::options().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(path);
     let Some(disk) = known(opened)? else { return Ok(true) };

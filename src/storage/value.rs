@@ -43,13 +43,13 @@ pub const KEY_BYTES: usize = 10;
 
 const MAGIC: [u8; 4] = *b"ADJL";
 const VERSION: u8 = 1;
-/// The checksum stands behind so many bytes of the header.
+/// Offset of the checksum in the header, in bytes.
 const CRC_AT: usize = HEADER_BYTES - 4;
 /// No entry has more parts.
 const PARTS_MAX: usize = ENTRY_BYTES_MAX.div_ceil(PAYLOAD_BYTES_MAX);
 const _: () = assert!(PARTS_MAX <= u16::MAX as usize);
 
-/// Which part of which entry a value is.
+/// The entry, and the part of it, that a value holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Index of the entry.

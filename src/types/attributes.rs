@@ -44,8 +44,8 @@ pub mod tag {
     pub const CREATED_AT: u16 = 7;
     /// Which schedule made the job.
     pub const SCHEDULE: u16 = 8;
-    /// How long after its first push a job that is postponed is due at the latest. Not critical: only a push that postpones
-    /// heeds it, and whoever does not know it does not know how to postpone.
+    /// How long after its first push a postponed job is due at the latest. Not critical: only a push that postpones
+    /// uses it, and a server that does not know it cannot postpone.
     pub const POSTPONE_MAX: u16 = 9;
 }
 
@@ -61,7 +61,7 @@ pub struct Attributes(Bytes);
 /// What the queue itself heeds: how long a job lives and how it is retried.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// When the job is dropped if nobody finished it.
+    /// When the job is dropped if it is not finished by then.
     pub expires: Option<When>,
     /// The job is buried when an attempt beyond this number would be needed.
     pub attempts_max: Option<u32>,

@@ -46,7 +46,7 @@ pub const REASON_BYTES_MAX: usize = 1024;
 pub const LEASES_MAX: usize = 4096;
 /// What clients sent takes no more than this before it is taken up, in all and but for small buffers, in bytes.
 pub const INPUT_BYTES_MAX: usize = 16 << 20;
-/// While so much of one connection's requests is not taken up, nothing more is read from it, in bytes.
+/// While the requests of one connection that are not taken up have this size in bytes, nothing more is read from it.
 pub const INPUT_BYTES_PER_CONNECTION_MAX: usize = 1 << 20;
 /// Most topics that one RESERVE or SUBSCRIBE names.
 pub const RESERVE_TOPICS_MAX: usize = 64;
@@ -99,7 +99,7 @@ pub const SESSION_GRACE_MS_DEFAULT: u64 = 10_000;
 pub const HEARTBEAT_MS_MIN: u32 = 100;
 /// The longest one, unless the server's own is longer.
 pub const HEARTBEAT_MS_MAX: u32 = 60_000;
-/// How long the queue remembers a lapsed session and what it pushed, in milliseconds.
+/// How long the queue remembers a lapsed session and the outcomes of its pushes, in milliseconds.
 pub const SESSION_RETENTION_MS: u64 = 600_000;
 /// Pushed jobs per producer whose outcome the queue remembers.
 pub const PRODUCER_WINDOW_MAX: usize = 16_384;

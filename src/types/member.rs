@@ -53,7 +53,7 @@ pub const FEATURE_SEQUENCE_CHECK: u32 = 3;
 pub struct Member {
     /// Its number, from 1; never given to another node.
     pub node: u64,
-    /// Its copy of the data. Under the same number with another copy it is refused: what it had promised is lost.
+    /// Id of its copy of the data. A copy with another id is refused under the same number: it lacks acknowledged entries.
     pub storage_id: [u8; 16],
     /// Where the other members reach it.
     pub peer_address: String,

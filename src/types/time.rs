@@ -39,7 +39,7 @@ pub fn whole_ms(time: Duration) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub enum When {
-    /// So many milliseconds after the queue accepts the command.
+    /// Milliseconds after the queue accepts the command.
     After(u64),
     /// At this point of the wall clock.
     At(Millis),

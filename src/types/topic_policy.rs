@@ -21,7 +21,7 @@ pub struct TopicPolicy {
     pub attempts_max: Option<u32>,
     /// Default wait between attempts.
     pub backoff: Option<Backoff>,
-    /// Jobs without an expiry of their own expire so long after they were due.
+    /// Jobs without an expiry of their own expire this many milliseconds after they were due.
     pub expires_after_ms: Option<u64>,
     /// Pushes that would add a job beyond this number are refused.
     pub jobs_max: Option<u64>,
@@ -103,7 +103,7 @@ pub enum Setting {
 pub struct PolicyChange {
     /// The new values.
     pub set: TopicPolicy,
-    /// What is taken away.
+    /// The settings to remove.
     pub unset: BTreeSet<Setting>,
 }
 

@@ -1,4 +1,4 @@
-//! A backup that is cut at any byte, or of which any byte is another, is refused with the place.
+//! A backup that is truncated at any byte, or has any byte changed, is refused with the place.
 
 use std::fs;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn the_command_line_says_at_which_byte() {
     assert!(missing.contains("there is no backup"), "{missing}");
 }
 
-/// The disk has changed a chunk since it was written. The node serves from it as long as nobody asks for those jobs.
+/// The disk has changed a chunk since it was written. The node serves from it until a client asks for those jobs.
 #[test]
 fn a_backup_of_a_damaged_chunk_does_not_take_the_place_of_a_whole_one() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -21,7 +21,7 @@ fn directory() -> tempfile::TempDir {
     folder
 }
 
-/// Every file below a folder, and what is in it.
+/// Every file below a folder, with its content.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {

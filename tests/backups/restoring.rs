@@ -124,7 +124,7 @@ fn a_backup_is_taken_while_the_queue_works() {
         restore(&file, &data);
         let node = Node::start(&data, |_| {});
         let mut client = Raw::greeted(node.address);
-        // What was there all the time is there; what is there was pushed, as it was.
+        // Every job from before is there, and every job that is there was pushed, unchanged.
         assert!(before.iter().all(|(id, expected)| body(&mut client, *id).as_ref() == Some(expected)));
         let found = bodies.iter().filter(|(id, expected)| {
             let found = body(&mut client, **id);

@@ -63,7 +63,7 @@ fn filled() -> (TempDir, BTreeMap<u32, JobId>) {
         }
     }
     checkpoint(&mut client);
-    // What comes behind it rests on what is in it.
+    // The entries after the checkpoint depend on its content.
     assert!(matches!(client.ask(Request::Delete(by_key(0))), Response::Changed { .. }));
     let [PushResult::Refused(ErrorCode::KeyExists, _), PushResult::Pushed(_)] =
         push_all(&mut client, vec![some_job(EACH / 2), NewJob::new("new").after(DAY_MS)])[..]

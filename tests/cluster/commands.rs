@@ -13,7 +13,7 @@ use crate::cli_commands::Commands;
 use crate::server_rig::{Raw, push};
 
 const STATUS: [&str; 3] = ["cluster", "status", "--json"];
-/// Each is an entry of the log: after so many, members have compared their states.
+/// Each push is an entry of the log: after this number, members have compared their states.
 const PUSHES: u64 = 100;
 /// Clocks that are the same one show no more than this between them.
 const SAME_CLOCK_MS: u64 = 500;

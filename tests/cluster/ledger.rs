@@ -1,4 +1,4 @@
-//! What was promised to clients and what they saw, and whether the one agrees with the other.
+//! Compares the guarantees given to clients with the events that clients saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -15,12 +15,12 @@ const EARLY_MS: u128 = 1;
 /// A delivery may be so long on its way, and its lease seem to last so much longer than it does.
 const ON_THE_WAY_MAX: Duration = Duration::from_secs(4);
 
-/// What was seen.
+/// The events that clients saw.
 #[derive(Default)]
 pub(crate) struct Ledger {
     /// The id of each job whose push was acknowledged, by the number that it carries.
     pushed: BTreeMap<u64, JobId>,
-    /// Pushes whose outcome nobody knows.
+    /// Pushes with an unknown outcome.
     doubtful: BTreeSet<u64>,
     /// Each job that was delivered, by its number, with the id it came under.
     delivered: BTreeMap<u64, JobId>,
@@ -30,7 +30,7 @@ pub(crate) struct Ledger {
     held: BTreeMap<JobId, Holding>,
     /// Jobs whose finish was acknowledged.
     finished: BTreeSet<JobId>,
-    /// Jobs of which somebody asked for a finish whose outcome nobody knows.
+    /// Jobs for which a finish was sent whose outcome is unknown.
     perhaps_finished: BTreeSet<JobId>,
     /// Finishes that wait for their answer.
     pub(super) finishing: u64,
@@ -210,7 +210,7 @@ impl Ledger {
         counts.into_iter().chain(refused).chain(wrong).collect()
     }
 
-    /// Holds what was seen against what was promised.
+    /// Compares the events with the guarantees.
     pub(crate) fn verify(&self) {
         assert_eq!(self.wrong, Vec::<String>::new());
         assert_eq!(self.left, 0, "jobs that nobody gets");

@@ -27,7 +27,7 @@ const PRODUCERS: u64 = 6;
 const CONSUMERS: u64 = 3;
 /// Jobs in one push.
 const BATCH: u64 = 4;
-/// One job in so many takes long: it is finished when a few others have come that do.
+/// One job in this number takes long: it is finished when a few more of these have come.
 const TAKES_LONG: u64 = 16;
 /// So many of them each consumer holds all the while, over a failover too.
 const HELD_LONG: usize = 4;
@@ -76,7 +76,7 @@ impl Load {
         self.ledger().longest_pause()
     }
 
-    /// Waits until so many pushes more are acknowledged.
+    /// Waits until `more` further pushes are acknowledged.
     pub(crate) fn await_pushes(&self, more: usize) {
         let (begun, enough) = (now(), self.ledger().pushes() + more);
         while self.ledger().pushes() < enough {
@@ -85,7 +85,7 @@ impl Load {
         }
     }
 
-    /// Ends the producers, waits until everything is delivered and finished, and returns what was seen.
+    /// Ends the producers, waits until everything is delivered and finished, and returns the events seen.
     pub(crate) fn end(mut self) -> Ledger {
         self.stopping.send_replace(true);
         for producer in self.producers.drain(..) {
@@ -184,7 +184,7 @@ async fn consume(
         let Some(job) = came else { panic!("the subscription ended: {:?}", subscription.failure()) };
         ledger.lock().expect("nobody panics here").came(consumer, &job, wall_ms());
         let taken = Taken { lease: job.lease, connection: client.reconnects() };
-        // What comes again was held for too long.
+        // A job that comes again was held for too long.
         let takes_long = job.lease.job.sequence().is_multiple_of(TAKES_LONG) && job.attempts == 1;
         if !takes_long || *stopping.borrow() {
             finish(&client, &ledger, &taken);

@@ -14,7 +14,7 @@ use bytes::BytesMut;
 
 use super::rig::{Network, Place};
 
-/// Whoever is no node.
+/// The place of everything that is not a node.
 pub(super) const CLIENTS: u64 = 0;
 
 /// Which links are cut: (from, to).
@@ -140,7 +140,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, gates: &Gates, sender: u64, rece
             break;
         }
     }
-    // Whoever is gone already needs no telling.
+    // The other end may be gone already.
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::load::{Ledger, Load};
 use super::rig::{Cluster, Network};
 
-/// Members compare their states after every so many-th entry.
+/// Members compare their states after every entry whose index is a multiple of this.
 const COMPARED_EVERY: u64 = 64;
 
-/// How long no push was acknowledged, by what was the cause.
+/// The longest times without an acknowledged push, by cause.
 #[derive(Default)]
 pub(crate) struct Pauses(Vec<(&'static str, Vec<Duration>)>);
 
@@ -39,7 +39,7 @@ impl Pauses {
     }
 }
 
-/// Lets everything come to its end, prints what was seen, and checks it. `told` is what else there is to count.
+/// Waits until everything is done, prints the events seen, and checks them. `told` has further counts to print.
 pub(crate) fn finish<N: Network>(
     title: &str,
     cluster: &Cluster<N>,

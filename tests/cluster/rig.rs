@@ -197,7 +197,7 @@ impl<N: Network> Cluster<N> {
         })
     }
 
-    /// Waits until so many vote, and each of them is connected and has caught up.
+    /// Waits until this number of members vote, and each of them is connected and has caught up.
     pub(crate) fn await_voters(&self, voters: usize) -> ClusterReport {
         self.wait_for("voters that have caught up", |cluster| {
             let report = cluster.leader_report()?;

@@ -1,4 +1,4 @@
-//! Nodes of two versions in one cluster: each other's words are understood, and what is new waits for the last of them.
+//! Nodes of two versions in one cluster: they understand each other, and new commands wait until all nodes know them.
 
 use adjourn::client::{Client, ClientConfig, ClientError};
 use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Reserve};
@@ -30,7 +30,7 @@ fn what_is_new_waits_until_the_last_member_knows_it() {
     let broken = topic("broken");
     runtime.block_on(bury(&client, &broken));
 
-    // Whoever leads, old or new, does not do what one of them could not.
+    // A leader of either version refuses a command that one of the nodes does not know.
     for leader in [1, 3] {
         cluster.ask_leader(&Request::ClusterTransfer { node: leader }).expect("it takes over");
         cluster.wait_for("the other leader", |cluster| {
@@ -58,7 +58,7 @@ fn what_is_new_waits_until_the_last_member_knows_it() {
     assert_eq!(runtime.block_on(client.kick_many(&broken, 100_000)).expect("all know it"), 7);
     runtime.block_on(finish_all(&client, &broken));
 
-    // There is no way back, and nobody of before comes in.
+    // There is no way back, and a node of the previous version cannot join.
     cluster.wait_for("all to know of it", |cluster| {
         cluster.report(2).filter(|report| report.feature_level == FEATURE_LEVEL).map(drop)
     });

@@ -346,7 +346,7 @@ impl Model {
         let deadline = stamp + u64::from(job.ttr_ms);
         job.attempts += 1;
         if keeps_history {
-            // Of a job from before, nobody knows when it was first reserved.
+            // The first reserve of a job from an older level is unknown.
             let first = match job.past.reserved {
                 Some((first, ..)) => first,
                 None => job.past.pushed.map(|_| stamp),

@@ -60,7 +60,7 @@ pub(crate) struct Job {
     pub(crate) past: Past,
 }
 
-/// What is known of what happened to a job. Times are stamps.
+/// The recorded history of a job. Times are stamps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past {
     pub(crate) pushed: Option<u64>,
@@ -97,7 +97,7 @@ pub(crate) struct Session {
     pub(crate) secret: SessionSecret,
     pub(crate) outlive: bool,
     pub(crate) lapsed: Option<u64>,
-    /// Outcomes by sequence, and what was pushed, if that was recorded; only numbers from `low` on are known.
+    /// Outcomes by sequence, and the pushed jobs, if recorded; only numbers from `low` on are known.
     pub(super) pushes: BTreeMap<u64, (PushOutcome, Option<String>)>,
     pub(super) low: u64,
     /// One more than the highest number.
@@ -201,7 +201,7 @@ impl Model {
         self.feature_level >= FEATURE_JOB_HISTORY
     }
 
-    /// What is left of a finished job.
+    /// The remembered view of a finished job.
     pub(crate) fn finished_view(&self, finished: &Finished) -> Option<FinishedView> {
         let (topic, attempts) = finished.of?;
         let is_lately = finished.at + FINISHED_WINDOW_MS > self.stamp && !self.topics[topic].gone;

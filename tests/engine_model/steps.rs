@@ -1,4 +1,4 @@
-//! Random work for an engine: what is drawn, and how it becomes the commands of an entry.
+//! Random work for an engine: the drawn steps, and their translation to the commands of an entry.
 //!
 //! A lease or a job can only be named once it is known, so steps name them by number, and are made concrete when their turn
 //! comes.
@@ -21,14 +21,14 @@ use super::policies::CHANGES;
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
 pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"b", b"order 17"];
-/// Why leases end. The last one is longer than what is kept, and its limit lies within a character.
+/// Why leases end. The last reason is longer than the limit, and the limit lies within a character.
 static REASONS: LazyLock<[String; 4]> = LazyLock::new(|| {
     [String::new(), "no such address".to_owned(), "später".to_owned(), format!("x{}", "ü".repeat(600))]
 });
 const BODY: &[u8] = b"0123456789";
 const DAY: i64 = 86_400_000;
 
-/// An entry: how far the clock moved, and what is to be done.
+/// An entry: how far the clock moved, and the actions.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) elapsed_ms: i64,
@@ -154,7 +154,7 @@ pub(crate) fn secret(session: u64) -> SessionSecret {
 }
 
 impl Known {
-    /// The commands of a step; they borrow from what is prepared here.
+    /// The commands of a step; they borrow from data prepared here.
     pub(crate) fn commands(&mut self, actions: &[Action], next_session: u64) -> Vec<Command<'_>> {
         self.attributes = actions.iter().flat_map(|action| self.attributes_of(action)).collect();
         let this = &*self;
@@ -377,7 +377,7 @@ impl Known {
         }
     }
 
-    /// A job with its key, as whoever proposes a move has read it; or with another key.
+    /// A job with its key, as read by the proposer of a move; or with another key.
     fn keyed(&self, back: u64, wrong: Option<usize>) -> KeyedJob<'_> {
         let job = JobId((self.last_job + 1).saturating_sub(back));
         let key = self.keys.get(&job).and_then(Option::as_deref);
@@ -419,7 +419,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..100).prop_map(move |drawn| {
         let mut steps = vec![begin.clone()];
         for (mut step, again) in drawn {
-            // What was pushed last comes again, under the same numbers.
+            // The jobs pushed last are pushed again, under the same numbers.
             let pushed = steps.iter().rev().flat_map(|step| &step.actions);
             let last = pushed.filter(|_| again).find(|action| matches!(action, Action::Push { .. }));
             step.actions.extend(last.cloned());

@@ -1,4 +1,4 @@
-//! A job store for tests: it knows exactly what is kept, and fails on what is forgotten twice.
+//! A job store for tests: it knows exactly which bodies are kept, and fails if one is forgotten twice.
 
 #![expect(clippy::indexing_slicing, reason = "what is spilled is there")]
 

@@ -1,21 +1,21 @@
-//! The list of mutants: what is replaced where, and by which tests that must be seen.
+//! The list of mutants: the replaced text, its place, and the tests that must fail.
 
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// One line or more of the code, and what is to stand there instead.
+/// One line or more of the code, and its replacement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
     /// The problem.
     pub(crate) name: String,
-    /// Where.
+    /// Path of the source file.
     pub(crate) file: String,
     /// What stands there, once.
     pub(crate) from: String,
-    /// What is to.
+    /// The replacement.
     pub(crate) to: String,
     /// What `cargo test` is told.
     pub(crate) tests: String,

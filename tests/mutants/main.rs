@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 
 use list::Mutant;
 
-/// So many are tried when nobody says which.
+/// The number of mutants tried when none is named.
 const TRIED: usize = 6;
 /// What a build needs of the tree.
 const COPIED: [&str; 11] = [
@@ -125,7 +125,7 @@ fn cargo(mutant: &Mutant, copy: &Path, more: &[&str]) -> bool {
     command.status().expect("cargo runs").success()
 }
 
-/// Copies what has changed, and removes what is not there any more: cargo builds by the times of files.
+/// Copies changed files, and removes files that are gone: cargo builds by the times of files.
 fn copy_changed(from: &Path, to: &Path) {
     if from.is_dir() {
         fs::create_dir_all(to).expect("a folder");

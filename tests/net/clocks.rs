@@ -26,7 +26,7 @@ pub(crate) fn the_clock_of_a_follower_is_set() {
         set(&cluster, follower, by_seconds);
         load.await_pushes(200);
         pauses.add(cause, load.longest_pause());
-        // Whoever's clock is off is not handed leadership, and does not stand for election.
+        // A node with a wrong clock gets no leadership, and does not stand for election.
         let third = 6 - leader - follower;
         load.watch();
         cluster.ask_leader(&Request::ClusterTransfer { node: 0 }).expect("another takes over");

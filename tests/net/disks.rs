@@ -78,7 +78,7 @@ fn fill_up(cluster: &mut Cluster<Wires>, load: &Load, node: u64) {
     cluster.await_voters(3);
 }
 
-/// A job that nobody gets meanwhile.
+/// A job that no consumer gets meanwhile.
 fn push_for_later(cluster: &Cluster<Wires>, leader: u64) -> JobId {
     let jobs = vec![NewJob::new("kept").after(3_600_000)];
     match ask(cluster, leader, Request::Push(Push { topic: topic("later"), sequence: 0, jobs })) {
@@ -107,7 +107,7 @@ fn ask(cluster: &Cluster<Wires>, node: u64, request: Request) -> Response {
 struct Filling(PathBuf);
 
 impl Filling {
-    /// Takes all space but so many bytes.
+    /// Takes all space except `left_bytes`.
     fn leaves(cluster: &Cluster<Wires>, node: u64, left_bytes: u64) -> Self {
         let node = cluster.nodes.iter().find(|one| one.number == node).expect("it has a place");
         let found = rustix::fs::statvfs(&node.place.data).expect("a disk");
@@ -115,7 +115,7 @@ impl Filling {
         let filling = Self(node.place.data.join("filling"));
         let mut file = File::create(&filling.0).expect("a file");
         let block = [0; 4096];
-        // With nothing to be left, whoever else writes meanwhile is raced until there is none.
+        // If no space is to be left, repeat until other writers leave none.
         let mut blocks =
             if left_bytes == 0 { u64::MAX } else { free_bytes.saturating_sub(left_bytes) / 4096 };
         while blocks > 0 {

@@ -20,7 +20,7 @@ mod wires;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-/// What is tried, by name: `cargo test --test net -- clocks` tries one of them.
+/// The tests by name: `cargo test --test net -- clocks` runs one of them.
 const TRIED: [(&str, fn()); 5] = [
     ("cuts", cuts::links_are_cut_narrowed_and_healed),
     ("full_leader", disks::the_disk_of_the_leader_fills_up),

@@ -1,5 +1,5 @@
-//! Where the tests run: in a network and a mount namespace of their own, so that whatever they make is seen by nobody
-//! else, and ends with them.
+//! The tests run in a network and a mount namespace of their own. So no other process sees what they create, and all of it
+//! ends with them.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// Folders under which distributions put libfaketime.
 const LIBRARIES: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
 
-/// Goes on inside, in place of this process. Returns once it is there, or says what is missing.
+/// Enters the namespaces, in place of this process. Returns once inside, or with the name of a missing tool.
 pub(crate) fn enter() -> Result<(), String> {
     if std::env::var_os(INSIDE).is_some() {
-        // What is under /run from now on is this process's alone: `ip netns` keeps names there.
+        // Files under /run belong to this process alone from now on: `ip netns` keeps names there.
         run("mount", "-t tmpfs tmpfs /run");
         run("ip", "link set lo up");
         return Ok(());
@@ -42,7 +42,7 @@ pub(crate) fn enter() -> Result<(), String> {
     Err(inside.exec().to_string())
 }
 
-/// What is needed and not there.
+/// The missing requirements.
 fn missing() -> Vec<String> {
     let mut missing = Vec::new();
     if !rustix::process::geteuid().is_root() {

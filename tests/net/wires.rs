@@ -2,7 +2,7 @@
 //! the switch. A second cable from this process to each node is never touched: by it nodes are asked how they are.
 //!
 //! A cable is pulled by taking its end at the switch down. In one direction, packets are lost without a word: the
-//! sender's neighbour table says that the receiver has a hardware address that nobody has. That needs nothing but `ip`,
+//! sender's neighbour table says that the receiver has a hardware address that no device has. That needs nothing but `ip`,
 //! and unlike a route to nowhere it gives the sender no error.
 
 use std::fmt::Write as _;
@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf};
 use crate::namespaces::{libfaketime, run, try_run};
 use crate::rig::{Network, Place};
 
-/// Whoever is no node.
+/// The place of everything that is not a node.
 pub(crate) const CLIENTS: u64 = 0;
 const NODES: std::ops::RangeInclusive<u64> = 1..=3;
 const NOBODY: &str = "02:00:00:00:00:99";
 const CLIENT_PORT: u16 = 7440;
 const PEER_PORT: u16 = 7441;
 
-/// What is special about the nodes' machines.
+/// A special property of the nodes' machines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machines {
     /// Nothing.
     Plain,
-    /// Each has a disk of its own, of so many MiB.
+    /// Each has a disk of its own, of this size in MiB.
     Disks(u64),
     /// Each has a clock of its own.
     Clocks,
@@ -166,7 +166,7 @@ impl Network for Wires {
 
 impl Drop for Wires {
     fn drop(&mut self) {
-        // All of it ends with this process at the latest; what is in the way of the next test goes now.
+        // All of it ends with this process at the latest; anything that would disturb the next test is removed now.
         for node in NODES {
             let [wire, past, within] = self.names(node);
             for what in [

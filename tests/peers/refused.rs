@@ -44,7 +44,7 @@ fn what_is_no_frame_or_comes_too_early_ends_the_connection() {
     let refusal = later.refusal();
     assert_eq!(refusal.code, RefusalCode::Version);
     assert!(refusal.text.contains("versions 2 to 3") && refusal.text.contains("upgrade"), "{refusal}");
-    // What is said after the handshake must make sense, too.
+    // Frames after the handshake must be valid, too.
     let mut peer = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
     peer.send_bytes(&[0xff; 64]);
     assert_eq!(peer.answer(), None);

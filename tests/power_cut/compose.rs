@@ -1,4 +1,4 @@
-//! Disks that a power cut may leave: what was durable, and a part of what was written since.
+//! Disks that a power cut may leave: the durable data, and a part of the data written since.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub(super) enum Change {
 /// Which of the changes get to the disk.
 #[derive(Clone, Debug)]
 pub(super) enum Choice {
-    /// The first so many, in the order of names, lengths and places in the file; all the others if not `kept`.
+    /// The first `changes` of them, in the order of names, lengths and places in the file; all the others if not `kept`.
     Prefix { changes: usize, kept: bool },
     /// One change; all the others if not `kept`.
     One { change: usize, kept: bool },
-    /// One segment of the log and what is not in the log; the other way round if not `kept`.
+    /// One segment of the log and everything outside the log; the other way round if not `kept`.
     Segment { segment: usize, kept: bool },
-    /// The first so many, and a part of the block after them, which is torn.
+    /// The first `changes` of them, and a part of the block after them, which is torn.
     Torn { changes: usize },
     /// Those that the bits say.
     Any(Vec<bool>),
@@ -40,7 +40,7 @@ pub(super) enum Choice {
     Read,
 }
 
-/// What differs between what is durable and what is written, in a fixed order. What is lost never gets to the disk.
+/// The differences between durable and written data, in a fixed order. Lost blocks never get to the disk.
 pub(super) fn changes(device: &Device) -> Vec<Change> {
     let Device { durable, written, lost } = device;
     let mut changes = names(durable, written);
@@ -64,7 +64,7 @@ pub(super) fn changes(device: &Device) -> Vec<Change> {
     changes
 }
 
-/// What is there, changed: a renaming is one change.
+/// The changed names: a renaming is one change.
 fn names(durable: &StateMetadata, written: &StateMetadata) -> Vec<Change> {
     let gone = durable.names.iter().filter(|(name, _)| !written.names.contains_key(*name));
     let mut gone: Vec<_> = gone.map(|(name, node)| (name.clone(), *node)).collect();

@@ -1,4 +1,4 @@
-//! A power cut, or the end of a process: at a moment of a recorded life, with what is read afterwards.
+//! A power cut, or the end of a process: a moment of a recorded life, with the data that is read afterwards.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::disk::StateMetadata;
 use super::fault::Fault;
 use super::recorder::{Failure, Moment};
 
-/// From one start to one stop, recorded: what was asked, and every moment at which the power may have been cut.
+/// A recording from one start to one stop: the requests, and every moment at which the power may have been cut.
 pub(super) trait Life: Sized {
     /// What a disk holds.
     type State: Default;
@@ -21,14 +21,14 @@ pub(super) trait Life: Sized {
     /// Every moment, in order.
     fn moments(&self) -> &[Moment];
 
-    /// The life before, if its process died and left the power on, and the moment at which it did. Until this one has
-    /// started, nothing is promised but what was then.
+    /// The previous life and the moment of its end, if its process died and left the power on. Until this life has
+    /// started, only the data of that moment is promised.
     fn before(&self) -> Option<&(Rc<Self>, Moment)>;
 
     /// Whether a sync failed, which ended it.
     fn has_failed(&self) -> bool;
 
-    /// What was under way then, in words.
+    /// The step under way at that moment, in words.
     fn under_way(&self, moment: &Moment) -> String;
 
     /// Whose promises count at a moment of this life: its own, or until it has started, those of the one before.

@@ -1,9 +1,9 @@
-//! A device and the system's cache before it: what is read, what of it is durable, and what never will be.
+//! A device and the system's cache before it: which data is read, which part is durable, and which part never will be.
 //!
-//! A block that was written is **dirty** until a sync of its file writes it. When that sync fails, the system takes for
-//! clean what it could not write: such a block is **lost**. It is read as it was written, and no later sync writes it,
-//! until it is written again; when the system drops it from its memory, what is durable is read. A process that dies leaves all of this as it is; when the power goes, only what is
-//! durable is left, and any part of what is dirty.
+//! A block that was written is **dirty** until a sync of its file writes it. When that sync fails, the system treats the
+//! blocks that it could not write as clean: such a block is **lost**. It is read as it was written, and no later sync writes
+//! it, until it is written again. When the system drops it from its cache, the durable data is read. A process that dies
+//! changes none of this. A power cut leaves the durable data and any part of the dirty data.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -32,7 +32,7 @@ impl Device {
         Self { durable: image.clone(), written: image.clone(), lost: BTreeSet::new() }
     }
 
-    /// Writes what is read into the empty directory `root`. It is the device that has it there.
+    /// Writes the readable content into the empty directory `root`. The device then has it there.
     pub(super) fn moved_to(&self, root: &Path) -> Self {
         self.written.write(root);
         let copy = StateMetadata::read(root, &StateMetadata::default());
@@ -42,7 +42,7 @@ impl Device {
         Self { durable: self.durable.renumbered(&numbers), lost: lost.collect(), written }
     }
 
-    /// Sees what is read now. What has changed is dirty.
+    /// Compares with the files as they are now. Changed blocks are dirty.
     pub(super) fn look(&mut self, root: &Path) {
         let before = std::mem::take(&mut self.written);
         self.written = StateMetadata::read(root, &before);

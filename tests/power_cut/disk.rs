@@ -192,7 +192,7 @@ impl Content {
     }
 }
 
-/// How many blocks hold so many bytes.
+/// Number of blocks that hold this number of bytes.
 pub(super) fn blocks_in(bytes: u64) -> usize {
     usize::try_from(bytes).expect("it fits into memory").div_ceil(BLOCK_BYTES)
 }

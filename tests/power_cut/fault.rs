@@ -9,7 +9,7 @@ pub(super) enum Fault {
     Refused(StorageError),
     /// A panic came out.
     Panicked,
-    /// Something acknowledged is gone, or something is there that nobody wrote.
+    /// Something acknowledged is gone, or there is data that was never written.
     Wrong(String),
 }
 

@@ -1,4 +1,4 @@
-//! What was asked of the storage and what it acknowledged; and whether a disk after a power cut agrees with it.
+//! The requests to the storage and their acknowledgements; and whether a disk after a power cut agrees with them.
 
 use std::path::Path;
 
@@ -23,16 +23,16 @@ pub(super) enum Step {
     WriteWatermark,
     /// A checkpoint that stands for the entry; of nothing, here.
     Checkpoint(LogBase),
-    /// The log's beginning goes, in so many rounds at most.
+    /// The log's beginning is removed, in at most `rounds` rounds.
     Cut {
         through: u64,
         rounds: usize,
     },
-    /// Space is given back, in so many steps at most.
+    /// Space is freed, in at most `steps` steps.
     Shrink {
         steps: usize,
     },
-    /// The checkpoint of another member takes the place of everything, with what comes behind it.
+    /// The checkpoint of another member replaces everything, with the entries after it.
     Install {
         /// The log of the others, up to the checkpoint's entry.
         theirs: Vec<LogEntry>,
@@ -54,7 +54,7 @@ pub(super) struct State {
     pub(super) commit: u64,
 }
 
-/// What a disk must hold: what was acknowledged, and any prefix of what was under way.
+/// The expected content of a disk: the acknowledged data, and any prefix of the step under way.
 #[derive(Debug)]
 pub(super) struct Expectation<'a> {
     pub(super) state: &'a State,
@@ -99,12 +99,12 @@ impl State {
         state
     }
 
-    /// What it is when a checkpoint of the others is there, and nothing of what comes behind it.
+    /// The state with the other members' checkpoint, without the entries after it.
     fn installed(&self, theirs: &[LogEntry], base: LogBase) -> Self {
         Self { log: theirs.to_vec(), base: Some(base), commit: base.index, ..self.clone() }
     }
 
-    /// What a checkpoint keeps that stands for an entry, worked out from what was written.
+    /// The base of a checkpoint that stands for an entry, computed from the written log.
     pub(super) fn base_at(&self, index: u64) -> LogBase {
         base_of(&self.log[..place(index + 1)])
     }
@@ -117,7 +117,7 @@ impl State {
 
 impl Expectation<'_> {
     /// Opens the disk in `root` and reads everything; if that is not enough, writes more and opens it again.
-    /// Returns what was there at first.
+    /// Returns the state found first.
     pub(super) fn check(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
         // A queue that is founded anew would take this id.
         let mut storage = DiskStorage::open(&options(root, [9; 16])).map_err(Fault::Refused)?;

@@ -1,4 +1,4 @@
-//! A node's storage at work, recorded: what was asked of it, and every moment at which the power may have been cut.
+//! A node's storage at work, recorded: the requests to it, and every moment at which the power may have been cut.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use super::workload::Workload;
 /// From one start to one stop.
 pub(super) struct StorageLife {
     steps: Vec<Step>,
-    /// What is acknowledged before each step, and after the last.
+    /// The acknowledged state before each step, and after the last.
     states: Vec<State>,
     moments: Vec<Moment>,
     before: Option<(Rc<Self>, Moment)>,
@@ -25,7 +25,8 @@ pub(super) struct StorageLife {
 }
 
 impl StorageLife {
-    /// Opens the storage on a device, which holds `state`, asks so many steps of it and closes it; less if a sync fails.
+    /// Opens the storage on a device, which holds `state`, asks for this number of steps and closes it. Ends early if a
+    /// sync fails.
     pub(super) fn live(
         Beginning { device, state, before, failure }: Beginning<Self>,
         (workload, steps): (Workload, usize),

@@ -19,11 +19,11 @@ use super::fault::Fault;
 
 /// Small ones, so that a few jobs fill many.
 const CHUNK_BYTES: usize = 4 << 10;
-/// With more in them they may grow to so many bytes.
+/// Chunks with more rows may grow to this number of bytes.
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// Jobs that are captured, or taken out of memory, at once.
 const JOBS_PER_STEP: usize = 32;
-/// And so many bytes of bodies.
+/// The limit of their bodies, in bytes.
 const BATCH_BYTES: u64 = 64 << 10;
 const TERM: u64 = 1;
 const VOTERS: [u64; 1] = [1];
@@ -120,7 +120,7 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Looks at every job, and compares it with what was pushed.
+    /// Reads every job, and compares it with the pushed one.
     pub(super) fn verify(&mut self) -> Result<(), Fault> {
         let Self { engine, records, pushed, .. } = self;
         engine.verify(records);
@@ -243,7 +243,7 @@ impl Queue {
         (jobs, last)
     }
 
-    /// Takes what was written out of memory.
+    /// Evicts the checkpointed records from memory.
     fn take_over(&mut self, checkpoint: Checkpoint, rng: &mut TestRng) -> Result<(), StorageError> {
         self.next_chunk = checkpoint.next_chunk;
         for chunk in &checkpoint.chunks {

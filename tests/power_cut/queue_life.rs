@@ -25,11 +25,11 @@ pub(super) type State = Option<Arc<Taken>>;
 /// From one start to one stop.
 pub(super) struct QueueLife<'a> {
     steps: Vec<Step>,
-    /// What is acknowledged before each step, and after the last.
+    /// The acknowledged state before each step, and after the last.
     states: Vec<State>,
     moments: Vec<Moment>,
     before: Option<(Rc<Self>, Moment)>,
-    /// What was struck, and what was there afterwards.
+    /// Counts of cuts and of the states found afterwards.
     counts: &'a RefCell<Counts>,
 }
 
@@ -45,7 +45,7 @@ enum Step {
 }
 
 impl<'a> QueueLife<'a> {
-    /// Starts the queue on a device, where this checkpoint is the newest, and lets it take so many steps. Its syncs go
+    /// Starts the queue on a device, where this checkpoint is the newest, and lets it take `steps` steps. Its syncs go
     /// well: a checkpoint that fails has no jobs to compare with.
     pub(super) fn live(
         Beginning { device, state, before, .. }: Beginning<Self>,
@@ -207,7 +207,7 @@ fn open(root: &Path, expected: &[State]) -> Result<(Queue, State), Fault> {
     Ok((queue, found))
 }
 
-/// The queue, which had taken so many steps, does something more, takes another checkpoint and starts again.
+/// Lets the queue, which had taken `steps` steps, do more, take another checkpoint and start again.
 fn go_on(mut queue: Queue, steps: usize, root: &Path) -> Result<(), Fault> {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&(steps as u64).to_le_bytes());

@@ -84,7 +84,7 @@ impl Queue {
         self.apply(moved).map(drop)
     }
 
-    /// Takes some jobs that are ready, and says of most of them what is to become of them.
+    /// Takes some ready jobs, and settles most of them.
     fn consume(&mut self, rng: &mut TestRng) -> Result<(), StorageError> {
         let session = self.engine.sessions().next().expect("one was opened").id;
         let topics = self.engine.topics().map(|topic| topic.id).collect();
@@ -128,7 +128,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Up to so many jobs that were pushed one after the other.
+    /// Up to `many` jobs that were pushed one after the other.
     fn some(&self, many: usize, rng: &mut TestRng) -> Vec<(JobId, Arc<Pushed>)> {
         let first = rng.random_range(0..=self.pushed.len());
         let some = self.pushed.iter().skip(first).take(many);

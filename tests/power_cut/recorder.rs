@@ -1,4 +1,4 @@
-//! Watches the syncs of a data directory, and keeps at each what is durable and what is only written. It can let one fail.
+//! Watches the syncs of a data directory, and keeps the durable and the written data at each. It can let one fail.
 
 use std::cell::RefCell;
 use std::io;
@@ -19,11 +19,11 @@ pub(super) struct Moment {
     pub(super) device: Device,
     /// How many steps of the workload were acknowledged.
     pub(super) acknowledged: usize,
-    /// What was about to become durable; empty after a step.
+    /// The file or directory that was about to be synced; empty after a step.
     pub(super) before_sync_of: PathBuf,
 }
 
-/// A short life has so many syncs.
+/// Number of syncs of a short life.
 const SYNCS: usize = 24;
 
 /// A sync that is to fail: this many from now, with a random part of it on the disk.
@@ -43,7 +43,7 @@ struct State {
 }
 
 impl Recorder {
-    /// Puts into the empty directory `root` what is read of a device, and begins with it. One sync may be told to fail.
+    /// Writes the readable content of a device into the empty directory `root`, and begins with it. One sync may fail on purpose.
     pub(super) fn start(root: &Path, device: &Device, failure: Option<Failure>) -> Self {
         let (device, root) = (device.moved_to(root), root.to_owned());
         let state = State { root, device, acknowledged: 0, moments: Vec::new(), failure };

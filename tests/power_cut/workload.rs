@@ -96,8 +96,8 @@ fn beginning(state: &State, rng: &mut TestRng) -> Step {
     Step::Cut { through: base.saturating_sub(kept), rounds: rng.random_range(1..8) }
 }
 
-/// A checkpoint of another member, whose log goes another way somewhere behind what is committed here, with a few entries
-/// behind it.
+/// A checkpoint of another member, whose log differs somewhere after the entries committed here, with a few entries
+/// after it.
 fn install(state: &State, rng: &mut TestRng) -> Step {
     let last = state.log.len() as u64;
     let known = state.commit.max(state.base_index()).min(last);
@@ -112,7 +112,7 @@ fn install(state: &State, rng: &mut TestRng) -> Step {
     let mut theirs = state.log[..usize::try_from(same).expect("it fits into memory")].to_vec();
     theirs.extend((same + 1..=index).map(&mut entry));
     let behind: Vec<LogEntry> = (index + 1..index + 4).map(&mut entry).collect();
-    // Whoever hears of a term takes it, or has taken it.
+    // A node that receives a term adopts it, or has adopted it.
     let vote = Some(Vote { term, vote: 2 });
     let batch = PersistBatch { vote, install: Some(index), entries: behind, commit: index };
     Step::Install { base: ledger::base_of(&theirs), theirs, batch }

@@ -15,7 +15,7 @@ pub(crate) struct Disk {
     pub(crate) chunks: SimulatedFolder,
     /// A checkpoint that is being written, and the entry it stands for.
     writing: Option<(u64, CheckpointWriter<SimulatedFolder>)>,
-    /// What is written of chunks cannot be read again.
+    /// Written chunks cannot be read again.
     pub(crate) spoils: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Reasons, in a cluster of which one member is older: they are refused until it is upgraded, and then all members keep the same.
+//! Reasons, in a cluster with one older member: they are refused until it is upgraded. Then all members keep the same ones.
 
 use adjourn::protocol::{
     ErrorCode, JobRef, JobReport, NewJob, PushResult, ReleaseKind, Request, Reserve, Response,

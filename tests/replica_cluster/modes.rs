@@ -1,4 +1,4 @@
-//! Pushes that replace a reserved job, or postpone one, in a cluster of which one member is older: they are refused before they
+//! Pushes that replace a reserved job, or postpone one, in a cluster with one older member: they are refused before they
 //! are proposed.
 
 use adjourn::protocol::{Applied, ErrorCode, NewJob, Push, PushResult, Request, Response};

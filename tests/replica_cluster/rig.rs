@@ -1,5 +1,5 @@
 //! Some replicas, each with two clocks and a disk that can hang, and wires between them that can be cut. Time goes on in
-//! steps; what is said, written or fetched in one is there in the next.
+//! steps; a message, write or fetch of one step arrives in the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -217,7 +217,7 @@ impl Rig {
         Now { elapsed_us: self.at_us, wall }
     }
 
-    /// Starts a node from what is on its disk, and connects it with those that run.
+    /// Starts a node from its disk, and connects it with the running nodes.
     pub(crate) fn start(&mut self, id: u64) {
         let now = self.now(id);
         let node = self.node(id);

@@ -134,7 +134,7 @@ fn delete(rig: &mut Rig, leader: u64, jobs: &[JobId]) {
     }
 }
 
-/// A node has all of the state again: it may lead, and finds what is left.
+/// Checks that a node has all of the state again: it may lead, and finds the remaining jobs.
 fn recovers(rig: &mut Rig, leader: u64, node: u64, jobs: &[JobId]) {
     rig.wait("its state is here", 20_000, |rig| (rig.nodes[&node].fetched > 0).then_some(()));
     if leader != node {
@@ -196,7 +196,7 @@ fn a_member_starts_without_a_state_that_it_cannot_read() {
     }
 }
 
-/// A node that cannot read its state ends: nobody else has it.
+/// Checks that a node that cannot read its state ends: no other node has it.
 fn ends(rig: &mut Rig, leader: u64, jobs: &[JobId]) {
     spoil(rig, leader, false);
     delete(rig, leader, jobs);

@@ -41,7 +41,7 @@ impl Rig {
         Self::with_checkpoints(64 << 20)
     }
 
-    /// Checkpoints are due when the log has grown by so many bytes. Nobody writes them.
+    /// Checkpoints are due when the log has grown by this number of bytes. They are never written.
     pub(crate) fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
         Self::with(checkpoint_log_bytes, FEATURE_LEVEL)
     }
@@ -173,7 +173,7 @@ impl Rig {
         self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs }));
     }
 
-    /// The socket took so much of what was sent.
+    /// The socket took `bytes` of the output.
     pub(crate) fn take(&mut self, connection: ConnectionId, bytes: usize) {
         self.replica.handle(self.at, Input::Written { connection, bytes });
         self.poll();

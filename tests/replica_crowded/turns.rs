@@ -95,7 +95,7 @@ fn what_is_not_taken_up_keeps_its_permit() {
     rig.poll();
     let waiting = Arc::strong_count(&held) - 1;
     assert!((150..200).contains(&waiting), "{waiting} of {MANY} wait");
-    // What was sent before the end is done.
+    // Requests sent before the end are done.
     rig.replica.handle(rig.at, Input::Disconnected { connection: crowd });
     assert_eq!(Arc::strong_count(&held), 1);
 }

@@ -22,7 +22,7 @@ use super::world::{Event, World, true_wall};
 /// Between two rounds of cutting the log.
 const CUT_PAUSE: Us = 5 * MS;
 
-/// What was written is out of memory by then.
+/// Checkpointed records are evicted from memory by then.
 const AUDIT_AFTER: Us = 20 * MS;
 
 /// The thread's own state, and what waits for it.
@@ -100,7 +100,7 @@ impl World {
     pub(super) fn audit(&mut self, node: NodeId) {
         let found = self.node(node);
         if found.disk.may_fail_to_read() {
-            // Whoever looks at everything would be in the way of whoever is to meet it.
+            // The audit would meet the read fault that is meant for the node.
             return;
         }
         let Some(life) = found.life.as_mut() else { return };
@@ -271,7 +271,7 @@ impl World {
         }
     }
 
-    /// The checkpoint is given up for this reason: what was written of it goes.
+    /// Gives the checkpoint up for this reason, and removes its files.
     fn abandon_checkpoint(&mut self, node: NodeId, life: u64, why: Input) -> Result<(), StorageError> {
         if let Some(life) = self.life(node, life) {
             life.checkpointing.under_way = None;

@@ -1,5 +1,5 @@
-//! The folder of a node's checkpoints, as its process sees it: the simulated disk, and in front of it what is broken on
-//! purpose.
+//! The folder of a node's checkpoints, as its process sees it: the simulated disk, and the mutants in front of
+//! it.
 
 use std::path::Path;
 

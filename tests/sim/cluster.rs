@@ -35,7 +35,7 @@ pub(super) struct ClusterPlan {
     pub(super) calm_growth: bool,
     /// Time that a bundle takes.
     pub(super) peer_us: (Us, Us),
-    /// Of a hundred bundles so many are lost.
+    /// The percentage of bundles that are lost.
     pub(super) lost_percent: u64,
     /// So many come twice.
     pub(super) twice_percent: u64,
@@ -253,7 +253,7 @@ impl World {
         self.see_islands();
     }
 
-    /// Says who reaches nobody.
+    /// Reports the nodes that reach no other node.
     pub(super) fn see_islands(&mut self) {
         let alone =
             |node: &NodeId| self.others(*node).iter().all(|other| !self.wires.are_joined(*node, *other));
@@ -411,7 +411,7 @@ impl World {
         self.walls().into_iter().find(|wall| wall.0 <= most.0 + AGREE_MS).unwrap_or(most)
     }
 
-    /// What most clocks show if they agree; if not, what they would show since they last did: nobody knows better.
+    /// The time that most clocks show if they agree; if not, the time that they would show now if they still agreed.
     pub(super) fn agreed_wall(&mut self) -> Millis {
         let walls = self.walls();
         let agree = |some: &[Millis]| some[0].0 - some[some.len() - 1].0 <= AGREE_MS;

@@ -25,7 +25,7 @@ pub(super) struct Disk {
     read_fault: bool,
 }
 
-/// What is on it.
+/// A part of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Log,
@@ -118,7 +118,7 @@ impl Disk {
         self.faults(part).steps_before + now
     }
 
-    /// Something more goes wrong after what is armed has struck.
+    /// Arms another fault after the armed one has struck.
     pub(super) fn arm_later(&mut self, part: Part, step: u64, fault: Fault) {
         if self.faults(part).armed.is_none() {
             self.arm(part, step, fault);

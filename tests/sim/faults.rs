@@ -303,7 +303,7 @@ impl World {
     }
 }
 
-/// Breaks what a start finds, if that is what is broken.
+/// Corrupts the data that a start finds, if the mutant says so.
 fn spoil(
     mutant: Mutant,
     base: Option<LogBase>,
@@ -344,7 +344,7 @@ fn commands(entry: &LogEntry) -> Vec<Command<'_>> {
     Entry::decode(&entry.data).expect("what was written can be read").commands
 }
 
-/// How far the stamp may jump ahead of true time after a start: nobody watched the wall clocks, which show `wall_ms`, since
+/// How far the stamp may jump ahead of true time after a start. No node watched the wall clocks, which show `wall_ms`, since
 /// the last entry, which was proposed `passed_us` ago. A checkpoint gives stamp and offset at which the log begins.
 fn jumped((mut stamp_ms, mut offset_ms): (u64, i64), log: &[LogEntry], wall_ms: u64, passed_us: Us) -> Us {
     for entry in log.iter().filter(|entry| has_commands(entry)) {

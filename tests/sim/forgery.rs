@@ -1,4 +1,4 @@
-//! What is broken on purpose: messages and requests that nobody sent, and those that say something else than they did.
+//! Broken on purpose: messages and requests that were never sent, or that were changed on their way.
 
 use adjourn::protocol::{JobRef, PushResult, Request, RequestId, Response};
 use adjourn::raft::Message;
@@ -61,7 +61,7 @@ impl World {
         }
     }
 
-    /// A push was answered: who breaks the rules deletes a job of it that nobody wants deleted.
+    /// A push was answered: a mutant deletes one of its jobs without a request.
     pub(super) fn end_unasked(
         &mut self,
         node: NodeId,

@@ -1,4 +1,4 @@
-//! A node, or several, under a seed: virtual clocks, a network that delays and breaks, a disk that forgets what was not synced,
+//! A node, or several, under a seed: virtual clocks, a network that delays and breaks, a disk that loses unsynced data,
 //! clients of all kinds, and invariants that watch everything that can be seen from outside.
 //!
 //! A whole run happens in one thread and in virtual time: [`world`] takes one event after the other from a queue. What
@@ -6,8 +6,8 @@
 //! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the simulated disk. Only what the server's
 //! threads would do stands here (`node`, `checkpoint`).
 //!
-//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs so many, the first of which
-//! `ADJOURN_SIM_BASE` names. `ADJOURN_SIM_CLUSTER_SEED` and so on do the same for the other kinds of runs: see [`seeds`].
+//! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs that number of seeds, beginning with
+//! `ADJOURN_SIM_BASE`. `ADJOURN_SIM_CLUSTER_SEED` and so on do the same for the other kinds of runs: see [`seeds`].
 
 #![expect(
     clippy::indexing_slicing,
@@ -56,9 +56,9 @@ use tally::Tally;
 use trace::Trace;
 use world::{Broken, World};
 
-/// A start takes about so many steps in the folder: what is not listed is removed.
+/// The approximate number of steps in the folder at a start: unlisted files are removed.
 const STEPS_OF_START: u64 = 4;
-/// A mutant must be caught by one of the first so many seeds.
+/// A mutant must be caught by one of this number of first seeds.
 const MUTANT_SEEDS: u64 = 200;
 
 /// What a run came to.

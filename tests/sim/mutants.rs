@@ -22,7 +22,7 @@ pub(super) enum Mutant {
     ClockRunsAhead,
     /// The wall clock that the node is shown is a minute ahead.
     WallAhead,
-    /// What is delivered to one connection is delivered to another one as well.
+    /// A delivery to one connection goes to another one as well.
     DeliveredTwice,
     /// The monotonic clock that clients are shown is behind the one by which leases end.
     ClockShownBehind,
@@ -96,7 +96,7 @@ impl Mutant {
         }
     }
 
-    /// Every one of them, and the invariants of which one must catch it.
+    /// Every mutant, with its invariants: one of these must catch it.
     pub(super) const ALL: [(Self, &'static [&'static str]); 19] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
@@ -133,7 +133,7 @@ impl Mutant {
         (Self::VoteForgotten, &["same log"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
         (Self::CommitAhead, &["same state", "no panic"]),
-        // What is pushed a second time may replace the job that was pushed behind it under the same key.
+        // A repeated push may replace the job that was pushed after it under the same key.
         (Self::SequenceLostElsewhere, &["pushed once", "acknowledged"]),
         (Self::StampJumps, &["acknowledged", "order", "never early", "one lease", "settled once"]),
         // Jobs expire by a wrong clock, too.

@@ -11,7 +11,7 @@ use super::seen::{NodeId, Seen};
 use super::time::{MS, SECOND, Us};
 use super::world::{Event, World, true_wall};
 
-/// Of so many clients in a hundred the network is slow.
+/// The percentage of clients with a slow network.
 const SLOW_PERCENT: u64 = 10;
 /// By how much.
 const SLOW: (Us, Us) = (50 * MS, 6 * SECOND);
@@ -23,14 +23,14 @@ pub(super) struct Link {
     pub(super) node: NodeId,
     /// Whether the end of the node is open.
     pub(super) node_open: bool,
-    /// Broken: nothing gets through any more, whoever knows.
+    /// Broken: nothing gets through any more, whether the ends know or not.
     pub(super) broken: bool,
     /// When the last message in each direction arrives; the next one comes after it.
     up: Us,
     down: Us,
     /// When what the node said last is written.
     written: Us,
-    /// Its client reads slowly: what is said waits for up to this time in the node, and as long in the sockets.
+    /// Its client reads slowly: output waits for up to this time in the node, and as long in the sockets.
     pub(super) slow_us: Us,
 }
 
@@ -162,7 +162,7 @@ impl World {
         self.at(arrives, Event::NodeSeesEnd { link: id });
     }
 
-    /// A connection breaks: what is under way is lost, and both ends notice some time.
+    /// A connection breaks: messages under way are lost, and both ends notice after a while.
     pub(super) fn break_link(&mut self, id: ConnectionId) {
         self.link(id).broken = true;
         let (node_notices, client_notices) = (self.random.below(1500 * MS), self.random.below(500 * MS));

@@ -46,7 +46,7 @@ pub(super) struct Node {
     pub(super) feature_level_max: u32,
     /// Whether the cluster began here.
     pub(super) founder: bool,
-    /// It is not to be a member any more, and nobody harms it.
+    /// It is to be removed, so no fault may strike it.
     pub(super) is_gone: bool,
     /// It has lost its disk, and does not know.
     pub(super) is_wiped: bool,
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// The core looks at what happened, and does what is to be done.
+    /// The core handles the new events, and does the work that is due.
     pub(super) fn turn(&mut self, node: NodeId, number: u64) {
         let clocks = self.clocks(node);
         let (now, mutant) = (self.now, self.plan.mutant);

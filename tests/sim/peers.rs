@@ -1,5 +1,5 @@
-//! The network between nodes, and what a node's transport does: whom it talks to, whom it refuses, and what becomes of
-//! what is said.
+//! The network between nodes, and the work of a node's transport: which nodes it talks to, which it refuses, and how messages
+//! travel.
 //!
 //! Two nodes that may talk find each other after a while. What one says to the other takes its time, overtakes, is lost
 //! or comes twice, as the plan says; a direction that is cut lets nothing through. Every message goes through its bytes.
@@ -24,7 +24,7 @@ const SLOW: (Us, Us) = (100 * MS, 900 * MS);
 /// The one at the other end of a connection that is dead without a word has noticed by then.
 const NOTICED_AFTER: Us = 3 * SECOND;
 
-/// What is between the nodes.
+/// The state of the network between the nodes.
 #[derive(Debug, Default)]
 pub(super) struct Wires {
     /// Who takes itself for connected with whom: (node, the other one).

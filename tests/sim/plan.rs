@@ -41,9 +41,9 @@ pub(super) struct Plan {
     pub(super) checkpoint_log_bytes: u64,
     /// Time that the checkpoint thread takes for one step.
     pub(super) checkpoint_us: (Us, Us),
-    /// Of what one connection is told, nothing more is granted and shown while so many bytes are not written.
+    /// Unsent bytes per connection before grants and reads pause.
     pub(super) output_bytes_max: usize,
-    /// The process may take so many bytes of memory; 0 for no limit.
+    /// Memory limit of the process in bytes; 0 for no limit.
     pub(super) memory_max_bytes: u64,
     /// There are several nodes, like this.
     pub(super) cluster: Option<ClusterPlan>,

@@ -50,7 +50,7 @@ impl Seeds {
         first..first + count
     }
 
-    /// Whether these are the usual ones, or more: in those everything happens that must. Others may miss what is rare.
+    /// Whether these are the usual seeds, or more: then every required event happens. Other seeds may miss rare ones.
     pub(super) fn are_usual(self, seeds: &Range<u64>) -> bool {
         seeds.start == 0 && seeds.end >= self.usual
     }

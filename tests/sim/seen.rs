@@ -27,8 +27,8 @@ pub(super) enum Seen<'a> {
         /// The log behind it.
         log: &'a [LogEntry],
         chunks: &'a Chunks,
-        /// By so much its stamp jumps ahead of true time if it leads before it has seen another leader: the wall clocks of
-        /// most nodes were set while nobody watched them.
+        /// How far its stamp jumps ahead of true time if it leads before it has seen another leader: the wall clocks of
+        /// most nodes were set while they were unwatched.
         jumped_us: Us,
         /// What its version can do.
         feature_level_max: u32,
@@ -98,7 +98,7 @@ pub(super) enum Seen<'a> {
     Wiped { node: NodeId },
     /// Nothing goes wrong any more.
     Healed,
-    /// What was begun is over; whoever looks finds everything in its place.
+    /// All work is over; an inspection finds everything in its place.
     Inspected,
     /// Every client is gone.
     Deserted,

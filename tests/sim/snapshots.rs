@@ -1,7 +1,7 @@
 //! Checkpoints that one node fetches from another: what the transport does for a node that is too far behind for entries.
 //!
-//! The files are held by whoever has them from the first moment on; the fetch goes on after a broken connection. When all
-//! is there it is written beside what the node has, and read.
+//! The sender holds the files from the first moment on; the fetch continues after a broken connection. When all
+//! parts have arrived they are written beside the node's own checkpoint, and read.
 
 use adjourn::replica::Input;
 use adjourn::storage::{Restored, StorageError};
@@ -15,7 +15,7 @@ use super::world::{Event, World};
 
 /// Between two parts.
 const PART_PAUSE: (Us, Us) = (MS, 300 * MS);
-/// A fetch has so many parts at most.
+/// The maximum number of parts of a fetch.
 const PARTS_MAX: u64 = 8;
 
 /// A checkpoint on its way.
@@ -23,7 +23,7 @@ const PARTS_MAX: u64 = 8;
 pub(super) struct Fetch {
     from: NodeId,
     index: u64,
-    /// What is in its files, once its owner holds them.
+    /// The content of its files, once the sender holds them.
     files: Option<Files>,
     parts_left: u64,
 }

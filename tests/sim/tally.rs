@@ -1,4 +1,4 @@
-//! How often what is to be tested has happened: a test of what never happens proves nothing.
+//! Counts how often the tested events have happened: a test of an event that never happens proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;

@@ -1,4 +1,4 @@
-//! What happened, a line each: for whoever has to understand a failure, and to compare two runs to the byte.
+//! The events of a run, a line each: for people who have to understand a failure, and to compare two runs to the byte.
 
 use std::fmt::Write as _;
 

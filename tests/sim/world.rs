@@ -1,6 +1,6 @@
 //! The world of one run: a queue of events in true time, and everybody to whom they happen.
 //!
-//! A run has four parts. In the turmoil clients work and things go wrong. Then everything heals, and what was begun must
+//! A run has four parts. In the turmoil clients work and things go wrong. Then everything heals, and all work must
 //! come to its end. Then the inspector looks at every job. In the end everybody goes away, and the node must
 //! fall silent.
 
@@ -31,7 +31,7 @@ use super::tally::{Tally, Teller};
 use super::time::{MS, SECOND, Us};
 use super::trace::Trace;
 
-/// After everything has healed, what was begun must be over in this time: the longest lease, a grace, the longest backoff.
+/// After everything has healed, all work must be over in this time: the longest lease, a grace, the longest backoff.
 const HEALING: Us = 75 * SECOND;
 /// The inspector needs no longer.
 const INSPECTION: Us = 20 * SECOND;

@@ -5,7 +5,7 @@ use super::source::{Finding, SourceFile, end_of_block, leading_name};
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// Names that say nothing of what is inside.
+/// Names that say nothing about the content.
 const NAMES_FORBIDDEN: [&str; 7] = ["util", "utils", "common", "manager", "helper", "helpers", "misc"];
 
 /// A file is a concept.

@@ -87,7 +87,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Reads the repository. What git ignores and what is no text is left out.
+    /// Reads the repository. Files that git ignores and files that are not text are left out.
     pub(super) fn read() -> Self {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! Words that must not stand in the repository: what is unfinished, what belongs elsewhere, what hides a race.
+//! Words that must not be in the repository: unfinished work, matters of other places, hidden races.
 
 use super::source::{Finding, SourceFile, Text, leading_name, places};
 

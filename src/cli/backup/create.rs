@@ -24,7 +24,7 @@ use crate::types::limits::BACKUP_READ_BYTES_MAX;
 /// Reads under way: one that the server does, one on its way here, and one between them.
 const READS_MAX: usize = 3;
 
-/// What is read, written and synced at a time. Of a server on the same disk, each commit may wait behind one such write:
+/// Bytes read, written and synced at a time. On a server's disk, each of its commits may wait for one such write:
 /// with four times as much, its deliveries were late twice as long.
 const READ_BYTES: u32 = BACKUP_READ_BYTES_MAX / 4;
 
@@ -81,7 +81,7 @@ async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Res
     Ok(ready)
 }
 
-/// Spreads what is read evenly over time. What a stall has cost is not made up for.
+/// Spreads reads evenly over time. Does not catch up after a stall.
 #[derive(Debug)]
 struct Pace {
     next: Instant,
@@ -130,7 +130,7 @@ impl Part {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(".part");
         let path = target.with_file_name(name);
-        // What people push is nobody else's business.
+        // Only the owner may read the pushed jobs.
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(|error| disk_failure("create", &path, &error))?;
         Self::begin(file, path)
@@ -139,7 +139,7 @@ impl Part {
     /// Empties the file, which had this name a moment ago, unless another process has it, or has finished it.
     fn begin(file: File, path: PathBuf) -> Result<Self, Failure> {
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        // Whoever had the lock until now may have made a whole backup of it.
+        // The previous holder of the lock may have finished a whole backup in this file.
         if !locked || !is_at(&file, &path).map_err(|error| disk_failure("read", &path, &error))? {
             let text = format_args!("another process writes {}: wait, or name another file", path.display());
             return Err(Failure::new(Exit::Refused, text));
@@ -153,7 +153,7 @@ impl Part {
         self.hasher.update(data);
         self.bytes += data.len() as u64;
         self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))?;
-        // Whoever shares the disk, a server perhaps, would wait behind all of it.
+        // Without this sync, others on the disk, perhaps a server, would later wait for all the data at once.
         self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))
     }
 

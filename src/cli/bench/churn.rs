@@ -2,8 +2,8 @@
 //!
 //! Each connection pushes frame after frame. Most jobs of a frame are due within moments, are delivered and finished; one in
 //! sixteen is due in days and has a key. When there are enough of those, the oldest are taken: one half is cancelled, the
-//! other rescheduled to now, so that it is delivered and finished too. So what was written to the disk for later is
-//! moved and removed all the time. How many jobs are alive is bounded: no more are pushed until some are gone.
+//! other rescheduled to now, so that it is delivered and finished too. So data that was written to the disk for later is
+//! moved and removed all the time. The number of live jobs is bounded: no more are pushed until some are gone.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ async fn churn(args: &ChurnBenchArgs, topic: &TopicName, footprints: Footprints)
     Ok(errors)
 }
 
-/// The jobs that are alive, and what was done with jobs up to now. All connections share it.
+/// The live jobs, and the operations on jobs so far. All connections share it.
 struct Population {
     /// Credit for this many more jobs.
     room: Semaphore,

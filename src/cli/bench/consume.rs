@@ -71,7 +71,7 @@ pub(super) trait Watch: Send + Sync + 'static {
     /// A job came when the wall clock was `now_us`.
     fn came(&self, job: &Delivered, now_us: u64, consumed: &mut Consumed);
 
-    /// So many jobs were finished.
+    /// Reports `jobs` more finished jobs.
     fn finished(&self, jobs: u64);
 }
 

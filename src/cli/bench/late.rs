@@ -68,7 +68,7 @@ async fn measure(args: &LateBenchArgs, topic: &TopicName) -> Result<Report, Fail
     let started = clock::instant();
     let schedule = Schedule { first_due_us: clock::wall_us() + args.delay * 1000, rate: args.rate };
     let pushed = push_ahead(&producer, topic, args, schedule).await;
-    // Only what is due can be missed, however far ahead it was pushed.
+    // Only a due job can be missed, however far ahead it was pushed.
     tokio::time::sleep(schedule.time_left(args.jobs, clock::wall_us())).await;
     seen.wait_for(pushed.done).await;
     let consumed = consumers.stop().await;

@@ -2,8 +2,9 @@
 //!
 //! `push` sends jobs and waits for each to be durable; `drain` takes and finishes jobs that are there; `cycle` does
 //! both; `late` pushes jobs that are due soon and looks how late each one comes; `keys` gets and cancels jobs by their
-//! keys; `list` reads the pages of a list; `churn` goes on pushing, moving and removing jobs and shows what the server takes for it. A run has a topic of its
-//! own unless it is told one. What is asked does not depend on chance, so that two runs put the same load on a server.
+//! keys; `list` reads the pages of a list; `churn` goes on pushing, moving and removing jobs and shows the memory and disk that
+//! the server takes. A run has a topic of its own unless it is told one. The requests do not depend on chance, so that two runs
+//! put the same load on a server.
 
 mod churn;
 mod clock;

@@ -23,7 +23,7 @@ per_second (jobs); latency_ms with p50, p90, p99, p99_9 and max (milliseconds, f
 (jobs that failed); rate_per_second (`late`); early, twice and missing (deliveries that went wrong). Ends with 1 \
 if there are errors, early, twice or missing jobs.";
 
-/// What was measured, and under which load.
+/// The measurements, and the load.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     /// The name of the command, `push` for example.
@@ -195,7 +195,7 @@ impl Latencies {
         Self(histogram.expect("the bounds are constants that hdrhistogram accepts"))
     }
 
-    /// Adds `count` operations that took so long each.
+    /// Adds `count` operations with this latency each.
     pub(super) fn record(&mut self, latency: Duration, count: u64) {
         let latency_us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         self.0.saturating_record_n(latency_us, count);

@@ -79,7 +79,7 @@ async fn best(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
                 continue;
             }
         };
-        // Who leads is asked next. If this node knows of nobody, another one may.
+        // The leader is asked next. If this node knows no leader, another one may.
         for member in report.members.iter().filter(|member| !member.client_address.is_empty()) {
             if Some(member.node) == report.leader {
                 ahead.push_front(member.client_address.clone());

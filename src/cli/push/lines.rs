@@ -34,7 +34,7 @@ pub(super) fn run(server: &ServerArgs, topic: &TopicName, job: &NewJob) -> Resul
         let client = server.connect(Leases::EndWithIt).await?;
         let limits = BatchLimits::of(&client.welcome(), job);
         let (sender, batches) = mpsc::channel(BATCHES_WAITING_MAX);
-        // Nobody waits for this thread: when the server fails first, it may stand in a read for ever.
+        // The command does not wait for this thread: if the server fails first, the thread may block in a read for ever.
         thread::spawn(move || read_batches(io::stdin().lock(), limits, &sender));
         let mut answers = Answers::new(io::stdout().lock(), progress);
         let pushed = push_batches(&client, topic, job, batches, &mut answers).await;
@@ -93,7 +93,7 @@ fn read_batches(input: impl Read, limits: BatchLimits, batches: &mpsc::Sender<io
     }
 }
 
-/// Prints ids and remembers what was refused.
+/// Prints ids and remembers refused lines.
 struct Answers<W> {
     out: W,
     out_open: bool,
@@ -108,7 +108,7 @@ impl<W: Write> Answers<W> {
         Self { out, out_open: true, lines: 0, refused: 0, refusals: Vec::new(), progress }
     }
 
-    /// Takes the answer to one batch, which was so large.
+    /// Takes the answer to one batch of `bytes` bytes.
     fn take(&mut self, bytes: u64, results: &[PushResult]) -> Result<(), Failure> {
         let mut text = Vec::new();
         for result in results {
@@ -136,7 +136,7 @@ impl<W: Write> Answers<W> {
             return Ok(());
         }
         match self.out.write_all(&text).and_then(|()| self.out.flush()) {
-            // Nobody reads the ids any more; the lines are pushed nevertheless.
+            // The reader of the ids is gone; the lines are pushed nevertheless.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.out_open = false,
             Err(error) => return Err(output_failure(&error)),
             Ok(()) => {}

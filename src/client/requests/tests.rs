@@ -67,7 +67,7 @@ impl Client {
         self.call(push(jobs))
     }
 
-    /// What was sent since the last look, but for questions for leases.
+    /// Requests sent since the last call, except LEASES.
     fn sent(&mut self) -> Vec<(RequestId, Request)> {
         let mut sent = self.sent_all();
         sent.retain(|(_, request)| !matches!(request, Request::Leases { .. }));

@@ -1,5 +1,5 @@
 //! The types of configuration values. Each validates itself, whether it comes from the file, from the environment or
-//! from a flag, and its error says what was expected.
+//! from a flag, and its error names the expected form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,7 +66,7 @@ pub enum ValueError {
         min: u64,
         /// Largest value that is possible.
         max: u64,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
     /// Not an address.

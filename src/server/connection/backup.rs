@@ -22,7 +22,7 @@ use crate::types::limits::BACKUP_IDLE_MS_MAX;
 /// No part is read while more bytes than these wait to be written.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
-/// Answers what is asked of the backup, for as long as the connection is served.
+/// Answers the requests for the backup for as long as the connection is served.
 pub(super) async fn serve(mut asked: UnboundedReceiver<ToBackup>, outbox: &Outbox, gauge: &Gauge) {
     let mut pinned: Option<Arc<PinnedBackup>> = None;
     loop {

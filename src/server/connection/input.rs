@@ -82,7 +82,7 @@ impl<'a> InputShare<'a> {
         self.room.pool.clone().acquire_many_owned(permits).await.ok()
     }
 
-    /// Waits for room for requests of this size. `frame` is what was taken for the only one among them.
+    /// Waits for room for requests of this size. `frame` is the permit already taken for a single large request.
     pub(super) async fn hand_over(&self, bytes: usize, frame: Option<OwnedSemaphorePermit>) -> Permit {
         let is_little = bytes <= BYTES_MIN && self.gauge.input_bytes() == 0;
         let pool = if frame.is_some() || is_little { frame } else { self.for_frame(bytes).await };

@@ -46,7 +46,7 @@ pub(super) struct ConnectionConfig {
     pub(super) tokens: Vec<Token>,
     /// Largest body, in bytes.
     pub(super) body_bytes_max: usize,
-    /// For what is read and not taken up.
+    /// Room for bytes read but not yet taken by the core.
     pub(super) input: InputRoom,
     /// Most requests that wait for their answer.
     pub(super) in_flight_max: u32,
@@ -61,14 +61,14 @@ pub(super) struct ConnectionConfig {
 }
 
 impl ConnectionConfig {
-    /// A client that says nothing for this time is gone, and so is one that takes nothing of what is sent. `wish_ms` is the
+    /// A client that sends nothing for this time is treated as gone, and so is one that reads nothing. `wish_ms` is the
     /// heartbeat that it asked for, 0 if it did not.
     fn silence_max(&self, wish_ms: u32) -> Duration {
         2 * Duration::from_millis(heartbeat_ms(wish_ms, self.heartbeat_ms).into())
     }
 }
 
-/// A client is listened to for so long after the last word was sent to it, so that it reads that word before
+/// How long a client is read from after the last frame was sent to it, so that it reads that frame before
 /// its own sending fails.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;
@@ -107,7 +107,7 @@ pub(super) async fn serve(
         () = reading => false,
         () = backup::serve(backups, &outbox, &gauge) => false,
     };
-    // The core passes this on once, and not at all for whoever was never announced.
+    // The core passes this on once, and not at all for a connection that was never announced.
     let _ = config.core.send(ToCore::Input(Input::Disconnected { connection }));
     if flushed {
         linger(&mut stream).await;

@@ -25,9 +25,9 @@ use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 pub(super) enum End {
     /// The client is gone.
     Gone,
-    /// The server's core has ended: what it said before is still to be written.
+    /// The server's core has ended: its last responses still have to be written.
     Stopped,
-    /// The client is told this under this request id, then the connection is closed.
+    /// The client gets this error under this request id, then the connection is closed.
     Refused(RequestId, ErrorReply),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Reader<'a> {
     buffer: BytesMut,
     /// Room for the frame that is being read, if it is larger than the buffer may be.
     frame_room: Option<OwnedSemaphorePermit>,
-    /// Room to make before a read; follows what comes.
+    /// Room to make before a read; adapts to the size of the input.
     read_bytes: usize,
     /// When the first bytes of the frame that is not complete came.
     frame_begun: Option<Instant>,
@@ -51,7 +51,7 @@ pub(super) struct Reader<'a> {
     silence_max: Duration,
 }
 
-/// What was read together.
+/// Frames that were read together.
 #[derive(Default)]
 struct Batch {
     requests: Vec<(RequestId, Request)>,
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());
         self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
-        // Whoever is not welcomed yet fills no memory: what follows HELLO stays in the socket.
+        // A client without a WELCOME takes no memory: the bytes after its HELLO stay in the socket.
         self.gauge.wait_until_answered().await;
         self.frame_begun = None;
         self.decoder.set_frame_bytes_max(frame_bytes_max(config.body_bytes_max));
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
             Ok(Request::BackupEnd) => self.outbox.backup(ToBackup::End(id)),
             Ok(request) => {
                 if let Request::Hello(hello) = &request {
-                    // Said again, as nobody led before.
+                    // The client repeats its HELLO because there was no leader before.
                     self.silence_max = self.config.silence_max(hello.heartbeat_ms);
                 }
                 if request == Request::BackupBegin {

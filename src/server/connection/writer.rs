@@ -19,8 +19,8 @@ const MESSAGES_MAX: usize = 256;
 /// A buffer that has reached this is written before more is encoded; one that grew far beyond it for one large answer
 /// is given back.
 const BUFFER_BYTES: usize = 256 << 10;
-/// The replica is told of what was written in lumps of this size, or of a part of what it lets be unwritten if that
-/// is less.
+/// The writer reports written bytes to the replica in lumps of this size, or of a part of the replica's limit for unwritten
+/// bytes if that is less.
 const REPORT_BYTES: usize = 256 << 10;
 const REPORT_PART: usize = 4;
 
@@ -48,7 +48,7 @@ struct Buffered {
 struct Lost;
 
 impl<'a> Writer<'a> {
-    /// A writer that has written nothing yet. It tells the core how much of what that sent is written, and what is not sent.
+    /// A writer that has written nothing yet. It tells the core which bytes are written, and which deliveries it does not send.
     pub(super) fn new(
         output: WriteHalf<'a>,
         connection: ConnectionId,

@@ -6,10 +6,10 @@
 //!  | u32    | u8   |             | u32   |
 //! ```
 //!
-//! Little-endian. `length` counts what comes after it; `crc` is the CRC32C of all before it, the length included. HELLO,
-//! WELCOME and JOIN begin with a magic and the versions that the sender speaks, where every later version keeps them, so
-//! that two versions that do not understand each other can say so. What follows the known fields of these is passed
-//! over. Of every other frame all is known, or it is refused.
+//! Little-endian. `length` counts the bytes after it; `crc` is the CRC32C of all bytes before it, the length included. HELLO,
+//! WELCOME and JOIN begin with a magic and the versions that the sender speaks. Every later version keeps these in place, so
+//! that two nodes without a common version can say so. In these three, bytes after the known fields are ignored. Every other
+//! frame is refused if it has unknown bytes.
 //!
 //! Pure: it knows no socket. It allocates for what has arrived, never by what a length says.
 
@@ -48,7 +48,7 @@ pub enum PeerFrame {
     Join(u64),
     /// The answer to that.
     Cluster(ClusterInfo),
-    /// Nothing, so that the other side knows that somebody is there. Follows WELCOME at once.
+    /// Shows that the sender is alive. Follows WELCOME at once.
     Ping,
     /// From one replica to the other.
     Bundle(Bundle),
@@ -128,13 +128,13 @@ pub enum RefusalCode {
     DataLost = 2,
     /// It was a member, and was removed.
     Removed = 3,
-    /// It has the number of the one who says so.
+    /// It has the refusing node's number.
     SameNumber = 4,
     /// There is no version that both understand.
     Version = 5,
-    /// What it said makes no sense.
+    /// Its message was invalid.
     Malformed = 6,
-    /// It is not the one who was dialled.
+    /// It is not the node that was dialled.
     OtherNode = 7,
     /// Too many are at the door.
     Busy = 8,
@@ -175,7 +175,7 @@ pub enum PeerFrameError {
         /// The newest.
         max: u16,
     },
-    /// What it carries for the replica makes no sense.
+    /// Its Raft message is invalid.
     #[error(transparent)]
     Message(#[from] MessageError),
 }
@@ -232,7 +232,7 @@ impl PeerDecoder {
         }
         frame.advance(LENGTH_BYTES);
         let kind = frame.get_u8();
-        // What the replica keeps of a bundle must not hold what was read around it.
+        // The replica keeps payloads of bundles; a copy does not keep the bytes read around it alive.
         let payload = if kind == kind::BUNDLE { Bytes::copy_from_slice(&frame) } else { frame.freeze() };
         debug_assert_eq!(payload.len(), payload_bytes, "a payload is what is between kind and checksum");
         PeerFrame::decode(kind, payload).map(Some)

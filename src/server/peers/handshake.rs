@@ -32,7 +32,7 @@ use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
 pub(super) struct Handshake {
     /// The connection.
     pub(super) wire: Wire,
-    /// Who is there.
+    /// The other node, as it describes itself.
     pub(super) about: PeerInfo,
     /// Whether this node dialled.
     pub(super) dialled: bool,
@@ -50,7 +50,7 @@ pub(super) enum Accepted {
 /// Why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
-    /// Nobody listens there.
+    /// No process listens at the address.
     #[error("it cannot be reached: {0}")]
     Unreachable(#[source] io::Error),
     /// The other side takes its time.
@@ -67,7 +67,7 @@ pub(super) enum HandshakeError {
     Refuses(Refusal),
 }
 
-/// Whoever is refused is listened to for so long after that, so that it reads why before its own sending fails.
+/// A refused node is read from for this long after the refusal, so that it can read the reason before its own sending fails.
 const LINGER: Duration = Duration::from_secs(1);
 /// A list of members has to fit, in bytes.
 const CLUSTER_BYTES_MAX: usize = 64 << 10;
@@ -156,7 +156,7 @@ pub(super) async fn ask_cluster(
     conclude(asked, wire, patience).map(|(cluster, _)| cluster)
 }
 
-/// Nobody panics while holding this lock; and if, what it guards is whole.
+/// Locks a mutex. No code panics while holding it; even after a panic the data would be whole.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -164,7 +164,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> Result<Wire, HandshakeError> {
     let connecting = async {
         let stream = TcpStream::connect(address).await?;
-        // What is sent was gathered before: waiting for more would only delay it.
+        // Output is already batched: waiting for more would only delay it.
         stream.set_nodelay(true)?;
         Ok(stream)
     };
@@ -175,7 +175,7 @@ async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> R
     }
 }
 
-/// The other side hears why, if it is this one who says no; nobody waits until it has.
+/// Sends the reason if this side refuses. The caller does not wait until the other side has read it.
 fn conclude<T>(
     handshake: Result<Result<T, HandshakeError>, tokio::time::error::Elapsed>,
     wire: Wire,

@@ -10,13 +10,13 @@ use super::handshake::{self, HandshakeError};
 #[derive(Debug, thiserror::Error)]
 #[error("the node at {address} does not let this one join: {reason}")]
 pub struct JoinError {
-    /// Who says so.
+    /// The answering node's address.
     address: String,
     /// Why.
     reason: HandshakeError,
 }
 
-/// Asks for the cluster, again and again while nobody answers.
+/// Asks for the cluster, and repeats this until a node answers.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! One connection to another node, while it lasts: sends what is in the send queue, and dispatches what arrives.
+//! One connection to another node, while it lasts: sends the frames in the send queue, and dispatches those that arrive.
 //!
 //! Both sides send something at least once a second. A side that is silent for longer than [`Timing::silence`] is
 //! treated as gone, and so is one that takes nothing.
@@ -41,10 +41,10 @@ pub(super) enum LinkEnd {
     /// Nothing was taken for too long.
     #[error("nothing was taken for {} ms", .0.as_millis())]
     Stuck(Duration),
-    /// What came makes no sense.
+    /// An invalid frame arrived.
     #[error(transparent)]
     Frame(#[from] PeerFrameError),
-    /// What came is addressed to somebody else, or has no place here.
+    /// A frame arrived that is addressed to another node, or is not valid here.
     #[error("what came has no place between two nodes that know each other")]
     OutOfPlace,
     /// The other side has changed its mind.
@@ -102,7 +102,7 @@ impl Reader<'_> {
                 }
                 shared.tell(Input::Peer { from: node, bundle });
             }
-            // Whoever asks or answers faster than it is served is not served for that: it asks again.
+            // Requests and answers beyond the served rate are dropped: the other node asks again.
             PeerFrame::Fetch { index, offset } => _ = shared.asked.try_send(Asked { node, index, offset }),
             PeerFrame::Part { index, offset, total, data } => {
                 _ = shared.answers.try_send(Answer::Part { node, index, offset, total, data });

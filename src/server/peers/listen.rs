@@ -18,7 +18,7 @@ use super::handshake::{self, Accepted, HandshakeError, lock};
 const AT_THE_DOOR_MAX: usize = 64;
 /// After an error that will not pass at once, such as no free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Somebody who is turned away comes again soon. The log hears of each reason this often.
+/// Refused nodes come again soon. Each reason is logged at this interval at most.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 /// Reasons that are kept in mind.
 const REASONS_MAX: usize = 64;
@@ -56,7 +56,7 @@ async fn receive(
     shared: Arc<Shared>,
     complaints: Arc<Complaints>,
 ) {
-    // What is sent was gathered before: waiting for more would only delay it.
+    // Output is already batched: waiting for more would only delay it.
     let handshake = match stream.set_nodelay(true) {
         Ok(()) => handshake::accept(stream, &shared.directory, shared.timing.handshake).await,
         Err(error) => Err(HandshakeError::Unreachable(error)),
@@ -78,7 +78,7 @@ async fn receive(
     }
 }
 
-/// What the log is told of those who are turned away: not each time.
+/// When each reason for a refusal was logged last.
 #[derive(Default)]
 struct Complaints(Mutex<BTreeMap<String, Instant>>);
 

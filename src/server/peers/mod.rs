@@ -64,9 +64,9 @@ pub(super) use snapshot_receiver::Places;
 pub(super) struct Timing {
     /// Until two nodes know each other.
     pub(super) handshake: Duration,
-    /// Something is said at least so often.
+    /// The longest time between two frames to another node.
     pub(super) ping: Duration,
-    /// Who says nothing for so long, or takes nothing, is gone.
+    /// A node that sends or takes nothing for this time is treated as gone.
     pub(super) silence: Duration,
     /// Before a node is dialled again: at first.
     pub(super) backoff_min: Duration,
@@ -80,7 +80,7 @@ pub(super) struct Timing {
     pub(super) fetch_retry: Duration,
     /// The shortest interval between two progress reports to the replica.
     pub(super) progress_every: Duration,
-    /// A checkpoint that nobody asks for is held open for so long.
+    /// How long a checkpoint is held open after the last request for it.
     pub(super) pin_idle: Duration,
 }
 
@@ -147,7 +147,7 @@ struct Shared {
     stopping: CancellationToken,
 }
 
-/// Questions and answers about checkpoints that wait to be looked at: whoever has one in hand needs no more.
+/// The maximum number of waiting questions and answers about checkpoints. Further ones are dropped, and asked again.
 const QUESTIONS_MAX: usize = 16;
 /// Nodes that are talked to and are not members: those that this node does not know of yet.
 const STRANGERS_MAX: usize = 16;
@@ -271,7 +271,7 @@ impl Shared {
         peer
     }
 
-    /// Takes a connection in that another node has dialled, unless too many are connected that nobody knows: then
+    /// Accepts a connection that another node has dialled, unless too many unknown nodes are connected: then
     /// it is given back.
     fn admit(self: &Arc<Self>, handshake: Handshake) -> Option<Handshake> {
         let Member { node, peer_address, .. } = &handshake.about.member;
@@ -294,7 +294,7 @@ impl Shared {
     }
 
     fn send(&self, message: ToCore) {
-        // A core that is gone has nobody left to talk to.
+        // If the core is gone, there is no one to tell.
         let _ = self.core.send(message);
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct PartialSnapshot {
 }
 
 impl PartialSnapshot {
-    /// Goes on with what is at `path`, if it begins with these bytes, which a checkpoint of `total` bytes begins with; else
+    /// Continues the file at `path` if it begins with `first`, the first bytes of a checkpoint of `total` bytes; else
     /// begins it anew with them.
     pub(super) fn begin(path: &Path, first: &[u8], total: u64) -> Result<Self, StorageError> {
         let fail = |error| StorageError::io("write", path, error);

@@ -77,7 +77,7 @@ pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake
     }
 }
 
-/// What was tried to reach a node, since it was last connected for a while.
+/// Attempts to reach a node since its last lasting connection.
 struct Attempts {
     /// Before the next one.
     pause: Duration,
@@ -111,7 +111,7 @@ async fn hold(
             end = &mut linked => break (end, None),
         }
     };
-    // What was being sent is lost; what waits may be of use to nobody any more. Raft says it again.
+    // The frame being sent is lost, and the waiting ones may be outdated. Raft sends the messages again.
     peer.send_queue.clear();
     match &end {
         LinkEnd::Stopped => {}
@@ -128,7 +128,7 @@ fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
     !(dialled && own_is_lower)
 }
 
-/// Dials when there is reason to, until somebody answers.
+/// Dials when there is a reason to, until a node answers.
 async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshake {
     let (directory, patience) = (&shared.directory, shared.timing.handshake);
     loop {
@@ -158,7 +158,7 @@ async fn until_wanted(peer: &Peer, shared: &Shared) {
     }
 }
 
-/// What is wrong with a node, in a word: said once, and not each time it is dialled.
+/// The problem with a node, in a word: logged once, and not at each dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Complaint {
     Unreachable,

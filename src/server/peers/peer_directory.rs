@@ -27,7 +27,7 @@ pub(super) fn short(id: &[u8; 16]) -> String {
 }
 
 impl PeerDirectory {
-    /// That of a node which knows nobody yet.
+    /// The directory of a node that knows no other node yet.
     pub(super) fn new(cluster_id: [u8; 16], own: PeerInfo) -> Self {
         Self { cluster_id, own, members: BTreeMap::new(), removed: BTreeSet::new(), feature_level: 0 }
     }
@@ -64,7 +64,7 @@ impl PeerDirectory {
         Greeting { purpose, cluster_id: self.cluster_id, about: self.own.clone() }
     }
 
-    /// What a node is told that wants to join under this number.
+    /// The answer to a node that wants to join under this number.
     pub(super) fn cluster(&self, node: u64) -> Result<ClusterInfo, Refusal> {
         self.check_number(node)?;
         if self.has(node) {
@@ -74,8 +74,8 @@ impl PeerDirectory {
         Ok(ClusterInfo { cluster_id: self.cluster_id, members })
     }
 
-    /// Whether the one who says this of itself may talk to this node. If it was dialled, `dialled` says which node was
-    /// looked for.
+    /// Whether the node with this greeting may talk to this node. If it was dialled, `dialled` is the expected number of the
+    /// node.
     pub(super) fn check(&self, other: &Greeting, dialled: Option<u64>) -> Result<(), Refusal> {
         let member = &other.about.member;
         if other.cluster_id != self.cluster_id {

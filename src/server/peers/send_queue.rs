@@ -18,9 +18,9 @@ use crate::types::{Millis, whole_ms};
 
 /// Entries that wait for one node, in bytes; beyond it they are dropped.
 pub(super) const WAITING_BYTES_MAX: usize = 16 << 20;
-/// The same for what is urgent, which has a place of its own.
+/// The same for urgent messages, which have a limit of their own.
 const URGENT_BYTES_MAX: usize = 1 << 20;
-/// A bundle is closed when its messages have reached this, in bytes: what is urgent waits for no more than one.
+/// A bundle is closed when its messages reach this size, in bytes: an urgent message waits for at most one bundle.
 const BUNDLE_BYTES_TARGET: usize = 256 << 10;
 /// What a bundle takes beside its messages, by and large.
 const BUNDLE_BYTES: usize = 128;
@@ -89,10 +89,10 @@ impl SendQueue {
         }
     }
 
-    /// Encodes what is next; at least one frame if there is any, and no further one when there are so many bytes.
+    /// Encodes the next frames: at least one if there is any, and no further one once `out` has `bytes_max` bytes.
     pub(super) fn encode(&self, out: &mut BytesMut, bytes_max: usize, now: Duration) {
         loop {
-            // Let go of before it is encoded: whoever puts something in never waits.
+            // Release the lock before encoding: adding to the queue never waits.
             let next = lock(&self.waiting).pop();
             let Some(item) = next else { break };
             let frame = match item {
@@ -108,7 +108,7 @@ impl SendQueue {
         }
     }
 
-    /// Forgets what waits: there is nobody to send it to.
+    /// Discards the queued frames: there is no connection to send them on.
     pub(super) fn clear(&self) {
         *lock(&self.waiting) = Waiting::default();
     }
@@ -148,7 +148,7 @@ impl Waiting {
     }
 }
 
-/// A bundle as pieces, each with whether it is urgent. What has no haste is cut so that nothing urgent waits for long.
+/// A bundle in pieces, each with whether it is urgent. Other messages are cut so that no urgent one waits for long.
 fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
     let Bundle { wall, stamp_us, applied, audited, messages } = bundle;
     let with = |messages| Bundle { wall, stamp_us, applied, audited, messages };

@@ -55,7 +55,7 @@ pub(super) enum Answer {
 pub(in crate::server) struct Places {
     /// The partial snapshot.
     pub(in crate::server) file: PathBuf,
-    /// The files of the checkpoint, on the same device: what is spared of it is left to the log.
+    /// The files of the checkpoint, on the same device. The folder leaves some space to the log.
     pub(in crate::server) incoming: SpareFolder<DiskFolder>,
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn serve(
             tokio::select! {
                 outcome = &mut fetching => outcome,
                 newer = requests.recv() => {
-                    // What is being unpacked comes to its end first: two would write into the same folder.
+                    // Let the unpacking end first: two at a time would write into the same folder.
                     cancelled.cancel();
                     next = newer;
                     fetching.await
@@ -234,7 +234,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Waits for the answer to what was asked last. Those to what was asked before are passed over.
+    /// Waits for the answer to the last request. Answers to earlier requests are ignored.
     async fn answer(
         &self,
         asked: u64,
@@ -295,7 +295,7 @@ fn empty(folder: &impl Folder) -> Result<(), StorageError> {
     folder.list()?.iter().try_for_each(|name| folder.remove(name))
 }
 
-/// So much comes with the first part.
+/// The number of bytes that come with the first part.
 fn first_bytes(total: u64) -> u64 {
     total.min(super::snapshot_sender::PART_BYTES as u64)
 }

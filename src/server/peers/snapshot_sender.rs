@@ -41,7 +41,7 @@ struct Pin {
     told: Option<Instant>,
 }
 
-/// Answers what other nodes ask, until nobody can ask any more.
+/// Answers other nodes' requests for checkpoints until all senders of requests are gone.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     checkpoint: Sender<ToCheckpoint>,

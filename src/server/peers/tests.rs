@@ -50,7 +50,7 @@ impl Rig {
         Self::start_sparing(node, timing, data, 0).await
     }
 
-    /// So much of the device is left to others.
+    /// Starts a node that leaves `spare_bytes` of the device free.
     async fn start_sparing(node: u64, timing: Timing, data: tempfile::TempDir, spare_bytes: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -155,7 +155,7 @@ async fn what_one_says_the_other_hears() {
     assert_eq!(one.lost(), 2);
 }
 
-/// However the two races end, one connection stays, and what is said after that is heard.
+/// However the two races end, one connection stays, and later messages arrive.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_dials_at_once_one_stays() {
     for _ in 0..50 {
@@ -165,7 +165,7 @@ async fn of_two_dials_at_once_one_stays() {
         for (rig, other) in [(&one, 2), (&two, 1)] {
             assert_eq!(rig.connected(), other);
         }
-        // What is lost while a connection takes the place of another, Raft would say again, and so does this.
+        // Messages are lost when one connection replaces another. Raft would send them again, and so does this test.
         for (rig, other, to) in [(&one, &two, 2), (&two, &one, 1)] {
             let own = rig.peers.shared.node;
             loop {
@@ -243,7 +243,7 @@ async fn who_speaks_for_another_is_cut_off() {
     }
 }
 
-/// The core goes on: whoever takes nothing is sent less, and is lost in the end.
+/// The core never waits: a node that reads nothing is sent less, and its connection is closed in the end.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_nothing_is_sent_no_more_than_fits() {
     let rig = Rig::start(1, Timing { silence: Duration::from_millis(300), ..quick() }).await;

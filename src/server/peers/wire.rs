@@ -11,7 +11,7 @@ use super::frames::{PeerDecoder, PeerFrame, PeerFrameError};
 /// The size of one read, in bytes, before the other side is known.
 const READ_BYTES: usize = 4 << 10;
 
-/// A socket, and what was read from it and is not used yet.
+/// A socket, and the bytes that were read from it and not used yet.
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) stream: TcpStream,
@@ -28,7 +28,7 @@ pub(super) enum WireError {
     /// The other side has ended the connection.
     #[error("the other side has ended the connection")]
     Closed,
-    /// What came is no frame.
+    /// The bytes are no frame.
     #[error(transparent)]
     Frame(#[from] PeerFrameError),
 }

@@ -33,7 +33,7 @@ impl BackupFolder {
         Self { path: path.to_owned(), file, files: files.into() }
     }
 
-    /// What is in it.
+    /// The files in the folder, in the order of the backup.
     pub(super) fn files(&self) -> &[BackupFile] {
         &self.files
     }

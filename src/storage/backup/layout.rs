@@ -17,7 +17,7 @@ pub const FOOTER_BYTES: u64 = 32;
 
 const MAGIC: [u8; 8] = *b"ADJBCKUP";
 const FOOTER_MAGIC: [u8; 8] = *b"ADJBKEND";
-/// What is where it is in every version: magic, version and their checksum.
+/// Length of the part that is the same in every version: magic, version and their checksum.
 const FIXED_BYTES: usize = 16;
 const NAME_BYTES: usize = 32;
 const ENTRY_BYTES: u64 = 64;
@@ -146,7 +146,7 @@ pub fn footer(hash: u128, bytes: u64) -> Bytes {
     [&hash.to_le_bytes()[..], &bytes.to_le_bytes(), &FOOTER_MAGIC].concat().into()
 }
 
-/// The hash in a footer; `None` if it is not that of a backup of so many bytes.
+/// The hash in a footer; `None` if it is not the footer of a backup of `bytes` bytes.
 pub(super) fn footer_hash(footer: &[u8], bytes: u64) -> Option<u128> {
     let mut fields = Fields(footer);
     let (hash, found) = (fields.u128()?, fields.u64()?);

@@ -97,7 +97,7 @@ impl Backup {
         &self.header
     }
 
-    /// What is in it.
+    /// The files in the backup, in their order.
     pub fn files(&self) -> &[BackupFile] {
         self.folder.files()
     }

@@ -36,8 +36,8 @@ pub struct PinnedBackup {
 }
 
 impl PinnedBackup {
-    /// Opens every file of the newest checkpoint, but for the chunks that are open already. Nobody may write one
-    /// meanwhile.
+    /// Opens every file of the newest checkpoint, except the chunks that are open already. The caller must not write a
+    /// checkpoint meanwhile.
     pub fn open<F: Folder>(
         folder: &F,
         origin: BackupOrigin,

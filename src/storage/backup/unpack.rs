@@ -8,7 +8,7 @@ use crate::storage::folder::Folder;
 
 impl Backup {
     /// Writes the files of the checkpoint into a folder, as they were where the backup was taken; durable when it returns.
-    /// What was in the folder before goes.
+    /// The previous content of the folder is removed.
     /// The manifest comes last: without it there is no checkpoint. Nothing is verified: see [`verify`](Self::verify).
     pub fn unpack<F: Folder>(&self, folder: &F) -> Result<(), StorageError> {
         folder.list()?.iter().try_for_each(|name| folder.remove(name))?;

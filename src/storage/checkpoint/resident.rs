@@ -15,7 +15,7 @@ use crate::engine::{Engine, PAGE_SLOTS_MAX, Place, SavedJob};
 /// A page file of the newest checkpoint. It stays while nothing on its page changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFile {
-    /// What it is.
+    /// The expected content of the file.
     pub summary: PagesSummary,
     /// Chunks in which its jobs have their rows.
     chunks: BTreeSet<u32>,

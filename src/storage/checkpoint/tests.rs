@@ -119,7 +119,7 @@ impl Queue {
         checkpoint
     }
 
-    /// Takes a checkpoint of which no row counts yet.
+    /// Writes a checkpoint whose rows do not count yet.
     fn write_checkpoint(&mut self, rewrite: Vec<u32>) -> Checkpoint {
         self.number += 1;
         let pages = begin_capture(&mut self.engine, &self.pages, &rewrite);
@@ -448,7 +448,7 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     assert_eq!(queue.folder.sudden_reads(), sudden);
 }
 
-/// A session with so many leases opens, at this feature level.
+/// Opens a session with this number of leases, at this feature level.
 fn with_leases(level: u32, leases: usize) -> (Queue, SessionId) {
     let mut queue = Queue::new();
     queue.apply(Command::FeatureLevel { level });
@@ -473,7 +473,7 @@ fn a_session_with_many_leases_ends_in_steps() {
     let resume = || Command::SessionResume { session, secret: SessionSecret([1; 16]) };
     assert!(matches!(queue.apply(resume()), Outcome::Rejected(_)), "it holds leases");
 
-    // Whoever starts from a checkpoint in the middle goes on as all others do.
+    // A start from a checkpoint in the middle continues like all others.
     queue.checkpoint(Vec::new());
     let mut other = restore(&queue.folder).expect("whole").expect("there is one");
     assert_eq!(other.engine.lapsing_sessions().collect::<Vec<_>>(), [session]);

@@ -15,12 +15,12 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// None of so many rows.
+    /// No row of `rows`.
     pub fn new(rows: u32) -> Self {
         Self { words: vec![0; words_for(rows)], rows, count: 0 }
     }
 
-    /// All of so many rows.
+    /// All of `rows` rows.
     pub fn full(rows: u32) -> Self {
         let mut bits = Self { words: vec![u64::MAX; words_for(rows)], rows, count: rows };
         if let Some(last) = bits.words.last_mut() {

@@ -73,7 +73,7 @@ impl BlockBuilder {
         self.count = self.count.checked_add(1).expect("rows are counted in 32 bits");
     }
 
-    /// Puts the block into `into`, in the place of what is there, and begins the next one.
+    /// Writes the block to `into`, replacing its content, and begins the next one.
     pub(super) fn finish(&mut self, into: &mut Vec<u8>) {
         into.clear();
         into.extend_from_slice(&MAGIC);
@@ -103,7 +103,7 @@ impl BlockHeader {
     }
 }
 
-/// Checks a whole block: what it begins with, its checksum, its table. `None` if it is not as it was written.
+/// Checks a whole block: its header, its checksum, its table. `None` if it is not as it was written.
 pub(super) fn check(bytes: &[u8]) -> Option<BlockHeader> {
     let header = BlockHeader::read(bytes)?;
     let (covered, behind) = (bytes.get(..CRC_AT)?, bytes.get(BLOCK_HEADER_BYTES..)?);

@@ -76,12 +76,12 @@ impl Chunk {
         Ok(Self { file: Arc::new(file), folder, summary: expected.clone(), footer, blocks, pieces })
     }
 
-    /// What it is.
+    /// Its number, size, hash and topics.
     pub fn summary(&self) -> &ChunkSummary {
         &self.summary
     }
 
-    /// Its file, which is open for as long as somebody has it.
+    /// Its file, which stays open as long as it is in use.
     pub(in crate::storage) fn file(&self) -> Arc<dyn FolderFile> {
         Arc::clone(&self.file)
     }
@@ -114,7 +114,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// The same for who reads the rows as well, or may fail otherwise: that ends it.
+    /// As [`Self::for_each_index`], for callers that also read the rows, or may fail otherwise: an error ends it.
     pub fn for_each_row(
         &self,
         mut visit: impl FnMut(u32, &RowHead) -> Result<(), StorageError>,
@@ -133,8 +133,8 @@ impl Chunk {
         Ok(())
     }
 
-    /// Replaces what is in `heads` by what the index says of this row and of up to a thousand behind it: as many as
-    /// are read at once anyway. Nothing if there is no such row.
+    /// Replaces `heads` with the index heads of this row and of up to a thousand rows after it: the number that one
+    /// read brings anyway. Empty if there is no such row.
     pub fn read_heads(&self, row: u32, heads: &mut Vec<RowHead>) -> Result<(), StorageError> {
         heads.clear();
         let number = (row / PIECE_ROWS) as usize;

@@ -104,7 +104,7 @@ pub(in crate::storage) fn sealed(bytes: &[u8]) -> Option<&[u8]> {
     (crc32c::crc32c(covered) == u32::from_le_bytes(*crc)).then_some(covered)
 }
 
-/// Appends the CRC32C of what is there.
+/// Appends the CRC32C of the bytes so far.
 pub(in crate::storage) fn seal(bytes: &mut Vec<u8>) {
     let crc = crc32c::crc32c(bytes);
     bytes.extend_from_slice(&crc.to_le_bytes());

@@ -20,7 +20,7 @@ pub const TIMELINE_STAMP: u8 = 1;
 /// The timeline of timers that are set by the wall clock.
 pub const TIMELINE_WALL: u8 = 2;
 
-/// So many rows are in each piece but the last.
+/// The number of rows in each piece but the last.
 pub(super) const PIECE_ROWS: u32 = 1024;
 /// No piece is longer.
 pub(super) const PIECE_BYTES_MAX: u64 =

@@ -48,7 +48,7 @@ pub struct ChunkSummary {
     pub bytes: u64,
     /// XXH3-128 of the file up to where the hash stands.
     pub hash: u128,
-    /// What is in it, by topic.
+    /// Rows and due times by topic.
     pub topics: Vec<TopicSummary>,
 }
 

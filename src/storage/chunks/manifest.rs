@@ -65,10 +65,10 @@ pub struct Manifest {
     pub pages: Vec<PagesSummary>,
 }
 
-/// A chunk of a checkpoint, and what it still counts for.
+/// A chunk of a checkpoint, and its rows that are still needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestChunk {
-    /// What it must be.
+    /// The expected content of the file.
     pub summary: ChunkSummary,
     /// Rows that are needed: by a spilled job, or as the record of a resident one.
     pub live: Bits,
@@ -119,9 +119,9 @@ impl Manifest {
         Ok(StagedManifest { folder: folder.clone(), output })
     }
 
-    /// Makes the manifest that was [staged](Self::stage) the manifest, if it is of the checkpoint after this one and stands for
-    /// the same entry; durable when it returns. For whoever was cut off between the two. Any other one is removed: a checkpoint
-    /// of a node may have been cut off there.
+    /// Publishes the [staged](Self::stage) manifest, if it belongs to the checkpoint after the current one and stands for
+    /// the same entry; durable when it returns. It completes a recovery that was interrupted between the two. Any other staged
+    /// manifest is removed: it is left of an interrupted checkpoint of a running node.
     pub fn publish_staged<F: Folder>(folder: &F) -> Result<(), StorageError> {
         let staged = format!("{MANIFEST}{NEW}");
         let follows = |next: &Self, this: &Self| {
@@ -191,7 +191,7 @@ pub struct StagedManifest<F: Folder> {
 }
 
 impl<F: Folder> StagedManifest<F> {
-    /// Makes it the manifest; durable when it returns. After a failure nobody knows which one is.
+    /// Publishes the manifest; durable when it returns. After a failure it is unknown which manifest is in place.
     pub fn publish(self) -> Result<(), StorageError> {
         self.output.finish()?;
         self.folder.sync()

@@ -6,7 +6,7 @@ use super::super::StorageError;
 use super::super::folder::{Folder, FolderFile, FolderWriter as _};
 use super::NEW;
 
-/// A piece: so much is written and synced at once, so that a log on the same disk never waits long.
+/// The bytes written and synced at once: few enough that a log on the same disk never waits long.
 pub(super) const PIECE_BYTES: usize = 256 << 10;
 
 /// A file that is being written.
@@ -14,7 +14,7 @@ pub(super) struct Output<F: Folder> {
     folder: F,
     name: String,
     writer: F::Writer,
-    /// What is not written yet: less than a piece.
+    /// Bytes not written yet: less than a piece.
     buffer: Vec<u8>,
     hasher: Box<Xxh3>,
     bytes: u64,
@@ -52,7 +52,7 @@ impl<F: Folder> Output<F> {
         self.hasher.digest128()
     }
 
-    /// Makes durable what was put. Nothing may be put after it.
+    /// Makes the file's data durable. Nothing may be put after it.
     pub(super) fn seal(&mut self) -> Result<(), StorageError> {
         if self.buffer.is_empty() { Ok(()) } else { self.write_piece() }
     }
@@ -71,7 +71,7 @@ impl<F: Folder> Output<F> {
     }
 }
 
-/// Writes the file `name` with what is in `source`, from its beginning to its end; as durable as after
+/// Writes the content of `source` to the file `name`, from beginning to end; as durable as after
 /// [`Output::finish`]. `progress` is told how many bytes were written since the last time.
 pub(in crate::storage) fn copy<F: Folder>(
     folder: &F,

@@ -24,7 +24,7 @@ use super::fields::{Fields, HEADER_BYTES, HEADER_END, Header, HeaderError, newer
 use super::output::Output;
 use super::pages_name;
 
-/// A block is about so long.
+/// The approximate size of a block, in bytes.
 const BLOCK_BYTES: usize = 64 << 10;
 /// The version of page files that this code writes, and the newest that it reads.
 const VERSION: u32 = 1;
@@ -48,7 +48,7 @@ pub struct PagesId {
 /// What a page file must be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PagesSummary {
-    /// Which.
+    /// The checkpoint and the page in the file's name.
     pub id: PagesId,
     /// How many entries it has.
     pub entries: u64,

@@ -1,4 +1,4 @@
-//! Checkpoints as a whole: what a power cut leaves of one that is being written, and what is removed.
+//! Whole checkpoints: the files that a power cut leaves of an unfinished one, and the files that are removed.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,7 +11,7 @@ use super::super::{Fault, sync};
 use super::output::PIECE_BYTES;
 use super::*;
 
-/// Writes a checkpoint: what is in the one before and a new chunk, a page that changed, and one that did not.
+/// Writes a checkpoint: the content of the previous one, a new chunk, a changed page, and an unchanged one.
 fn checkpoint<F: Folder>(folder: &F, before: Option<&Manifest>) -> Result<Manifest, StorageError> {
     let mut manifest = before.cloned().unwrap_or_default();
     manifest.checkpoint += 1;

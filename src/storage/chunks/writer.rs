@@ -11,7 +11,7 @@ use super::layout::{BlockPlace, ChunkSummary, Footer, TopicSummary, header};
 use super::output::Output;
 use super::{chunk_name, index};
 
-/// A block is about so long.
+/// The approximate size of a block, in bytes.
 const BLOCK_BYTES: usize = 16 << 10;
 /// Numbers of chunks are smaller: a place in memory has 31 bits for one.
 const CHUNK_NUMBERS: u32 = 1 << 31;

@@ -110,7 +110,7 @@ fn a_suffix_is_cut_and_the_chain_goes_on() {
     assert_eq!(entries(&mut storage, 1), [entry(1, 3, 10)]);
 }
 
-/// What was done on the way of `work` to files and directories, by their names in `directory`.
+/// The syncs and drops that `work` performs on files and directories, by their names in `directory`.
 fn done_by(directory: &Path, work: impl FnOnce()) -> Vec<(Done, String)> {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let (kept, root) = (Rc::clone(&seen), directory.to_owned());
@@ -124,7 +124,7 @@ fn done_by(directory: &Path, work: impl FnOnce()) -> Vec<(Done, String)> {
     seen.take()
 }
 
-/// What is in the system's memory may never get there, whatever is synced.
+/// Cached data may never reach the disk, even after a sync.
 #[test]
 fn a_start_reads_from_the_disk() {
     let directory = TempDir::new().expect("a directory");

@@ -68,7 +68,7 @@ impl Folder for DiskFolder {
 
     fn create(&self, name: &str) -> Result<DiskWriter, StorageError> {
         let path = self.path.join(name);
-        // Not truncated: somebody may be reading the file that has the name.
+        // Not truncated: another process may be reading the file with this name.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StorageError::io("remove", &path, error));

@@ -108,7 +108,7 @@ impl SimulatedFolder {
         device.armed_read = Some(device.reads + reads);
     }
 
-    /// Reads that nobody said would come: whoever made them waited for the disk.
+    /// Number of reads that were not announced: their callers waited for the disk.
     pub fn sudden_reads(&self) -> u64 {
         self.device().not_begun
     }
@@ -118,7 +118,7 @@ impl SimulatedFolder {
         self.device().steps
     }
 
-    /// From now on the files may have so many bytes together. What does not fit is refused, after as much of it was
+    /// Limits the total size of the files from now on. A write beyond the limit is refused after as much of it was
     /// written as fits.
     pub fn set_capacity_bytes(&self, capacity_bytes: u64) {
         self.device().capacity_bytes = capacity_bytes;
@@ -129,7 +129,7 @@ impl SimulatedFolder {
         self.device().lies = true;
     }
 
-    /// What is in a file.
+    /// The content of a file.
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
         self.content(name).map(|content| locked(&content).bytes.clone())
     }
@@ -163,7 +163,7 @@ impl SimulatedFolder {
         longer
     }
 
-    /// The power goes now. Returns what is left; whoever has this folder or a file of it finds that everything fails.
+    /// Cuts the power. Returns the remaining data; every call on this folder or on its files then fails.
     #[must_use]
     pub fn crash(&self) -> Self {
         let mut device = self.device();
@@ -186,7 +186,7 @@ impl SimulatedFolder {
         folder
     }
 
-    /// The process goes now; the power stays. Returns what is left: everything, as durable as it was.
+    /// Ends the process; the power stays. Returns all data, as durable as before.
     #[must_use]
     pub fn kill(&self) -> Self {
         let mut device = self.device();
@@ -440,7 +440,7 @@ type Shared = Arc<Mutex<Content>>;
 /// The names of folders, and where each is among all.
 type Root = BTreeMap<&'static str, usize>;
 
-/// What is in a folder.
+/// The files and names of a folder.
 #[derive(Default)]
 struct Entries {
     /// As those see them who use it.
@@ -466,7 +466,7 @@ struct Device {
     reads: u64,
     /// What will be read soon, by file and place.
     begun: BTreeSet<(String, u64)>,
-    /// Reads of which that was not said.
+    /// Reads that were not announced.
     not_begun: u64,
     armed: Option<(u64, Fault)>,
     armed_read: Option<u64>,

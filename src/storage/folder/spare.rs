@@ -5,10 +5,10 @@
 
 use super::{Folder, FolderWriter, Path, StorageError};
 
-/// After so many bytes it looks again.
+/// Bytes written between two looks at the free space.
 const LOOK_EVERY_BYTES: usize = 4 << 20;
 
-/// A folder on a device of which some space is left alone. Clones are the same folder.
+/// A folder on a device that leaves some space free. Clones are the same folder.
 #[derive(Clone, Debug)]
 pub struct SpareFolder<F> {
     folder: F,
@@ -25,7 +25,7 @@ pub struct SpareWriter<F: Folder> {
 }
 
 impl<F: Folder> SpareFolder<F> {
-    /// Leaves so many bytes free; with 0 it never looks.
+    /// Keeps this many bytes free; with 0 it never looks.
     pub fn new(folder: F, spare_bytes: u64) -> Self {
         Self { folder, spare_bytes }
     }
@@ -114,7 +114,7 @@ mod tests {
         assert!(refused.is_shortage(), "{refused}");
         assert!((10 * MIB..=14 * MIB).contains(&written), "{written} bytes were written");
         assert!(folder.create("b").map(drop).expect_err("no space").is_shortage());
-        // Others still have some, and what was begun can be removed.
+        // Others still have some space, and the unfinished file can be removed.
         device.create("c").and_then(|mut other| other.append(&vec![1; MIB])).expect("there is space");
         folder.remove("a").expect("removed");
         folder.create("b").map(drop).expect("there is space");

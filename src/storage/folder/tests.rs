@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::storage::{Fault, StorageErrorKind};
 
-/// What is done to both folders. Names and handles are picked by number.
+/// An operation on both folders. Names and handles are picked by number.
 #[derive(Clone, Debug)]
 enum Step {
     Create(u8),

@@ -20,7 +20,7 @@ const OLD_VOTE: Vote = Vote { term: 2, vote: 1 };
 const NEW_VOTE: Vote = Vote { term: 6, vote: 3 };
 /// The log before.
 const OLD_LAST: u64 = 12;
-/// What comes with the checkpoint, behind it.
+/// Number of entries that come with the checkpoint and follow it.
 const BEHIND: u64 = 3;
 
 /// Checkpoints of another member: beyond the log, in the midst of it where it has another entry, at its last one, and
@@ -80,7 +80,7 @@ fn found(storage: &mut impl Storage, folder: &impl Folder, vote: Vote, last: u64
 }
 
 impl Found {
-    /// It is the old state, of which all is there that anybody may count on, or the new one. Returns which.
+    /// Checks that it is the new state, or the old one with every entry that others rely on. Returns whether it is the new one.
     fn check(&self, index: u64, acknowledged: bool) -> bool {
         let Some(base) = self.base else {
             assert!(!acknowledged, "what was acknowledged is lost");

@@ -37,15 +37,15 @@ impl Log {
         self.commit(round)
     }
 
-    /// Closes it and opens it again: what is read afterwards lies on the disk.
+    /// Closes it and opens it again: later reads come from the disk.
     pub(in crate::storage) fn read_anew(&mut self) -> Result<(), StorageError> {
         self.reopen()
     }
 
     /// Its folder is `path` now. It begins after `base` and ends with `end`.
     ///
-    /// sled knows nothing of that, and need not: it looks for its folder when it is opened, and for blobs, of which
-    /// there are none.
+    /// sled is not told about the new path, and need not be: it uses its folder only when it is opened, and for blobs, and
+    /// there are no blobs.
     pub(in crate::storage) fn counts_from(&mut self, path: &Path, base: LogBase, end: LogBase) {
         path.clone_into(&mut self.path);
         // More may have been cut of the one that it was made of.

@@ -22,7 +22,7 @@ pub struct Walk {
     from: WalkFrom,
     /// The chunks that it was begun with.
     generation: Option<u64>,
-    /// What comes next in each run.
+    /// The next turn of each run.
     next: BinaryHeap<Reverse<Turn>>,
     /// The runs that are open.
     open: BTreeMap<RunId, Run>,
@@ -152,7 +152,7 @@ fn read_on(walk: &mut Walk, held: &Held, id: RunId, at: Millis) -> Result<(), St
     Ok(())
 }
 
-/// Says what comes next in a run: a row of those that were read, or more of it, which comes no earlier than `last`.
+/// Queues the next turn of a run: one of its rows read so far, or the next read, whose rows come no earlier than `last`.
 fn enqueue(walk: &mut Walk, held: &Held, id: RunId, last: Millis) {
     let Some(run) = walk.open.get(&id) else { return };
     match run.rows.front() {

@@ -200,7 +200,7 @@ fn a_log_that_is_gone_begins_anew() {
 #[test]
 fn a_damaged_summary_of_the_log_costs_nothing() {
     let directory = written();
-    // Opening makes a summary of what was written before.
+    // Opening makes a summary of the entries written before.
     drop(open(directory.path()).expect("it opens"));
     let summary = fs::read_dir(directory.path().join("log"))
         .expect("listed")

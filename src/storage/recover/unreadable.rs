@@ -24,7 +24,7 @@ use super::super::records::{row, row_place};
 use crate::engine::{Moment, Place, Record, SavedJob, StateMetadata, Timeline};
 use crate::types::{JobId, Millis, TopicId, TopicName};
 
-/// A job of which something cannot be read.
+/// A job with an unreadable part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableJob {
     /// Its id.
@@ -37,10 +37,10 @@ pub struct UnreadableJob {
     pub due: Millis,
 }
 
-/// What cannot be read of a checkpoint.
+/// The unreadable parts of a checkpoint.
 #[derive(Debug, Default)]
 pub(in crate::storage) struct Unreadable {
-    /// Rows by chunk; also those that nobody needs any more.
+    /// Rows by chunk; also those that are no longer needed.
     rows: BTreeMap<u32, BTreeSet<u32>>,
     /// Those of the jobs that need them.
     jobs: Vec<UnreadableJob>,
@@ -156,7 +156,7 @@ impl Unreadable {
     }
 }
 
-/// What is known of a job of which the row is unreadable.
+/// The known facts about a job with an unreadable row.
 fn job(metadata: &StateMetadata, head: &RowHead) -> UnreadableJob {
     let name = |topic: TopicId| metadata.topics().find(|known| known.id == topic).map(|known| known.name);
     let due = match timeline(head) {

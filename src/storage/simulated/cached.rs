@@ -19,7 +19,7 @@ pub(super) enum Write {
     Slot(SmallFile, usize, FileSlot),
 }
 
-/// What is written and not durable, in order: whoever reads sees it until the power goes.
+/// Written data that is not durable, in order. Readers see it until the power is cut.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cached {
     /// What a sync that failed did not write. No later sync does.
@@ -78,7 +78,7 @@ impl Cached {
         self.dirty.push(write);
     }
 
-    /// The system forgets what no sync writes: what is durable is read in its place.
+    /// The system drops the data that no sync writes: reads then return the durable data.
     pub(super) fn drop_lost(&mut self) {
         self.lost.clear();
     }
@@ -101,7 +101,7 @@ impl Cached {
         self.lost.clear();
     }
 
-    /// What is read.
+    /// The content that a reader sees.
     pub(super) fn over(&self, durable: &Contents) -> Contents {
         let mut read = durable.clone();
         self.lost.iter().chain(&self.dirty).for_each(|write| read.carry_out(write.clone()));

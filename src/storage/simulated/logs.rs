@@ -23,7 +23,7 @@ struct Log {
     file_bytes: u64,
 }
 
-/// What becomes of the logs by one write.
+/// The changes that one write makes to the logs.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Put(&'static str, Key, Bytes),

@@ -25,14 +25,14 @@ fn replayed(storage: &mut SimulatedStorage) -> Vec<(u64, u64)> {
     found
 }
 
-/// Appends, takes back and appends again; returns what was acknowledged when the armed fault struck.
+/// Appends, takes back and appends again; returns the entries acknowledged when the armed fault struck.
 fn work(storage: &mut SimulatedStorage) -> Vec<(u64, u64)> {
     let mut acknowledged = Vec::new();
     let steps = [batch(1..=4, 1, 0), batch(5..=8, 1, 4), batch(7..=9, 2, 6), batch(10..=10, 2, 9)];
     for step in steps {
         let first = step.entries.first().map_or(0, |entry| entry.index);
         if storage.persist(&step).is_err() || storage.write_watermark().is_err() {
-            // What was to be overwritten may be gone: nobody was promised it any more.
+            // Entries that were to be overwritten may be gone: they are no longer promised.
             acknowledged.retain(|(index, _)| *index < first);
             break;
         }
@@ -167,8 +167,8 @@ fn the_same_seed_leaves_the_same() {
     assert!((0..20).any(|seed| left(seed) != left(5)));
 }
 
-/// Appends, and cuts off the beginning whenever a checkpoint stands, or leaves the rest of it to what is appended next;
-/// returns what was acknowledged and where the newest checkpoint stands when the armed fault struck.
+/// Appends, and cuts off the beginning whenever there is a checkpoint, or leaves the rest of it to later appends;
+/// returns the acknowledged entries and the base of the newest checkpoint when the armed fault struck.
 fn cutting_work(storage: &mut SimulatedStorage, at_once: bool) -> (Vec<(u64, u64)>, Option<LogBase>) {
     let (mut acknowledged, mut base) = (Vec::new(), None);
     let steps = [(batch(1..=40, 1, 0), 30), (batch(38..=45, 2, 37), 37), (batch(38..=47, 3, 46), 47)];

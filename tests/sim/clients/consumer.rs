@@ -12,7 +12,7 @@ use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, SECOND, Us};
 use super::{BRIEF, Board, Endpoint, Kept, Role, TOPICS, topic};
 
-/// There are so many questions in a grace.
+/// Number of PINGs in a grace.
 const PINGS_PER_GRACE: u64 = 4;
 
 pub(super) struct Consumer {
@@ -267,7 +267,7 @@ impl Role for Consumer {
     fn act(&mut self, endpoint: &mut Endpoint, _board: &Board) -> Us {
         self.carry_out(endpoint);
         if self.draining && self.want == Want::Polls {
-            // A long poll under way ends by itself; the inspector takes what comes.
+            // A long poll under way ends by itself; the inspector gets its jobs.
         } else if self.asked.is_none() && self.ask_at <= endpoint.now {
             self.ask(endpoint);
         }

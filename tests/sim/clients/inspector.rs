@@ -1,4 +1,4 @@
-//! The inspector: when everything has healed it resumes what is paused, finishes whatever comes due, and in the end
+//! The inspector: when everything has healed it resumes the paused topics, finishes all jobs that come due, and in the end
 //! looks at every job that was ever acknowledged.
 
 use std::collections::BTreeSet;

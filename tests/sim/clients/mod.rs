@@ -1,6 +1,6 @@
 //! The clients: what they share, which is a session that outlives connections, and what each kind does with it.
 //!
-//! A client knows what a real one knows: what it asked, what was answered, and its own clock.
+//! A client knows what a real one knows: its requests, the answers, and its own clock.
 
 mod consumer;
 mod inspector;
@@ -31,7 +31,7 @@ pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
 /// The topic of clients whose leases outlive their session.
 const BRIEF: &str = "brief";
 
-/// After so many connections that came to nothing a client tries more slowly.
+/// After this number of failed connections a client tries more slowly.
 const PATIENCE: u32 = 30;
 
 /// What clients tell one another.
@@ -39,27 +39,27 @@ const PATIENCE: u32 = 30;
 pub(super) struct Board {
     /// Jobs whose push was acknowledged.
     pub(super) jobs: Vec<JobId>,
-    /// What is wanted of the cluster, in this order.
+    /// Changes wanted of the cluster, in this order.
     pub(super) wishes: Vec<Wish>,
-    /// So many of these have come true.
+    /// Number of these that have come true.
     pub(super) wishes_done: usize,
 }
 
 /// What a kind of client does.
 pub(super) trait Role {
-    /// A connection is there; so much is left of the session.
+    /// A connection is there; `kept` is the part of the session that is left.
     fn up(&mut self, endpoint: &mut Endpoint, kept: Kept);
     /// A request was answered, or a subscription has delivered.
     fn answered(&mut self, endpoint: &mut Endpoint, id: RequestId, request: &Request, response: &Response);
     /// The connection is lost; this request had no answer.
     fn unanswered(&mut self, request: Request);
-    /// Does what is due; returns when there is more to do.
+    /// Does the work that is due; returns when there is more to do.
     fn act(&mut self, endpoint: &mut Endpoint, board: &Board) -> Us;
-    /// Nothing new is begun from now on; what is begun is brought to its end.
+    /// Begins nothing new from now on, and finishes all work.
     fn drain(&mut self);
-    /// Looks at everything there is; for whoever does such a thing.
+    /// Looks at every job, if this client does that.
     fn inspect(&mut self) {}
-    /// Whether it has come to its end, for whoever has one.
+    /// Whether its work is done, if this client has an end.
     fn is_done(&self) -> bool {
         true
     }
@@ -67,7 +67,7 @@ pub(super) trait Role {
     fn looks_after_cluster(&self) -> bool {
         false
     }
-    /// Wishes for the cluster that have come true, for whoever looks after it.
+    /// Number of wishes for the cluster that have come true, if this client looks after it.
     fn wishes_done(&self) -> usize {
         0
     }

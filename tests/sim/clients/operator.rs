@@ -18,7 +18,7 @@ pub(super) struct Operator {
     /// It looks at things, all the time, and changes nothing.
     only_looks: bool,
     pace: Pace,
-    /// It only changes jobs, so that nobody has to wait.
+    /// It only changes jobs, so that no other client has to wait.
     calm: bool,
     draining: bool,
     /// The next page of a list, and the next step of a change to many jobs.
@@ -43,7 +43,7 @@ impl Operator {
         let name = any_topic(&mut endpoint.random);
         let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(35) };
         match what {
-            // Whoever moves jobs or holds a topic up makes them late.
+            // Moving jobs or pausing a topic would make jobs late.
             8..=20 if self.calm => Request::Delete(job(endpoint, board)),
             28..=31 | 33.. if self.calm => Request::List(many::list(&mut endpoint.random)),
             0..=4 => Request::Get(job(endpoint, board)),

@@ -1,4 +1,4 @@
-//! A producer: pushes jobs of all kinds, and pushes again what was not answered, under the same sequence numbers.
+//! A producer: pushes jobs of all kinds, and repeats unanswered pushes under the same sequence numbers.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ impl Role for Producer {
     fn up(&mut self, endpoint: &mut Endpoint, kept: Kept) {
         self.again.clear();
         if kept == Kept::Nothing {
-            // Nobody will ever know what became of these.
+            // The outcome of these will never be known.
             self.unanswered.clear();
             self.sequence = 1;
         }

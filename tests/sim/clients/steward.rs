@@ -1,5 +1,5 @@
-//! The steward: whoever looks after the cluster. Wishes come from the world; one after the other is asked for until the
-//! cluster says that it is so.
+//! The steward: looks after the cluster. Wishes come from the world; it requests one after the other until the
+//! cluster reports that it is done.
 
 use adjourn::protocol::{ClusterReport, Request, RequestId, Response, Role as Part};
 
@@ -22,7 +22,7 @@ pub(in super::super) enum Wish {
     Gone(NodeId),
     /// This one is not taken as a member.
     Refused(NodeId),
-    /// Another one leads. Nobody insists.
+    /// Another one leads. The steward tries only once.
     Transfer,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Acknowledged {
     jobs: BTreeMap<JobId, Job>,
     /// What pushes that postpone may have made of the job of a key.
     later: BTreeMap<TopicKey, Vec<Job>>,
-    /// When each body was acknowledged last, and of which job.
+    /// When each body was acknowledged last, and the job that it belongs to.
     said: BTreeMap<Bytes, (Us, JobId)>,
     /// Bodies that were pushed, acknowledged and then followed by another one, and since when that was known.
     followed: BTreeMap<Bytes, Us>,
@@ -135,7 +135,7 @@ impl Acknowledged {
         Ok(self.reasons.pushed(id, job.topic_key(), replaces, expires))
     }
 
-    /// What was acknowledged of a job before this body was pushed is not in it any more.
+    /// Bodies acknowledged for a job before this one was pushed are no longer in it.
     fn postponed(&mut self, at: Us, id: JobId, body: &Bytes) {
         let asked = self.asked.get(body).copied().unwrap_or(0);
         let before = self.said.iter().filter(|(_, (said, job))| *job == id && *said < asked);
@@ -226,7 +226,7 @@ impl Job {
     }
 }
 
-/// What was pushed is what ended and what remains.
+/// The pushed jobs are the ended jobs and the remaining ones.
 fn counts(stats: &StatsReport) -> Result<(), String> {
     for (name, totals) in stats
         .topics

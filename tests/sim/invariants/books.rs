@@ -44,12 +44,12 @@ impl Book {
         self.durable.entry(index)
     }
 
-    /// Whether what is durable contains this entry, in the log or in a checkpoint.
+    /// Whether the durable data contains this entry, in the log or in a checkpoint.
     pub(super) fn has(&self, entry: &LogEntry) -> bool {
         entry.index <= self.durable.base || self.entry(entry.index) == Some(entry)
     }
 
-    /// Notes what is to be written, which goes on from what is there.
+    /// Notes an ordered write, which must continue the log.
     pub(super) fn ordered(&mut self, order: &WriteBatch) -> Result<(), String> {
         if let Some(installed) = order.batch.install {
             self.last = (installed, 0);
@@ -71,7 +71,7 @@ impl Book {
         Ok(())
     }
 
-    /// Notes what is written. Returns the first entry that has changed, if one has.
+    /// Notes a completed write. Returns the first entry that has changed, if one has.
     pub(super) fn persisted(&mut self, number: u64) -> Option<u64> {
         let mut first = None;
         while let Some(order) = self.pending.pop_front_if(|order| order.number <= number) {
@@ -83,7 +83,7 @@ impl Book {
         first
     }
 
-    /// The node starts again, with this log behind `base`, which is what was there or was being written.
+    /// The node starts again, with this log after `base`: the durable one, or one that was being written.
     pub(super) fn started(&mut self, base: u64, entries: &[LogEntry], vote: Vote) -> Result<(), String> {
         let front = self.pending.pop_front();
         self.pending.clear();

@@ -1,4 +1,4 @@
-//! What changes to many jobs may have done: which jobs one of them met, nobody is told.
+//! The possible effects of changes to many jobs: no answer says which jobs one of them changed.
 //!
 //! It is known how many it changed at most, which conditions they met that do not change, and when that was over.
 

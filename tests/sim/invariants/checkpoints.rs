@@ -1,5 +1,5 @@
 //! A checkpoint is all of the state, and no more: whatever it lists is there and whole, every job has one row, nothing
-//! else lies beside it, and what was reported durable is what the next start finds.
+//! else lies beside it, and data reported durable is found by the next start.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +22,8 @@ pub(super) struct Checkpoints {
     in_silence: Option<BTreeMap<NodeId, u64>>,
 }
 
-/// In a silence a node may take one for what was done before, at once or when the last one is long ago, and one because rows
-/// are to go.
+/// In a silence a node may take one checkpoint for earlier changes, at once or when the last one is long ago, and one to remove
+/// rows.
 const IN_SILENCE_MAX: u64 = 2;
 
 impl Checkpoints {
@@ -138,7 +138,7 @@ fn is_swept(chunks: &Chunks, manifest: Option<&Manifest>) -> Result<(), String> 
     if found == listed { Ok(()) } else { Err(format!("{listed:?} are listed, {found:?} are there")) }
 }
 
-/// `None` if the device has failed: then nobody can look.
+/// `None` if the device has failed: then the check is impossible.
 fn unless_broken<T>(read: Result<T, StorageError>) -> Result<Option<T>, String> {
     match read {
         Ok(found) => Ok(Some(found)),

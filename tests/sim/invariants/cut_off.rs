@@ -18,7 +18,7 @@ const NOTICES_AFTER: Us = 4 * SECOND;
 pub(super) struct CutOff {
     /// Since when nodes are alone.
     alone: BTreeMap<NodeId, Us>,
-    /// The changes of the membership that somebody wrote and nobody wrote over, in the order of the log.
+    /// The changes of the membership that were written and not overwritten, in the order of the log.
     changes: Vec<Change>,
 }
 

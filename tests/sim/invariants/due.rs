@@ -1,8 +1,8 @@
 //! Whether a time that was asked for can have come: a delay is elapsed time, in truth and not by any clock; a point in time
 //! is the node's wall clock's.
 //!
-//! Allowed are what the design allows: the stamp is slewed by at most one part in 2000; a wall clock that nobody watched,
-//! because the node was down, is believed, or most of them are; and a wall clock that is wrong by less than a second counts as right.
+//! Allowed is what the design allows. The stamp is slewed by at most one part in 2000. After a down time of the node its wall
+//! clock is believed, or most nodes' wall clocks are. A wall clock that is wrong by less than a second counts as right.
 
 use adjourn::types::{self, Millis};
 

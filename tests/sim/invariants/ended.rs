@@ -13,9 +13,9 @@ use super::{Invariant, Leading, delivered};
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     since: BTreeMap<JobId, Us>,
-    /// Ended by what is being said in this turn, in which answers stand in no order.
+    /// Ended by an answer of this turn, whose answers have no order.
     just_now: BTreeSet<JobId>,
-    /// When each look at a job was asked for: it may show what was true then.
+    /// When each read of a job was requested: it may show the state of that time.
     looks: BTreeMap<(ConnectionId, RequestId), Us>,
     leading: Leading,
 }
@@ -39,7 +39,7 @@ impl Invariant for Ended {
             Seen::Said { node, connection, id, request, response, .. } => {
                 let asked = self.looks.remove(&(*connection, *id)).unwrap_or(when.at);
                 let has_ended = |job: &JobId| self.since.get(job).is_some_and(|ended| *ended <= asked);
-                // Somebody else may have ended it meanwhile; whoever is given it cannot do anything with it any more.
+                // Another leader may have ended it meanwhile; then a client that is given it cannot settle it any more.
                 let is_late = self.leading.was_followed(*node);
                 let mut given = delivered(response).iter().map(|job| job.lease.job).filter(|_| !is_late);
                 let shown = match response {

@@ -21,12 +21,12 @@ use super::bulks::Bulks;
 #[derive(Debug, Default)]
 pub(super) struct FreshReads {
     pushed: BTreeSet<JobId>,
-    /// What was known when each question came.
+    /// The facts known when each question came.
     asked: BTreeMap<(ConnectionId, RequestId), Known>,
     /// The last entry that anybody saw in an answer.
     seen: u64,
-    /// Jobs that nobody has begun to end, by topic, and which push that was acknowledged each came with: without a key and
-    /// an expiry, so that whoever ends one names it.
+    /// Jobs whose end was never requested, by topic, and the acknowledged push of each: without a key and
+    /// an expiry, so that every request that ends one names it.
     alive: BTreeMap<TopicName, BTreeMap<JobId, usize>>,
     topics: BTreeMap<JobId, TopicName>,
     /// Jobs that somebody has begun to end.

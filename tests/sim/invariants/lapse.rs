@@ -1,4 +1,4 @@
-//! A session that nobody speaks for lapses soon after its grace, so that its jobs come back.
+//! A session without a connection lapses soon after its grace, so that its jobs come back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const SLACK: Us = 4 * SECOND;
 #[derive(Debug, Default)]
 pub(super) struct Lapse {
     attached: BTreeSet<SessionId>,
-    /// Sessions that nobody speaks for, and when they must have lapsed.
+    /// Sessions without a connection, and when they must have lapsed.
     alone: BTreeMap<SessionId, Us>,
     leading: Leading,
 }

@@ -1,7 +1,7 @@
 //! What must hold in every run, whatever goes wrong: a file for each.
 //!
 //! An invariant sees what can be seen from outside of a node, and keeps books of its own. It never asks the code under
-//! test what is right.
+//! test for the right answer.
 
 mod acknowledged;
 mod books;
@@ -47,7 +47,7 @@ use super::time::{MS, Us};
 pub(super) trait Invariant {
     fn name(&self) -> &'static str;
 
-    /// Takes notice; says what is wrong if it no longer holds.
+    /// Takes notice of an event; returns an error if the invariant no longer holds.
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String>;
 }
 
@@ -97,7 +97,7 @@ fn delivered(response: &Response) -> &[Delivered] {
     }
 }
 
-/// The jobs that an answer shows to whoever holds them, for the first time or again.
+/// The jobs that an answer shows to their holder, for the first time or again.
 fn shown(response: &Response) -> &[Delivered] {
     match response {
         Response::Leased(page) => &page.jobs,
@@ -133,8 +133,8 @@ impl Leading {
     }
 }
 
-/// How far the stamp may have jumped ahead of true time, and when: by what the clocks of most nodes were set while nobody
-/// watched them, as seen by a node that leads and has followed nobody since its start.
+/// How far the stamp may have jumped ahead of true time, and when: the change of most nodes' clocks while they were
+/// unwatched, as seen by a node that leads and has followed no leader since its start.
 #[derive(Debug, Default)]
 struct Jumps {
     seen: Vec<(Us, Us)>,

@@ -34,7 +34,7 @@ pub(super) struct NeverEarly {
     open: BTreeMap<(ConnectionId, RequestId), Vec<(Job, Due)>>,
     /// Those that never had one.
     lost: Vec<(Job, Due)>,
-    /// Those that kicked buried jobs of a topic, nobody knows which.
+    /// Requests that kicked buried jobs of a topic; which jobs is unknown.
     kicks: Vec<(Job, Due)>,
     bulks: Bulks,
     clocks: Clocks,

@@ -1,5 +1,5 @@
-//! A job has at most one holder: no client is told of it while another may still take it for its own, by what `protocol.md` tells
-//! clients to count by. And whoever asks for its leases is shown all that it may take for its own.
+//! A job has at most one holder: no client is told of it while another may still take it for its own, by the rules that
+//! `protocol.md` gives to clients. And a client that asks for its leases is shown all that it may take for its own.
 //!
 //! What counts is what clients believe, who may be cut off or read slowly, and not what the nodes have said to them.
 
@@ -15,7 +15,7 @@ use super::super::time::{MS, Us};
 use super::bulks::Bulks;
 use super::{Invariant, Jumps, delivered, shown};
 
-/// A client takes one part in so many off what it counts: clocks differ in speed.
+/// A client deducts one part in this number from its times: clocks differ in speed.
 const DRIFT_PARTS: Us = 1000;
 /// A lease that ends so soon need not be shown.
 const ABOUT_TO_END: Us = 50 * MS;
@@ -158,7 +158,7 @@ impl OneLease {
         }
     }
 
-    /// A job was deleted: whoever was told of a lease on it, and hears of that later, has lost it.
+    /// A job was deleted: a client that was told of a lease on it, and hears of that later, has lost it.
     fn deleted(&mut self, job: JobId) {
         self.ended.extend(self.granted.keys().filter(|lease| lease.job == job));
         if let Some(held) = self.held.get_mut(&job) {
@@ -166,7 +166,7 @@ impl OneLease {
         }
     }
 
-    /// A push has its answer: whoever held a job of its keys may have lost it.
+    /// A push has its answer: the holder of a job with one of its keys may have lost it.
     fn pushed(&mut self, push: &Push) {
         for name in replaced(push) {
             self.held.values_mut().filter(|held| held.name == name).for_each(|held| held.over = true);

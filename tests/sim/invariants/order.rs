@@ -8,7 +8,7 @@ use super::{Invariant, delivered};
 
 #[derive(Debug)]
 pub(super) struct Order {
-    /// Due times are compared: nobody sets the clock between a job's turn and its delivery.
+    /// Due times are compared: no client sets the clock between a job's turn and its delivery.
     by_due: bool,
 }
 

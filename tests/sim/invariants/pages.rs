@@ -1,8 +1,8 @@
-//! A list shows what is there: no job twice, and each one that was there, as it is, from before the first page until after the
-//! last.
+//! A list shows exactly the jobs that are there: no job twice, and, unchanged, each one that was there from before the first page
+//! until after the last.
 //!
-//! Looked at are the jobs that nobody has touched since they were pushed, and whose time has not come: these are where they were.
-//! A delay may stand elsewhere by due time when the clock is set; by id and by key it stands where it stood.
+//! It checks the jobs that were not touched since they were pushed and are not due: their positions do not change.
+//! A delay may move in the order of due times when the clock is set; in the orders of ids and of keys it stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use super::{Invariant, shown};
 pub(super) struct Pages {
     /// When each body was pushed first.
     asked: BTreeMap<Bytes, Us>,
-    /// Jobs that nobody has touched.
+    /// Jobs that were not touched.
     untouched: BTreeMap<JobId, Job>,
     touched: BTreeSet<JobId>,
     /// Keys that somebody has named to end or to change a job: it may still come to that.
@@ -185,7 +185,7 @@ fn changes_what_is_there(new: &NewJob) -> bool {
     !matches!(new.if_exists, IfExists::Reject | IfExists::Keep)
 }
 
-/// Whether it is where it was by due time, whoever sets a clock.
+/// Whether its position by due time stays when a clock is set.
 fn stands(job: &Job) -> bool {
     matches!(job.due.when, types::When::At(_))
 }

@@ -1,7 +1,7 @@
-//! Every request is answered in time while its connection lasts; and when everything has healed, what is due is
+//! Every request is answered in time while its connection lasts; and when everything has healed, due jobs are
 //! delivered and finished.
 //!
-//! Whoever reads slowly may ask for more than it reads: there each answer is in time after those before it.
+//! A client that reads slowly may ask for more than it reads: there each answer is in time after those before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::super::seen::{Seen, When};
 use super::super::time::{MS, SECOND, Us};
 use super::{Invariant, Leading};
 
-/// An answer takes no longer, beyond what was asked to wait: the slowest disk, some times in a row.
+/// The longest time for an answer, beyond the requested wait: the slowest disk, some times in a row.
 const ANSWER_MAX: Us = 10 * SECOND;
 /// A backup waits for a checkpoint of its own, and for those before it.
 const BACKUP_MS: u64 = 60_000;
-/// What was begun when everything healed is over by then.
+/// Work that was begun when everything healed is over by then.
 const OVER_AFTER: Us = 70 * SECOND;
 /// A job that came due so shortly before it is looked at may still be on its way.
 const ON_ITS_WAY_MS: u64 = 5_000;
 
-/// When everything has healed, nobody leads for so long at most: a node may be down for 8 s, and needs some elections.
+/// The longest time without a leader after everything has healed: a node may be down for 8 s, and needs some elections.
 const LEADER_AFTER: Us = 16 * SECOND;
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(super) struct Progress {
     healed: Option<Us>,
     among_others: bool,
     leading: Leading,
-    /// Since when nobody leads.
+    /// Since when there is no leader.
     leaderless: Us,
 }
 
@@ -71,7 +71,7 @@ impl Progress {
         }
     }
 
-    /// A request was answered at `at`. What was asked after it on the same connection has time from then on.
+    /// A request was answered at `at`. Later requests on the same connection have time from then on.
     fn extend(&mut self, at: Us, connection: ConnectionId, id: RequestId) {
         let later = (connection, RequestId(id.0.saturating_add(1)))..=(connection, RequestId(u32::MAX));
         for ((_, id), deadline) in self.open.range_mut(later) {

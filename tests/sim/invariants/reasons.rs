@@ -1,8 +1,8 @@
-//! Why a job may be gone: the books of what ended jobs, and of what may have.
+//! Why a job may be gone: the books of requests that ended jobs, and of requests that may have.
 //!
-//! A request whose outcome nobody knows may have ended one job: the one that it names, or the one that had the key that it
-//! names. So of the jobs of a key that are gone without a reason of their own, there are no more than such requests; and of all others,
-//! no more than were deleted among many.
+//! A request with an unknown outcome may have ended one job: the one that it names, or the one with the key that it
+//! names. So for a key, the number of jobs gone without a reason of their own is at most the number of such requests; for all
+//! others it is at most the number of jobs deleted among many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -162,7 +162,7 @@ impl Reasons {
         if key.is_some() && without(&key) == 0 {
             return None;
         }
-        // Those for which nobody was named may be among many that were deleted.
+        // Jobs gone without a naming request may be among many that were deleted.
         let all: usize = lacking.keys().map(without).sum();
         (all as u64 > self.bulks.deleted_max()).then_some(job)
     }

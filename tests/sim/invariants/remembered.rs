@@ -1,6 +1,6 @@
 //! The key of a finished job that is remembered is not given to another one, unless a push says so or somebody deletes the job.
 //!
-//! What is not certain is not looked at: keys whose job a push may have postponed, which changes for how long it is remembered.
+//! Keys whose job a push may have postponed are not checked: that changes for how long the job is remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! A log is what was written to it: what was durable is there after a restart, in the checkpoint or behind it, byte for
-//! byte; term and vote are, too, and nobody votes twice in a term.
+//! A log has exactly the entries written to it: durable entries are there after a restart, in the checkpoint or after it, byte
+//! for byte; so are term and vote, and no node votes twice in a term.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl SameLog {
         }
         let book = self.book(node);
         book.started(base, log, recovered.vote)?;
-        // What was not durable was not said to anybody.
+        // A vote that was not durable was not sent.
         let vote = book.vote;
         self.votes.retain(|(voter, term), _| *voter != node || *term <= vote.term);
         self.votes.insert((node, vote.term), vote.vote);

@@ -1,7 +1,7 @@
 //! There is one history: what any node applies is durable on a majority and the same on all, it is never taken back, and
 //! the state at an entry is the same on every node, before and after a restart.
 //!
-//! The book is an engine of its own, with bodies of its own, which applies what is committed.
+//! The book is an engine of its own, with bodies of its own, which applies the committed entries.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) struct SameState {
     books: BTreeMap<NodeId, Book>,
     /// What nodes had that have lost it: it counted while it was there.
     lost: BTreeMap<NodeId, Book>,
-    /// What is committed, from index 1.
+    /// The committed entries, from index 1.
     history: Vec<LogEntry>,
     /// The state hash after each of these.
     hashes: Vec<u128>,
@@ -77,7 +77,7 @@ impl SameState {
             return Err(format!("node {node} writes entry {first} again, after it has applied {applied}"));
         }
         if self.members.voters == [node] {
-            // Nobody else has a say.
+            // It is the only voter.
             let durable = self.books[&node].end();
             self.commit(node, durable)?;
         }

@@ -1,4 +1,4 @@
-//! A finish counts only from whoever holds the job, and a repeated one answers as the first did.
+//! A finish counts only from the holder of the job, and a repeated one answers as the first did.
 
 use std::collections::{BTreeMap, BTreeSet};
 

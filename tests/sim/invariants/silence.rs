@@ -1,4 +1,4 @@
-//! A queue that nobody uses writes nothing and sleeps.
+//! An unused queue writes nothing and sleeps.
 
 use std::collections::BTreeSet;
 

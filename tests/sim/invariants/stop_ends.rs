@@ -1,4 +1,4 @@
-//! A stop ends: what was accepted is done, or is somebody else's by now, and the process goes.
+//! A stop ends: accepted requests are done, or are another leader's by now, and the process exits.
 
 use std::collections::BTreeMap;
 

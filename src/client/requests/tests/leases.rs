@@ -6,7 +6,7 @@ use super::*;
 use crate::client::cancellation::Cancelled;
 
 const GRACE_MS: u64 = 4_000;
-/// What is taken off a grace for clocks that differ in speed.
+/// The part of a grace that is deducted because clocks differ in speed.
 const DRIFT_MS: u64 = 4;
 
 fn short() -> Welcome {
@@ -33,7 +33,7 @@ fn subscribed(welcome: Welcome) -> (Client, Arc<Feed>) {
 }
 
 impl Client {
-    /// At so many milliseconds after the start; a heartbeat is sent if it is time. Some frame comes just then.
+    /// Moves to `ms` milliseconds after the start, and sends a heartbeat if it is time. A frame arrives at that moment.
     fn at(&mut self, start: Instant, ms: u64) -> Beat {
         self.now = start + Duration::from_millis(ms);
         self.requests.look(self.now, SystemTime::UNIX_EPOCH, &mut self.answers);

@@ -1,4 +1,4 @@
-//! Leases that never came, and reserves that nobody waits for any more.
+//! Leases that never came, and reserves whose callers have left.
 
 use super::*;
 use crate::protocol::{Delivered, Leased};
@@ -21,7 +21,7 @@ impl Client {
         self.answer(1, Response::Deliver(jobs(fences)));
     }
 
-    /// Answers LEASES, which must be among what was sent; what it asked for.
+    /// Answers LEASES, which must be among the sent requests. Returns the request.
     fn leased(&mut self, fences: &[u64], has_more: bool) -> Request {
         let sent = self.sent_all();
         let asked = sent.into_iter().find(|(_, request)| matches!(request, Request::Leases { .. }));

@@ -177,7 +177,7 @@ fn what_a_bundle_carries_is_checked() {
 }
 
 proptest! {
-    /// Nothing panics, and what is accepted is what would be sent.
+    /// Decoding never panics, and an accepted frame encodes to the same bytes.
     #[test]
     fn noise_is_refused_or_means_something(
         kind in 0_u8..12,

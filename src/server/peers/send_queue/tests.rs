@@ -1,4 +1,4 @@
-//! What goes first, what is cut, and what is dropped.
+//! The order of the send queue, the size of bundles, and dropped messages.
 
 use bytes::Bytes;
 

@@ -111,7 +111,7 @@ fn part(number: usize) -> u64 {
     (number * PART_BYTES) as u64
 }
 
-/// Patient with nobody: what does not come at once is asked for again.
+/// Short timing: a part that does not come at once is requested again.
 fn hasty() -> Timing {
     Timing { part: Duration::from_millis(100), ..quick() }
 }
@@ -162,7 +162,7 @@ async fn a_fetch_goes_on_where_the_connection_broke() {
     one.connected();
     one.peers.fetch_snapshot(1, 2, INDEX);
     assert_eq!(first.await.expect("ended"), [0, part(1)]);
-    // The same fetch asks for what is missing, and nothing else.
+    // The same fetch requests only the missing parts.
     let second = send_parts(let_in(&one, 2).await, Arc::clone(&backup), |offset, _| offset < part(3));
     assert_eq!(second.await.expect("ended"), [part(2)]);
     // Another one looks whether it is the same checkpoint.

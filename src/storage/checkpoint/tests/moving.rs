@@ -93,7 +93,7 @@ fn spilled_jobs_move_and_are_spilled_again_in_their_new_topic() {
     assert_eq!(after, JobView { topic: to, body: after.body, ..before });
     assert_eq!(queue.keyed("other").len(), 201);
     assert!(queue.keyed("t").is_empty());
-    // The topic from which they went may be forgotten: the rows that name it are nobody's.
+    // The queue may forget the old topic: the rows that name it belong to no topic.
     assert_eq!(queue.apply(Command::TopicDelete { topic: TopicSelect::Name("t") }), Outcome::Done);
     queue.checkpoint(Vec::new());
     queue.is_whole();

@@ -104,7 +104,7 @@ fn small() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     (folder, summary, rows)
 }
 
-/// A small chunk: what is spoilt in it is tried byte by byte.
+/// A small chunk, so that tests can corrupt it byte by byte.
 fn tiny() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..4_u64)
         .map(|id| {
@@ -200,7 +200,7 @@ fn a_file_from_the_future_needs_a_newer_binary() {
     assert!(matches!(error, StorageError::NewerFormat { found: 2, known: 1, .. }), "{error}");
 }
 
-/// Seals what is spoilt again, so that only the hash can tell.
+/// Corrects the checksum over the corrupted bytes, so that only the hash can tell.
 #[test]
 fn verify_finds_what_the_checksums_do_not() {
     let (folder, summary, rows) = tiny();

@@ -4,11 +4,11 @@ use crate::storage::simulated::Rng;
 
 const SECTOR_BYTES: usize = 512;
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Default)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
-    /// So many of them are durable.
+    /// The number of durable bytes.
     pub(super) synced: usize,
     /// A sync failed: the others never will be.
     pub(super) is_lost: bool,

@@ -3,7 +3,7 @@
 use super::*;
 
 const CLUSTER_ID: [u8; 16] = [5; 16];
-/// Bytes of a membership change: nobody here reads them.
+/// Bytes of a membership change: no code here reads them.
 const CHANGE: &[u8] = b"alone from here on";
 
 fn change(index: u64) -> LogEntry {
