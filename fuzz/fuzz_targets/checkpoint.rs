@@ -3,12 +3,12 @@
 //! frame and checksums are made right; a start then reads that manifest's checkpoint, and so does whoever looks at all of it.
 #![no_main]
 
-use adjourn::engine::{StateMetadata, SavedJob};
+use adjourn::engine::{SavedJob, StateMetadata};
 use adjourn::storage::Depth;
 use adjourn::storage::audit::audit;
 use adjourn::storage::checkpoint;
 use adjourn::storage::chunks::{MANIFEST, Manifest};
-use adjourn::storage::folder::{SimulatedFolder, Folder, FolderFile, FolderWriter};
+use adjourn::storage::folder::{Folder, FolderFile, FolderWriter, SimulatedFolder};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of the header with which a manifest begins.
@@ -23,7 +23,10 @@ fuzz_target!(|input: &[u8]| match input.split_first() {
 
 fn metadata(bytes: &[u8]) {
     if let Ok(metadata) = StateMetadata::decode(bytes) {
-        assert_eq!(StateMetadata::decode(&metadata.encode()).map(|again| again.encode()), Ok(metadata.encode()));
+        assert_eq!(
+            StateMetadata::decode(&metadata.encode()).map(|again| again.encode()),
+            Ok(metadata.encode())
+        );
     }
 }
 
