@@ -22,7 +22,7 @@
 //! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
 //! manifest, or an older one that an operator put back, must not cost the chunks of the newest.
 //!
-//! A start first completes an interrupted [install] or [compaction](compaction) of the log, before it opens anything.
+//! A start first completes an interrupted [install] or [compaction] of the log, before it opens anything.
 //! Leftovers of such a compaction are removed when the log was accepted.
 //!
 //! A file may be readable only because it is in the system's memory: written by a process that was killed before its

@@ -10,7 +10,7 @@
 //! ([`SimulatedStorage::crash`]) keeps a random part of the data written since the last sync:
 //!
 //! - of the log, a prefix of the values written and removed since its last sync, in their order, which is what sled
-//!   leaves of a round; likewise of the log that a [compaction](super::compaction) writes, and of their names;
+//!   leaves of a round; likewise of the log that a [compaction] writes, and of their names;
 //! - of a small file's slot, all of the write, none of it, or only its first bytes.
 //!
 //! A failed sync makes a random part durable in the same way, and the rest is **lost**: it is still readable, and no
