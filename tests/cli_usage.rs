@@ -38,7 +38,7 @@ fn every_command_has_a_help_with_an_example() {
         assert!(help_of(&["cluster", command]).contains("Example"), "adjourn cluster {command} --help");
     }
     let benches = commands_of(&help_of(&["bench"]));
-    assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "churn"]);
+    assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "list", "churn"]);
     for bench in &benches {
         assert!(help_of(&["bench", bench]).contains("Example"), "adjourn bench {bench} --help");
     }

@@ -202,7 +202,7 @@ impl ReportFields {
             ttr_ms: self.ttr_ms,
             ttr_left_ms: self.ttr_left_ms,
             buried: self.buried,
-            attributes: reader.attributes(self.attributes_bytes)?,
+            attributes: reader.shown_attributes(self.attributes_bytes)?,
             body_bytes: self.shown_bytes,
             body: reader.bytes(self.shown_bytes as usize, usize::MAX, "body")?,
             history: JobHistory::default(),

@@ -190,7 +190,7 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, Dec
             due,
             ttr_left_ms,
             deadline_ms,
-            attributes: reader.attributes(attributes_bytes)?,
+            attributes: reader.shown_attributes(attributes_bytes)?,
             body: reader.bytes(body_bytes as usize, usize::MAX, "body")?,
         })
     })

@@ -197,13 +197,15 @@ impl<'a> Reader<'a> {
         Ok(Some(Key::new(self.bytes(usize::from(bytes), KEY_BYTES_MAX, "key")?)?))
     }
 
-    /// Attributes of a known length.
+    /// Attributes of a known length, of a job that is pushed.
     pub(super) fn attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
-        if bytes == 0 {
-            return Ok(Attributes::default());
-        }
         // Their own limit is the tighter one, and its message says more.
         Ok(Attributes::new(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
+    }
+
+    /// The same of a job that is shown.
+    pub(super) fn shown_attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
+        Ok(Attributes::shown(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
     }
 
     /// The head of a list with at most `max` items.

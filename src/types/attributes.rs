@@ -156,6 +156,15 @@ impl Attributes {
         Ok(Self(bytes))
     }
 
+    /// Takes `bytes` as a server shows them. A newer one may know attributes and kinds that this version does not: they are kept,
+    /// and what reads the list passes over them.
+    pub fn shown(bytes: Bytes) -> Result<Self, AttributeError> {
+        match Self::new(bytes.clone()) {
+            Err(AttributeError::Unsupported(_) | AttributeError::UnknownKind(..)) => Ok(Self(bytes)),
+            taken => taken,
+        }
+    }
+
     /// The encoded list.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
@@ -457,6 +466,9 @@ mod tests {
     fn bad_attributes_are_refused() {
         let build = |tag, value: &[u8]| AttributesBuilder::default().raw(tag, value.to_vec()).build();
         assert_eq!(build(0x8300, b""), Err(AttributeError::Unsupported(0x8300)));
+        let newer = Bytes::from_static(&[0, 0x83, 0, 0]);
+        assert_eq!(Attributes::shown(newer.clone()).map(|shown| shown.0), Ok(newer));
+        assert!(Attributes::shown(Bytes::from_static(&[0, 0x83, 9, 0])).is_err(), "it is cut short");
         assert_eq!(build(tag::ATTEMPTS_MAX, &[0; 4]), Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
         assert_eq!(build(tag::HEADER, &[9, b'a']), Err(AttributeError::Malformed(tag::HEADER)));
         assert_eq!(build(tag::BACKOFF, &[3, 0]), Err(AttributeError::Malformed(tag::BACKOFF)));
