@@ -3,6 +3,7 @@
 //! Keys whose job a push may have postponed are not checked: that changes for how long the job is remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use adjourn::protocol::{JobRef, PushResult, Request, Response};
 use adjourn::types::{Attributes, FEATURE_REMEMBERED_JOBS, IfExists, JobId, JobState, Key, TopicName};
@@ -84,6 +85,11 @@ impl Remembered {
                 let done = leases.iter().zip(results).filter(|(_, result)| result.is_ok());
                 for job in done.map(|(lease, _)| lease.job) {
                     let Some((name, _)) = self.jobs.get(&job) else { continue };
+                    // It was finished before this answer, which was lost at first: a later push has replaced it meanwhile.
+                    let later = (Bound::Excluded(job), Bound::Unbounded);
+                    if self.jobs.range(later).any(|(_, (other, _))| other == name) {
+                        continue;
+                    }
                     let asked = self.finishing.get(&job).copied().unwrap_or(at);
                     let last = self.finished.entry(name.clone()).or_insert((job, asked, at));
                     if last.0 < job {
