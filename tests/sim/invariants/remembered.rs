@@ -27,6 +27,8 @@ pub(super) struct Remembered {
     jobs: BTreeMap<JobId, (Name, Us)>,
     /// Keys that a push postpones, or somebody deletes, at any time.
     uncertain: BTreeSet<Name>,
+    /// Bodies of pushes that may replace the job of a key, and were not answered yet.
+    replacing: BTreeMap<Name, BTreeSet<Bytes>>,
     /// Jobs that somebody deletes by their ids.
     deleted: BTreeSet<JobId>,
     /// When the finish of each job was asked for first, and when it was acknowledged.
@@ -44,8 +46,14 @@ impl Remembered {
             Request::Push(push) => {
                 for job in &push.jobs {
                     self.asked.entry(job.body.clone()).or_insert(at);
-                    if let (IfExists::Postpone, Some(key)) = (job.if_exists, &job.key) {
-                        self.uncertain.insert((push.topic.clone(), key.clone()));
+                    let Some(key) = &job.key else { continue };
+                    let name = (push.topic.clone(), key.clone());
+                    match job.if_exists {
+                        IfExists::Postpone => _ = self.uncertain.insert(name),
+                        IfExists::Replace | IfExists::ReplaceReserved => {
+                            self.replacing.entry(name).or_default().insert(job.body.clone());
+                        }
+                        IfExists::Reject | IfExists::Keep => {}
                     }
                 }
             }
@@ -66,9 +74,10 @@ impl Remembered {
         match (request, response) {
             (Request::Push(push), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
-                    let (PushResult::Pushed(id) | PushResult::Replaced(id)) = *result else { continue };
                     let Some(key) = &new.key else { continue };
                     let name = (push.topic.clone(), key.clone());
+                    self.replacing.entry(name.clone()).or_default().remove(&new.body);
+                    let (PushResult::Pushed(id) | PushResult::Replaced(id)) = *result else { continue };
                     if let PushResult::Pushed(id) = *result {
                         let asked = self.asked.get(&new.body).copied().unwrap_or(at);
                         self.may_take(at, asked, &name, id)?;
@@ -110,6 +119,7 @@ impl Remembered {
             one.moves() || (one.deletes() && one.bulk.filter.states.contains(JobState::Finished))
         };
         let is_certain = !self.uncertain.contains(name)
+            && self.replacing.get(name).is_none_or(BTreeSet::is_empty)
             && !self.deleted.contains(&job)
             && !self.bulks.meeting(&name.0, Some(&name.1)).any(frees)
             && !self.has_older;
