@@ -300,7 +300,8 @@ fn consumers_at_their_limits() {
     assert_eq!(subscribe(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
     assert_eq!(subscribe(CREDIT_JOBS_MAX + 1, 0), invalid);
     assert_eq!(subscribe(0, CREDIT_BYTES_MAX + 1), invalid);
-    let credit = |jobs, bytes| refused(&Request::Credit { subscription: 1, jobs, bytes });
+    let credit =
+        |credit_jobs, credit_bytes| refused(&Request::Credit { subscription: 1, credit_jobs, credit_bytes });
     assert_eq!(credit(CREDIT_JOBS_MAX, CREDIT_BYTES_MAX), fine);
     assert_eq!(credit(CREDIT_JOBS_MAX + 1, 0), invalid);
     assert_eq!(credit(0, CREDIT_BYTES_MAX + 1), invalid);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use adjourn::protocol::{
     Delivered, ErrorCode, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
-    TopicSettings,
+    TopicSet, TopicSettings,
 };
 use adjourn::types::limits::PRIORITY_DEFAULT;
 use adjourn::types::{
@@ -18,7 +18,7 @@ use crate::server_rig::{Node, Raw, push, topic};
 fn set(client: &mut Raw, name: &str, change: impl FnOnce(&mut TopicPolicy)) {
     let mut settings = PolicyChange::default();
     change(&mut settings.set);
-    let answer = client.ask(Request::TopicSet { topic: topic(name), change: Box::new(settings) });
+    let answer = client.ask(Request::TopicSet(TopicSet { topic: topic(name), change: Box::new(settings) }));
     assert_eq!(answer, Response::Done);
 }
 
@@ -76,7 +76,7 @@ fn a_policy_is_kept_and_changes_setting_by_setting() {
     let mut client = Raw::greeted(node.address);
     assert_eq!(settings(&mut client, "t"), shown, "also after a restart");
     let unset = PolicyChange { set: TopicPolicy::default(), unset: BTreeSet::from(Setting::ALL) };
-    client.ask(Request::TopicSet { topic: topic("t"), change: Box::new(unset) });
+    client.ask(Request::TopicSet(TopicSet { topic: topic("t"), change: Box::new(unset) }));
     assert!(settings(&mut client, "t").policy.is_empty());
 }
 
@@ -189,7 +189,7 @@ fn bad_settings_are_refused() {
     let (_data, _node, mut client) = start();
     let mut change = PolicyChange::default();
     change.set.dead_letters = Some(topic("t"));
-    let answer = client.ask(Request::TopicSet { topic: topic("t"), change: Box::new(change) });
+    let answer = client.ask(Request::TopicSet(TopicSet { topic: topic("t"), change: Box::new(change) }));
     assert!(matches!(answer, Response::Error(error) if error.code == ErrorCode::Invalid));
 }
 

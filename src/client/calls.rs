@@ -12,7 +12,7 @@ use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId,
-    Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSettings, Welcome,
+    Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSet, TopicSettings, Welcome,
 };
 use crate::types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
@@ -277,7 +277,7 @@ impl Client {
     /// Changes what a topic decides for its jobs: defaults, limits, rates, and where failed jobs go. The topic is made if it is
     /// new.
     pub async fn set_topic(&self, topic: &TopicName, change: PolicyChange) -> Result<(), ClientError> {
-        self.done(Request::TopicSet { topic: topic.clone(), change: Box::new(change) }).await
+        self.done(Request::TopicSet(TopicSet { topic: topic.clone(), change: Box::new(change) })).await
     }
 
     /// Reads what a topic decides for its jobs. Fails with the code [`NotFound`](crate::protocol::ErrorCode::NotFound) if there

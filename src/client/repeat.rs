@@ -9,7 +9,7 @@ use super::error::{ClientError, ProtocolFault};
 use super::feed::End;
 use super::open_requests::OpenRequest;
 use super::ticket::Outcome;
-use crate::protocol::{JobRef, Request, RequestId, Response};
+use crate::protocol::{JobRef, Repeat, Request, RequestId, Response};
 use crate::types::whole_ms;
 
 /// The longest time in which a server looks at many jobs, one after the other.
@@ -50,46 +50,12 @@ impl OpenRequest {
         (!self.repeatable()).then_some(Err(ClientError::OutcomeUnknown))
     }
 
-    /// Whether carrying it out twice does no more than carrying it out once: a push by its numbers in the same
-    /// session, what settles by the lease's fence, the others by what they are.
+    /// Whether it may be sent again.
     pub(super) fn repeatable(&self) -> bool {
-        match self.request {
-            Request::Push(_)
-            | Request::Reserve(_)
-            | Request::Subscribe(_)
-            | Request::Finish { .. }
-            | Request::Release { .. }
-            | Request::Touch { .. }
-            | Request::Bury { .. }
-            | Request::Delete(JobRef::Id(_))
-            | Request::Pause { .. }
-            | Request::Resume { .. }
-            | Request::Get(_)
-            | Request::Peek { .. }
-            | Request::List(_)
-            | Request::Count(_)
-            | Request::Leases { .. }
-            | Request::Topics
-            | Request::TopicSet { .. }
-            | Request::TopicShow { .. }
-            | Request::Stats
-            | Request::Connections { .. }
-            | Request::Ping
-            | Request::Goodbye
-            | Request::ClusterStatus => true,
-            // Under the key there may be another job meanwhile.
-            Request::Delete(JobRef::Key { .. })
-            // The jobs that were changed may match again meanwhile.
-            | Request::Bulk(_)
-            // Under the name there may be another topic meanwhile.
-            | Request::TopicDelete { .. }
-            // The job may have gone on meanwhile, and would be moved a second time.
-            | Request::Reschedule { .. } | Request::RunNow(_) | Request::Kick(_) | Request::KickMany { .. }
-            | Request::ClusterAdd { .. } | Request::ClusterRemove { .. } | Request::ClusterTransfer { .. }
-            // These belong to one connection.
-            | Request::Hello(_) | Request::Credit { .. } | Request::Unsubscribe { .. } | Request::Cancel { .. }
-            | Request::Disconnect { .. }
-            | Request::BackupBegin | Request::BackupRead { .. } | Request::BackupEnd => false,
+        match self.request.opcode().repeat() {
+            Repeat::Safe => true,
+            Repeat::SafeById => matches!(self.request, Request::Delete(JobRef::Id(_))),
+            Repeat::Unsafe => false,
         }
     }
 

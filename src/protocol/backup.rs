@@ -1,22 +1,10 @@
-//! `BACKUP_BEGIN`, `BACKUP_READ` and `BACKUP_END`; `BACKUP_READY` and `BACKUP_DATA`.
+//! `BACKUP_READY` and `BACKUP_DATA`, the answers to `BACKUP_BEGIN` and `BACKUP_READ`.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::Request;
 use super::response::BackupReady;
-use super::wire::{Fixed, Reader, in_range};
-use crate::types::limits::BACKUP_READ_BYTES_MAX;
-
-pub(super) fn encode_read(offset: u64, bytes: u32, out: &mut BytesMut) {
-    Fixed::<12>::new().u64(offset).u32(bytes).write(out);
-}
-
-pub(super) fn decode_read(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let offset = reader.u64("offset")?;
-    let bytes = in_range(reader.u32("bytes")?, 1, BACKUP_READ_BYTES_MAX, "bytes")?;
-    Ok(Request::BackupRead { offset, bytes })
-}
+use super::wire::{Fixed, Reader};
 
 pub(super) fn encode_ready(ready: &BackupReady, out: &mut BytesMut) {
     let BackupReady { index, jobs, state_hash, bytes } = *ready;

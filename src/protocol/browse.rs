@@ -3,11 +3,11 @@
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
+use super::field::{Field, detached_bytes};
 use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,
 };
-use super::request::{Bulk, Change, List};
 use super::response::{JobReport, Response};
 use super::wire::{Fields, Fixed, Reader, in_range, put_list, put_piece, put_topic8};
 use crate::types::limits::{
@@ -37,77 +37,138 @@ mod tag {
     pub(super) const REASON: u16 = 9;
 }
 
-pub(super) fn encode_list(list: &List, out: &mut BytesMut) {
-    Fixed::<8>::new()
-        .u32(list.jobs_max)
-        .u8(list.order as u8)
-        .u8(if list.with_bodies { WITH_BODIES } else { 0 })
-        .length16(list.cursor.len())
-        .write(out);
-    out.put_slice(&list.cursor);
-    encode_filter(&list.filter, out);
+/// A page of a list of jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List {
+    /// Which jobs.
+    pub filter: Filter,
+    /// In which order.
+    pub order: ListOrder,
+    /// At most this many: 1 to [`LIST_JOBS_MAX`](crate::types::limits::LIST_JOBS_MAX).
+    pub jobs_max: u32,
+    /// Whether their bodies are shown.
+    pub with_bodies: bool,
+    /// What the page before gave; empty for the first page.
+    pub cursor: Bytes,
 }
 
-pub(super) fn decode_list(reader: &mut Reader<'_>) -> Result<List, DecodeError> {
-    let jobs_max = in_range(reader.u32("jobs_max")?, 1, LIST_JOBS_MAX, "jobs_max")?;
-    let value = reader.u8("order")?;
-    let order = ListOrder::from_u8(value).ok_or(DecodeError::Choice { field: "order", value })?;
-    let with_bodies = reader.u8("marks")? & WITH_BODIES != 0;
-    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
-    Ok(List { filter: decode_filter(reader)?, order, jobs_max, with_bodies, cursor })
+/// A step of a change to many jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// What to do to each job.
+    pub change: Change,
+    /// To which jobs.
+    pub filter: Filter,
+    /// To at most this many: 1 to [`BULK_JOBS_MAX`](crate::types::limits::BULK_JOBS_MAX).
+    pub jobs_max: u32,
+    /// What the step before gave; empty for the first one.
+    pub cursor: Bytes,
 }
 
-pub(super) fn encode_filter(filter: &Filter, out: &mut BytesMut) {
-    let mut conditions = BytesMut::new();
-    let mut put = |tag: u16, value: &[u8]| {
-        Fixed::<4>::new().u16(tag).length16(value.len()).write(&mut conditions);
-        conditions.put_slice(value);
-    };
-    if let Some(topic) = &filter.topic {
-        put(tag::TOPIC, topic.as_str().as_bytes());
-    }
-    if filter.states != States::ALL {
-        put(tag::STATES, &[filter.states.bits()]);
-    }
-    for (tag, at) in [(tag::DUE_FROM, filter.due_from), (tag::DUE_BEFORE, filter.due_before)] {
-        if let Some(at) = at {
-            put(tag, &at.0.to_le_bytes());
-        }
-    }
-    if let Some(prefix) = &filter.key_prefix {
-        put(tag::KEY_PREFIX, prefix);
-    }
-    for (tag, attempts) in
-        [(tag::ATTEMPTS_MIN, filter.attempts_min), (tag::ATTEMPTS_MAX, filter.attempts_max)]
-    {
-        if let Some(attempts) = attempts {
-            put(tag, &attempts.to_le_bytes());
-        }
-    }
-    if filter.buried.is_some() {
-        put(tag::BURIED, &[buried_number(filter.buried)]);
-    }
-    if let Some(text) = &filter.reason {
-        put(tag::REASON, text.as_bytes());
-    }
-    Fixed::<2>::new().length16(conditions.len()).write(out);
-    out.put_slice(&conditions);
+/// What a bulk change does to each job. A job that may not be changed so is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Removes it, whatever its state.
+    Delete,
+    /// Makes it ready, if it is buried; its attempts start at 0 again.
+    Kick,
+    /// Makes it ready, if it is delayed.
+    RunNow,
+    /// Gives it this due time of the wall clock, if it is delayed or ready.
+    Reschedule {
+        /// When it is due.
+        due: Millis,
+    },
+    /// Puts it into another topic, unless it is reserved, or another job has its key there.
+    Move {
+        /// Where it goes; made if it is new.
+        to: TopicName,
+    },
 }
 
-pub(super) fn decode_filter(reader: &mut Reader<'_>) -> Result<Filter, DecodeError> {
-    let bytes = reader.bytes16(FILTER_BYTES_MAX, "filter")?;
-    let mut conditions = Reader::new(&bytes);
-    let (mut filter, mut last) = (Filter::default(), 0);
-    while !conditions.is_empty() {
-        let tag = conditions.u16("condition")?;
-        if tag <= last {
-            return Err(DecodeError::ConditionOrder(tag));
-        }
-        last = tag;
-        let value = conditions.bytes16(FILTER_BYTES_MAX, "condition")?;
-        decode_condition(tag, &value, &mut filter)?;
+impl Field for List {
+    fn put(&self, out: &mut BytesMut) {
+        Fixed::<8>::new()
+            .u32(self.jobs_max)
+            .u8(self.order as u8)
+            .u8(if self.with_bodies { WITH_BODIES } else { 0 })
+            .length16(self.cursor.len())
+            .write(out);
+        out.put_slice(&self.cursor);
+        self.filter.put(out);
     }
-    Ok(filter)
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let jobs_max = in_range(reader.u32("jobs_max")?, 1..=LIST_JOBS_MAX, "jobs_max")?;
+        let value = reader.u8("order")?;
+        let order = ListOrder::from_u8(value).ok_or(DecodeError::Choice { field: "order", value })?;
+        let with_bodies = reader.u8("marks")? & WITH_BODIES != 0;
+        let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+        Ok(Self { filter: Filter::take(reader, "filter")?, order, jobs_max, with_bodies, cursor })
+    }
+
+    fn detach(self) -> Self {
+        Self { filter: self.filter.detached(), cursor: detached_bytes(&self.cursor), ..self }
+    }
+}
+
+impl Field for Filter {
+    fn put(&self, out: &mut BytesMut) {
+        let mut conditions = BytesMut::new();
+        let mut put = |tag: u16, value: &[u8]| {
+            Fixed::<4>::new().u16(tag).length16(value.len()).write(&mut conditions);
+            conditions.put_slice(value);
+        };
+        if let Some(topic) = &self.topic {
+            put(tag::TOPIC, topic.as_str().as_bytes());
+        }
+        if self.states != States::ALL {
+            put(tag::STATES, &[self.states.bits()]);
+        }
+        for (tag, at) in [(tag::DUE_FROM, self.due_from), (tag::DUE_BEFORE, self.due_before)] {
+            if let Some(at) = at {
+                put(tag, &at.0.to_le_bytes());
+            }
+        }
+        if let Some(prefix) = &self.key_prefix {
+            put(tag::KEY_PREFIX, prefix);
+        }
+        for (tag, attempts) in
+            [(tag::ATTEMPTS_MIN, self.attempts_min), (tag::ATTEMPTS_MAX, self.attempts_max)]
+        {
+            if let Some(attempts) = attempts {
+                put(tag, &attempts.to_le_bytes());
+            }
+        }
+        if self.buried.is_some() {
+            put(tag::BURIED, &[buried_number(self.buried)]);
+        }
+        if let Some(text) = &self.reason {
+            put(tag::REASON, text.as_bytes());
+        }
+        Fixed::<2>::new().length16(conditions.len()).write(out);
+        out.put_slice(&conditions);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let bytes = reader.bytes16(FILTER_BYTES_MAX, "filter")?;
+        let mut conditions = Reader::new(&bytes);
+        let (mut filter, mut last) = (Filter::default(), 0);
+        while !conditions.is_empty() {
+            let tag = conditions.u16("condition")?;
+            if tag <= last {
+                return Err(DecodeError::ConditionOrder(tag));
+            }
+            last = tag;
+            let value = conditions.bytes16(FILTER_BYTES_MAX, "condition")?;
+            decode_condition(tag, &value, &mut filter)?;
+        }
+        Ok(filter)
+    }
+
+    fn detach(self) -> Self {
+        self.detached()
+    }
 }
 
 fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), DecodeError> {
@@ -171,39 +232,57 @@ pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeErr
     Ok(Response::Jobs { jobs, cursor })
 }
 
-pub(super) fn encode_bulk(bulk: &Bulk, out: &mut BytesMut) {
-    let (change, due) = match &bulk.change {
-        Change::Delete => (DELETE, Millis(0)),
-        Change::Kick => (KICK, Millis(0)),
-        Change::RunNow => (RUN_NOW, Millis(0)),
-        Change::Reschedule { due } => (RESCHEDULE, *due),
-        Change::Move { .. } => (MOVE, Millis(0)),
-    };
-    Fixed::<15>::new().u32(bulk.jobs_max).u8(change).u64(due.0).length16(bulk.cursor.len()).write(out);
-    out.put_slice(&bulk.cursor);
-    encode_filter(&bulk.filter, out);
-    if let Change::Move { to } = &bulk.change {
-        put_topic8(out, to);
+impl Bulk {
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let change = match &self.change {
+            Change::Move { to } => Change::Move { to: to.detached() },
+            change => change.clone(),
+        };
+        Self { change, filter: self.filter.detached(), cursor: detached_bytes(&self.cursor), ..*self }
     }
 }
 
-pub(super) fn decode_bulk(reader: &mut Reader<'_>) -> Result<Bulk, DecodeError> {
-    let jobs_max = in_range(reader.u32("jobs_max")?, 1, BULK_JOBS_MAX, "jobs_max")?;
-    let value = reader.u8("change")?;
-    let due = Millis(reader.u64("due_ms")?);
-    if value > MOVE {
-        return Err(DecodeError::Choice { field: "change", value });
+impl Field for Bulk {
+    fn put(&self, out: &mut BytesMut) {
+        let (change, due) = match &self.change {
+            Change::Delete => (DELETE, Millis(0)),
+            Change::Kick => (KICK, Millis(0)),
+            Change::RunNow => (RUN_NOW, Millis(0)),
+            Change::Reschedule { due } => (RESCHEDULE, *due),
+            Change::Move { .. } => (MOVE, Millis(0)),
+        };
+        Fixed::<15>::new().u32(self.jobs_max).u8(change).u64(due.0).length16(self.cursor.len()).write(out);
+        out.put_slice(&self.cursor);
+        self.filter.put(out);
+        if let Change::Move { to } = &self.change {
+            put_topic8(out, to);
+        }
     }
-    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
-    let filter = decode_filter(reader)?;
-    let change = match value {
-        DELETE => Change::Delete,
-        KICK => Change::Kick,
-        RUN_NOW => Change::RunNow,
-        RESCHEDULE => Change::Reschedule { due },
-        _ => Change::Move { to: reader.topic8()? },
-    };
-    Ok(Bulk { change, filter, jobs_max, cursor })
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let jobs_max = in_range(reader.u32("jobs_max")?, 1..=BULK_JOBS_MAX, "jobs_max")?;
+        let value = reader.u8("change")?;
+        let due = Millis(reader.u64("due_ms")?);
+        if value > MOVE {
+            return Err(DecodeError::Choice { field: "change", value });
+        }
+        let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+        let filter = Filter::take(reader, "filter")?;
+        let change = match value {
+            DELETE => Change::Delete,
+            KICK => Change::Kick,
+            RUN_NOW => Change::RunNow,
+            RESCHEDULE => Change::Reschedule { due },
+            _ => Change::Move { to: reader.topic8()? },
+        };
+        Ok(Self { change, filter, jobs_max, cursor })
+    }
+
+    fn detach(self) -> Self {
+        self.detached()
+    }
 }
 
 pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &Bytes, out: &mut BytesMut) {

@@ -1,11 +1,10 @@
-//! `CLUSTER_ADD`, `CLUSTER_REMOVE`, `CLUSTER_TRANSFER`; `CLUSTER_REPORT`.
+//! `CLUSTER_REPORT`, the answer to `CLUSTER_STATUS`.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::Request;
 use super::response::{ClusterReport, MemberReport, Role};
-use super::wire::{Fixed, Reader, put_list, put_text8, shortened};
+use super::wire::{Fixed, Reader, put_list, shortened};
 
 const MEMBER_FIXED_BYTES: usize = 44;
 const CONNECTED: u8 = 1;
@@ -14,22 +13,6 @@ const APPLIED_KNOWN: u8 = 4;
 const CLOCK_KNOWN: u8 = 8;
 const STATE_KNOWN: u8 = 16;
 const STATE_SAME: u8 = 32;
-
-pub(super) fn encode_add(address: &str, out: &mut BytesMut) {
-    put_text8(out, address);
-}
-
-pub(super) fn decode_add(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    Ok(Request::ClusterAdd { address: reader.text8(usize::MAX, "address")? })
-}
-
-pub(super) fn encode_node(node: u64, out: &mut BytesMut) {
-    out.put_u64_le(node);
-}
-
-pub(super) fn decode_node(reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
-    reader.u64("node")
-}
 
 pub(super) fn encode_report(report: &ClusterReport, out: &mut BytesMut) {
     Fixed::<60>::new()

@@ -1,16 +1,13 @@
-//! CONNECTIONS and DISCONNECT; `CONNECTION_LIST`.
+//! `CONNECTION_LIST`, the answer to CONNECTIONS.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::Request;
-use super::wire::{Fixed, Reader, in_range, put_list, put_topic8, shortened};
-use crate::types::limits::CONNECTIONS_LISTED_MAX;
+use super::wire::{Fixed, Reader, put_list, put_topic8, shortened};
 use crate::types::{Millis, SessionId, TopicName};
 
 const CONNECTION_FIXED_BYTES: usize = 64;
 const LIST_MORE: u8 = 1;
-const ENDS_SESSION: u8 = 1;
 const MORE_TOPICS: u8 = 1;
 
 /// A page of the clients that are connected to a node.
@@ -59,26 +56,6 @@ impl ConnectionReport {
         let topics_bytes: usize = self.topics.iter().map(|topic| 1 + topic.as_str().len()).sum();
         2 * CONNECTION_FIXED_BYTES + self.address.len() + self.client_name.len() + topics_bytes
     }
-}
-
-pub(super) fn encode_connections(after: u64, connections_max: u32, out: &mut BytesMut) {
-    Fixed::<12>::new().u64(after).u32(connections_max).write(out);
-}
-
-pub(super) fn decode_connections(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let after = reader.u64("after")?;
-    let connections_max =
-        in_range(reader.u32("connections_max")?, 1, CONNECTIONS_LISTED_MAX, "connections_max")?;
-    Ok(Request::Connections { after, connections_max })
-}
-
-pub(super) fn encode_disconnect(connection: u64, ends_session: bool, out: &mut BytesMut) {
-    Fixed::<9>::new().u64(connection).u8(if ends_session { ENDS_SESSION } else { 0 }).write(out);
-}
-
-pub(super) fn decode_disconnect(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let connection = reader.u64("connection")?;
-    Ok(Request::Disconnect { connection, ends_session: reader.u8("options")? & ENDS_SESSION != 0 })
 }
 
 pub(super) fn encode_list(list: &ConnectionList, out: &mut BytesMut) {

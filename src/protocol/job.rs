@@ -3,13 +3,11 @@
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::{JobRef, Request};
+use super::field::Field;
 use super::response::{JobReport, Response};
-use super::wire::{
-    Fields, Fixed, Reader, in_range, key_bytes, put_piece, put_text16, put_topic8, when, when_fields,
-};
-use crate::types::limits::{KEY_BYTES_MAX, KICK_JOBS_MAX};
-use crate::types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, SessionId, TopicName, When};
+use super::wire::{Fields, Fixed, Reader, key_bytes, put_piece, put_text16, put_topic8};
+use crate::types::limits::KEY_BYTES_MAX;
+use crate::types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, SessionId, TopicName};
 
 const BY_ID: u8 = 0;
 const BY_KEY: u8 = 1;
@@ -19,49 +17,50 @@ const NEVER: Millis = Millis(0);
 /// In place of a session that is not known.
 const NOBODY: SessionId = SessionId(0);
 
-pub(super) fn encode_job_ref(job: &JobRef, out: &mut BytesMut) {
-    match job {
-        JobRef::Id(id) => Fixed::<9>::new().u8(BY_ID).u64(id.0).write(out),
-        JobRef::Key { topic, key } => {
-            out.put_u8(BY_KEY);
-            put_topic8(out, topic);
-            Fixed::<2>::new().length16(key.as_bytes().len()).write(out);
-            out.put_slice(key.as_bytes());
+/// Names one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobRef {
+    /// By the queue's id.
+    Id(JobId),
+    /// By the user's.
+    Key {
+        /// The key's topic.
+        topic: TopicName,
+        /// The key.
+        key: Key,
+    },
+}
+
+impl Field for JobRef {
+    fn put(&self, out: &mut BytesMut) {
+        match self {
+            Self::Id(id) => Fixed::<9>::new().u8(BY_ID).u64(id.0).write(out),
+            Self::Key { topic, key } => {
+                out.put_u8(BY_KEY);
+                put_topic8(out, topic);
+                Fixed::<2>::new().length16(key.as_bytes().len()).write(out);
+                out.put_slice(key.as_bytes());
+            }
         }
     }
-}
 
-pub(super) fn decode_job_ref(reader: &mut Reader<'_>) -> Result<JobRef, DecodeError> {
-    match reader.u8("job_kind")? {
-        BY_ID => Ok(JobRef::Id(JobId(reader.u64("job")?))),
-        BY_KEY => {
-            let topic = reader.topic8()?;
-            Ok(JobRef::Key { topic, key: Key::new(reader.bytes16(KEY_BYTES_MAX, "key")?)? })
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        match reader.u8("job_kind")? {
+            BY_ID => Ok(Self::Id(JobId(reader.u64("job")?))),
+            BY_KEY => {
+                let topic = reader.topic8()?;
+                Ok(Self::Key { topic, key: Key::new(reader.bytes16(KEY_BYTES_MAX, "key")?)? })
+            }
+            value => Err(DecodeError::Choice { field: "job_kind", value }),
         }
-        value => Err(DecodeError::Choice { field: "job_kind", value }),
     }
-}
 
-pub(super) fn encode_reschedule(job: &JobRef, due: When, out: &mut BytesMut) {
-    let (due_kind, due_ms) = when_fields(due);
-    Fixed::<9>::new().u64(due_ms).u8(due_kind).write(out);
-    encode_job_ref(job, out);
-}
-
-pub(super) fn decode_reschedule(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let due_ms = reader.u64("due_ms")?;
-    let due = when(reader.u8("due_kind")?, due_ms)?;
-    Ok(Request::Reschedule { job: decode_job_ref(reader)?, due })
-}
-
-pub(super) fn encode_kick_many(topic: &TopicName, jobs_max: u32, out: &mut BytesMut) {
-    out.put_u32_le(jobs_max);
-    put_topic8(out, topic);
-}
-
-pub(super) fn decode_kick_many(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let jobs_max = in_range(reader.u32("jobs_max")?, 1, KICK_JOBS_MAX, "jobs_max")?;
-    Ok(Request::KickMany { topic: reader.topic8()?, jobs_max })
+    fn detach(self) -> Self {
+        match self {
+            Self::Id(_) => self,
+            Self::Key { topic, key } => Self::Key { topic: topic.detached(), key: key.detached() },
+        }
+    }
 }
 
 pub(super) fn encode_kicked(jobs: u32, out: &mut BytesMut) {

@@ -11,12 +11,12 @@ mod connections;
 mod counts;
 pub mod decode_error;
 pub mod error;
+mod field;
 pub mod frame;
 mod job;
 pub mod opcode;
 mod policy;
 mod push;
-mod refusals;
 pub mod request;
 mod reserve;
 pub mod response;
@@ -24,20 +24,23 @@ mod session;
 mod settle;
 mod wire;
 
+pub use browse::{Bulk, Change, List};
 pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
-pub use opcode::{RequestOpcode, ResponseOpcode};
-pub use refusals::ANY_REQUEST;
-pub use request::{
-    Bulk, Change, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Resume, Subscribe,
-};
+pub use job::JobRef;
+pub use opcode::ResponseOpcode;
+pub use policy::TopicSet;
+pub use push::{NewJob, Push};
+pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
+pub use reserve::{Reserve, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
     Response, Role, SettleResult, StatsReport, TopicReport, TopicSettings, Totals, Welcome,
 };
-pub use session::{MAGIC, heartbeat_ms, negotiate};
+pub use session::{Hello, MAGIC, Resume, heartbeat_ms, negotiate};
+pub use settle::ReleaseKind;
 
 /// The version of the protocol that this code speaks.
 pub const VERSION: u16 = 1;

@@ -1,8 +1,9 @@
-//! The number of each message. Requests are below 0x80, responses at or above it.
+//! The number of each response, and what requests need for theirs. Requests are below 0x80, responses at or above it.
 //!
 //! The high digit is the group of messages, the low digit counts within it. A number is never reused for another
 //! message.
 
+/// Makes an enum of opcodes from their numbers and names.
 macro_rules! opcodes {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
         $(#[$meta])*
@@ -34,91 +35,7 @@ macro_rules! opcodes {
     };
 }
 
-opcodes! {
-    /// What a client may send.
-    RequestOpcode {
-        /// Opens the conversation.
-        Hello = 0x01, "HELLO";
-        /// Asks for a PONG.
-        Ping = 0x02, "PING";
-        /// Ends the session.
-        Goodbye = 0x03, "GOODBYE";
-        /// Adds jobs.
-        Push = 0x10, "PUSH";
-        /// Waits for jobs.
-        Reserve = 0x20, "RESERVE";
-        /// Asks for jobs to be sent.
-        Subscribe = 0x21, "SUBSCRIBE";
-        /// Adds credit.
-        Credit = 0x22, "CREDIT";
-        /// Ends a subscription.
-        Unsubscribe = 0x23, "UNSUBSCRIBE";
-        /// Ends the wait of a RESERVE.
-        Cancel = 0x24, "CANCEL";
-        /// Reads the leases of the session.
-        Leases = 0x25, "LEASES";
-        /// Jobs are done.
-        Finish = 0x30, "FINISH";
-        /// Gives jobs back.
-        Release = 0x31, "RELEASE";
-        /// Leases start anew.
-        Touch = 0x32, "TOUCH";
-        /// Sets jobs aside.
-        Bury = 0x33, "BURY";
-        /// Reads one job.
-        Get = 0x40, "GET";
-        /// Removes one job.
-        Delete = 0x41, "DELETE";
-        /// Gives one job a new due time.
-        Reschedule = 0x42, "RESCHEDULE";
-        /// Makes a delayed job ready.
-        RunNow = 0x43, "RUN_NOW";
-        /// Makes a buried job ready.
-        Kick = 0x44, "KICK";
-        /// Reads a topic's next job.
-        Peek = 0x45, "PEEK";
-        /// Makes buried jobs ready.
-        KickMany = 0x46, "KICK_MANY";
-        /// Shows jobs.
-        List = 0x47, "LIST";
-        /// Counts jobs.
-        Count = 0x48, "COUNT";
-        /// Changes jobs.
-        Bulk = 0x49, "BULK";
-        /// Stops a topic.
-        Pause = 0x50, "PAUSE";
-        /// Starts a topic again.
-        Resume = 0x51, "RESUME";
-        /// Counts by topic.
-        Topics = 0x52, "TOPICS";
-        /// Counts of the queue.
-        Stats = 0x53, "STATS";
-        /// Lists the clients' connections.
-        Connections = 0x54, "CONNECTIONS";
-        /// Closes a client's connection.
-        Disconnect = 0x55, "DISCONNECT";
-        /// Changes a topic's policy.
-        TopicSet = 0x56, "TOPIC_SET";
-        /// Frees the name of a topic.
-        TopicDelete = 0x57, "TOPIC_DELETE";
-        /// Reads a topic's policy.
-        TopicShow = 0x58, "TOPIC_SHOW";
-        /// Asks for a backup.
-        BackupBegin = 0x60, "BACKUP_BEGIN";
-        /// Reads a part of it.
-        BackupRead = 0x61, "BACKUP_READ";
-        /// Lets go of it.
-        BackupEnd = 0x62, "BACKUP_END";
-        /// Asks for the members of the cluster.
-        ClusterStatus = 0x70, "CLUSTER_STATUS";
-        /// Adds a member.
-        ClusterAdd = 0x71, "CLUSTER_ADD";
-        /// Removes a member.
-        ClusterRemove = 0x72, "CLUSTER_REMOVE";
-        /// Hands leadership to a member.
-        ClusterTransfer = 0x73, "CLUSTER_TRANSFER";
-    }
-}
+pub(super) use opcodes;
 
 opcodes! {
     /// What a server may send.
@@ -176,6 +93,7 @@ opcodes! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::RequestOpcode;
     use super::*;
 
     #[test]

@@ -1,9 +1,9 @@
-//! `TOPIC_SET` and `TOPIC_SHOW`; `TOPIC_SETTINGS`, the answer to the latter.
+//! `TOPIC_SET`; `TOPIC_SETTINGS`, the answer to `TOPIC_SHOW`.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::Request;
+use super::field::Field;
 use super::response::{Response, TopicSettings};
 use super::wire::{Fixed, Reader, put_topic8};
 use crate::types::limits::POLICY_BYTES_MAX;
@@ -11,18 +11,33 @@ use crate::types::{PolicyChange, PolicyError, Setting, TopicName};
 
 const PAUSED: u8 = 1;
 
-pub(super) fn encode_set(topic: &TopicName, change: &PolicyChange, out: &mut BytesMut) {
-    put_topic8(out, topic);
-    put_settings(&change.encode(), out);
+/// A change to what a topic decides for its jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicSet {
+    /// The topic whose policy changes.
+    pub topic: TopicName,
+    /// What changes.
+    pub change: Box<PolicyChange>,
 }
 
-pub(super) fn decode_set(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let topic = reader.topic8()?;
-    let change = settings(reader)?;
-    if change.set.dead_letters.as_ref() == Some(&topic) {
-        return Err(PolicyError::OutOfRange { setting: Setting::DeadLetters }.into());
+impl Field for TopicSet {
+    fn put(&self, out: &mut BytesMut) {
+        put_topic8(out, &self.topic);
+        put_settings(&self.change.encode(), out);
     }
-    Ok(Request::TopicSet { topic, change: Box::new(change) })
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let topic = reader.topic8()?;
+        let change = settings(reader)?;
+        if change.set.dead_letters.as_ref() == Some(&topic) {
+            return Err(PolicyError::OutOfRange { setting: Setting::DeadLetters }.into());
+        }
+        Ok(Self { topic, change: Box::new(change) })
+    }
+
+    fn detach(self) -> Self {
+        Self { topic: self.topic.detached(), ..self }
+    }
 }
 
 pub(super) fn encode_settings(settings: &TopicSettings, out: &mut BytesMut) {

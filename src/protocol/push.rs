@@ -1,14 +1,16 @@
 //! PUSH and PUSHED.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::request::{NewJob, Push};
+use super::field::{Field, detached_bytes};
 use super::response::PushResult;
-use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_piece, put_topic8, when, when_fields};
+use super::wire::{
+    Fields, Fixed, Reader, in_range, key_bytes, put_list, put_piece, put_topic8, when, when_fields,
+};
 use crate::types::limits::{PUSH_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN};
-use crate::types::{IfExists, JobId};
+use crate::types::{Attributes, IfExists, JobId, Key, Millis, TopicName, When};
 
 const JOB_FIXED_BYTES: usize = 26;
 const RESULT_FIXED_BYTES: usize = 11;
@@ -18,12 +20,70 @@ const REPLACED: u8 = 2;
 const REFUSED: u8 = 3;
 const POSTPONED: u8 = 4;
 
-pub(super) fn encode_push(push: &Push, out: &mut BytesMut) {
-    out.put_u64_le(push.sequence);
-    put_topic8(out, &push.topic);
-    put_list(out, JOB_FIXED_BYTES, push.jobs.len());
-    for job in &push.jobs {
-        encode_job(job, out);
+/// Jobs for one topic, each with its own outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Where they belong.
+    pub topic: TopicName,
+    /// The session's sequence number of the first job; the others follow. A repeated number answers as it
+    /// did the first time. 0: no protection against repeats.
+    pub sequence: u64,
+    /// The jobs.
+    pub jobs: Vec<NewJob>,
+}
+
+/// One job to be pushed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewJob {
+    /// When it is due.
+    pub due: When,
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// How long a consumer may hold it, in milliseconds; 0 is the default.
+    pub ttr_ms: u32,
+    /// What to do when the key lives.
+    pub if_exists: IfExists,
+    /// The user's own id.
+    pub key: Option<Key>,
+    /// Headers, expiry, attempts and so on.
+    pub attributes: Attributes,
+    /// Opaque to the queue.
+    pub body: Bytes,
+}
+
+impl NewJob {
+    /// A job with the default priority and time to run, due at once.
+    pub fn new(body: impl Into<Bytes>) -> Self {
+        Self {
+            due: When::After(0),
+            priority: crate::types::limits::PRIORITY_UNSAID,
+            ttr_ms: 0,
+            if_exists: IfExists::Reject,
+            key: None,
+            attributes: Attributes::default(),
+            body: body.into(),
+        }
+    }
+
+    /// Due this many milliseconds after the queue accepts it.
+    #[must_use]
+    pub fn after(mut self, delay_ms: u64) -> Self {
+        self.due = When::After(delay_ms);
+        self
+    }
+
+    /// Due at this point of the wall clock.
+    #[must_use]
+    pub fn at(mut self, at: Millis) -> Self {
+        self.due = When::At(at);
+        self
+    }
+
+    /// With the user's own id.
+    #[must_use]
+    pub fn key(mut self, key: Key) -> Self {
+        self.key = Some(key);
+        self
     }
 }
 
@@ -46,42 +106,74 @@ fn encode_job(job: &NewJob, out: &mut BytesMut) {
     put_piece(out, &job.body);
 }
 
-pub(super) fn decode_push(reader: &mut Reader<'_>, body_bytes_max: usize) -> Result<Push, DecodeError> {
-    let sequence = reader.u64("sequence")?;
-    let topic = reader.topic8()?;
-    let list = reader.list_of_some::<JOB_FIXED_BYTES>("jobs", PUSH_JOBS_MAX)?;
-    let jobs = reader.items(list, |reader, mut fields| {
-        let due_ms = fields.u64("due_ms")?;
-        let priority = fields.u32("priority")?;
-        let ttr_ms = decode_ttr(fields.u32("ttr_ms")?)?;
-        let due = when(fields.u8("due_kind")?, due_ms)?;
-        let if_exists = fields.u8("if_exists")?;
-        let if_exists = IfExists::from_u8(if_exists)
-            .ok_or(DecodeError::Choice { field: "if_exists", value: if_exists })?;
-        let key_bytes = fields.u16("key")?;
-        let attributes_bytes = fields.u16("attributes")?;
-        let body_bytes = fields.u32("body")?;
-        let key = reader.key(key_bytes)?;
-        let attributes = reader.attributes(attributes_bytes)?;
-        attributes.check_new()?;
-        Ok(NewJob {
-            due,
-            priority,
-            ttr_ms,
-            if_exists,
-            key,
-            attributes,
-            body: reader.bytes(body_bytes as usize, body_bytes_max, "body")?,
-        })
-    })?;
-    let more = jobs.len().saturating_sub(1) as u64;
-    let sequence = in_range(sequence, 0, u64::MAX - more, "sequence")?;
-    Ok(Push { topic, sequence, jobs })
+impl Field for Push {
+    fn put(&self, out: &mut BytesMut) {
+        out.put_u64_le(self.sequence);
+        put_topic8(out, &self.topic);
+        put_list(out, JOB_FIXED_BYTES, self.jobs.len());
+        for job in &self.jobs {
+            encode_job(job, out);
+        }
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let sequence = reader.u64("sequence")?;
+        let topic = reader.topic8()?;
+        let list = reader.list_of_some::<JOB_FIXED_BYTES>("jobs", PUSH_JOBS_MAX)?;
+        let jobs = reader.items(list, decode_job)?;
+        let more = jobs.len().saturating_sub(1) as u64;
+        let sequence = in_range(sequence, 0..=u64::MAX - more, "sequence")?;
+        Ok(Self { topic, sequence, jobs })
+    }
+
+    fn detach(self) -> Self {
+        let jobs = self.jobs.into_iter().map(|job| NewJob {
+            key: job.key.as_ref().map(Key::detached),
+            attributes: job.attributes.detached(),
+            body: detached_bytes(&job.body),
+            ..job
+        });
+        Self { topic: self.topic.detached(), sequence: self.sequence, jobs: jobs.collect() }
+    }
+}
+
+fn decode_job(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<NewJob, DecodeError> {
+    let due_ms = fields.u64("due_ms")?;
+    let priority = fields.u32("priority")?;
+    let ttr_ms = decode_ttr(fields.u32("ttr_ms")?)?;
+    let due = when(fields.u8("due_kind")?, due_ms)?;
+    let if_exists = fields.u8("if_exists")?;
+    let if_exists =
+        IfExists::from_u8(if_exists).ok_or(DecodeError::Choice { field: "if_exists", value: if_exists })?;
+    let key_bytes = fields.u16("key")?;
+    let attributes_bytes = fields.u16("attributes")?;
+    let body_bytes = fields.u32("body")?;
+    let key = reader.key(key_bytes)?;
+    let attributes = reader.attributes(attributes_bytes)?;
+    attributes.check_new()?;
+    let body = reader.bytes(body_bytes as usize, reader.body_bytes_max(), "body")?;
+    Ok(NewJob { due, priority, ttr_ms, if_exists, key, attributes, body })
 }
 
 /// A time to run; 0 stands for another's choice.
-pub(super) fn decode_ttr(ttr_ms: u32) -> Result<u32, DecodeError> {
-    if ttr_ms == 0 { Ok(0) } else { in_range(ttr_ms, TTR_MS_MIN, TTR_MS_MAX, "ttr_ms") }
+fn decode_ttr(ttr_ms: u32) -> Result<u32, DecodeError> {
+    if ttr_ms == 0 { Ok(0) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
+}
+
+/// A time to run in milliseconds; 0 is none.
+impl Field for Option<u32> {
+    fn put(&self, out: &mut BytesMut) {
+        out.put_u32_le(self.unwrap_or(0));
+    }
+
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        let ttr_ms = decode_ttr(reader.u32(name)?)?;
+        Ok((ttr_ms != 0).then_some(ttr_ms))
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
 }
 
 pub(super) fn encode_pushed(results: &[PushResult], out: &mut BytesMut) {

@@ -1,406 +1,370 @@
-//! Requests: the messages of a client.
+//! Requests: the messages of a client. One table has all of them, and everything that the server and the client know of each.
 
-use bytes::Bytes;
+use bytes::BytesMut;
 
-use crate::types::{
-    Attributes, Filter, IfExists, JobId, Key, Lease, ListOrder, Millis, PolicyChange, SessionId,
-    SessionSecret, TopicName, When,
+use super::RequestId;
+use super::browse::{Bulk, List};
+use super::decode_error::DecodeError;
+use super::error::ErrorCode;
+use super::field::Field;
+use super::frame::{self, Frame};
+use super::job::JobRef;
+use super::opcode::opcodes;
+use super::policy::TopicSet;
+use super::push::Push;
+use super::reserve::{Reserve, Subscribe};
+use super::session::Hello;
+use super::settle::ReleaseKind;
+use super::wire::{Reader, in_range};
+use crate::types::limits::{
+    BACKUP_READ_BYTES_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, KICK_JOBS_MAX,
+    RESERVE_JOBS_MAX,
 };
+use crate::types::{Filter, GroupId, JobId, Lease, TopicName, When};
 
-/// One request. Each is answered once, under its request id, in any order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+/// Who answers a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It becomes one command of the log, and is answered once that is applied.
+    Change,
+    /// It is answered from the applied state, when this node has made sure that it still leads.
+    Read,
+    /// It has a handler of its own.
+    Own,
+}
+
+/// Whether a client may send a request again when it does not know if the server got it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// Yes: carrying it out twice does no more than carrying it out once. A push is known by its numbers, what settles by the
+    /// lease's fence, the others by what they are.
+    Safe,
+    /// Only if it names a job by its id: under the key there may be another job meanwhile.
+    SafeById,
+    /// No.
+    Unsafe,
+}
+
+/// What every request may be told.
+pub const ANY_REQUEST: &[ErrorCode] = &[
+    ErrorCode::Malformed,
+    ErrorCode::Unsupported,
+    ErrorCode::TooLarge,
+    ErrorCode::Unauthorised,
+    ErrorCode::NotLeader,
+    ErrorCode::NoLeader,
+    ErrorCode::Stopping,
+    ErrorCode::SessionUnknown,
+];
+
+/// Makes [`Request`] and [`RequestOpcode`] from a table. An entry is
+///
+/// ```text
+/// /// What it does.
+/// Name = opcode, "NAME", Kind, Repeat, [what it may be told beside ANY_REQUEST]
+/// ```
+///
+/// and then nothing, a message that has its own file, or the fields in the order of the wire, numbers with their range.
+macro_rules! requests {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $number:literal, $text:literal, $kind:ident, $repeat:ident, [$($code:ident),*]
+        $(($message:ident: $message_type:ty))?
+        $({ $($(#[$field_doc:meta])* $field:ident: $field_type:ty $(= $range:expr)?,)+ })?
+    )+) => {
+        /// One request. Each is answered once, under its request id, in any order.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Request {
+            $($(#[$doc])* $name $(($message_type))? $({ $($(#[$field_doc])* $field: $field_type,)+ })?,)+
+        }
+
+        opcodes! {
+            /// What a client may send.
+            RequestOpcode { $($(#[$doc])* $name = $number, $text;)+ }
+        }
+
+        impl RequestOpcode {
+            /// Who answers it.
+            pub fn kind(self) -> Kind {
+                match self {
+                    $(Self::$name => Kind::$kind,)+
+                }
+            }
+
+            /// Whether it may be sent again.
+            pub fn repeat(self) -> Repeat {
+                match self {
+                    $(Self::$name => Repeat::$repeat,)+
+                }
+            }
+
+            /// What this request may be told beside [`ANY_REQUEST`], its items included. `protocol.md` has the same table, and the
+            /// simulator sees that no server says anything else.
+            pub fn refusals(self) -> &'static [ErrorCode] {
+                match self {
+                    $(Self::$name => &[$(ErrorCode::$code),*],)+
+                }
+            }
+        }
+
+        impl Request {
+            /// The number of the message.
+            pub fn opcode(&self) -> RequestOpcode {
+                match self {
+                    $(Self::$name { .. } => RequestOpcode::$name,)+
+                }
+            }
+
+            fn encode_payload(&self, out: &mut BytesMut) {
+                match self {
+                    $(Self::$name { $(0: $message)? $($($field,)+)? } => {
+                        $($message.put(out);)?
+                        $($($field.put(out);)+)?
+                    })+
+                }
+            }
+
+            fn decode_payload(opcode: RequestOpcode, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                Ok(match opcode {
+                    $(RequestOpcode::$name => Self::$name {
+                        $(0: Field::take(reader, stringify!($message))?)?
+                        $($($field: {
+                            let value: $field_type = Field::take(reader, stringify!($field))?;
+                            $(let value = in_range(value, $range, stringify!($field))?;)?
+                            value
+                        },)+)?
+                    },)+
+                })
+            }
+
+            /// A copy that does not keep alive the buffer it was read from.
+            #[must_use]
+            pub fn detached(self) -> Self {
+                match self {
+                    $(Self::$name { $(0: $message)? $($($field,)+)? } => Self::$name {
+                        $(0: $message.detach())?
+                        $($($field: $field.detach(),)+)?
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+requests! {
     /// Opens the conversation; the first frame on every connection.
-    Hello(Hello),
+    Hello = 0x01, "HELLO", Own, Unsafe, [Invalid, Quota] (hello: Hello)
     /// Asks for a PONG.
-    Ping,
+    Ping = 0x02, "PING", Read, Safe, []
     /// Ends the session: its leases are given back at once (unless they outlive it).
-    Goodbye,
+    Goodbye = 0x03, "GOODBYE", Own, Safe, []
+
     /// Adds jobs to one topic.
-    Push(Push),
+    Push = 0x10, "PUSH", Own, Safe, [
+        Invalid, Busy, DiskFull, Quota, KeyExists, Reserved, OutcomeUnknown, ExpiresBeforeDue, SequenceReused
+    ] (push: Push)
+
     /// Long-poll: waits for jobs of some topics.
-    Reserve(Reserve),
+    Reserve = 0x20, "RESERVE", Own, Safe, [Invalid, Busy, Paused] (reserve: Reserve)
     /// Asks for jobs to be sent as they become ready.
-    Subscribe(Subscribe),
+    Subscribe = 0x21, "SUBSCRIBE", Own, Safe, [Invalid, Quota] (subscribe: Subscribe)
     /// Adds credit to a subscription.
-    Credit {
+    Credit = 0x22, "CREDIT", Own, Unsafe, [Invalid, NotFound] {
         /// The request id of its SUBSCRIBE.
         subscription: u32,
         /// More jobs.
-        jobs: u32,
+        credit_jobs: u32 = 0..=CREDIT_JOBS_MAX,
         /// More bytes of bodies.
-        bytes: u64,
-    },
+        credit_bytes: u64 = 0..=CREDIT_BYTES_MAX,
+    }
     /// Ends a subscription; jobs already sent stay leased.
-    Unsubscribe {
+    Unsubscribe = 0x23, "UNSUBSCRIBE", Own, Unsafe, [NotFound] {
         /// The request id of its SUBSCRIBE.
         subscription: u32,
-    },
+    }
     /// Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
-    Cancel {
+    Cancel = 0x24, "CANCEL", Own, Unsafe, [NotFound] {
         /// The request id of the RESERVE.
         request: u32,
-    },
+    }
     /// Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among
     /// them.
-    Leases {
+    Leases = 0x25, "LEASES", Read, Safe, [Invalid, Unreadable] {
         /// Only jobs with a greater id: 0 for the first page, then the last id of the page before.
         after: JobId,
-        /// The maximum number: 1 to [`RESERVE_JOBS_MAX`](crate::types::limits::RESERVE_JOBS_MAX).
-        jobs_max: u32,
-    },
+        /// The maximum number: 1 to [`RESERVE_JOBS_MAX`].
+        jobs_max: u32 = 1..=RESERVE_JOBS_MAX,
+    }
+
     /// Says that jobs are done: they are removed.
-    Finish {
+    Finish = 0x30, "FINISH", Change, Safe, [Busy, StaleLease] {
         /// Leases on the finished jobs.
         leases: Vec<Lease>,
-    },
+    }
     /// Gives jobs back, to be attempted again.
-    Release {
-        /// Leases on the jobs to release.
-        leases: Vec<Lease>,
+    Release = 0x31, "RELEASE", Change, Safe, [Invalid, Busy, StaleLease] {
         /// Whether the attempt counts, and when the next one is.
         kind: ReleaseKind,
+        /// Leases on the jobs to release.
+        leases: Vec<Lease>,
         /// What each job shows as its last reason from now on; at most
         /// [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes.
         reason: Option<String>,
-    },
+    }
     /// Starts the time to run anew.
-    Touch {
-        /// Leases to extend.
-        leases: Vec<Lease>,
+    Touch = 0x32, "TOUCH", Change, Safe, [Invalid, Busy, StaleLease] {
         /// A new time to run in milliseconds; `None` keeps the job's own.
         ttr_ms: Option<u32>,
-    },
+        /// Leases to extend.
+        leases: Vec<Lease>,
+    }
     /// Sets jobs aside until somebody kicks them.
-    Bury {
+    Bury = 0x33, "BURY", Change, Safe, [Busy, StaleLease] {
         /// Leases on the jobs to bury.
         leases: Vec<Lease>,
         /// As in [`Self::Release`].
         reason: Option<String>,
-    },
+    }
+
     /// Reads one job.
-    Get(JobRef),
+    Get = 0x40, "GET", Read, Safe, [Invalid, Unreadable, NotFound] (job: JobRef)
     /// Removes one job, whatever its state.
-    Delete(JobRef),
+    Delete = 0x41, "DELETE", Change, SafeById, [Invalid, Busy, NotFound] (job: JobRef)
+    // The next ones: the job may have gone on meanwhile, and would be moved a second time.
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
-    Reschedule {
-        /// The job to reschedule.
-        job: JobRef,
+    Reschedule = 0x42, "RESCHEDULE", Change, Unsafe, [
+        Invalid, Busy, NotFound, Reserved, WrongState, ExpiresBeforeDue
+    ] {
         /// When it is due now.
         due: When,
-    },
+        /// The job to reschedule.
+        job: JobRef,
+    }
     /// Makes one delayed job ready at once.
-    RunNow(JobRef),
+    RunNow = 0x43, "RUN_NOW", Change, Unsafe, [Invalid, Busy, NotFound, Reserved, WrongState] (job: JobRef)
     /// Makes one buried job ready.
-    Kick(JobRef),
-    /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
-    KickMany {
-        /// The topic of the buried jobs.
-        topic: TopicName,
-        /// The maximum number: 1 to [`KICK_JOBS_MAX`](crate::types::limits::KICK_JOBS_MAX).
-        jobs_max: u32,
-    },
-    /// Stops the reserving of a topic's jobs.
-    Pause {
-        /// The topic to pause.
-        topic: TopicName,
-    },
-    /// Starts it again.
-    Resume {
-        /// The topic to resume.
-        topic: TopicName,
-    },
-    /// Changes what a topic decides for its jobs. The topic is made if it is new.
-    TopicSet {
-        /// The topic whose policy changes.
-        topic: TopicName,
-        /// What changes.
-        change: Box<PolicyChange>,
-    },
-    /// Reads what a topic decides for its jobs.
-    TopicShow {
-        /// The topic that is asked for.
-        topic: TopicName,
-    },
-    /// Forgets a topic that has no jobs, with its settings.
-    TopicDelete {
-        /// The topic to forget.
-        topic: TopicName,
-    },
+    Kick = 0x44, "KICK", Change, Unsafe, [Invalid, Busy, NotFound, WrongState] (job: JobRef)
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
-    Peek {
+    Peek = 0x45, "PEEK", Read, Safe, [Invalid, Busy, Unreadable, NotFound] {
         /// The topic to look at.
         topic: TopicName,
-    },
+    }
+    /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
+    KickMany = 0x46, "KICK_MANY", Change, Unsafe, [Invalid, Busy, NotFound] {
+        /// The maximum number: 1 to [`KICK_JOBS_MAX`].
+        jobs_max: u32 = 1..=KICK_JOBS_MAX,
+        /// The topic of the buried jobs.
+        topic: TopicName,
+    }
     /// Shows jobs, a page at a time.
-    List(List),
+    List = 0x47, "LIST", Read, Safe, [Invalid, Busy, Unreadable] (list: List)
     /// Counts the jobs that match.
-    Count(Filter),
+    Count = 0x48, "COUNT", Read, Safe, [Invalid, Busy, Unreadable] (filter: Filter)
+    // The jobs that were changed may match again meanwhile.
     /// Does the same to many jobs, a bounded number with each request.
-    Bulk(Bulk),
+    Bulk = 0x49, "BULK", Read, Unsafe, [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
+
+    // Below feature level 3 the next two make a topic that is new.
+    /// Stops the reserving of a topic's jobs.
+    Pause = 0x50, "PAUSE", Change, Safe, [Invalid, Busy, Quota, NotFound] {
+        /// The topic to pause.
+        topic: TopicName,
+    }
+    /// Starts it again.
+    Resume = 0x51, "RESUME", Change, Safe, [Invalid, Busy, Quota, NotFound] {
+        /// The topic to resume.
+        topic: TopicName,
+    }
     /// Counts by topic.
-    Topics,
+    Topics = 0x52, "TOPICS", Read, Safe, []
     /// Counts of the whole queue, and by topic.
-    Stats,
+    Stats = 0x53, "STATS", Read, Safe, []
     /// Lists the clients that are connected to this node, by number.
-    Connections {
+    Connections = 0x54, "CONNECTIONS", Read, Safe, [Invalid] {
         /// Only connections with a greater number: 0 for the first page, then the last number of the page before.
         after: u64,
-        /// The maximum number: 1 to [`CONNECTIONS_LISTED_MAX`](crate::types::limits::CONNECTIONS_LISTED_MAX).
-        connections_max: u32,
-    },
+        /// The maximum number: 1 to [`CONNECTIONS_LISTED_MAX`].
+        connections_max: u32 = 1..=CONNECTIONS_LISTED_MAX,
+    }
     /// Closes the connection of another client to this node.
-    Disconnect {
+    Disconnect = 0x55, "DISCONNECT", Own, Unsafe, [Invalid, NotFound] {
         /// Its number, as [`Request::Connections`] shows it.
         connection: u64,
         /// Ends its session as well: its leases are given back at once. Otherwise the session's grace begins.
         ends_session: bool,
-    },
+    }
+    /// Changes what a topic decides for its jobs. The topic is made if it is new.
+    TopicSet = 0x56, "TOPIC_SET", Change, Safe, [Invalid, Busy, Quota] (set: TopicSet)
+    // Under the name there may be another topic meanwhile.
+    /// Forgets a topic that has no jobs, with its settings.
+    TopicDelete = 0x57, "TOPIC_DELETE", Change, Unsafe, [Invalid, Busy, NotFound, WrongState] {
+        /// The topic to forget.
+        topic: TopicName,
+    }
+    /// Reads what a topic decides for its jobs.
+    TopicShow = 0x58, "TOPIC_SHOW", Read, Safe, [Invalid, NotFound] {
+        /// The topic that is asked for.
+        topic: TopicName,
+    }
+
     /// Asks for a backup of the state as it is now, to be read over this connection.
-    BackupBegin,
-    /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
-    /// anything else.
-    ClusterStatus,
-    /// Adds the node that listens for its peers at an address; it votes when it has caught up.
-    ClusterAdd {
-        /// `HOST:PORT`.
-        address: String,
-    },
-    /// Removes a member. It cannot come back under its number.
-    ClusterRemove {
-        /// The member's node number.
-        node: u64,
-    },
-    /// Hands leadership to another member.
-    ClusterTransfer {
-        /// To which; 0 leaves it to the leader.
-        node: u64,
-    },
+    BackupBegin = 0x60, "BACKUP_BEGIN", Own, Unsafe, [Busy, DiskFull]
     /// Reads a part of that backup.
-    BackupRead {
+    BackupRead = 0x61, "BACKUP_READ", Own, Unsafe, [Invalid, Unreadable, NotFound] {
         /// Where the part begins.
         offset: u64,
-        /// The maximum number of bytes: 1 to [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX).
-        bytes: u32,
-    },
+        /// The maximum number of bytes: 1 to [`BACKUP_READ_BYTES_MAX`].
+        bytes: u32 = 1..=BACKUP_READ_BYTES_MAX,
+    }
     /// Lets go of it. The end of the connection does the same.
-    BackupEnd,
-}
+    BackupEnd = 0x62, "BACKUP_END", Own, Unsafe, [NotFound]
 
-/// The first frame of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hello {
-    /// The oldest protocol version that the client understands.
-    pub version_min: u16,
-    /// The newest.
-    pub version_max: u16,
-    /// What the client calls itself, for logs.
-    pub client_name: String,
-    /// The authentication token; empty for none.
-    pub token: Bytes,
-    /// The longest time between two frames from each side, before the connection is lost; 0 lets the server decide.
-    pub heartbeat_ms: u32,
-    /// The session to go on with; `None` opens a new one.
-    pub resume: Option<Resume>,
-    /// The session's leases run to their deadline when the connection is lost or the session ends.
-    pub leases_outlive: bool,
-}
-
-/// Which session to go on with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resume {
-    /// Its id.
-    pub session: SessionId,
-    /// Its secret.
-    pub secret: SessionSecret,
-}
-
-/// Jobs for one topic, each with its own outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Push {
-    /// Where they belong.
-    pub topic: TopicName,
-    /// The session's sequence number of the first job; the others follow. A repeated number answers as it
-    /// did the first time. 0: no protection against repeats.
-    pub sequence: u64,
-    /// The jobs.
-    pub jobs: Vec<NewJob>,
-}
-
-/// One job to be pushed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewJob {
-    /// When it is due.
-    pub due: When,
-    /// A lower number is reserved first.
-    pub priority: u32,
-    /// How long a consumer may hold it, in milliseconds; 0 is the default.
-    pub ttr_ms: u32,
-    /// What to do when the key lives.
-    pub if_exists: IfExists,
-    /// The user's own id.
-    pub key: Option<Key>,
-    /// Headers, expiry, attempts and so on.
-    pub attributes: Attributes,
-    /// Opaque to the queue.
-    pub body: Bytes,
-}
-
-/// A long-poll.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserve {
-    /// The topics to reserve from.
-    pub topics: Vec<TopicName>,
-    /// The maximum number of jobs.
-    pub jobs_max: u32,
-    /// Answer without a job after this time in milliseconds; 0 answers at once.
-    pub wait_ms: u64,
-    /// The topics' shares, one number from 1 on per topic in their order: of topics with weights 5 and 1 the first gives five
-    /// jobs for each of the second while both have some. Without them the order is by priority, due time and id over all
-    /// topics.
-    pub weights: Vec<u16>,
-}
-
-/// A standing order for jobs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subscribe {
-    /// The topics to subscribe to.
-    pub topics: Vec<TopicName>,
-    /// Jobs that may be held at once. Settling a lease returns its share.
-    pub credit_jobs: u32,
-    /// Bytes of bodies that may be held at once. While it is above 0 one more job is sent, however large.
-    pub credit_bytes: u64,
-    /// As in [`Reserve::weights`].
-    pub weights: Vec<u16>,
-}
-
-/// A page of a list of jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct List {
-    /// Which jobs.
-    pub filter: Filter,
-    /// In which order.
-    pub order: ListOrder,
-    /// At most this many: 1 to [`LIST_JOBS_MAX`](crate::types::limits::LIST_JOBS_MAX).
-    pub jobs_max: u32,
-    /// Whether their bodies are shown.
-    pub with_bodies: bool,
-    /// What the page before gave; empty for the first page.
-    pub cursor: Bytes,
-}
-
-/// A step of a change to many jobs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bulk {
-    /// What to do to each job.
-    pub change: Change,
-    /// To which jobs.
-    pub filter: Filter,
-    /// To at most this many: 1 to [`BULK_JOBS_MAX`](crate::types::limits::BULK_JOBS_MAX).
-    pub jobs_max: u32,
-    /// What the step before gave; empty for the first one.
-    pub cursor: Bytes,
-}
-
-/// What a bulk change does to each job. A job that may not be changed so is left alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Removes it, whatever its state.
-    Delete,
-    /// Makes it ready, if it is buried; its attempts start at 0 again.
-    Kick,
-    /// Makes it ready, if it is delayed.
-    RunNow,
-    /// Gives it this due time of the wall clock, if it is delayed or ready.
-    Reschedule {
-        /// When it is due.
-        due: Millis,
-    },
-    /// Puts it into another topic, unless it is reserved, or another job has its key there.
-    Move {
-        /// Where it goes; made if it is new.
-        to: TopicName,
-    },
-}
-
-/// How a job is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReleaseKind {
-    /// The attempt failed: the job's backoff says when the next one is, at once without one.
-    Backoff,
-    /// The attempt failed. The next one begins after this delay in milliseconds.
-    After(u64),
-    /// The work was not begun: this counts as no attempt, and the job is ready at once.
-    NotStarted,
-}
-
-/// Names one job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JobRef {
-    /// By the queue's id.
-    Id(JobId),
-    /// By the user's.
-    Key {
-        /// The key's topic.
-        topic: TopicName,
-        /// The key.
-        key: Key,
-    },
-}
-
-impl List {
-    /// A copy that does not keep alive the buffer it was read from.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self.clone() }
+    /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
+    /// anything else.
+    ClusterStatus = 0x70, "CLUSTER_STATUS", Own, Safe, []
+    /// Adds the node that listens for its peers at an address; it votes when it has caught up.
+    ClusterAdd = 0x71, "CLUSTER_ADD", Own, Unsafe, [Invalid, Busy] {
+        /// `HOST:PORT`.
+        address: String,
+    }
+    /// Removes a member. It cannot come back under its number.
+    ClusterRemove = 0x72, "CLUSTER_REMOVE", Own, Unsafe, [Invalid, Busy] {
+        /// The member's node number.
+        node: u64,
+    }
+    /// Hands leadership to another member.
+    ClusterTransfer = 0x73, "CLUSTER_TRANSFER", Own, Unsafe, [Invalid, Busy] {
+        /// To which; 0 leaves it to the leader.
+        node: u64,
     }
 }
 
-impl Bulk {
-    /// A copy that does not keep alive the buffer it was read from.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        let change = match &self.change {
-            Change::Move { to } => Change::Move { to: to.detached() },
-            change => change.clone(),
-        };
-        let cursor = Bytes::copy_from_slice(&self.cursor);
-        Self { change, filter: self.filter.detached(), cursor, ..self.clone() }
+impl RequestOpcode {
+    /// Whether it may be told this.
+    pub fn may_be_told(self, code: ErrorCode) -> bool {
+        ANY_REQUEST.contains(&code) || self.refusals().contains(&code)
     }
 }
 
-impl NewJob {
-    /// A job with the default priority and time to run, due at once.
-    pub fn new(body: impl Into<Bytes>) -> Self {
-        Self {
-            due: When::After(0),
-            priority: crate::types::limits::PRIORITY_UNSAID,
-            ttr_ms: 0,
-            if_exists: IfExists::Reject,
-            key: None,
-            attributes: Attributes::default(),
-            body: body.into(),
+impl Request {
+    /// Appends the whole frame to `out` and returns how many bytes it took. The caller compares them with the
+    /// `frame_bytes_max` of WELCOME before it sends them: a larger frame costs the connection.
+    pub fn encode(&self, id: RequestId, out: &mut BytesMut) -> usize {
+        frame::write(out, self.opcode() as u8, id, |out| self.encode_payload(out))
+    }
+
+    /// Reads the request that a frame holds. `body_bytes_max` is the server's setting; one body beyond it
+    /// refuses the whole PUSH. On an error the frame is answered under its request id, and the connection
+    /// goes on.
+    pub fn decode(frame: &Frame, body_bytes_max: usize) -> Result<Self, DecodeError> {
+        let opcode =
+            RequestOpcode::from_u8(frame.header.opcode).ok_or(DecodeError::Opcode(frame.header.opcode))?;
+        if frame.header.id == RequestId(0) {
+            return Err(DecodeError::RequestIdZero);
         }
-    }
-
-    /// Due this many milliseconds after the queue accepts it.
-    #[must_use]
-    pub fn after(mut self, delay_ms: u64) -> Self {
-        self.due = When::After(delay_ms);
-        self
-    }
-
-    /// Due at this point of the wall clock.
-    #[must_use]
-    pub fn at(mut self, at: Millis) -> Self {
-        self.due = When::At(at);
-        self
-    }
-
-    /// With the user's own id.
-    #[must_use]
-    pub fn key(mut self, key: Key) -> Self {
-        self.key = Some(key);
-        self
+        if frame.header.group != GroupId(0) {
+            return Err(DecodeError::Group(frame.header.group.0));
+        }
+        Self::decode_payload(opcode, &mut Reader::of_request(&frame.payload, body_bytes_max))
     }
 }

@@ -1,9 +1,9 @@
-//! RESERVE, SUBSCRIBE, CREDIT, UNSUBSCRIBE, CANCEL, LEASES; RESERVED, DELIVER and LEASED.
+//! RESERVE and SUBSCRIBE; RESERVED, DELIVER and LEASED.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::{Request, Reserve, Subscribe};
+use super::field::Field;
 use super::response::{Delivered, Leased};
 use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_piece};
 use crate::types::limits::{
@@ -18,55 +18,76 @@ const JOB_FIXED_BYTES: usize = 53;
 const JOB_FIXED_BYTES_MIN: usize = 45;
 const LEASED_MORE: u8 = 1;
 
-pub(super) fn encode_reserve(reserve: &Reserve, out: &mut BytesMut) {
-    Fixed::<12>::new().u64(reserve.wait_ms).u32(reserve.jobs_max).write(out);
-    encode_topics(&reserve.topics, out);
-    encode_weights(&reserve.weights, out);
+/// A long-poll.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserve {
+    /// The topics to reserve from.
+    pub topics: Vec<TopicName>,
+    /// The maximum number of jobs.
+    pub jobs_max: u32,
+    /// Answer without a job after this time in milliseconds; 0 answers at once.
+    pub wait_ms: u64,
+    /// The topics' shares, one number from 1 on per topic in their order: of topics with weights 5 and 1 the first gives five
+    /// jobs for each of the second while both have some. Without them the order is by priority, due time and id over all
+    /// topics.
+    pub weights: Vec<u16>,
 }
 
-pub(super) fn decode_reserve(reader: &mut Reader<'_>) -> Result<Reserve, DecodeError> {
-    let wait_ms = in_range(reader.u64("wait_ms")?, 0, WAIT_MS_MAX, "wait_ms")?;
-    let jobs_max = in_range(reader.u32("jobs_max")?, 1, RESERVE_JOBS_MAX, "jobs_max")?;
-    let topics = decode_topics(reader)?;
-    let weights = decode_weights(reader, topics.len())?;
-    Ok(Reserve { topics, jobs_max, wait_ms, weights })
+/// A standing order for jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribe {
+    /// The topics to subscribe to.
+    pub topics: Vec<TopicName>,
+    /// Jobs that may be held at once. Settling a lease returns its share.
+    pub credit_jobs: u32,
+    /// Bytes of bodies that may be held at once. While it is above 0 one more job is sent, however large.
+    pub credit_bytes: u64,
+    /// As in [`Reserve::weights`].
+    pub weights: Vec<u16>,
 }
 
-pub(super) fn encode_subscribe(subscribe: &Subscribe, out: &mut BytesMut) {
-    Fixed::<12>::new().u32(subscribe.credit_jobs).u64(subscribe.credit_bytes).write(out);
-    encode_topics(&subscribe.topics, out);
-    encode_weights(&subscribe.weights, out);
+impl Field for Reserve {
+    fn put(&self, out: &mut BytesMut) {
+        Fixed::<12>::new().u64(self.wait_ms).u32(self.jobs_max).write(out);
+        encode_topics(&self.topics, out);
+        encode_weights(&self.weights, out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let wait_ms = in_range(reader.u64("wait_ms")?, 0..=WAIT_MS_MAX, "wait_ms")?;
+        let jobs_max = in_range(reader.u32("jobs_max")?, 1..=RESERVE_JOBS_MAX, "jobs_max")?;
+        let topics = decode_topics(reader)?;
+        let weights = decode_weights(reader, topics.len())?;
+        Ok(Self { topics, jobs_max, wait_ms, weights })
+    }
+
+    fn detach(self) -> Self {
+        Self { topics: detached_topics(&self.topics), ..self }
+    }
 }
 
-pub(super) fn decode_subscribe(reader: &mut Reader<'_>) -> Result<Subscribe, DecodeError> {
-    let (credit_jobs, credit_bytes) = decode_credit_of(reader)?;
-    let topics = decode_topics(reader)?;
-    let weights = decode_weights(reader, topics.len())?;
-    Ok(Subscribe { topics, credit_jobs, credit_bytes, weights })
+impl Field for Subscribe {
+    fn put(&self, out: &mut BytesMut) {
+        Fixed::<12>::new().u32(self.credit_jobs).u64(self.credit_bytes).write(out);
+        encode_topics(&self.topics, out);
+        encode_weights(&self.weights, out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let credit_jobs = in_range(reader.u32("credit_jobs")?, 0..=CREDIT_JOBS_MAX, "credit_jobs")?;
+        let credit_bytes = in_range(reader.u64("credit_bytes")?, 0..=CREDIT_BYTES_MAX, "credit_bytes")?;
+        let topics = decode_topics(reader)?;
+        let weights = decode_weights(reader, topics.len())?;
+        Ok(Self { topics, credit_jobs, credit_bytes, weights })
+    }
+
+    fn detach(self) -> Self {
+        Self { topics: detached_topics(&self.topics), ..self }
+    }
 }
 
-pub(super) fn encode_credit(subscription: u32, jobs: u32, bytes: u64, out: &mut BytesMut) {
-    Fixed::<16>::new().u32(subscription).u32(jobs).u64(bytes).write(out);
-}
-
-pub(super) fn decode_credit(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let subscription = reader.u32("subscription")?;
-    let (jobs, bytes) = decode_credit_of(reader)?;
-    Ok(Request::Credit { subscription, jobs, bytes })
-}
-
-fn decode_credit_of(reader: &mut Reader<'_>) -> Result<(u32, u64), DecodeError> {
-    let jobs = in_range(reader.u32("credit_jobs")?, 0, CREDIT_JOBS_MAX, "credit_jobs")?;
-    let bytes = in_range(reader.u64("credit_bytes")?, 0, CREDIT_BYTES_MAX, "credit_bytes")?;
-    Ok((jobs, bytes))
-}
-
-pub(super) fn encode_unsubscribe(subscription: u32, out: &mut BytesMut) {
-    out.put_u32_le(subscription);
-}
-
-pub(super) fn decode_unsubscribe(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    Ok(Request::Unsubscribe { subscription: reader.u32("subscription")? })
+fn detached_topics(topics: &[TopicName]) -> Vec<TopicName> {
+    topics.iter().map(TopicName::detached).collect()
 }
 
 fn encode_topics(topics: &[TopicName], out: &mut BytesMut) {
@@ -101,30 +122,12 @@ fn decode_weights(reader: &mut Reader<'_>, topics: usize) -> Result<Vec<u16>, De
     }
     let list = reader.list::<WEIGHT_FIXED_BYTES>("weights", RESERVE_TOPICS_MAX)?;
     let weights =
-        reader.items(list, |_, mut fields| in_range(fields.u16("weight")?, 1, u16::MAX, "weight"))?;
+        reader.items(list, |_, mut fields| in_range(fields.u16("weight")?, 1..=u16::MAX, "weight"))?;
     if weights.is_empty() || weights.len() == topics {
         Ok(weights)
     } else {
         Err(DecodeError::Weights { weights: weights.len(), topics })
     }
-}
-
-pub(super) fn encode_cancel(request: u32, out: &mut BytesMut) {
-    out.put_u32_le(request);
-}
-
-pub(super) fn decode_cancel(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    Ok(Request::Cancel { request: reader.u32("request")? })
-}
-
-pub(super) fn encode_leases(after: JobId, jobs_max: u32, out: &mut BytesMut) {
-    Fixed::<12>::new().u64(after.0).u32(jobs_max).write(out);
-}
-
-pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let after = JobId(reader.u64("after")?);
-    let jobs_max = in_range(reader.u32("jobs_max")?, 1, RESERVE_JOBS_MAX, "jobs_max")?;
-    Ok(Request::Leases { after, jobs_max })
 }
 
 pub(super) fn encode_leased(leased: &Leased, out: &mut BytesMut) {

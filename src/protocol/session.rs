@@ -1,10 +1,10 @@
 //! HELLO, PING, GOODBYE and their answers; `GOING_AWAY` and ERROR.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::{Applied, ErrorCode, ErrorReply};
-use super::request::{Hello, Resume};
+use super::field::{Field, detached_bytes};
 use super::response::{GoingAway, Member, Response, Welcome};
 use super::wire::{Fixed, Reader, put_list, put_text8, put_text16, shortened};
 use crate::types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
@@ -20,6 +20,34 @@ const MEMBER_FIXED_BYTES: usize = 10;
 const MEMBER_LEADER: u8 = 1;
 const ERROR_RETRYABLE: u8 = 1;
 
+/// The first frame of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// The oldest protocol version that the client understands.
+    pub version_min: u16,
+    /// The newest.
+    pub version_max: u16,
+    /// What the client calls itself, for logs.
+    pub client_name: String,
+    /// The authentication token; empty for none.
+    pub token: Bytes,
+    /// The longest time between two frames from each side, before the connection is lost; 0 lets the server decide.
+    pub heartbeat_ms: u32,
+    /// The session to go on with; `None` opens a new one.
+    pub resume: Option<Resume>,
+    /// The session's leases run to their deadline when the connection is lost or the session ends.
+    pub leases_outlive: bool,
+}
+
+/// Which session to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Its id.
+    pub session: SessionId,
+    /// Its secret.
+    pub secret: SessionSecret,
+}
+
 /// The version that two sides speak: the newest that both understand, `None` when there is none.
 pub fn negotiate(version_min: u16, version_max: u16) -> Option<u16> {
     let version = version_max.min(super::VERSION);
@@ -31,42 +59,48 @@ pub fn heartbeat_ms(wish_ms: u32, usual_ms: u32) -> u32 {
     if wish_ms == 0 { usual_ms } else { wish_ms.clamp(HEARTBEAT_MS_MIN, HEARTBEAT_MS_MAX.max(usual_ms)) }
 }
 
-pub(super) fn encode_hello(hello: &Hello, out: &mut BytesMut) {
-    let resume = hello.resume.unwrap_or(Resume { session: SessionId(0), secret: SessionSecret([0; 16]) });
-    let options = if hello.leases_outlive { OPTION_LEASES_OUTLIVE } else { 0 };
-    Fixed::<40>::new()
-        .array(MAGIC)
-        .u16(hello.version_min)
-        .u16(hello.version_max)
-        .u32(options)
-        .u32(hello.heartbeat_ms)
-        .u64(resume.session.0)
-        .array(resume.secret.0)
-        .write(out);
-    put_text8(out, &hello.client_name);
-    Fixed::<2>::new().length16(hello.token.len()).write(out);
-    out.put_slice(&hello.token);
-}
-
-pub(super) fn decode_hello(reader: &mut Reader<'_>) -> Result<Hello, DecodeError> {
-    if reader.array("magic")? != MAGIC {
-        return Err(DecodeError::Magic);
+impl Field for Hello {
+    fn put(&self, out: &mut BytesMut) {
+        let resume = self.resume.unwrap_or(Resume { session: SessionId(0), secret: SessionSecret([0; 16]) });
+        let options = if self.leases_outlive { OPTION_LEASES_OUTLIVE } else { 0 };
+        Fixed::<40>::new()
+            .array(MAGIC)
+            .u16(self.version_min)
+            .u16(self.version_max)
+            .u32(options)
+            .u32(self.heartbeat_ms)
+            .u64(resume.session.0)
+            .array(resume.secret.0)
+            .write(out);
+        put_text8(out, &self.client_name);
+        Fixed::<2>::new().length16(self.token.len()).write(out);
+        out.put_slice(&self.token);
     }
-    let version_min = reader.u16("version_min")?;
-    let version_max = reader.u16("version_max")?;
-    let options = reader.u32("options")?;
-    let heartbeat_ms = reader.u32("heartbeat_ms")?;
-    let session = SessionId(reader.u64("session")?);
-    let secret = SessionSecret(reader.array("secret")?);
-    Ok(Hello {
-        version_min,
-        version_max,
-        client_name: reader.text8(CLIENT_NAME_BYTES_MAX, "client_name")?,
-        token: reader.bytes16(TOKEN_BYTES_MAX, "token")?,
-        heartbeat_ms,
-        resume: (session != SessionId(0)).then_some(Resume { session, secret }),
-        leases_outlive: options & OPTION_LEASES_OUTLIVE != 0,
-    })
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        if reader.array("magic")? != MAGIC {
+            return Err(DecodeError::Magic);
+        }
+        let version_min = reader.u16("version_min")?;
+        let version_max = reader.u16("version_max")?;
+        let options = reader.u32("options")?;
+        let heartbeat_ms = reader.u32("heartbeat_ms")?;
+        let session = SessionId(reader.u64("session")?);
+        let secret = SessionSecret(reader.array("secret")?);
+        Ok(Self {
+            version_min,
+            version_max,
+            client_name: reader.text8(CLIENT_NAME_BYTES_MAX, "client_name")?,
+            token: reader.bytes16(TOKEN_BYTES_MAX, "token")?,
+            heartbeat_ms,
+            resume: (session != SessionId(0)).then_some(Resume { session, secret }),
+            leases_outlive: options & OPTION_LEASES_OUTLIVE != 0,
+        })
+    }
+
+    fn detach(self) -> Self {
+        Self { token: detached_bytes(&self.token), ..self }
+    }
 }
 
 pub(super) fn encode_welcome(welcome: &Welcome, out: &mut BytesMut) {

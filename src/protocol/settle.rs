@@ -1,11 +1,10 @@
-//! FINISH, RELEASE, TOUCH and BURY; SETTLED.
+//! What settles leases: the fields of FINISH, RELEASE, TOUCH and BURY; SETTLED.
 
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::push::decode_ttr;
-use super::request::{ReleaseKind, Request};
+use super::field::Field;
 use super::response::SettleResult;
 use super::wire::{Fixed, Reader, in_range, put_list, put_text16};
 use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX, REASON_BYTES_MAX};
@@ -20,67 +19,74 @@ const NOT_STARTED: u64 = u64::MAX - 1;
 /// In place of a result's code: no error.
 const SETTLED: u16 = 0;
 
-pub(super) fn encode_leases(leases: &[Lease], out: &mut BytesMut) {
-    put_list(out, LEASE_FIXED_BYTES, leases.len());
-    for lease in leases {
-        Fixed::<LEASE_FIXED_BYTES>::new().u64(lease.job.0).u64(lease.fence.0).write(out);
+/// How a job is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReleaseKind {
+    /// The attempt failed: the job's backoff says when the next one is, at once without one.
+    Backoff,
+    /// The attempt failed. The next one begins after this delay in milliseconds.
+    After(u64),
+    /// The work was not begun: this counts as no attempt, and the job is ready at once.
+    NotStarted,
+}
+
+impl Field for Vec<Lease> {
+    fn put(&self, out: &mut BytesMut) {
+        put_list(out, LEASE_FIXED_BYTES, self.len());
+        for lease in self {
+            Fixed::<LEASE_FIXED_BYTES>::new().u64(lease.job.0).u64(lease.fence.0).write(out);
+        }
+    }
+
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        let list = reader.list_of_some::<LEASE_FIXED_BYTES>(name, LEASES_MAX)?;
+        reader.items(list, |_, mut fields| {
+            Ok(Lease { job: JobId(fields.u64("job")?), fence: Fence(fields.u64("fence")?) })
+        })
+    }
+
+    fn detach(self) -> Self {
+        self
     }
 }
 
-pub(super) fn decode_leases(reader: &mut Reader<'_>) -> Result<Vec<Lease>, DecodeError> {
-    let list = reader.list_of_some::<LEASE_FIXED_BYTES>("leases", LEASES_MAX)?;
-    reader.items(list, |_, mut fields| {
-        Ok(Lease { job: JobId(fields.u64("job")?), fence: Fence(fields.u64("fence")?) })
-    })
-}
+/// A reason. It stands behind everything else, and only if there is one: older servers skip it.
+impl Field for Option<String> {
+    fn put(&self, out: &mut BytesMut) {
+        if let Some(reason) = self {
+            put_text16(out, reason);
+        }
+    }
 
-/// A reason stands behind everything else, and only if there is one: older servers skip it.
-fn encode_reason(reason: Option<&str>, out: &mut BytesMut) {
-    if let Some(reason) = reason {
-        put_text16(out, reason);
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.late_text16(REASON_BYTES_MAX, name)
+    }
+
+    fn detach(self) -> Self {
+        self
     }
 }
 
-fn decode_reason(reader: &mut Reader<'_>) -> Result<Option<String>, DecodeError> {
-    reader.late_text16(REASON_BYTES_MAX, "reason")
-}
+impl Field for ReleaseKind {
+    fn put(&self, out: &mut BytesMut) {
+        out.put_u64_le(match *self {
+            Self::Backoff => DELAY_BY_BACKOFF,
+            Self::After(delay_ms) => delay_ms,
+            Self::NotStarted => NOT_STARTED,
+        });
+    }
 
-pub(super) fn encode_bury(leases: &[Lease], reason: Option<&str>, out: &mut BytesMut) {
-    encode_leases(leases, out);
-    encode_reason(reason, out);
-}
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        Ok(match reader.u64("delay_ms")? {
+            DELAY_BY_BACKOFF => Self::Backoff,
+            NOT_STARTED => Self::NotStarted,
+            delay_ms => Self::After(in_range(delay_ms, 0..=DELAY_MS_MAX, "delay_ms")?),
+        })
+    }
 
-pub(super) fn decode_bury(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    Ok(Request::Bury { leases: decode_leases(reader)?, reason: decode_reason(reader)? })
-}
-
-pub(super) fn encode_release(leases: &[Lease], kind: ReleaseKind, reason: Option<&str>, out: &mut BytesMut) {
-    out.put_u64_le(match kind {
-        ReleaseKind::Backoff => DELAY_BY_BACKOFF,
-        ReleaseKind::After(delay_ms) => delay_ms,
-        ReleaseKind::NotStarted => NOT_STARTED,
-    });
-    encode_leases(leases, out);
-    encode_reason(reason, out);
-}
-
-pub(super) fn decode_release(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let kind = match reader.u64("delay_ms")? {
-        DELAY_BY_BACKOFF => ReleaseKind::Backoff,
-        NOT_STARTED => ReleaseKind::NotStarted,
-        delay_ms => ReleaseKind::After(in_range(delay_ms, 0, DELAY_MS_MAX, "delay_ms")?),
-    };
-    Ok(Request::Release { leases: decode_leases(reader)?, kind, reason: decode_reason(reader)? })
-}
-
-pub(super) fn encode_touch(leases: &[Lease], ttr_ms: Option<u32>, out: &mut BytesMut) {
-    out.put_u32_le(ttr_ms.unwrap_or(0));
-    encode_leases(leases, out);
-}
-
-pub(super) fn decode_touch(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
-    let ttr_ms = decode_ttr(reader.u32("ttr_ms")?)?;
-    Ok(Request::Touch { leases: decode_leases(reader)?, ttr_ms: (ttr_ms != 0).then_some(ttr_ms) })
+    fn detach(self) -> Self {
+        self
+    }
 }
 
 pub(super) fn encode_settled(results: &[SettleResult], out: &mut BytesMut) {

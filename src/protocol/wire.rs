@@ -5,6 +5,8 @@
 //! lengths it has. A reader takes the fields that it knows from the fixed part and skips the rest, so items can grow
 //! without a length per item.
 
+use std::ops::RangeInclusive;
+
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
@@ -15,6 +17,8 @@ use crate::types::{Attributes, Key, Millis, TopicName, When};
 pub(super) struct Reader<'a> {
     payload: &'a Bytes,
     fields: Fields<'a>,
+    /// The greatest body of a pushed job that the server takes.
+    body_bytes_max: usize,
 }
 
 /// Numbers one after the other.
@@ -86,7 +90,17 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn new(payload: &'a Bytes) -> Self {
-        Self { payload, fields: Fields(payload) }
+        Self::of_request(payload, usize::MAX)
+    }
+
+    /// As [`Self::new`], for a request to a server that takes bodies of up to `body_bytes_max` bytes.
+    pub(super) fn of_request(payload: &'a Bytes, body_bytes_max: usize) -> Self {
+        Self { payload, fields: Fields(payload), body_bytes_max }
+    }
+
+    /// The greatest body of a pushed job that the server takes.
+    pub(super) fn body_bytes_max(&self) -> usize {
+        self.body_bytes_max
     }
 
     /// The numbers from here on, as they stand in a fixed part.
@@ -257,20 +271,20 @@ impl<'a> Reader<'a> {
 /// Refuses a number that is out of its range.
 pub(super) fn in_range<T: Copy + PartialOrd + Into<u64>>(
     value: T,
-    min: T,
-    max: T,
+    range: RangeInclusive<T>,
     field: &'static str,
 ) -> Result<T, DecodeError> {
-    if value < min || value > max {
-        return Err(DecodeError::OutOfRange { field, value: value.into(), min: min.into(), max: max.into() });
+    if range.contains(&value) {
+        return Ok(value);
     }
-    Ok(value)
+    let (min, max) = (*range.start(), *range.end());
+    Err(DecodeError::OutOfRange { field, value: value.into(), min: min.into(), max: max.into() })
 }
 
 /// A point in time from its two fields.
 pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
     match kind {
-        0 => in_range(due_ms, 0, crate::types::limits::DELAY_MS_MAX, "due_ms").map(When::After),
+        0 => in_range(due_ms, 0..=crate::types::limits::DELAY_MS_MAX, "due_ms").map(When::After),
         1 => Ok(When::At(Millis(due_ms))),
         value => Err(DecodeError::Choice { field: "due_kind", value }),
     }

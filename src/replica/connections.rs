@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use super::io::{ConnectionId, Output, Permit};
-use crate::protocol::{ErrorReply, JobRef, Request, RequestId, Response};
+use crate::protocol::{ErrorReply, Request, RequestId, Response};
 use crate::types::{Millis, SessionId, SessionSecret};
 
 /// One client's connection.
@@ -272,19 +272,8 @@ impl Connections {
 
     /// Keeps a read for when there is room, and not the buffer that it came in.
     pub(super) fn hold(&mut self, id: ConnectionId, request: RequestId, read: Request) {
-        let read = match read {
-            Request::Get(JobRef::Key { topic, key }) => {
-                Request::Get(JobRef::Key { topic: topic.detached(), key: key.detached() })
-            }
-            Request::Peek { topic } => Request::Peek { topic: topic.detached() },
-            Request::TopicShow { topic } => Request::TopicShow { topic: topic.detached() },
-            Request::List(list) => Request::List(list.detached()),
-            Request::Count(filter) => Request::Count(filter.detached()),
-            Request::Bulk(bulk) => Request::Bulk(bulk.detached()),
-            other => other,
-        };
         if let Some(connection) = self.all.get_mut(&id) {
-            connection.held.push_back((request, read));
+            connection.held.push_back((request, read.detached()));
         }
     }
 

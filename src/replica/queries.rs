@@ -58,7 +58,8 @@ impl Replica {
             }
             Request::Topics => Response::Topics(self.topic_reports()),
             Request::TopicShow { topic } => self.topic_settings(topic),
-            _ => Response::Stats(Box::new(self.stats())),
+            Request::Stats => Response::Stats(Box::new(self.stats())),
+            other => unreachable!("{other:?} is no read"),
         };
         self.connections.send(connection, id, response);
         Ok(())

@@ -7,7 +7,8 @@ use super::waiters::{Cancelled, Demand, WaiterId};
 use super::{Replica, Stop};
 use crate::engine::{Command, JobSelect, NewJob, TopicSelect};
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobRef, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+    ErrorCode, ErrorReply, JobRef, Kind, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+    TopicSet,
 };
 use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, PRIORITY_DEFAULT, PRIORITY_UNSAID, RESERVE_BYTES_MAX,
@@ -49,14 +50,23 @@ impl Replica {
 
     /// A request of a connection that speaks for a session.
     fn request_of(&mut self, session: SessionId, connection: ConnectionId, id: RequestId, request: Request) {
+        match request.opcode().kind() {
+            Kind::Change => self.command(connection, id, &request),
+            Kind::Read => self.reads.add(self.clock.stamp(), connection, id, request),
+            Kind::Own => self.own_request(session, connection, id, request),
+        }
+    }
+
+    /// A request with a handler of its own.
+    fn own_request(&mut self, session: SessionId, connection: ConnectionId, id: RequestId, request: Request) {
         match request {
             Request::Hello(hello) => self.hello(connection, id, &hello),
             Request::Goodbye => self.goodbye(connection, id, session),
             Request::Push(push) => self.push(connection, id, session, &push),
             Request::Reserve(reserve) => self.reserve(connection, id, session, &reserve),
             Request::Subscribe(subscribe) => self.subscribe(connection, id, session, &subscribe),
-            Request::Credit { subscription, jobs, bytes } => {
-                self.credit(connection, id, RequestId(subscription), jobs, bytes);
+            Request::Credit { subscription, credit_jobs, credit_bytes } => {
+                self.credit(connection, id, RequestId(subscription), credit_jobs, credit_bytes);
             }
             Request::Unsubscribe { subscription } => {
                 self.unsubscribe(connection, id, RequestId(subscription));
@@ -75,32 +85,7 @@ impl Replica {
                 let none = "this connection has no backup: begin one";
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
             }
-            Request::Ping
-            | Request::Get(_)
-            | Request::Peek { .. }
-            | Request::List(_)
-            | Request::Count(_)
-            | Request::Bulk(_)
-            | Request::Leases { .. }
-            | Request::Topics
-            | Request::TopicShow { .. }
-            | Request::Stats
-            | Request::Connections { .. } => {
-                self.reads.add(self.clock.stamp(), connection, id, request);
-            }
-            Request::Finish { .. }
-            | Request::Release { .. }
-            | Request::Touch { .. }
-            | Request::Bury { .. }
-            | Request::Delete(_)
-            | Request::Reschedule { .. }
-            | Request::RunNow(_)
-            | Request::Kick(_)
-            | Request::KickMany { .. }
-            | Request::Pause { .. }
-            | Request::Resume { .. }
-            | Request::TopicSet { .. }
-            | Request::TopicDelete { .. } => self.command(connection, id, &request),
+            other => unreachable!("{other:?} has no handler of its own"),
         }
     }
 
@@ -341,7 +326,7 @@ impl Replica {
         if self.engine.feature_level() < level_of(request) {
             return self.connections.refuse(connection, id, not_every_member());
         }
-        if let Request::TopicSet { topic, change } = request {
+        if let Request::TopicSet(TopicSet { topic, change }) = request {
             let (topic, change) = (select_topic(topic), &*change.encode());
             return self.add_command(&Command::TopicPolicy { topic, change }, Reply::Request(connection, id));
         }
@@ -387,7 +372,7 @@ impl Replica {
 fn level_of(request: &Request) -> u32 {
     match request {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
-        Request::TopicSet { .. } => FEATURE_TOPIC_POLICY,
+        Request::TopicSet(_) => FEATURE_TOPIC_POLICY,
         Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
         Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
             FEATURE_JOB_HISTORY

@@ -148,6 +148,12 @@ pub enum AttributeError {
 }
 
 impl Attributes {
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// Takes `bytes` if they are a valid list of attributes.
     pub fn new(bytes: Bytes) -> Result<Self, AttributeError> {
         if !bytes.is_empty() {

@@ -4,7 +4,7 @@ use adjourn::protocol::{
     Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
     ErrorCode, ErrorReply, GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob,
     Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe,
-    TopicReport, TopicSettings, Totals, Welcome,
+    TopicReport, TopicSet, TopicSettings, Totals, Welcome,
 };
 use adjourn::types::limits::{
     BACKOFF_LIST_MAX, BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX,
@@ -166,7 +166,7 @@ fn about_a_topic() -> impl Strategy<Value = Request> {
         (topic(), settings(), vec(0..Setting::ALL.len(), 0..4)).prop_map(|(topic, set, unset)| {
             let unset = unset.into_iter().filter_map(|nth| Setting::ALL.get(nth).copied());
             let unset = unset.filter(|setting| !has(&set, *setting)).collect();
-            Request::TopicSet { topic, change: Box::new(PolicyChange { set, unset }) }
+            Request::TopicSet(TopicSet { topic, change: Box::new(PolicyChange { set, unset }) })
         }),
         topic().prop_map(|topic| Request::TopicShow { topic }),
         topic().prop_map(|topic| Request::TopicDelete { topic }),
@@ -191,8 +191,13 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
                 Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights })
             }
         ),
-        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX)
-            .prop_map(|(subscription, jobs, bytes)| Request::Credit { subscription, jobs, bytes }),
+        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
+            |(subscription, credit_jobs, credit_bytes)| Request::Credit {
+                subscription,
+                credit_jobs,
+                credit_bytes
+            }
+        ),
         any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
         any::<u32>().prop_map(|request| Request::Cancel { request }),
         (any::<u64>(), 1..=RESERVE_JOBS_MAX)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use adjourn::protocol::{Bulk, Change, Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume};
+use adjourn::protocol::{
+    Bulk, Change, Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume, TopicSet,
+};
 use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::{LAPSE_LEASES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
 use adjourn::types::{Fence, Filter, JobId, Lease, PolicyChange, TopicName, TopicPolicy};
@@ -163,7 +165,7 @@ fn a_node_sleeps_while_a_topic_may_not_deliver() {
     let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
     let set = TopicPolicy { per_second_max: Some(1), ..TopicPolicy::default() };
     let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
-    rig.ask(producer, 1, Request::TopicSet { topic: jobs().remove(0), change });
+    rig.ask(producer, 1, Request::TopicSet(TopicSet { topic: jobs().remove(0), change }));
     rig.settle();
     push_many(&mut rig, producer, "jobs", 5, 0);
     rig.subscribe(consumer, 1, 100);

@@ -186,7 +186,13 @@ impl Consumer {
             return;
         }
         match endpoint.random.below(60) {
-            0 => _ = endpoint.send(Request::Credit { subscription: asked.0, jobs: 3, bytes: 1000 }),
+            0 => {
+                _ = endpoint.send(Request::Credit {
+                    subscription: asked.0,
+                    credit_jobs: 3,
+                    credit_bytes: 1000,
+                })
+            }
             1 => _ = endpoint.send(Request::Unsubscribe { subscription: asked.0 }),
             2 => _ = endpoint.send(Request::Goodbye),
             _ => {}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::protocol::{JobRef, Request, RequestId, Response, Subscribe};
+use adjourn::protocol::{JobRef, Request, RequestId, Response, Subscribe, TopicSet};
 use adjourn::types::Lease;
 
 use super::super::time::{MS, SECOND, Us};
@@ -108,7 +108,10 @@ impl Role for Inspector {
         self.phase = Phase::Drains;
         self.open.extend(TOPICS.iter().flat_map(|name| {
             let change = Box::new(no_limits());
-            [Request::Resume { topic: topic(name) }, Request::TopicSet { topic: topic(name), change }]
+            [
+                Request::Resume { topic: topic(name) },
+                Request::TopicSet(TopicSet { topic: topic(name), change }),
+            ]
         }));
     }
 

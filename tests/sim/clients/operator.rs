@@ -1,6 +1,6 @@
 //! An operator: looks at jobs and changes them from outside, by their ids and by their keys.
 
-use adjourn::protocol::{Bulk, JobRef, List, Request, RequestId, Response};
+use adjourn::protocol::{Bulk, JobRef, List, Request, RequestId, Response, TopicSet};
 use adjourn::types::limits::KICK_JOBS_MAX;
 use adjourn::types::{PolicyChange, Setting, TopicPolicy};
 
@@ -67,9 +67,10 @@ impl Operator {
             27 => Request::Count(many::filter(&mut endpoint.random)),
             28..=30 => Request::Bulk(many::bulk(endpoint, self.pace)),
             31 => Request::TopicDelete { topic: name },
-            33 | 34 => {
-                Request::TopicSet { topic: name, change: Box::new(policy_change(&mut endpoint.random)) }
-            }
+            33 | 34 => Request::TopicSet(TopicSet {
+                topic: name,
+                change: Box::new(policy_change(&mut endpoint.random)),
+            }),
             _ => Request::Stats,
         }
     }

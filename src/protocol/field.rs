@@ -1,0 +1,97 @@
+//! The parts of a request, each with its form on the wire.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::wire::{Fixed, Reader, put_text8, put_topic8, when, when_fields};
+use crate::types::{JobId, TopicName, When};
+
+/// A field of a request, or a whole message.
+pub(super) trait Field: Sized {
+    /// Appends it to a payload.
+    fn put(&self, out: &mut BytesMut);
+
+    /// Reads it; an error says the `name`.
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
+
+    /// A copy that does not keep alive the buffer it was read from.
+    fn detach(self) -> Self;
+}
+
+/// A field of a fixed width: it keeps no buffer alive.
+macro_rules! number {
+    ($($type:ty: |$value:ident| $put:expr, |$reader:ident, $name:ident| $take:expr;)+) => {
+        $(impl Field for $type {
+            fn put(&self, out: &mut BytesMut) {
+                let $value = *self;
+                out.put_slice(&$put.to_le_bytes());
+            }
+
+            fn take($reader: &mut Reader<'_>, $name: &'static str) -> Result<Self, DecodeError> {
+                $take
+            }
+
+            fn detach(self) -> Self {
+                self
+            }
+        })+
+    };
+}
+
+number! {
+    u32: |number| number, |reader, name| reader.u32(name);
+    u64: |number| number, |reader, name| reader.u64(name);
+    JobId: |job| job.0, |reader, name| reader.u64(name).map(JobId);
+    // Eight options, of which one has a meaning so far.
+    bool: |option| u8::from(option), |reader, name| Ok(reader.u8(name)? & 1 != 0);
+}
+
+impl Field for When {
+    fn put(&self, out: &mut BytesMut) {
+        let (due_kind, due_ms) = when_fields(*self);
+        Fixed::<9>::new().u64(due_ms).u8(due_kind).write(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let due_ms = reader.u64("due_ms")?;
+        when(reader.u8("due_kind")?, due_ms)
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
+}
+
+impl Field for TopicName {
+    fn put(&self, out: &mut BytesMut) {
+        put_topic8(out, self);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        reader.topic8()
+    }
+
+    fn detach(self) -> Self {
+        self.detached()
+    }
+}
+
+/// A short text.
+impl Field for String {
+    fn put(&self, out: &mut BytesMut) {
+        put_text8(out, self);
+    }
+
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.text8(usize::MAX, name)
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
+}
+
+/// A copy of bytes in a buffer of their own.
+pub(super) fn detached_bytes(bytes: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}
