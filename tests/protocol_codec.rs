@@ -463,8 +463,8 @@ fn numbers_that_only_a_newer_server_knows_cost_nothing_else() {
     let newer = |response: &Response, at: usize, number: u8| {
         let mut out = BytesMut::new();
         response.encode(ID, &mut out);
-        let mut payload = BytesMut::from(&out[FRAME_HEADER_BYTES..]);
-        payload[at] = number;
+        let mut payload = out.split_off(FRAME_HEADER_BYTES);
+        *payload.get_mut(at).expect("within the payload") = number;
         Response::decode(&frame_of(response.opcode() as u8, payload.freeze()))
             .expect("a frame of a newer server")
     };

@@ -85,7 +85,7 @@ impl Harness {
     /// Carries a command out and answers it. A command that is given up is dropped, as a program does it.
     fn answer(self: Rc<Self>, command: Value) -> impl Future<Output = ()> {
         let id = command["id"].as_u64().unwrap_or_default();
-        let (give_up, given_up) = oneshot::channel();
+        let (give_up, drops) = oneshot::channel();
         let (told, answered) = oneshot::channel();
         // Before the next line is read: it may give this one up.
         self.calls.lock().expect("whole").insert(id, Call { give_up, answered });
@@ -93,7 +93,7 @@ impl Harness {
             let outcome = tokio::select! {
                 biased;
                 outcome = self.obey(&command) => outcome,
-                Ok(()) = given_up => Err(shown::cancelled()),
+                Ok(()) = drops => Err(shown::cancelled()),
             };
             let mut answer = match outcome {
                 Ok(value) => json!({ "ok": value }),

@@ -128,6 +128,7 @@ fn done(outcome: Result<(), ClientError>) -> Result<Value, Failure> {
     outcome.map(|()| json!({})).map_err(failed)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err calls")]
 fn failed(error: ClientError) -> Failure {
     client_failure(&error)
 }
