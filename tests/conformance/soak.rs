@@ -102,8 +102,8 @@ impl<'a> Soak<'a> {
         let mut harness = client.start()?;
         let addresses = self.site.addresses();
         let connect =
-            json!({ "do": "connect", "client": "c", "addresses": addresses, "connect_timeout_ms": 30_000 });
-        // While the server is down, a client may give up at once.
+            json!({ "do": "connect", "client": "c", "addresses": addresses, "connect_timeout_ms": 5_000 });
+        // While the server is down, a client may give up at once, or wait all the time for a node that is frozen.
         let begun = now();
         loop {
             let answer = harness.ask(&connect)?;
