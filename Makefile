@@ -7,8 +7,9 @@ FUZZ_SECONDS ?= 60
 POWER_CUTS ?= 20
 # Runs of `make sim`, and the first of their seeds: another one each time, unless it is given.
 SEEDS ?= 10000
-# Minutes of `make soak`.
+# Minutes of `make soak`, and on what: server or cluster.
 SOAK_MINUTES ?= 10
+SOAK_ON ?= server
 # Empty for the build that `make test` makes.
 SIM_PROFILE ?= --release
 ifndef BASE
@@ -66,10 +67,10 @@ tools:
 conformance:
 	@ADJOURN_CONFORMANCE=$(CLIENTS) $(CARGO) test --quiet --locked --test conformance -- $(WHAT)
 
-## soak: push in one language, work in another, kill anything, for SOAK_MINUTES; CLIENTS=rust,python takes only those
+## soak: push in one language, work in another, kill anything, for SOAK_MINUTES; SOAK_ON=cluster takes three nodes; CLIENTS=rust,python takes only those
 .PHONY: soak
 soak:
-	@ADJOURN_CONFORMANCE=$(CLIENTS) ADJOURN_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) \
+	@ADJOURN_CONFORMANCE=$(CLIENTS) ADJOURN_SOAK_ON=$(SOAK_ON) ADJOURN_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) \
 		ADJOURN_SOAK_SEED=$${ADJOURN_SOAK_SEED:-$$(date +%s)} $(CARGO) test --quiet --locked --test conformance -- soak
 
 ## test-net: three nodes on cut cables, full disks and wrong clocks; needs root, iproute2 and libfaketime

@@ -172,21 +172,25 @@ async fn what_is_no_adjourn_server_is_told_apart() {
 }
 
 #[tokio::test]
-async fn garbage_ends_what_was_asked_and_a_new_connection_is_made() {
+async fn garbage_ends_what_cannot_be_repeated_and_a_new_connection_is_made() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
     let ticket = client.push_detached(&topic(), job()).unwrap();
     peer.push().await;
+    let kick = tokio::spawn({
+        let client = client.clone();
+        async move { client.kick(JobRef::Id(JobId(1))).await }
+    });
+    peer.request().await;
     peer.send_bytes(&[0xff; 64]).await;
-    let error = ticket.await.unwrap_err();
+    let error = kick.await.unwrap().unwrap_err();
     assert!(matches!(error, ClientError::Protocol(ProtocolFault::Frame(_))) && error.outcome_unknown());
 
     let (_, mut peer) = server.again(resumed()).await;
-    let ticket = client.push_detached(&topic(), job()).unwrap();
     let (id, sequence) = peer.push().await;
-    assert_eq!(sequence, 2, "the number of the push in doubt is not used for another");
+    assert_eq!(sequence, 1, "the push goes on under its number");
     peer.send(id, pushed(1, 1)).await;
-    ticket.await.unwrap();
+    assert_eq!(ticket.await.unwrap(), [PushResult::Pushed(JobId(1))]);
 }
 
 #[tokio::test]

@@ -79,6 +79,25 @@ async fn a_job_is_finished_or_released_as_its_handler_ends() {
     }
 }
 
+#[tokio::test]
+async fn a_worker_consumes_while_its_subscription_stands() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (worker, _) = start(&client, &mut peer, worker(1, 0), Vec::new(), async |_, _| Ok(())).await;
+    assert!(worker.is_consuming() && client.is_connected());
+    drop(peer);
+    let (_, mut peer) = server.again(resumed()).await;
+    assert!(!worker.is_consuming(), "the connection is not there yet");
+    let (id, request) = peer.request().await;
+    assert!(matches!(request, Request::Subscribe(_)), "{request:?}");
+    assert!(client.is_connected() && !worker.is_consuming(), "the server has not confirmed it");
+    peer.send(id, Response::Subscribed).await;
+    peer.send(id, Response::Deliver(vec![delivered(1, NEVER_MS)])).await;
+    let (finish, _) = peer.request().await;
+    assert!(worker.is_consuming());
+    peer.send(finish, settled(Ok(()))).await;
+}
+
 /// A release after a failure.
 fn because(job: u64, reason: Option<&str>) -> Request {
     let (leases, kind) = (lease(job), ReleaseKind::Backoff);

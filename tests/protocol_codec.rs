@@ -5,14 +5,17 @@ mod messages;
 
 use adjourn::protocol::{
     DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, JobReport,
-    NewJob, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, frame,
+    NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, frame,
 };
 use adjourn::types::limits::{
     ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX,
     RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
-use adjourn::types::{AttributesBuilder, Fence, GroupId, JobHistory, JobId, Lease, Millis, TopicName, When};
+use adjourn::types::{
+    Attributes, AttributesBuilder, BuryReason, Fence, GroupId, JobHistory, JobId, JobState, Lease, Millis,
+    TopicName, When,
+};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,6 +24,7 @@ use messages::*;
 
 const FRAME_BYTES_MAX: u32 = 64 << 20;
 const ID: RequestId = RequestId(77);
+const FRAME_HEADER_BYTES: usize = 12;
 
 fn only_frame(bytes: &[u8]) -> Frame {
     let mut buffer = BytesMut::from(bytes);
@@ -453,4 +457,45 @@ fn the_last_sequence_number_of_a_push_is_a_number() {
     };
     assert_eq!([code(u64::MAX, 1), code(u64::MAX - 1, 2), code(0, 3)], [None; 3]);
     assert_eq!([code(u64::MAX, 2), code(u64::MAX - 1, 3)], [Some(ErrorCode::Invalid); 2]);
+}
+
+#[test]
+fn numbers_that_only_a_newer_server_knows_cost_nothing_else() {
+    let newer = |response: &Response, at: usize, number: u8| {
+        let mut out = BytesMut::new();
+        response.encode(ID, &mut out);
+        let mut payload = out.split_off(FRAME_HEADER_BYTES);
+        *payload.get_mut(at).expect("within the payload") = number;
+        Response::decode(&frame_of(response.opcode() as u8, payload.freeze()))
+            .expect("a frame of a newer server")
+    };
+    let (job, due) = (JobId(7), Millis(1));
+    let changed = |state| Response::Changed { job, state, due };
+    assert_eq!(newer(&changed(Some(JobState::Ready)), 16, 9), changed(None));
+
+    let report = |state, buried| {
+        Response::Job(Box::new(JobReport {
+            id: job,
+            state,
+            topic: "t".parse().expect("a name"),
+            key: None,
+            priority: 1,
+            attempts: 2,
+            due,
+            ttr_ms: 3,
+            ttr_left_ms: 0,
+            buried,
+            attributes: Attributes::default(),
+            body_bytes: 2,
+            body: "hi".into(),
+            history: JobHistory::default(),
+        }))
+    };
+    let buried = report(Some(JobState::Buried), Some(BuryReason::Consumer));
+    assert_eq!(newer(&buried, 16, 9), report(None, Some(BuryReason::Consumer)));
+    assert_eq!(newer(&buried, 17, 9), report(Some(JobState::Buried), None));
+
+    let pushed = |second| Response::Pushed(vec![PushResult::Pushed(JobId(1)), second]);
+    let unknown = PushResult::Refused(ErrorCode::OutcomeUnknown, Some(job));
+    assert_eq!(newer(&pushed(PushResult::Kept(job)), 6 + 11, 9), pushed(unknown));
 }

@@ -70,7 +70,7 @@ fn reads_show_what_is_due_though_nobody_waits_for_it() {
     (0..50).for_each(|_| rig.poll());
     let first = rig.pushed(producer, 1);
     rig.ask(reader, 1, Request::Get(JobRef::Id(first)));
-    assert!(matches!(rig.answer(reader, 1), Response::Job(job) if job.state == JobState::Delayed));
+    assert!(matches!(rig.answer(reader, 1), Response::Job(job) if job.state == Some(JobState::Delayed)));
     rig.pass(200);
     let reads = [Request::Stats, Request::Get(JobRef::Id(first)), Request::Topics];
     for (id, read) in (2..).zip(reads) {
@@ -81,7 +81,7 @@ fn reads_show_what_is_due_though_nobody_waits_for_it() {
     rig.settle();
     let Response::Stats(stats) = rig.answer(reader, 2) else { panic!("counts") };
     assert_eq!(stats.totals.ready, 101);
-    assert!(matches!(rig.answer(reader, 3), Response::Job(job) if job.state == JobState::Ready));
+    assert!(matches!(rig.answer(reader, 3), Response::Job(job) if job.state == Some(JobState::Ready)));
     // More than one entry moves: no read waits for all of it.
     rig.pass(4_990);
     rig.ask(reader, 5, Request::Stats);

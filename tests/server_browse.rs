@@ -79,7 +79,7 @@ fn every_job_is_on_one_page_in_each_order_before_and_after_a_restart() {
             let found = all(client, List { order, ..list("many", 700) });
             assert!(found.iter().map(|job| job.id).eq(ids.iter().copied()), "{order:?}");
             let shown = |job: &JobReport| (job.state, job.body_bytes, job.body.len());
-            assert!(found.iter().all(|job| shown(job) == (JobState::Delayed, 6, 0)));
+            assert!(found.iter().all(|job| shown(job) == (Some(JobState::Delayed), 6, 0)));
         }
         let bodies = all(client, List { with_bodies: true, ..list("many", 1024) });
         assert!(bodies.iter().all(|job| job.body == "a body" && job.key.is_some()));

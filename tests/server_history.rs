@@ -81,7 +81,7 @@ fn a_job_shows_what_happened_to_it() {
     let lease = reserve_one(&mut client, "orders");
     settled(&client.ask(Request::Finish { leases: vec![lease] }));
     let gone = report(&mut client, id);
-    assert_eq!((gone.state, gone.attempts, &gone.topic), (JobState::Finished, 1, &topic("orders")));
+    assert_eq!((gone.state, gone.attempts, &gone.topic), (Some(JobState::Finished), 1, &topic("orders")));
     assert!(gone.body.is_empty() && gone.history.finished >= pushed, "{:?}", gone.history);
     for request in [Request::Delete(JobRef::Id(id)), Request::Kick(JobRef::Id(id))] {
         let Response::Error(error) = client.ask(request) else { panic!("it is gone") };

@@ -201,7 +201,7 @@ fn a_disk_that_is_nearly_full_takes_no_job_and_gives_out_every_one() {
 
 fn is_there(client: &mut Raw, id: JobId) -> bool {
     match client.ask(Request::Get(JobRef::Id(id))) {
-        Response::Job(job) => job.id == id && job.state != JobState::Finished,
+        Response::Job(job) => job.id == id && job.state != Some(JobState::Finished),
         Response::Error(error) if error.code == ErrorCode::NotFound => false,
         other => panic!("{other:?}"),
     }

@@ -82,8 +82,9 @@ fn what_is_sent_behind_a_reserve_sees_what_it_took() {
         let [jobs, deleted] = answers.as_slice() else { unreachable!("two were asked") };
         // It was granted, and deleted before its consumer could be told of it.
         assert_eq!(reserved(jobs), []);
-        let state =
-            |response: &Response| matches!(response, Response::Changed { state: JobState::Reserved, .. });
+        let state = |response: &Response| {
+            matches!(response, Response::Changed { state: Some(JobState::Reserved), .. })
+        };
         assert!(state(deleted), "round {round}: {deleted:?}");
     }
 }

@@ -100,7 +100,7 @@ fn jobs_that_do_not_say_take_what_their_topic_says() {
     let Response::Job(report) = client.ask(Request::Get(JobRef::Id(job.lease.job))) else {
         panic!("it lives")
     };
-    assert_eq!((report.state, report.buried), (JobState::Buried, Some(BuryReason::AttemptsUsedUp)));
+    assert_eq!((report.state, report.buried), (Some(JobState::Buried), Some(BuryReason::AttemptsUsedUp)));
 }
 
 #[test]

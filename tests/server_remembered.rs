@@ -52,7 +52,7 @@ fn code(response: &Response) -> ErrorCode {
     error.code
 }
 
-fn listed(client: &mut Raw, states: States) -> Vec<(JobId, JobState)> {
+fn listed(client: &mut Raw, states: States) -> Vec<(JobId, Option<JobState>)> {
     let filter = Filter { states, ..Filter::default() };
     let (order, cursor) = (ListOrder::Due, Bytes::new());
     match client.ask(Request::List(List { filter, order, jobs_max: 10, with_bodies: false, cursor })) {
@@ -75,7 +75,10 @@ fn the_key_of_a_finished_job_is_taken_until_it_is_forgotten() {
     let by_key = JobRef::Key { topic: topic("payments"), key: key() };
     let report = get(&mut client, by_key.clone());
     assert_eq!(get(&mut client, JobRef::Id(id)), report);
-    assert_eq!((report.state, report.attempts, &report.body[..]), (JobState::Finished, 1, &b"charge"[..]));
+    assert_eq!(
+        (report.state, report.attempts, &report.body[..]),
+        (Some(JobState::Finished), 1, &b"charge"[..])
+    );
     assert!(report.history.finished >= report.history.reserved_last, "{:?}", report.history);
     let taken = PushResult::Refused(ErrorCode::KeyExists, Some(id));
     assert_eq!(result(&push(&mut client, IfExists::Reject, remembered(0))), taken);
@@ -84,14 +87,14 @@ fn the_key_of_a_finished_job_is_taken_until_it_is_forgotten() {
         assert_eq!(code(&client.ask(request)), ErrorCode::WrongState);
     }
     assert_eq!(listed(&mut client, States::default()), []);
-    assert_eq!(listed(&mut client, States::of([JobState::Finished])), [(id, JobState::Finished)]);
+    assert_eq!(listed(&mut client, States::of([JobState::Finished])), [(id, Some(JobState::Finished))]);
     let Response::Stats(stats) = client.ask(Request::Stats) else { panic!("stats") };
     let totals = stats.totals;
     assert_eq!((totals.delayed + totals.ready + totals.reserved + totals.buried, totals.finished), (0, 1));
 
     assert!(matches!(
         client.ask(Request::Delete(by_key.clone())),
-        Response::Changed { job, state: JobState::Finished, .. } if job == id
+        Response::Changed { job, state: Some(JobState::Finished), .. } if job == id
     ));
     assert_eq!(code(&client.ask(Request::Get(by_key))), ErrorCode::NotFound);
     assert!(matches!(result(&push(&mut client, IfExists::Reject, remembered(1))), PushResult::Pushed(_)));

@@ -46,10 +46,10 @@ pub(super) fn listed_json(job: &JobReport, with_body: bool) -> impl Serialize {
 
 fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
     let history = &job.history;
-    if job.state == JobState::Finished {
+    if job.state == Some(JobState::Finished) {
         return JobJson::Finished(FinishedJson {
             id: job.id.0,
-            state: job.state.to_string(),
+            state: state_text(job.state),
             topic: job.topic.as_str(),
             key: job.key.as_ref().map(Key::as_str),
             attempts: job.attempts,
@@ -59,7 +59,7 @@ fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
     let policy = job.attributes.policy();
     JobJson::There(Box::new(ReportJson {
         id: job.id.0,
-        state: job.state.to_string(),
+        state: state_text(job.state),
         topic: job.topic.as_str(),
         key: job.key.as_ref().map(Key::as_str),
         priority: job.priority,
@@ -85,9 +85,13 @@ fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
     }))
 }
 
+fn state_text(state: Option<JobState>) -> String {
+    state.map_or_else(|| "unknown".to_owned(), |state| state.to_string())
+}
+
 /// What became of a job, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
 pub(super) fn changed_json(changed: &Changed) -> impl Serialize {
-    ChangedJson { id: changed.job.0, state: changed.state.to_string(), due: time_text(changed.due) }
+    ChangedJson { id: changed.job.0, state: state_text(changed.state), due: time_text(changed.due) }
 }
 
 /// Counts as `adjourn stats --json` prints them: the totals at the top level, then each topic's.
@@ -169,7 +173,7 @@ pub(super) fn jobs_table(jobs: &[JobReport], with_head: bool) -> String {
         [
             job.id.0.to_string(),
             job.topic.to_string(),
-            job.state.to_string(),
+            state_text(job.state),
             time_text(job.due),
             job.priority.to_string(),
             job.attempts.to_string(),
@@ -476,7 +480,7 @@ mod tests {
             AttributesBuilder::default().expires(When::At(Millis(0))).attempts_max(5).backoff(&backoff);
         let report = JobReport {
             id: JobId(9),
-            state: JobState::Buried,
+            state: Some(JobState::Buried),
             topic: "orders".parse().expect("a topic"),
             key: None,
             priority: 1,
@@ -505,7 +509,7 @@ mod tests {
             r#""held_by":7,"reason":"no such address","headers":{}"#
         );
         assert!(line.contains(expected), "{line}");
-        let line = json(&report_json(&JobReport { state: JobState::Finished, ..with_history }));
+        let line = json(&report_json(&JobReport { state: Some(JobState::Finished), ..with_history }));
         let expected = r#""attempts":5,"finished":"1970-01-01T00:00:03.000Z"}"#;
         assert_eq!(line, format!(r#"{{"id":9,"state":"finished","topic":"orders",{expected}"#) + "\n");
         assert_eq!(

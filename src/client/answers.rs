@@ -23,14 +23,11 @@ impl Requests {
         response: Result<Response, DecodeError>,
         answers: &mut Answers,
     ) {
-        if id == OWN_ID
-            && let Ok(pong @ Response::Pong { .. }) = &response
-        {
-            // Should they not come in order, this takes one for older than it is, which is safe.
-            if let Some(sent) = self.heartbeats.answered() {
-                self.leases.answered(sent, pong);
-            }
-            return;
+        if let Some(sent) = self.heartbeats.answered(id) {
+            return match &response {
+                Ok(pong @ Response::Pong { .. }) => self.leases.answered(sent, pong),
+                _ => self.unasked(response),
+            };
         }
         if id == OWN_ID || id == RequestId(0) {
             return self.unasked(response);
@@ -61,11 +58,13 @@ impl Requests {
                 Response::Leased(leased) if matches!(open.request, Request::Leases { .. }) => {
                     self.leased(now, id, leased, answers);
                 }
+                response if self.ended.is_none() && open.is_early(now, &response) => self.send_again(id),
                 response => self.fulfilled(id, response, answers),
             };
         };
         match response {
             Response::Subscribed => {
+                feed.stands(true);
                 answers.ended.extend(open.waiter.take().map(|waiter| (waiter, Ok(Response::Subscribed))));
             }
             Response::Deliver(jobs) => {
@@ -151,7 +150,7 @@ impl Requests {
                     Arc::make_mut(&mut self.welcome).members = members;
                 }
             }
-            Ok(Response::Error(reply)) if reply.code.retryable() => {}
+            Ok(Response::Error(reply)) if reply.retryable() => {}
             _ => self.heartbeats.stop_asking(),
         }
     }

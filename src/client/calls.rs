@@ -36,8 +36,8 @@ pub struct Client {
 pub struct Changed {
     /// The job's id.
     pub job: JobId,
-    /// The state it is in now; for `delete`, the one it was in.
-    pub state: JobState,
+    /// The state it is in now; for `delete`, the one it was in. `None`: one that only a newer server knows.
+    pub state: Option<JobState>,
     /// When it is due.
     pub due: Millis,
 }
@@ -55,6 +55,12 @@ impl Client {
     /// What the server said when it was connected to last: the session, the limits, the members of the cluster.
     pub fn welcome(&self) -> Arc<Welcome> {
         self.shared().welcome()
+    }
+
+    /// Whether there is a connection to the leader that takes requests. While there is none, calls wait. A connection that has gone
+    /// silent counts until its heartbeats show that it is lost.
+    pub fn is_connected(&self) -> bool {
+        self.shared().is_connected()
     }
 
     /// How often the connection was lost and made again.

@@ -26,6 +26,8 @@ pub(super) struct Feed {
 #[derive(Debug, Default)]
 struct Buffer {
     jobs: VecDeque<(Instant, Delivered)>,
+    /// The server has confirmed the subscription on the present connection.
+    stands: bool,
     end: Option<End>,
 }
 
@@ -78,6 +80,17 @@ impl Feed {
                 Taken::Nothing => self.news.notified().await,
             }
         }
+    }
+
+    /// The server has confirmed the subscription, or the connection is lost on which it stood.
+    pub(super) fn stands(&self, stands: bool) {
+        self.lock().stands = stands;
+    }
+
+    /// Whether jobs may come: the subscription stands, and nobody ended it.
+    pub(super) fn is_standing(&self) -> bool {
+        let buffer = self.lock();
+        buffer.stands && buffer.end.is_none()
     }
 
     /// Removes the jobs in memory, because their leases are or may be over. Returns the leases.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::requests::{Connection, MEMBERS_ID, OWN_ID, Requests};
+use super::requests::{Connection, MEMBERS_ID, Requests};
 use crate::protocol::{Request, RequestId};
 
 /// WELCOME names the members once. At this interval the client asks again, to know where to go when its server dies.
@@ -13,6 +13,10 @@ const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
 /// The first time a little after the connection is there: a cluster that is being made has more of them then.
 const MEMBERS_FIRST: Duration = Duration::from_secs(1);
+/// The first id of a heartbeat. The ids of requests start at 1 and are used again: they never come here.
+pub(super) const PING_ID_MIN: u32 = 1 << 31;
+/// Behind the last id of a heartbeat.
+const PING_ID_END: u32 = MEMBERS_ID.0;
 /// The longest time for an answer while nothing else moves, or two heartbeats if that is more. A server that answers
 /// heartbeats may be stuck behind them.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
@@ -31,8 +35,10 @@ pub(super) struct Heartbeats {
     spoken: Instant,
     /// When a heartbeat was sent last.
     pinged: Instant,
-    /// When those were sent that have no answer.
-    unanswered: VecDeque<Instant>,
+    /// Those without an answer: their ids, and when they were sent.
+    pub(super) unanswered: VecDeque<(RequestId, Instant)>,
+    /// The id of the next one.
+    next_id: RequestId,
     /// When to ask for the members; `None` if the server does not know the question.
     members_due: Option<Instant>,
     /// The server said that another connection speaks for the session: this client does not take it back.
@@ -60,6 +66,7 @@ impl Heartbeats {
             spoken: now,
             pinged: now,
             unanswered: VecDeque::new(),
+            next_id: RequestId(PING_ID_MIN),
             members_due: Some(now + MEMBERS_FIRST),
             is_taken_over: false,
         }
@@ -80,9 +87,19 @@ impl Heartbeats {
         self.spoken = now;
     }
 
-    /// The oldest heartbeat without an answer is answered: when it was sent.
-    pub(super) fn answered(&mut self) -> Option<Instant> {
-        self.unanswered.pop_front()
+    /// A heartbeat is answered: when it was sent. `None` if it is none that waits for its answer.
+    pub(super) fn answered(&mut self, id: RequestId) -> Option<Instant> {
+        let at = self.unanswered.iter().position(|(unanswered, _)| *unanswered == id)?;
+        self.unanswered.remove(at).map(|(_, sent)| sent)
+    }
+
+    /// The id of a heartbeat that is sent now.
+    fn sent(&mut self, now: Instant) -> RequestId {
+        let id = self.next_id;
+        self.next_id = RequestId(if id.0 + 1 == PING_ID_END { PING_ID_MIN } else { id.0 + 1 });
+        self.pinged = now;
+        self.unanswered.push_back((id, now));
+        id
     }
 
     /// The server does not say who the members are.
@@ -143,9 +160,8 @@ impl Requests {
         if now < due {
             return Beat::Quiet(due.min(lost));
         }
-        Request::Ping.encode(OWN_ID, &mut self.out);
-        self.heartbeats.pinged = now;
-        self.heartbeats.unanswered.push_back(now);
+        let id = self.heartbeats.sent(now);
+        Request::Ping.encode(id, &mut self.out);
         Beat::Quiet(lost.min(now + every))
     }
 }

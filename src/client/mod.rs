@@ -34,7 +34,7 @@
 //!   `STALE_LEASE` or `NOT_FOUND` after a reconnect can mean that it was applied.
 //! - **`delete` by key, `reschedule`, `run_now` and `kick`**, and changes of the cluster, that were sent end with [`ClientError::OutcomeUnknown`]:
 //!   check with `get` and `cluster_status`.
-//! - **`reserve`** is resent with the rest of its wait.
+//! - **`reserve`** is resent with the rest of its wait; so is one whose wait the server ended early, without a job.
 //! - **Jobs that never arrived**, because the connection broke before, are found when the session is resumed, and given back at once without
 //!   an attempt. If it is not resumed, or the server does not know LEASES, they are delivered again when their leases end.
 //! - **Subscriptions** are made anew. If the session's leases were not kept, jobs in a subscription's memory are dropped:
@@ -42,6 +42,12 @@
 //! - **Leases** are presumed lost when no answer has proved for the length of the server's grace that it keeps them: another consumer may
 //!   get the jobs. A [`Worker`] then cancels its handlers; a [`Subscription`] hands out none of the jobs that it has. Leases that
 //!   [outlive](ClientConfig::leases_outlive) their session run to their deadline.
+//!
+//! An answer that is no frame of the protocol ends the connection, and the same rules hold. A request whose answers were so three times
+//! ends with [`ClientError::Protocol`].
+//!
+//! For a health check, [`Worker::is_consuming`] and [`Subscription::is_consuming`] say whether jobs can come now, and
+//! [`Client::is_connected`] whether there is a connection to the leader.
 //!
 //! A call that is not answered within [`ClientConfig::request_timeout_ms`] ends with [`ClientError::Timeout`], a push that was sent
 //! with [`ClientError::OutcomeUnknown`].

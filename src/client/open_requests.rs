@@ -27,6 +27,8 @@ pub(super) struct OpenRequest {
     pub(super) sent: Instant,
     /// The number of copies sent whose effect is unknown.
     pub(super) doubts: u32,
+    /// How often it was on the wire when the server broke the protocol.
+    pub(super) faults: u8,
     /// The caller that waits for the answer; `None` after the answer, or when no caller waits any more.
     pub(super) waiter: Option<oneshot::Sender<Outcome>>,
     /// Where the jobs of a subscription go.
@@ -87,6 +89,7 @@ mod tests {
             on_wire: false,
             sent: now,
             doubts: 0,
+            faults: 0,
             waiter: None,
             feed: None,
         }

@@ -17,6 +17,10 @@ const BROWSE_MAX: Duration = Duration::from_mins(10);
 /// The longest time in which a server writes a checkpoint.
 const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
 
+/// A request on the wire of so many connections on which the server broke the protocol is not sent again: its answer may be what
+/// cannot be read.
+const FAULTS_MAX: u8 = 3;
+
 /// The sequence numbers of a push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
@@ -40,14 +44,17 @@ impl OpenRequest {
         if self.feed.is_some() || !was_on_wire {
             return None;
         }
-        if let Some(fault) = fault {
-            return Some(Err(ClientError::Protocol(fault.clone())));
-        }
         if self.waiter.is_none() && !matches!(self.request, Request::Release { .. }) {
             // Its caller was told long ago that the outcome is unknown.
             return Some(Err(ClientError::OutcomeUnknown));
         }
-        (!self.repeatable()).then_some(Err(ClientError::OutcomeUnknown))
+        match fault {
+            Some(fault) if !self.repeatable() || self.faults >= FAULTS_MAX => {
+                Some(Err(ClientError::Protocol(fault.clone())))
+            }
+            None if !self.repeatable() => Some(Err(ClientError::OutcomeUnknown)),
+            _ => None,
+        }
     }
 
     /// Whether it may be sent again.
@@ -90,6 +97,15 @@ impl OpenRequest {
         }
     }
 
+    /// Whether this answer to a reserve came before its wait was over: the server ends waits when it stops or gives the session to
+    /// another connection, and the leases of jobs that were long under way may be over.
+    pub(super) fn is_early(&self, now: Instant, response: &Response) -> bool {
+        matches!(response, Response::Reserved(jobs) if jobs.is_empty())
+            && matches!(self.request, Request::Reserve(_))
+            && whole_ms(self.wait_left(now)) > 0
+            && self.is_awaited()
+    }
+
     /// How long the server may take on purpose.
     pub(super) fn wait(&self) -> Duration {
         match &self.request {
@@ -100,10 +116,13 @@ impl OpenRequest {
         }
     }
 
+    fn wait_left(&self, now: Instant) -> Duration {
+        self.wait().saturating_sub(now.saturating_duration_since(self.accepted))
+    }
+
     /// Encodes it; a reserve asks for the rest of its wait. Returns the frame's bytes.
     pub(super) fn encode(&mut self, now: Instant, id: RequestId, out: &mut BytesMut) -> usize {
-        let wait = self.wait();
-        let left = wait.saturating_sub(now.saturating_duration_since(self.accepted));
+        let left = self.wait_left(now);
         if let Request::Reserve(reserve) = &mut self.request {
             let asked_ms = std::mem::replace(&mut reserve.wait_ms, whole_ms(left));
             let bytes = self.request.encode(id, out);

@@ -33,12 +33,12 @@ use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};
 use crate::types::{Lease, whole_ms};
 
-/// The id of what the connection itself asks: HELLO and heartbeats. No slot has it.
+/// The id of HELLO, the first request of a connection. No slot has it.
 pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
 /// The id under which it asks who is in the cluster.
 pub(super) const MEMBERS_ID: RequestId = RequestId(u32::MAX - 1);
-/// Requests that these two may add to those in flight.
-const OWN_REQUESTS: usize = 2;
+/// Requests that the connection itself may add to those in flight: the members, and two heartbeats.
+const OWN_REQUESTS: usize = 3;
 /// Nothing more is encoded while this many bytes wait to be written.
 const OUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a frame that its length field does not count.
@@ -229,7 +229,7 @@ impl Requests {
         }
     }
 
-    /// The connection is lost. `fault` is set if the server broke the protocol: then requests on the wire end with it.
+    /// The connection is lost. `fault` is set if the server broke the protocol: then requests that cannot be repeated end with it.
     pub(super) fn down(&mut self, fault: Option<&ProtocolFault>, answers: &mut Answers) {
         self.connection = Connection::Down;
         self.in_flight = 0;
@@ -239,6 +239,12 @@ impl Requests {
         let mut waiting = Vec::new();
         for (id, open) in self.open.iter_mut() {
             let was_on_wire = std::mem::take(&mut open.on_wire);
+            if let Some(feed) = &open.feed {
+                feed.stands(false);
+            }
+            if was_on_wire && fault.is_some() {
+                open.faults = open.faults.saturating_add(1);
+            }
             match open.after_loss(was_on_wire, fault) {
                 Some(outcome) => ending.push((id, outcome)),
                 None => waiting.push((open.serial, id)),
@@ -375,6 +381,15 @@ impl Requests {
         }
     }
 
+    /// Puts a request whose answer was not the last word back in line.
+    pub(super) fn send_again(&mut self, id: RequestId) {
+        self.send_elsewhere(id);
+        if let Some(open) = self.open.get_mut(id) {
+            let serial = open.serial;
+            self.line.push_back((id, serial));
+        }
+    }
+
     /// Removes and returns the jobs in memory that no caller has taken yet.
     fn forget_jobs(&mut self) -> Vec<Lease> {
         self.open
@@ -403,6 +418,7 @@ impl Requests {
             on_wire: false,
             sent: now,
             doubts: 0,
+            faults: 0,
             waiter,
             feed,
         };

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::cancellation::Cancelled;
 use super::error::ClientError;
 use super::feed::Feed;
-use super::requests::{Answers, Limits, Requests};
+use super::requests::{Answers, Connection, Limits, Requests};
 use super::ticket::Outcome;
 use crate::protocol::{ReleaseKind, Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::Lease;
@@ -52,6 +52,10 @@ impl Shared {
 
     pub(super) fn reconnects(&self) -> u64 {
         self.lock().reconnects
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.lock().connection == Connection::Up
     }
 
     pub(super) fn limits(&self) -> Limits {

@@ -37,6 +37,16 @@ impl Subscription {
         }
     }
 
+    /// Whether it gets jobs now: the client is connected, and the server has confirmed the subscription on this connection. For a
+    /// health check: after a lost connection it is false until the client has connected and subscribed again.
+    pub fn is_consuming(&self) -> bool {
+        self.client.is_connected() && self.feed.is_standing()
+    }
+
+    pub(super) fn feed(&self) -> Arc<Feed> {
+        Arc::clone(&self.feed)
+    }
+
     /// Why it ended, if it has ended.
     pub fn failure(&self) -> Option<ClientError> {
         match self.feed.ended()? {

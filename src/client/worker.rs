@@ -12,6 +12,8 @@ use tokio::time::{Instant, sleep_until};
 use super::calls::Client;
 use super::cancellation::{Cancellation, Cancelled, Hold};
 use super::error::ClientError;
+use super::feed::Feed;
+use super::shared::Shared;
 use super::subscription::Subscription;
 use crate::protocol::{Delivered, ErrorCode, ReleaseKind, Subscribe};
 use crate::types::limits::{CREDIT_BYTES_MAX, REASON_BYTES_MAX};
@@ -51,6 +53,8 @@ pub struct WorkerConfig {
 #[derive(Debug)]
 pub struct Worker {
     stopping: watch::Sender<bool>,
+    shared: Arc<Shared>,
+    feed: Arc<Feed>,
     task: Option<JoinHandle<Result<(), ClientError>>>,
 }
 
@@ -81,6 +85,7 @@ impl Worker {
             weights: config.weights,
         };
         let subscription = client.subscribe(subscribe).await?;
+        let (shared, feed) = (Arc::clone(client.shared()), subscription.feed());
         let (stopping, stop) = watch::channel(false);
         let crew = Crew {
             client: client.clone(),
@@ -89,7 +94,13 @@ impl Worker {
             running: JoinSet::new(),
             stop,
         };
-        Ok(Self { stopping, task: Some(tokio::spawn(crew.work(subscription))) })
+        Ok(Self { stopping, shared, feed, task: Some(tokio::spawn(crew.work(subscription))) })
+    }
+
+    /// Whether it takes jobs: the client is connected, the server has confirmed the subscription on this connection, and no stop has
+    /// begun. For a health check; also true while all handlers are busy.
+    pub fn is_consuming(&self) -> bool {
+        self.shared.is_connected() && self.feed.is_standing()
     }
 
     /// Takes no new job, releases those that wait in memory, tells the running handlers [`Cancelled::WorkerStops`], and waits

@@ -188,7 +188,7 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
         tag::ATTEMPTS_MAX => filter.attempts_max = Some(fields.u32("attempts_max")?),
         tag::BURIED => {
             let value = fields.u8("buried")?;
-            filter.buried = Some(buried(value)?.ok_or(DecodeError::Choice { field: "buried", value })?);
+            filter.buried = Some(buried(value).ok_or(DecodeError::Choice { field: "buried", value })?);
         }
         tag::REASON if value.len() <= FILTER_REASON_BYTES_MAX => {
             let text = std::str::from_utf8(value).map_err(|_| DecodeError::NotText("reason"))?;

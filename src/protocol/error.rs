@@ -148,6 +148,8 @@ pub struct ErrorReply {
     pub code: ErrorCode,
     /// Its known effect.
     pub applied: Applied,
+    /// The mark *retryable*. An unknown code has nothing else that says it.
+    pub is_retryable: bool,
     /// Try again after this many milliseconds; 0 means unknown.
     pub retry_after_ms: u32,
     /// The leader's client address, when the code is `NotLeader` and it is known.
@@ -159,11 +161,12 @@ pub struct ErrorReply {
 impl ErrorReply {
     /// An error without effect.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, applied: Applied::No, retry_after_ms: 0, leader: None, message: message.into() }
+        let (applied, is_retryable) = (Applied::No, code.retryable());
+        Self { code, applied, is_retryable, retry_after_ms: 0, leader: None, message: message.into() }
     }
 
-    /// Whether the same request may succeed later, as it is: by its code, or because it says when.
+    /// Whether the same request may succeed later, as it is: by its mark, or because it says when.
     pub fn retryable(&self) -> bool {
-        self.code.retryable() || self.retry_after_ms > 0
+        self.is_retryable || self.retry_after_ms > 0
     }
 }

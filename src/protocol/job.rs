@@ -12,6 +12,8 @@ use crate::types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, Session
 const BY_ID: u8 = 0;
 const BY_KEY: u8 = 1;
 const NOT_BURIED: u8 = 0;
+/// In place of a state that is not known.
+const STATE_UNKNOWN: u8 = u8::MAX;
 /// In place of a time that is not known.
 const NEVER: Millis = Millis(0);
 /// In place of a session that is not known.
@@ -78,7 +80,7 @@ pub(super) const REPORT_BYTES: usize = 43;
 pub(super) struct ReportFields {
     id: JobId,
     due: Millis,
-    state: JobState,
+    state: Option<JobState>,
     buried: Option<BuryReason>,
     priority: u32,
     attempts: u32,
@@ -100,7 +102,7 @@ pub(super) fn put_report_fields(report: &JobReport, out: &mut BytesMut) {
     Fixed::<REPORT_BYTES>::new()
         .u64(report.id.0)
         .u64(report.due.0)
-        .u8(report.state as u8)
+        .u8(state_number(report.state))
         .u8(buried_number(report.buried))
         .u32(report.priority)
         .u32(report.attempts)
@@ -174,8 +176,8 @@ pub(super) fn decode_report_fields(fields: &mut Fields<'_>) -> Result<ReportFiel
     Ok(ReportFields {
         id: JobId(fields.u64("job")?),
         due: Millis(fields.u64("due_ms")?),
-        state: decode_state(fields)?,
-        buried: buried(fields.u8("buried")?)?,
+        state: JobState::from_u8(fields.u8("state")?),
+        buried: buried(fields.u8("buried")?),
         priority: fields.u32("priority")?,
         attempts: fields.u32("attempts")?,
         ttr_ms: fields.u32("ttr_ms")?,
@@ -209,9 +211,8 @@ impl ReportFields {
     }
 }
 
-fn decode_state(fields: &mut Fields<'_>) -> Result<JobState, DecodeError> {
-    let value = fields.u8("state")?;
-    JobState::from_u8(value).ok_or(DecodeError::Choice { field: "state", value })
+fn state_number(state: Option<JobState>) -> u8 {
+    state.map_or(STATE_UNKNOWN, |state| state as u8)
 }
 
 /// The number of a reason on the wire; 0 for a job that is not buried.
@@ -219,22 +220,17 @@ pub(super) fn buried_number(buried: Option<BuryReason>) -> u8 {
     buried.map_or(NOT_BURIED, |reason| reason as u8 + 1)
 }
 
-/// The reason with this number on the wire.
-pub(super) fn buried(value: u8) -> Result<Option<BuryReason>, DecodeError> {
-    match value {
-        NOT_BURIED => Ok(None),
-        value => {
-            BuryReason::from_u8(value - 1).map(Some).ok_or(DecodeError::Choice { field: "buried", value })
-        }
-    }
+/// The reason with this number on the wire, if there is one that this version knows.
+pub(super) fn buried(value: u8) -> Option<BuryReason> {
+    value.checked_sub(1).and_then(BuryReason::from_u8)
 }
 
-pub(super) fn encode_changed(job: JobId, state: JobState, due: Millis, out: &mut BytesMut) {
-    Fixed::<17>::new().u64(job.0).u64(due.0).u8(state as u8).write(out);
+pub(super) fn encode_changed(job: JobId, state: Option<JobState>, due: Millis, out: &mut BytesMut) {
+    Fixed::<17>::new().u64(job.0).u64(due.0).u8(state_number(state)).write(out);
 }
 
 pub(super) fn decode_changed(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
     let job = JobId(reader.u64("job")?);
     let due = Millis(reader.u64("due_ms")?);
-    Ok(Response::Changed { job, state: decode_state(reader.fields_mut())?, due })
+    Ok(Response::Changed { job, state: JobState::from_u8(reader.u8("state")?), due })
 }

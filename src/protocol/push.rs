@@ -206,7 +206,8 @@ pub(super) fn decode_pushed(reader: &mut Reader<'_>) -> Result<Vec<PushResult>, 
                 let code = ErrorCode::from_u16(code).unwrap_or(ErrorCode::Unknown);
                 PushResult::Refused(code, (job != JobId(0)).then_some(job))
             }
-            value => return Err(DecodeError::Choice { field: "outcome", value }),
+            // Of a newer server: the caller has to look what became of it.
+            _ => PushResult::Refused(ErrorCode::OutcomeUnknown, (job != JobId(0)).then_some(job)),
         })
     })
 }

@@ -44,8 +44,8 @@ pub enum Response {
     Changed {
         /// The job's id.
         job: JobId,
-        /// The state it is in now; for DELETE, the one it was in.
-        state: JobState,
+        /// The state it is in now; for DELETE, the one it was in. `None`: one that only a newer server knows.
+        state: Option<JobState>,
         /// When it is due.
         due: Millis,
     },
@@ -405,8 +405,8 @@ pub struct Leased {
 pub struct JobReport {
     /// Its id.
     pub id: JobId,
-    /// Where it stands.
-    pub state: JobState,
+    /// Where it stands. `None`: in a state that only a newer server knows.
+    pub state: Option<JobState>,
     /// Its topic.
     pub topic: TopicName,
     /// The user's own id.
@@ -421,7 +421,7 @@ pub struct JobReport {
     pub ttr_ms: u32,
     /// How much of its lease is left; 0 when it is not reserved.
     pub ttr_left_ms: u32,
-    /// Why it is buried.
+    /// Why it is buried, if this version knows the reason.
     pub buried: Option<BuryReason>,
     /// Headers and so on.
     pub attributes: Attributes,

@@ -213,10 +213,10 @@ pub(super) fn decode_error(reader: &mut Reader<'_>) -> Result<ErrorReply, Decode
     let applied = reader.u8("applied")?;
     let retry_after_ms = reader.u32("retry_after_ms")?;
     let leader = reader.text8(usize::MAX, "leader")?;
-    // A newer server may have a code of its own. Its bit says what to do, and BUSY says just that.
-    let foreign = if marks & ERROR_RETRYABLE == 0 { ErrorCode::Unknown } else { ErrorCode::Busy };
     Ok(ErrorReply {
-        code: ErrorCode::from_u16(number).unwrap_or(foreign),
+        // A newer server may have a code of its own. Its marks say what to do.
+        code: ErrorCode::from_u16(number).unwrap_or(ErrorCode::Unknown),
+        is_retryable: marks & ERROR_RETRYABLE != 0 || retry_after_ms > 0,
         applied: if applied == Applied::No as u8 { Applied::No } else { Applied::Unknown },
         retry_after_ms,
         leader: (!leader.is_empty()).then_some(leader),
@@ -244,9 +244,10 @@ mod tests {
             let mut out = BytesMut::new();
             out.put_slice(&[0x39, 0x30, marks, applied, 0, 0, 0, 0, 0, 0, 0]);
             let payload = out.freeze();
-            decode_error(&mut Reader::new(&payload)).map(|error| (error.code, error.applied))
+            let error = decode_error(&mut Reader::new(&payload));
+            error.map(|error| (error.code, error.retryable(), error.applied))
         };
-        assert_eq!(decoded(0, 0), Ok((ErrorCode::Unknown, Applied::No)));
-        assert_eq!(decoded(1, 7), Ok((ErrorCode::Busy, Applied::Unknown)));
+        assert_eq!(decoded(0, 0), Ok((ErrorCode::Unknown, false, Applied::No)));
+        assert_eq!(decoded(1, 7), Ok((ErrorCode::Unknown, true, Applied::Unknown)));
     }
 }

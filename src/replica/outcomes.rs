@@ -277,7 +277,7 @@ fn response(outcome: Outcome) -> Response {
         Outcome::Settled(leases) => {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
         }
-        Outcome::Changed { job, state, due } => Response::Changed { job, state, due },
+        Outcome::Changed { job, state, due } => Response::Changed { job, state: Some(state), due },
         Outcome::ChangedMany { jobs } | Outcome::Moved { jobs, .. } => Response::Kicked { jobs },
         Outcome::TopicHasJobs { jobs } => {
             let text = format!(

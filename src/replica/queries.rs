@@ -105,7 +105,7 @@ impl Replica {
         let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
         Ok(JobReport {
             id: job.id,
-            state: job.state,
+            state: Some(job.state),
             topic: self.topic_name(job.topic),
             key: record.key.and_then(|key| Key::new(key).ok()),
             priority: job.priority,
@@ -127,7 +127,7 @@ impl Replica {
         let finished = self.engine.finished_job(id, self.clock.stamp())?;
         Some(Response::Job(Box::new(JobReport {
             id,
-            state: JobState::Finished,
+            state: Some(JobState::Finished),
             topic: self.topic_name(finished.topic),
             key: None,
             priority: 0,

@@ -20,6 +20,7 @@ mod rig;
 mod rust;
 mod scenarios;
 mod server_rig;
+mod site;
 mod soak;
 mod stage;
 mod tagged;

@@ -1,11 +1,14 @@
 //! Real servers: one, or three with failover.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use super::proxy::Proxy;
 use super::rig::{Cluster, Network, Place};
 use super::server_rig::Process;
 
@@ -20,7 +23,12 @@ pub(crate) struct Server {
 /// Three members on the loopback.
 pub(crate) struct Nodes(Cluster<Loopback>);
 
-struct Loopback;
+#[derive(Default)]
+struct Loopback {
+    /// Each node has a proxy, and clients are told to find it there.
+    is_proxied: bool,
+    proxies: RefCell<BTreeMap<u64, Proxy>>,
+}
 
 impl Server {
     pub(crate) fn start(arguments: &[String]) -> Self {
@@ -53,8 +61,22 @@ impl Server {
 
 impl Nodes {
     pub(crate) fn start(arguments: &[String]) -> Self {
+        Self::on(Loopback::default(), arguments)
+    }
+
+    /// Nodes with a proxy in front of each.
+    pub(crate) fn start_proxied(arguments: &[String]) -> Self {
+        Self::on(Loopback { is_proxied: true, ..Loopback::default() }, arguments)
+    }
+
+    fn on(network: Loopback, arguments: &[String]) -> Self {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        Self(Cluster::of_three(Loopback, &arguments))
+        Self(Cluster::of_three(network, &arguments))
+    }
+
+    /// The proxy in front of the n-th node.
+    pub(crate) fn with_proxy<T>(&self, nth: usize, act: impl FnOnce(&Proxy) -> T) -> Option<T> {
+        self.0.network.proxies.borrow().values().nth(nth).map(act)
     }
 
     /// Where clients find the nodes.
@@ -63,34 +85,43 @@ impl Nodes {
     }
 
     /// Where clients find a node that does not lead.
-    pub(crate) fn follower(&self) -> String {
-        let leader = self.0.await_leader();
-        let node = self.0.nodes.iter().find(|node| node.number != leader).expect("three nodes");
+    pub(crate) fn follower_address(&self) -> String {
+        let follower = self.followers()[0];
+        let node = self.0.nodes.iter().find(|node| node.number == follower).expect("three nodes");
         node.place.client_front.to_string()
     }
 
-    pub(crate) fn kill_leader(&mut self) {
-        let leader = self.0.await_leader();
-        self.0.kill(leader);
+    /// The node that leads.
+    pub(crate) fn leader(&self) -> u64 {
+        self.0.await_leader()
     }
 
-    /// SIGTERM to the leader.
-    pub(crate) fn stop_leader(&mut self) {
-        let leader = self.0.await_leader();
-        let mut process = self.0.node(leader).process.take().expect("it runs");
+    /// The nodes that do not lead.
+    pub(crate) fn followers(&self) -> Vec<u64> {
+        let leader = self.leader();
+        let numbers = self.0.nodes.iter().map(|node| node.number);
+        numbers.filter(|number| *number != leader).collect()
+    }
+
+    pub(crate) fn kill(&mut self, number: u64) {
+        self.0.kill(number);
+    }
+
+    /// SIGTERM; it must end in order.
+    pub(crate) fn stop(&mut self, number: u64) {
+        let mut process = self.0.node(number).process.take().expect("it runs");
         kill_process(Pid::from_child(&process.child), Signal::TERM).expect("signalled");
         let status = process.child.wait().expect("ended");
-        assert!(status.success(), "the leader ended with {status}");
+        assert!(status.success(), "node {number} ended with {status}");
     }
 
-    /// SIGSTOP to the leader: it says nothing, and its connections stay.
-    pub(crate) fn freeze_leader(&mut self) {
-        let leader = self.0.await_leader();
-        self.signal(leader, Signal::STOP);
-        self.0.node(leader).frozen = true;
+    /// SIGSTOP: it says nothing, and its connections stay.
+    pub(crate) fn freeze(&mut self, number: u64) {
+        self.signal(number, Signal::STOP);
+        self.0.node(number).frozen = true;
     }
 
-    /// Everyone runs again.
+    /// Everyone runs again, and has caught up.
     pub(crate) fn mend(&mut self) {
         let numbers: Vec<u64> = self.0.nodes.iter().map(|node| node.number).collect();
         for number in numbers {
@@ -114,10 +145,16 @@ impl Nodes {
 impl Network for Loopback {
     fn place(&self, number: u64, data: &Path) -> Place {
         let (listen, peer_listen) = (free_port(), free_port());
+        let proxy = self.is_proxied.then(Proxy::start);
+        let client_front = proxy.as_ref().map_or(listen, |proxy| proxy.address);
+        if let Some(proxy) = proxy {
+            proxy.lead_to(listen);
+            self.proxies.borrow_mut().insert(number, proxy);
+        }
         Place {
             listen,
             peer_listen,
-            client_front: listen,
+            client_front,
             peer_front: peer_listen,
             asked_at: listen,
             data: data.join(format!("node-{number}")),

@@ -1,6 +1,7 @@
 //! The harness of the Rust client: commands on stdin, answers and events on stdout.
 
 mod handler;
+mod operator;
 mod shown;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use adjourn::protocol::{Delivered, ReleaseKind, Request, Response};
 use adjourn::types::Lease;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
@@ -25,14 +26,21 @@ use shown::{Failure, client_failure, delivered_json, report_json, request_of, re
 
 /// How long handlers may take when the process is asked to end.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
-/// How long a connection that is alive may take to say so.
-const PROOF_DEADLINE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Harness {
     clients: Mutex<BTreeMap<String, Client>>,
     subscriptions: Mutex<BTreeMap<String, Arc<AsyncMutex<Subscription>>>>,
-    workers: Mutex<BTreeMap<String, (Client, Worker)>>,
+    workers: Mutex<BTreeMap<String, Worker>>,
+    /// The commands under way, by their ids.
+    calls: Mutex<BTreeMap<u64, Call>>,
+}
+
+/// A command that can be given up.
+struct Call {
+    give_up: oneshot::Sender<()>,
+    /// Ends when the command was answered.
+    answered: oneshot::Receiver<()>,
 }
 
 /// Runs until stdin ends, or SIGTERM comes.
@@ -59,15 +67,7 @@ async fn serve() {
             line = lines.recv() => {
                 let Some(line) = line else { return };
                 let command: Value = serde_json::from_str(&line).expect("a JSON object a line");
-                let harness = Rc::clone(&harness);
-                tokio::task::spawn_local(async move {
-                    let mut answer = match harness.obey(&command).await {
-                        Ok(value) => json!({ "ok": value }),
-                        Err(failure) => json!({ "error": failure }),
-                    };
-                    answer["id"] = command["id"].clone();
-                    say(&answer);
-                });
+                tokio::task::spawn_local(Rc::clone(&harness).answer(command));
             }
             _ = terminated.recv() => return harness.end().await,
         }
@@ -82,11 +82,35 @@ fn say(value: &Value) {
 }
 
 impl Harness {
+    /// Carries a command out and answers it. A command that is given up is dropped, as a program does it.
+    fn answer(self: Rc<Self>, command: Value) -> impl Future<Output = ()> {
+        let id = command["id"].as_u64().unwrap_or_default();
+        let (give_up, drops) = oneshot::channel();
+        let (told, answered) = oneshot::channel();
+        // Before the next line is read: it may give this one up.
+        self.calls.lock().expect("whole").insert(id, Call { give_up, answered });
+        async move {
+            let outcome = tokio::select! {
+                biased;
+                outcome = self.obey(&command) => outcome,
+                Ok(()) = drops => Err(shown::cancelled()),
+            };
+            let mut answer = match outcome {
+                Ok(value) => json!({ "ok": value }),
+                Err(failure) => json!({ "error": failure }),
+            };
+            answer["id"] = json!(id);
+            say(&answer);
+            self.calls.lock().expect("whole").remove(&id);
+            drop(told);
+        }
+    }
+
     async fn obey(&self, command: &Value) -> Result<Value, Failure> {
         match text(command, "do") {
             "about" => Ok(json!({
                 "client": format!("adjourn {}", env!("CARGO_PKG_VERSION")),
-                "levels": ["codec", "producer", "consumer", "worker", "cluster"],
+                "levels": ["codec", "producer", "consumer", "worker", "operator", "cluster"],
                 "codec": ["encode_request", "decode_response", "decode_request", "encode_response"],
             })),
             "encode" => {
@@ -105,7 +129,8 @@ impl Harness {
                 Ok(json!({}))
             }
             "worker_stop" => self.worker_stop(command).await,
-            "health" => self.health(command).await,
+            "health" => self.health(command),
+            "cancel" => self.cancel(command).await,
             "close" => {
                 let client = self.client(command)?;
                 match client.close().await {
@@ -176,8 +201,19 @@ impl Harness {
                 Ok(json!({}))
             }
             "worker_start" => self.worker_start(client, command).await,
-            other => Err(shown::usage(format!("no command {other}"))),
+            _ => operator::obey(&client, command).await,
         }
+    }
+
+    /// Gives a command up, and waits until it was answered. Once it was, there is nothing to give up.
+    async fn cancel(&self, command: &Value) -> Result<Value, Failure> {
+        let id = command["command"].as_u64().ok_or_else(|| shown::usage("the id of a command"))?;
+        let call = self.calls.lock().expect("whole").remove(&id);
+        if let Some(Call { give_up, answered }) = call {
+            let _ = give_up.send(());
+            let _ = answered.await;
+        }
+        Ok(json!({}))
     }
 
     fn client(&self, command: &Value) -> Result<Client, Failure> {
@@ -229,31 +265,28 @@ impl Harness {
         let of = name.clone();
         let handle = move |job: Delivered, told| handler::handle(of.clone(), job, told);
         let worker = Worker::start(&client, config, handle).await.map_err(|error| client_failure(&error))?;
-        self.workers.lock().expect("whole").insert(name, (client, worker));
+        self.workers.lock().expect("whole").insert(name, worker);
         Ok(json!({}))
     }
 
     async fn worker_stop(&self, command: &Value) -> Result<Value, Failure> {
         let found = self.workers.lock().expect("whole").remove(text(command, "worker"));
-        let (_, worker) = found.ok_or_else(|| shown::usage("no such worker"))?;
+        let worker = found.ok_or_else(|| shown::usage("no such worker"))?;
         // At the deadline the worker is dropped, and its handlers with it.
         let _ = timeout(Duration::from_millis(number(command, "deadline_ms")), worker.stop()).await;
         Ok(json!({}))
     }
 
-    /// A worker consumes if its task runs and its session answers.
-    async fn health(&self, command: &Value) -> Result<Value, Failure> {
-        let found =
-            self.workers.lock().expect("whole").get(text(command, "worker")).map(|(one, _)| one.clone());
-        let client = found.ok_or_else(|| shown::usage("no such worker"))?;
-        let answered = timeout(PROOF_DEADLINE, client.ping()).await;
-        Ok(json!({ "consuming": matches!(answered, Ok(Ok(_))) }))
+    fn health(&self, command: &Value) -> Result<Value, Failure> {
+        let workers = self.workers.lock().expect("whole");
+        let worker = workers.get(text(command, "worker")).ok_or_else(|| shown::usage("no such worker"))?;
+        Ok(json!({ "consuming": worker.is_consuming() }))
     }
 
     /// Stops workers and closes clients.
     async fn end(&self) {
         let workers = std::mem::take(&mut *self.workers.lock().expect("whole"));
-        for (_, worker) in workers.into_values() {
+        for worker in workers.into_values() {
             let _ = timeout(STOP_DEADLINE, worker.stop()).await;
         }
         self.subscriptions.lock().expect("whole").clear();

@@ -31,7 +31,7 @@ pub(crate) enum Where {
 }
 
 /// The levels, each with those before it.
-pub(crate) const LEVELS: [&str; 5] = ["codec", "producer", "consumer", "worker", "cluster"];
+pub(crate) const LEVELS: [&str; 6] = ["codec", "producer", "consumer", "worker", "operator", "cluster"];
 
 /// Every scenario, in the order of the files.
 pub(crate) fn read() -> Vec<Scenario> {

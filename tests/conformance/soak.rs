@@ -1,7 +1,8 @@
 //! A mixed soak: jobs pushed in one language, worked on in another, while servers, proxies and clients are broken.
 //!
 //! At the end each job that was acknowledged was worked on, none is in the queue twice, and each start of a handler had a higher fence than
-//! the one before. `ADJOURN_SOAK_SECONDS` says for how long; `ADJOURN_SOAK_SEED` repeats a sequence of blows.
+//! the one before. `ADJOURN_SOAK_SECONDS` says for how long; `ADJOURN_SOAK_SEED` repeats a sequence of blows; `ADJOURN_SOAK_ON=cluster`
+//! takes three nodes instead of one server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,9 +11,8 @@ use serde_json::{Value, json};
 
 use super::clients::Client;
 use super::harness::{Harness, PATIENCE};
-use super::nodes::Server;
-use super::proxy::Proxy;
 use super::rig::now;
+use super::site::Site;
 use super::wire::base64_of;
 
 /// How long it takes if nobody says it.
@@ -35,8 +35,7 @@ struct Member<'a> {
 }
 
 struct Soak<'a> {
-    server: Server,
-    proxy: Proxy,
+    site: Site,
     producers: Vec<Member<'a>>,
     workers: Vec<Member<'a>>,
     /// Keys of the jobs, by what is known of their push.
@@ -55,15 +54,13 @@ pub(crate) fn run(clients: &[&Client]) -> Result<String, String> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("ADJOURN_SOAK_SECONDS").unwrap_or(SECONDS_DEFAULT);
     let seed = number("ADJOURN_SOAK_SEED").unwrap_or(0x5EED);
-    let proxy = Proxy::start();
-    let arguments = ["--session-grace-ms", "1500", "--heartbeat-ms", "500", "--client-address"];
-    let mut arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-    arguments.push(proxy.address.to_string());
-    let server = Server::start(&arguments);
-    proxy.lead_to(server.address);
+    let site = match std::env::var("ADJOURN_SOAK_ON").as_deref() {
+        Err(_) | Ok("" | "server") => Site::server(),
+        Ok("cluster") => Site::cluster(),
+        Ok(other) => return Err(format!("ADJOURN_SOAK_ON={other}: it is server or cluster")),
+    };
     let mut soak = Soak {
-        server,
-        proxy,
+        site,
         producers: Vec::new(),
         workers: Vec::new(),
         acknowledged: BTreeSet::new(),
@@ -95,7 +92,7 @@ impl<'a> Soak<'a> {
                 last_blow = now();
             }
         }
-        self.proxy.obey("flow")?;
+        self.site.mend()?;
         self.drain()?;
         self.judge()
     }
@@ -103,10 +100,10 @@ impl<'a> Soak<'a> {
     /// Starts a process and connects it.
     fn join(&self, client: &'a Client, works: bool) -> Result<Member<'a>, String> {
         let mut harness = client.start()?;
-        let addresses = [self.proxy.address.to_string()];
+        let addresses = self.site.addresses();
         let connect =
-            json!({ "do": "connect", "client": "c", "addresses": addresses, "connect_timeout_ms": 30_000 });
-        // While the server is down, a client may give up at once.
+            json!({ "do": "connect", "client": "c", "addresses": addresses, "connect_timeout_ms": 5_000 });
+        // While the server is down, a client may give up at once, or wait all the time for a node that is frozen.
         let begun = now();
         loop {
             let answer = harness.ask(&connect)?;
@@ -200,24 +197,17 @@ impl<'a> Soak<'a> {
     /// Breaks something.
     fn blow(&mut self, clients: &[&'a Client]) -> Result<(), String> {
         self.blows += 1;
+        let (nth, which) = (self.draw(self.site.proxies()), self.draw(6));
         match self.draw(9) {
-            0 => {
-                self.server.kill();
-                self.server.start_again();
-            }
-            1 => {
-                self.server.stop()?;
-                self.server.start_again();
-            }
-            2 => self.proxy.obey("cut")?,
-            3 => self.proxy.trap("PUSHED", "half")?,
-            4 => self.proxy.trap("SETTLED", "cut")?,
-            5 => self.proxy.trap("DELIVER", "half")?,
-            6 => self.proxy.trap("PUSH", "cut-behind")?,
-            7 => self.replace(clients, true)?,
-            _ => self.replace(clients, false)?,
+            0 | 1 => self.site.hurt(which),
+            2 => self.site.with_proxy(nth, |proxy| proxy.obey("cut")),
+            3 => self.site.with_proxy(nth, |proxy| proxy.trap("PUSHED", "half")),
+            4 => self.site.with_proxy(nth, |proxy| proxy.trap("SETTLED", "cut")),
+            5 => self.site.with_proxy(nth, |proxy| proxy.trap("DELIVER", "half")),
+            6 => self.site.with_proxy(nth, |proxy| proxy.trap("PUSH", "cut-behind")),
+            7 => self.replace(clients, true),
+            _ => self.replace(clients, false),
         }
-        Ok(())
     }
 
     /// Ends a worker, in order or as `kill -9` does, and has another one come.

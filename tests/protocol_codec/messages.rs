@@ -289,8 +289,9 @@ pub(super) fn code() -> impl Strategy<Value = ErrorCode> {
     proptest::sample::select(ErrorCode::ALL.to_vec())
 }
 
-pub(super) fn state() -> impl Strategy<Value = JobState> {
-    (0..5_u8).prop_map(|number| JobState::from_u8(number).expect("a state"))
+/// Any state, or one that nobody here knows.
+pub(super) fn state() -> impl Strategy<Value = Option<JobState>> {
+    (0..=5_u8).prop_map(JobState::from_u8)
 }
 
 pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
@@ -454,10 +455,12 @@ pub(super) fn cluster_report() -> impl Strategy<Value = ClusterReport> {
 
 pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
     let applied = prop_oneof![Just(Applied::No), Just(Applied::Unknown)];
-    (code(), applied, any::<u32>(), proptest::option::of("[ -~]{1,40}"), "[ -~]{0,100}").prop_map(
-        |(code, applied, retry_after_ms, leader, message)| ErrorReply {
+    let waits = (any::<bool>(), any::<u32>());
+    (code(), applied, waits, proptest::option::of("[ -~]{1,40}"), "[ -~]{0,100}").prop_map(
+        |(code, applied, (is_marked, retry_after_ms), leader, message)| ErrorReply {
             code,
             applied,
+            is_retryable: is_marked || retry_after_ms > 0,
             retry_after_ms,
             leader,
             message,

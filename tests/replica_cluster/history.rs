@@ -54,7 +54,7 @@ fn reasons_are_kept_when_every_member_knows_them() {
         assert!(error.message.contains("upgrade the others"), "{error}");
     }
     let report = get(&mut rig, leader, client, 5, job);
-    assert_eq!((report.state, report.history), (JobState::Reserved, JobHistory::default()));
+    assert_eq!((report.state, report.history), (Some(JobState::Reserved), JobHistory::default()));
     let done = rig.ask(leader, client, 6, Request::Release { leases, kind, reason: None });
     assert_eq!(done, Response::Settled(vec![Ok(())]));
 

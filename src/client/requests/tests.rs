@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod again;
 mod heartbeats;
 mod leases;
 mod undelivered;
 
 use super::*;
-use crate::client::heartbeats::Beat;
+use crate::client::heartbeats::{Beat, PING_ID_MIN};
 use crate::protocol::{
     Applied, ClusterReport, ErrorCode, ErrorReply, FrameDecoder, GoingAway, JobRef, MemberReport, NewJob,
     Push, PushResult, Reserve, Role,
@@ -118,6 +119,11 @@ impl Client {
             let _ = waiter.send(outcome);
         }
     }
+}
+
+/// The n-th heartbeat of a connection.
+fn ping(nth: u32) -> (RequestId, Request) {
+    (RequestId(PING_ID_MIN + nth), Request::Ping)
 }
 
 fn push(jobs: usize) -> Request {
@@ -244,7 +250,7 @@ fn another_cluster_is_another_queue() {
 
 #[test]
 fn the_server_limits_what_is_in_flight() {
-    let mut client = Client::new(Welcome { in_flight_max: 4, ..welcome() });
+    let mut client = Client::new(Welcome { in_flight_max: 5, ..welcome() });
     let _calls: Vec<_> = (0..4).map(|_| client.call(Request::Stats)).collect();
     assert_eq!(client.sent().len(), 2);
     assert_eq!(client.sent().len(), 0);

@@ -31,6 +31,10 @@ pub(super) fn refused((code, message): Refused) -> Failure {
     json!({ "code": code.name(), "retryable": code.retryable(), "applied": "no", "message": message })
 }
 
+pub(super) fn cancelled() -> Failure {
+    json!({ "code": "CANCELLED", "retryable": true, "applied": "no" })
+}
+
 pub(super) fn client_failure(error: &ClientError) -> Failure {
     let (code, retryable) = match error {
         ClientError::Refused(reply) => (reply.code.name(), reply.retryable()),
@@ -64,9 +68,7 @@ pub(super) fn push_fields(command: &Value) -> Value {
         .iter()
         .map(|job| {
             let mut fields = job.clone();
-            let at_ms = &job["at_ms"];
-            fields["due_kind"] = json!(u8::from(!at_ms.is_null()));
-            fields["due_ms"] = if at_ms.is_null() { job["delay_ms"].clone() } else { at_ms.clone() };
+            (fields["due_ms"], fields["due_kind"]) = due(job);
             let mode = IF_EXISTS.iter().position(|mode| job["if_exists"] == **mode);
             fields["if_exists"] = json!(mode.unwrap_or_default());
             if job["priority"].is_null() {
@@ -76,6 +78,14 @@ pub(super) fn push_fields(command: &Value) -> Value {
         })
         .collect();
     json!({ "topic": command["topic"], "jobs": jobs })
+}
+
+/// The due point of what has `at_ms`, or `delay_ms`, or neither: `due_ms` and `due_kind`.
+pub(super) fn due(said: &Value) -> (Value, Value) {
+    match &said["at_ms"] {
+        Value::Null => (said["delay_ms"].clone(), json!(0)),
+        at_ms => (at_ms.clone(), json!(1)),
+    }
 }
 
 /// The fields that name a job.
@@ -116,12 +126,15 @@ pub(super) fn delivered_json(job: Delivered) -> Result<Value, Failure> {
 
 pub(super) fn report_json(report: JobReport) -> Result<Value, Failure> {
     let mut fields = fields_of(&Response::Job(Box::new(report)))?;
-    let state = fields["state"].as_u64().and_then(|number| usize::try_from(number).ok());
-    fields["state"] = json!(state.and_then(|state| STATES.get(state)));
+    fields["state"] = json!(fields["state"].as_u64().and_then(state_name));
     Ok(fields)
 }
 
-fn fields_of(response: &Response) -> Result<Value, Failure> {
+pub(super) fn state_name(number: u64) -> Option<&'static str> {
+    usize::try_from(number).ok().and_then(|state| STATES.get(state).copied())
+}
+
+pub(super) fn fields_of(response: &Response) -> Result<Value, Failure> {
     let mut out = BytesMut::new();
     response.encode(RequestId(1), &mut out);
     let frame = wire::read(Side::Response, &out).map_err(usage)?;

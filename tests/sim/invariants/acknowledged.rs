@@ -161,7 +161,7 @@ impl Acknowledged {
 
     fn found(&mut self, now: When, id: JobId, response: &Response) -> Result<(), String> {
         match response {
-            Response::Job(report) if report.state == JobState::Finished => self.gone(now, id)?,
+            Response::Job(report) if report.state == Some(JobState::Finished) => self.gone(now, id)?,
             Response::Error(error) if error.code == ErrorCode::NotFound => self.gone(now, id)?,
             Response::Job(report) => {
                 let found = Job {

@@ -43,7 +43,7 @@ impl Invariant for Ended {
                 let is_late = self.leading.was_followed(*node);
                 let mut given = delivered(response).iter().map(|job| job.lease.job).filter(|_| !is_late);
                 let shown = match response {
-                    Response::Job(report) if report.state != JobState::Finished => Some(report.id),
+                    Response::Job(report) if report.state != Some(JobState::Finished) => Some(report.id),
                     _ => None,
                 };
                 let mut listed = match response {

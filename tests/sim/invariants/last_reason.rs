@@ -69,7 +69,7 @@ impl Invariant for LastReason {
             Seen::Said { connection, id, request, response, .. } => {
                 let asked_at = self.looks.remove(&(*connection, *id)).unwrap_or(0);
                 match (request, response) {
-                    (_, Response::Job(report)) if report.state != JobState::Finished => {
+                    (_, Response::Job(report)) if report.state != Some(JobState::Finished) => {
                         self.shown(asked_at, report.id, report.history.reason.as_deref())?;
                     }
                     (

@@ -210,7 +210,7 @@ fn matches(list: &List, job: &JobReport) -> bool {
     let filter = &list.filter;
     let has_prefix = |prefix: &Bytes| job.key.as_ref().is_some_and(|key| key.as_bytes().starts_with(prefix));
     filter.topic.as_ref().is_none_or(|topic| *topic == job.topic)
-        && (filter.states == States::ALL || filter.states.contains(job.state))
+        && (filter.states == States::ALL || job.state.is_some_and(|state| filter.states.contains(state)))
         && filter.key_prefix.as_ref().is_none_or(has_prefix)
         && filter.attempts_min.is_none_or(|min| job.attempts >= min)
 }

@@ -85,7 +85,7 @@ impl Progress {
 /// Whose delivery was lost with its leader stays leased until its ttr is over, and so may the one after it.
 fn leased_ms(report: &JobReport) -> u64 {
     match report.state {
-        JobState::Reserved => u64::from(report.attempts) * u64::from(report.ttr_ms),
+        Some(JobState::Reserved) => u64::from(report.attempts) * u64::from(report.ttr_ms),
         _ => 0,
     }
 }
@@ -115,7 +115,7 @@ impl Invariant for Progress {
                 }
                 if let Response::Job(report) = response
                     && self.healed.is_some_and(|healed| when.at > healed + OVER_AFTER)
-                    && !matches!(report.state, JobState::Buried | JobState::Finished)
+                    && !matches!(report.state, Some(JobState::Buried | JobState::Finished))
                     && report.due.after(ON_ITS_WAY_MS + leased_ms(report)) < when.wall
                 {
                     let (id, due, state) = (report.id, report.due, report.state);

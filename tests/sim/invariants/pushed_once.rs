@@ -35,7 +35,7 @@ impl Invariant for PushedOnce {
         }
         match (request, response) {
             // Of a finished job the body is not known any more.
-            (_, Response::Job(report)) if report.state == JobState::Finished => Ok(()),
+            (_, Response::Job(report)) if report.state == Some(JobState::Finished) => Ok(()),
             (_, Response::Job(report)) => self.is_job_of(&report.body, report.id),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for ((nth, new), result) in (0..).zip(&push.jobs).zip(results) {

@@ -42,10 +42,10 @@ impl Invariant for Silence {
         match seen {
             Seen::Said { response: Response::Job(report), .. } => {
                 let soon = |due: Millis| due < when.wall.after(AHEAD_MS);
-                let fires = report.state == JobState::Reserved
+                let fires = report.state == Some(JobState::Reserved)
                     || report.attributes.policy().expires.is_some()
                     || Attributes::dedupe_retention_of(report.attributes.as_bytes()) > 0
-                    || soon(report.due) && report.state == JobState::Delayed;
+                    || soon(report.due) && report.state == Some(JobState::Delayed);
                 if fires {
                     self.timers.insert(report.id);
                 } else {

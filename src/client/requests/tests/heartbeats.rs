@@ -12,10 +12,34 @@ fn a_heartbeat_is_sent_in_silence_and_silence_ends_the_connection() {
     assert_eq!(client.sent(), []);
     client.requests.heartbeats.heard(at(999));
     assert_eq!(client.requests.beat(at(1_000)), Beat::Quiet(at(2_000)));
-    assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
+    assert_eq!(client.sent(), [ping(0)]);
     assert_eq!(client.requests.beat(at(1_500)), Beat::Quiet(at(2_000)), "one is enough");
     assert_eq!(client.requests.beat(at(2_998)), Beat::Quiet(at(2_999)));
     assert_eq!(client.requests.beat(at(2_999)), Beat::Lost);
+}
+
+#[test]
+fn each_heartbeat_has_an_id_of_its_own() {
+    let mut client = Client::new(welcome());
+    let start = client.now;
+    let at = |s| start + Duration::from_secs(s);
+    client.requests.heartbeats.stop_asking();
+    for nth in 0..3 {
+        let now = at(u64::from(nth) + 1);
+        client.requests.heartbeats.heard(now);
+        client.requests.beat(now);
+        assert_eq!(client.sent(), [ping(nth)]);
+    }
+    let pong = || Response::Pong { now: crate::types::Millis(1), clock_ms: 0 };
+    // The answers come in another order: each proves what it answers.
+    client.answer(ping(1).0.0, pong());
+    assert_eq!(client.requests.leases.proven(), at(2));
+    client.answer(ping(0).0.0, pong());
+    assert_eq!(client.requests.leases.proven(), at(2));
+    client.refuse(ping(2).0.0, ErrorCode::NotLeader);
+    assert!(client.requests.heartbeats.unanswered.is_empty());
+    client.answer(ping(2).0.0, pong());
+    assert_eq!(client.requests.leases.proven(), at(2), "it was refused");
 }
 
 #[test]

@@ -42,7 +42,8 @@ impl Client {
     }
 
     fn pong(&mut self, clock_ms: u64) {
-        self.answer(OWN_ID.0, Response::Pong { now: crate::types::Millis(1), clock_ms });
+        let oldest = self.requests.heartbeats.unanswered.front().map(|(id, _)| id.0);
+        self.answer(oldest.unwrap(), Response::Pong { now: crate::types::Millis(1), clock_ms });
     }
 
     fn deliver(&mut self, job: u64, deadline_ms: u64) {
@@ -61,11 +62,11 @@ fn leases_are_presumed_lost_a_grace_after_the_last_answered_request_was_sent() {
     let start = client.now;
     client.deliver(1, 0);
     client.at(start, 1_000);
-    assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
+    assert_eq!(client.sent(), [ping(0)]);
     client.at(start, 1_900);
     client.pong(0);
     client.at(start, 2_900);
-    assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
+    assert_eq!(client.sent(), [ping(1)]);
     // Frames come, and no answer: the other direction is cut.
     for ms in (3_000..1_000 + GRACE_MS - DRIFT_MS).step_by(50) {
         assert!(matches!(client.at(start, ms), Beat::Quiet(_)), "{ms}");
@@ -84,13 +85,13 @@ fn what_was_sent_before_the_loss_proves_nothing() {
     let (mut client, _feed) = subscribed(short());
     let start = client.now;
     client.at(start, GRACE_MS - 10);
-    assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
+    assert_eq!(client.sent(), [ping(0)]);
     client.at(start, GRACE_MS);
     client.pong(0);
     client.deliver(1, 0);
     assert_eq!(client.answers.stray.len(), 1, "given back at once");
     client.at(start, GRACE_MS + 1_000);
-    assert_eq!(client.sent(), [(OWN_ID, Request::Ping)]);
+    assert_eq!(client.sent(), [ping(1)]);
     client.pong(0);
     client.answers.stray.clear();
     client.deliver(2, 0);

@@ -142,7 +142,7 @@ fn a_reserve_is_cancelled_when_nobody_waits_for_it_any_more() {
     client.answer(2, Response::Done);
     assert_eq!(client.requests.in_flight, 0);
     let answered = begin(&mut client);
-    client.answer(answered.0.0, Response::Reserved(Vec::new()));
+    client.answer(answered.0.0, Response::Reserved(jobs(&[9])));
     let other = begin(&mut client);
     assert_eq!(other.0, answered.0, "the id has another owner");
     leave(&mut client, answered);
