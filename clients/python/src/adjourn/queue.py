@@ -337,6 +337,7 @@ class Queue:
         self,
         change: BulkChange,
         *,
+        delay: Duration | None = None,
         at: datetime | None = None,
         to: str = "",
         jobs_max: int = BULK_JOBS_MAX,
@@ -345,9 +346,13 @@ class Queue:
     ) -> AsyncIterator[BulkStep]:
         """Changes all jobs that meet the conditions, step by step.
 
-        `at` is for `RESCHEDULE`, `to` for `MOVE`. After `OutcomeUnknownError` start again with the last cursor.
+        `RESCHEDULE` needs `delay` or `at`: all jobs get the same due time, a `delay` counts from now on the server's clock.
+        `MOVE` needs `to`. After `OutcomeUnknownError` start again with the last cursor.
         """
-        chosen, due_ms = where(conditions), 0 if at is None else times.to_epoch_ms(at, "at")
+        if (change is BulkChange.RESCHEDULE) != (delay is not None or at is not None):
+            raise UsageError("a bulk change names a due time if it reschedules jobs, and only then")
+        chosen = where(conditions)
+        due_ms = await self._due_ms(times.to_due(delay, at)) if change is BulkChange.RESCHEDULE else 0
         while True:
             answer = await self._ask(rq.Bulk(change, chosen, jobs_max, due_ms, cursor, to), rs.Bulked)
             cursor = answer.cursor
@@ -480,6 +485,10 @@ class Queue:
     async def _push(self, topic: str, jobs: Sequence[rq.PushJob]) -> list[PushResult]:
         answer = await self._ask(rq.Push(topic, tuple(jobs)), rs.Pushed)
         return [PushResult.of(result) for result in answer.results]
+
+    async def _due_ms(self, due: rq.Due) -> int:
+        """A due point on the wall clock of the server."""
+        return due.ms if due.is_at else (await self._ask(rq.Ping(), rs.Pong)).now_ms + due.ms
 
     def _jobs(self, came: Arrived) -> list[Job]:
         return [Job(self, arrival) for arrival in came.arrivals]
