@@ -486,6 +486,12 @@ class Queue:
         answer = await self._ask(rq.Push(topic, tuple(jobs)), rs.Pushed)
         return [PushResult.of(result) for result in answer.results]
 
+    def _give_back_guessed(self, jobs: Sequence[Settleable], results: Settled) -> None:
+        held = [job for job, error in zip(jobs, results, strict=True) if error is not None and isinstance(job, HeldJob)]
+        ended = [job for job in held if not job.settled and job.lost is not None and job.lost.is_a_guess]
+        if ended:
+            self._backend.give_back([job.hold.ref for job in ended], 0)
+
     async def _due_ms(self, due: rq.Due) -> int:
         """A due point on the wall clock of the server."""
         return due.ms if due.is_at else (await self._ask(rq.Ping(), rs.Pong)).now_ms + due.ms
@@ -501,9 +507,14 @@ class Queue:
         needs_lease: bool = False,
         ends: bool = True,
     ) -> Settled:
-        """`needs_lease`: nothing is sent for a job whose lease this client holds for lost."""
+        """`needs_lease`: a job whose lease this client holds for lost is not settled with the result of the work.
+
+        `ends`: the work has ended. If the server still holds that lease, the job is given back.
+        """
         results: list[AdjournError | None] = [_lost(job) if needs_lease else None for job in jobs]
         places = [place for place, error in enumerate(results) if error is None]
+        if needs_lease and ends:
+            self._give_back_guessed(jobs, results)
         most = max(1, self._backend.limits.leases_max)
         for start in range(0, len(places), most):
             part = places[start : start + most]
