@@ -115,6 +115,11 @@ power-cuts:
 bench:
 	@benches/peers
 
+## bench-clients: each client library beside the other libraries of its language (--help of benches/clients says what it needs)
+.PHONY: bench-clients
+bench-clients:
+	@benches/clients
+
 ## scale: memory, disk, starts, lookups and lateness with up to ten million jobs (40 minutes, 20 GB of disk)
 .PHONY: scale
 scale:

@@ -16,6 +16,7 @@ from adjourn.protocol.numbers import PRIORITY_UNSAID
 from adjourn.queue import Settleable, Settled
 from harness import frames
 from harness.frames import Json, b64, enum_name, raw
+from harness.operating import Operating, job_ref, shown_job
 
 _STOP_MAX = 5.0
 _OWN_CODES: list[tuple[type[BaseException], str]] = [
@@ -41,8 +42,14 @@ class UnknownCommand(Exception):
     """A command of a newer suite."""
 
 
+class Cancelled(Exception):
+    """The command `cancel` ended a `reserve`."""
+
+
 def error_json(error: BaseException) -> Json:
     """An error as the suite wants it."""
+    if isinstance(error, Cancelled):
+        return {"code": "CANCELLED", "retryable": False, "applied": "no", "message": str(error.__doc__)}
     if not isinstance(error, adjourn.AdjournError):
         return {"code": "USAGE", "retryable": False, "applied": "no", "message": repr(error)}
     code = "USAGE"
@@ -72,15 +79,24 @@ class Feed:
     lock: asyncio.Lock
 
 
-class Harness:
+@dataclass
+class Waiting:
+    """A `reserve` that waits."""
+
+    queue: Queue
+    call: asyncio.Future[list[Job]]
+
+
+class Harness(Operating):
     """The clients, subscriptions and workers of one run."""
 
     def __init__(self, write: Callable[[Json], None]) -> None:
+        super().__init__()
         self._write = write
-        self._clients: dict[str, Queue] = {}
         self._feeds: dict[str, Feed] = {}
         self._workers: dict[str, Worker] = {}
         self._held: dict[tuple[int, int], Job] = {}
+        self._waiting: dict[int, Waiting] = {}
 
     async def do(self, command: Json) -> Json:
         """Runs one command."""
@@ -99,8 +115,8 @@ class Harness:
     async def do_about(self, command: Json) -> Json:
         return {
             "client": f"adjourn-python/{adjourn.__version__}",
-            "levels": ["codec", "producer", "consumer", "worker", "cluster"],
-            "codec": ["encode_request", "decode_response"],
+            "levels": ["codec", "producer", "consumer", "worker", "operator", "cluster"],
+            "codec": ["encode_request", "decode_request", "decode_response"],
         }
 
     async def do_encode(self, command: Json) -> Json:
@@ -133,10 +149,10 @@ class Harness:
         return {"results": [_pushed(result) for result in results]}
 
     async def do_get(self, command: Json) -> Json:
-        return {"job": _shown(await self._clients[command["client"]].get(**_ref(command)))}
+        return {"job": shown_job(await self._clients[command["client"]].get(**job_ref(command)))}
 
     async def do_delete(self, command: Json) -> Json:
-        return {"job": str((await self._clients[command["client"]].delete(**_ref(command))).job)}
+        return {"job": str((await self._clients[command["client"]].delete(**job_ref(command))).job)}
 
     async def do_list(self, command: Json) -> Json:
         queue, jobs, cursor = self._clients[command["client"]], [], b""
@@ -150,7 +166,7 @@ class Harness:
             )
             page = await queue.backend.call(request)
             assert isinstance(page, rs.Jobs)
-            jobs += [_shown(job) for job in page.jobs]
+            jobs += [shown_job(job) for job in page.jobs]
             cursor = page.cursor
             if not cursor:
                 return {"jobs": jobs}
@@ -170,13 +186,30 @@ class Harness:
     # ---- consumer
 
     async def do_reserve(self, command: Json) -> Json:
-        jobs = await self._clients[command["client"]].reserve(
-            *command["topics"],
-            wait=int(command["wait_ms"]) / 1000,
-            jobs_max=command.get("jobs_max", 1),
-            weights=command.get("weights", ()),
+        queue = self._clients[command["client"]]
+        call = asyncio.ensure_future(
+            queue.reserve(
+                *command["topics"],
+                wait=int(command["wait_ms"]) / 1000,
+                jobs_max=command.get("jobs_max", 1),
+                weights=command.get("weights", ()),
+            )
         )
-        return {"jobs": [self._hold(job) for job in jobs]}
+        self._waiting[command["id"]] = Waiting(queue, call)
+        try:
+            return {"jobs": [self._hold(job) for job in await call]}
+        except asyncio.CancelledError:
+            raise Cancelled from None
+        finally:
+            del self._waiting[command["id"]]
+
+    async def do_cancel(self, command: Json) -> Json:
+        waiting = self._waiting[command["command"]]
+        waiting.call.cancel()
+        await asyncio.wait([waiting.call])
+        # Jobs that came too late are given back before this is answered.
+        await waiting.queue.ping()
+        return {}
 
     async def do_finish(self, command: Json) -> Json:
         return await self._settle(command, lambda q, leases: q.finish_many(leases))
@@ -335,17 +368,3 @@ def _pushed(result: adjourn.PushResult) -> Json:
     if result.error is not None:
         return {"error": error_json(result.error)}
     return {"outcome": enum_name(result.outcome), "job": str(result.id)}
-
-
-def _shown(job: adjourn.JobReport) -> Json:
-    return {
-        "job": str(job.id),
-        "topic": job.topic,
-        "key": job.key or "",
-        "state": enum_name(job.state),
-        "attempts": job.attempts,
-        "priority": job.priority,
-        "body": b64(job.body),
-        "reason": job.reason,
-        "attributes": frames.attributes_json(job.attributes),
-    }

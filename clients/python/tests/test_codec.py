@@ -10,7 +10,8 @@ import pytest
 
 from adjourn.protocol.attributes import Attributes, Backoff
 from adjourn.protocol.framing import Frame, FrameDecoder, decode_request, decode_response, encode
-from adjourn.protocol.numbers import RESPONSE_BYTES_MAX
+from adjourn.protocol import requests as rq
+from adjourn.protocol.numbers import DELAY_MS_MAX, RESPONSE_BYTES_MAX, TTR_MS_MIN
 from adjourn.protocol.requests import REQUESTS, Ping, Push, PushJob, Reserve
 from adjourn.protocol.responses import RESPONSES, Done, Error, Pong
 from adjourn.protocol.selection import UNSET, Filter, Late, LateAction, TopicPolicy
@@ -94,6 +95,24 @@ def test_items_may_be_longer_than_known() -> None:
 def test_lists_that_lie_are_refused(payload: str) -> None:
     with pytest.raises(MalformedFrame):
         decode_response(Frame(0xB0, 0, 1, bytes.fromhex(payload)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        rq.Pause("-topic"),
+        rq.Push("t", (rq.PushJob(due=rq.Due(False, DELAY_MS_MAX + 1)),)),
+        rq.Push("t", (rq.PushJob(if_exists=9),)),
+        rq.Push("t", (rq.PushJob(ttr_ms=TTR_MS_MIN - 1),)),
+        rq.Reserve(("t",), jobs_max=0),
+        rq.Release((rq.LeaseRef(1, 1),), DELAY_MS_MAX + 1),
+        rq.List(order=9),
+    ],
+    ids=lambda one: one.NAME,
+)
+def test_a_wrongwith_a_value_out_of_range_is_refused_where_it_is_read(wrong: rq.Request) -> None:
+    with pytest.raises(MalformedFrame):
+        decode_request(frame_of(encode(1, wrong)))
 
 
 def test_an_unknown_response_is_ignored_and_an_unknown_code_kept() -> None:

@@ -39,6 +39,7 @@ from adjourn.protocol.responses import (
     Settled,
     Subscribed,
 )
+from adjourn.session.leases import LeaseClock
 from conftest import until
 from scripted import RESUMED, WELCOME, Script, pushed, script
 
@@ -442,6 +443,70 @@ async def test_leases_are_presumed_lost_when_nothing_proves_them() -> None:
         assert job.lost is adjourn.LostReason.CONNECTION
         assert 0.5 < asyncio.get_running_loop().time() - started < 10
         await q.close(timeout=0.1)
+
+
+async def test_jobs_whose_lease_was_presumed_lost_are_given_back_when_the_work_has_ended() -> None:
+    async def play(stage: Script) -> None:
+        peer = await stage.peer()
+        peer.answers_pings = False
+        await peer.greet(replace(WELCOME, session_grace_ms=1_000, heartbeat_ms=5_000))
+        for _ in range(2):
+            request_id, request = await peer.next()
+            if isinstance(request, Reserve):
+                peer.answer(request_id, Reserved((delivered(1, 5), delivered(2, 6))))
+            else:
+                peer.answer(request_id, Subscribed())
+                peer.answer(request_id, Deliver((delivered(3, 7),)))
+
+        def answer(request: object) -> object:
+            if isinstance(request, Release):
+                given_back.append((request.leases[0].job, request.delay_ms))
+                return Settled((0,))
+            return None
+
+        async def prove_nothing() -> None:
+            while True:
+                peer.answer(4_000, Done())
+                await asyncio.sleep(0.05)
+
+        await asyncio.gather(prove_nothing(), peer.serve(answer))  # type: ignore[arg-type]
+
+    given_back: list[tuple[int, int]] = []
+    async with script(play) as stage, quick(stage) as q:
+        reserving = asyncio.ensure_future(q.reserve("t", jobs_max=2, wait=5))
+        waiting = q.subscribe("t")
+        await waiting.start()
+        held, other = await reserving
+        await until(lambda: held.lost)
+        await until(lambda: given_back)
+        # The job that nobody took was not started. The others may be at work.
+        assert given_back == [(3, RELEASE_NOT_STARTED)]
+        with pytest.raises(adjourn.StaleLeaseError):
+            await held.touch()
+        with pytest.raises(adjourn.StaleLeaseError):
+            await held.finish()
+        await other.release(delay=9)
+        await until(lambda: len(given_back) == 3)
+        assert given_back[1:] == [(1, 0), (2, 9_000)]
+        await q.close(timeout=0.1)
+
+
+def test_the_best_of_the_last_pairs_of_clocks_counts() -> None:
+    clock = LeaseClock(100.0, replace(WELCOME, clock_ms=50_000), False)
+    job = replace(delivered(1, 5), deadline_ms=70_000)
+
+    def left(now: float) -> float:
+        return round(clock.left(now, job) / 0.999, 6)
+
+    assert left(101.0) == 19.0
+    # This answer took two seconds: the deadline is not later than another pair says, but the pair knows less.
+    clock.answered(102.0, Pong(1, 54_000))
+    assert left(102.0) == 18.0
+    clock.answered(103.0, Pong(1, 52_500))
+    assert left(103.0) == 17.5
+    # Long ago: the two clocks may have gone apart since.
+    clock.answered(120.0, Pong(1, 69_900))
+    assert left(120.0) == 0.1
 
 
 async def test_a_welcome_does_not_prove_that_leases_are_held() -> None:

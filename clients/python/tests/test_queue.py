@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -147,8 +148,23 @@ async def test_many_jobs(url: str, topic: str) -> None:
         steps = [step async for step in q.bulk(BulkChange.RESCHEDULE, at=soon, topic=topic)]
         assert sum(step.jobs for step in steps) == 15
         assert await q.count(topic=topic, due_before=soon + timedelta(seconds=1), states=States.DELAYED) == 15
+        now = await q.ping()
+        assert now is not None
+        assert sum([step.jobs async for step in q.bulk(BulkChange.RESCHEDULE, delay=7200, topic=topic, jobs_max=4)]) == 15
+        assert await q.count(topic=topic, due_from=now + timedelta(hours=2), due_before=now + timedelta(hours=3)) == 15
         assert sum([step.jobs async for step in q.bulk(BulkChange.DELETE, topic=topic)]) == 15
         assert await q.count(topic=topic) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "options"), [(BulkChange.RESCHEDULE, {}), (BulkChange.KICK, {"delay": 1}), (BulkChange.DELETE, {"to": "else"})]
+)
+async def test_a_bulk_change_has_its_options_and_no_others(
+    url: str, topic: str, change: BulkChange, options: dict[str, Any]
+) -> None:
+    async with adjourn.connect(url) as q:
+        with pytest.raises(adjourn.UsageError):
+            await anext(q.bulk(change, topic=topic, **options))
 
 
 async def test_topics(url: str, topic: str) -> None:

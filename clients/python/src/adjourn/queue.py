@@ -337,6 +337,7 @@ class Queue:
         self,
         change: BulkChange,
         *,
+        delay: Duration | None = None,
         at: datetime | None = None,
         to: str = "",
         jobs_max: int = BULK_JOBS_MAX,
@@ -345,9 +346,13 @@ class Queue:
     ) -> AsyncIterator[BulkStep]:
         """Changes all jobs that meet the conditions, step by step.
 
-        `at` is for `RESCHEDULE`, `to` for `MOVE`. After `OutcomeUnknownError` start again with the last cursor.
+        `RESCHEDULE` needs `delay` or `at`: all jobs get the same due time, a `delay` counts from now on the server's clock.
+        `MOVE` needs `to`. After `OutcomeUnknownError` start again with the last cursor.
         """
-        chosen, due_ms = where(conditions), 0 if at is None else times.to_epoch_ms(at, "at")
+        if (change is BulkChange.RESCHEDULE) != (delay is not None or at is not None):
+            raise UsageError("a bulk change names a due time if it reschedules jobs, and only then")
+        chosen = where(conditions)
+        due_ms = await self._due_ms(times.to_due(delay, at)) if change is BulkChange.RESCHEDULE else 0
         while True:
             answer = await self._ask(rq.Bulk(change, chosen, jobs_max, due_ms, cursor, to), rs.Bulked)
             cursor = answer.cursor
@@ -481,6 +486,16 @@ class Queue:
         answer = await self._ask(rq.Push(topic, tuple(jobs)), rs.Pushed)
         return [PushResult.of(result) for result in answer.results]
 
+    def _give_back_guessed(self, jobs: Sequence[Settleable], results: Settled) -> None:
+        held = [job for job, error in zip(jobs, results, strict=True) if error is not None and isinstance(job, HeldJob)]
+        ended = [job for job in held if not job.settled and job.lost is not None and job.lost.is_a_guess]
+        if ended:
+            self._backend.give_back([job.hold.ref for job in ended], 0)
+
+    async def _due_ms(self, due: rq.Due) -> int:
+        """A due point on the wall clock of the server."""
+        return due.ms if due.is_at else (await self._ask(rq.Ping(), rs.Pong)).now_ms + due.ms
+
     def _jobs(self, came: Arrived) -> list[Job]:
         return [Job(self, arrival) for arrival in came.arrivals]
 
@@ -492,9 +507,14 @@ class Queue:
         needs_lease: bool = False,
         ends: bool = True,
     ) -> Settled:
-        """`needs_lease`: nothing is sent for a job whose lease this client holds for lost."""
+        """`needs_lease`: a job whose lease this client holds for lost is not settled with the result of the work.
+
+        `ends`: the work has ended. If the server still holds that lease, the job is given back.
+        """
         results: list[AdjournError | None] = [_lost(job) if needs_lease else None for job in jobs]
         places = [place for place, error in enumerate(results) if error is None]
+        if needs_lease and ends:
+            self._give_back_guessed(jobs, results)
         most = max(1, self._backend.limits.leases_max)
         for start in range(0, len(places), most):
             part = places[start : start + most]

@@ -272,6 +272,7 @@ class Queue:
         self,
         change: BulkChange,
         *,
+        delay: Duration | None = None,
         at: datetime | None = None,
         to: str = "",
         jobs_max: int = BULK_JOBS_MAX,
@@ -280,7 +281,7 @@ class Queue:
     ) -> Iterator[BulkStep]:
         """Changes all jobs that meet the conditions, step by step."""
         return self._each(
-            lambda q: q.bulk(change, at=at, to=to, jobs_max=jobs_max, cursor=cursor, **conditions)
+            lambda q: q.bulk(change, delay=delay, at=at, to=to, jobs_max=jobs_max, cursor=cursor, **conditions)
         )
 
     def kick_many(self, topic: str, jobs_max: int) -> int:

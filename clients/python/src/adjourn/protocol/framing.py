@@ -47,6 +47,8 @@ def decode_response(frame: Frame) -> Response | None:
 
 def decode_request(frame: Frame) -> Request:
     """The request in a frame."""
+    if frame.request_id == 0:
+        raise MalformedFrame("a request has an id other than 0")
     kind = REQUESTS.get(frame.opcode)
     if kind is None or frame.group != 0:
         raise MalformedFrame(f"no request has the opcode 0x{frame.opcode:02x} of group {frame.group}")

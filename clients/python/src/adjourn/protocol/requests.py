@@ -3,93 +3,108 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from .attributes import Attributes
-from .numbers import MAGIC, PRIORITY_UNSAID, VERSION, BulkChange, IfExists, ListOrder, known
-from .selection import Filter, TopicPolicy
-from .wire import U8, U16, MalformedFrame, Reader, Unencodable, Writer, encode_text
+from .numbers import (
+    DELAY_MS_MAX,
+    MAGIC,
+    PRIORITY_UNSAID,
+    RELEASE_BACKOFF,
+    RELEASE_NOT_STARTED,
+    TTR_MS_MAX,
+    TTR_MS_MIN,
+    VERSION,
+    WAIT_MS_MAX,
+    IfExists,
+)
+from .operations import (
+    BackupBegin,
+    BackupEnd,
+    BackupRead,
+    Bulk,
+    ClusterAdd,
+    ClusterRemove,
+    ClusterStatus,
+    ClusterTransfer,
+    Connections,
+    Count,
+    Delete,
+    Disconnect,
+    Get,
+    Kick,
+    KickMany,
+    List,
+    Pause,
+    Peek,
+    Reschedule,
+    Resume,
+    RunNow,
+    Stats,
+    TopicDelete,
+    TopicSet,
+    TopicShow,
+    Topics,
+)
+from .request import REQUESTS, Due, JobRef, LeaseRef, Request, check_range, check_topic, choice, request
+from .wire import U8, U16, MalformedFrame, Reader, Writer, encode_text
 
 _LEASE = struct.Struct("<QQ")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
 _NO_SECRET = bytes(16)
 
-
-class Request:
-    """A frame that the client sends."""
-
-    __slots__ = ()
-    OPCODE: ClassVar[int]
-    NAME: ClassVar[str]
-
-    def write(self, w: Writer) -> None:
-        """Writes the payload."""
-
-    @classmethod
-    def read(cls, r: Reader) -> Request:
-        """Reads the payload."""
-        return cls()
-
-
-REQUESTS: dict[int, type[Request]] = {}
-R = TypeVar("R", bound=type[Request])
-
-
-def _request(opcode: int, name: str) -> Callable[[R], R]:
-    def register(cls: R) -> R:
-        cls.OPCODE, cls.NAME = opcode, name
-        REQUESTS[opcode] = cls
-        return cls
-
-    return register
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseRef:
-    """Names a lease: send it to settle the job."""
-
-    job: int
-    fence: int
-
-
-@dataclass(frozen=True, slots=True)
-class JobRef:
-    """Names a job: by its id, or by topic and key."""
-
-    job: int | None = None
-    topic: str = ""
-    key: str = ""
-
-    def write(self, w: Writer) -> None:
-        if self.job is not None:
-            w.u8(0)
-            w.u64(self.job)
-        else:
-            w.u8(1)
-            w.text8(self.topic)
-            w.text16(self.key)
-
-    @classmethod
-    def read(cls, r: Reader) -> JobRef:
-        kind = r.u8("job_kind")
-        if kind == 0:
-            return cls(job=r.u64("job"))
-        if kind == 1:
-            return cls(topic=r.text8("topic"), key=r.text16("key"))
-        raise MalformedFrame(f"a job reference of the kind {kind}")
+__all__ = [
+    "BackupBegin",
+    "BackupEnd",
+    "BackupRead",
+    "Bulk",
+    "Bury",
+    "Cancel",
+    "ClusterAdd",
+    "ClusterRemove",
+    "ClusterStatus",
+    "ClusterTransfer",
+    "Connections",
+    "Count",
+    "Credit",
+    "Delete",
+    "Disconnect",
+    "Due",
+    "Finish",
+    "Get",
+    "Goodbye",
+    "Hello",
+    "JobRef",
+    "Kick",
+    "KickMany",
+    "LeaseRef",
+    "Leases",
+    "List",
+    "Pause",
+    "Peek",
+    "Ping",
+    "Push",
+    "PushJob",
+    "REQUESTS",
+    "Release",
+    "Request",
+    "Reschedule",
+    "Reserve",
+    "Resume",
+    "RunNow",
+    "Stats",
+    "Subscribe",
+    "TopicDelete",
+    "TopicSet",
+    "TopicShow",
+    "Topics",
+    "Touch",
+    "Unsubscribe",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """When a job is due: after a time, or at a time."""
-
-    is_at: bool
-    ms: int
-
-
-@_request(0x01, "HELLO")
+@request(0x01, "HELLO")
 @dataclass(frozen=True, slots=True)
 class Hello(Request):
     client_name: str
@@ -127,13 +142,13 @@ class Hello(Request):
         )
 
 
-@_request(0x02, "PING")
+@request(0x02, "PING")
 @dataclass(frozen=True, slots=True)
 class Ping(Request):
     pass
 
 
-@_request(0x03, "GOODBYE")
+@request(0x03, "GOODBYE")
 @dataclass(frozen=True, slots=True)
 class Goodbye(Request):
     pass
@@ -176,7 +191,7 @@ class PushJob:
         return _NEW_JOB.size + key_bytes + len(self.attributes.encode()) + len(self.body)
 
 
-@_request(0x10, "PUSH")
+@request(0x10, "PUSH")
 @dataclass(frozen=True, slots=True)
 class Push(Request):
     topic: str
@@ -190,16 +205,16 @@ class Push(Request):
 
     @classmethod
     def read(cls, r: Reader) -> Push:
-        sequence, topic = r.u64("sequence"), r.text8("topic")
+        sequence, topic = r.u64("sequence"), check_topic(r.text8("topic"))
 
         def job(fields: tuple[int, ...], _rest: bytes) -> PushJob:
             ms, priority, ttr_ms, kind, if_exists, key, attributes, body = fields
-            if kind > 1:
-                raise MalformedFrame(f"a due point of the kind {kind}")
             name = r.text(key, "key") or None
             found = Attributes.decode(r.raw(attributes, "attributes"))
-            due = Due(kind == 1, ms)
-            return PushJob(r.raw(body, "body"), due, priority, ttr_ms, known(IfExists, if_exists), name, found)
+            due = Due.of(ms, kind)
+            check_ttr(ttr_ms)
+            mode = choice(IfExists, if_exists, "if_exists")
+            return PushJob(r.raw(body, "body"), due, priority, ttr_ms, mode, name, found)
 
         jobs = r.items(_NEW_JOB, "jobs", job)
         if not jobs:
@@ -214,14 +229,14 @@ def _write_topics(w: Writer, topics: tuple[str, ...], weights: tuple[int, ...]) 
 
 
 def _read_topics(r: Reader) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    topics = r.items(U8, "topics", lambda fields, _rest: r.text(fields[0], "topic"))
+    topics = r.items(U8, "topics", lambda fields, _rest: check_topic(r.text(fields[0], "topic")))
     if not topics:
         raise MalformedFrame("a request without a topic")
     weights = () if r.at_end else r.items(U16, "weights", lambda fields, _rest: int(fields[0]))
     return topics, weights
 
 
-@_request(0x20, "RESERVE")
+@request(0x20, "RESERVE")
 @dataclass(frozen=True, slots=True)
 class Reserve(Request):
     topics: tuple[str, ...]
@@ -236,12 +251,12 @@ class Reserve(Request):
 
     @classmethod
     def read(cls, r: Reader) -> Reserve:
-        wait_ms, jobs_max = r.u64("wait_ms"), r.u32("jobs_max")
+        wait_ms, jobs_max = check_range(r.u64("wait_ms"), "wait_ms", 0, WAIT_MS_MAX), r.positive("jobs_max")
         topics, weights = _read_topics(r)
         return cls(topics, jobs_max, wait_ms, weights)
 
 
-@_request(0x21, "SUBSCRIBE")
+@request(0x21, "SUBSCRIBE")
 @dataclass(frozen=True, slots=True)
 class Subscribe(Request):
     topics: tuple[str, ...]
@@ -261,7 +276,7 @@ class Subscribe(Request):
         return cls(topics, credit_jobs, credit_bytes, weights)
 
 
-@_request(0x22, "CREDIT")
+@request(0x22, "CREDIT")
 @dataclass(frozen=True, slots=True)
 class Credit(Request):
     subscription: int
@@ -278,7 +293,7 @@ class Credit(Request):
         return cls(r.u32("subscription"), r.u32("credit_jobs"), r.u64("credit_bytes"))
 
 
-@_request(0x23, "UNSUBSCRIBE")
+@request(0x23, "UNSUBSCRIBE")
 @dataclass(frozen=True, slots=True)
 class Unsubscribe(Request):
     subscription: int
@@ -291,7 +306,7 @@ class Unsubscribe(Request):
         return cls(r.u32("subscription"))
 
 
-@_request(0x24, "CANCEL")
+@request(0x24, "CANCEL")
 @dataclass(frozen=True, slots=True)
 class Cancel(Request):
     request: int
@@ -304,7 +319,7 @@ class Cancel(Request):
         return cls(r.u32("request"))
 
 
-@_request(0x25, "LEASES")
+@request(0x25, "LEASES")
 @dataclass(frozen=True, slots=True)
 class Leases(Request):
     after: int
@@ -316,7 +331,7 @@ class Leases(Request):
 
     @classmethod
     def read(cls, r: Reader) -> Leases:
-        return cls(r.u64("after"), r.u32("jobs_max"))
+        return cls(r.u64("after"), r.positive("jobs_max"))
 
 
 def _write_leases(w: Writer, leases: tuple[LeaseRef, ...]) -> None:
@@ -330,7 +345,7 @@ def _read_leases(r: Reader) -> tuple[LeaseRef, ...]:
     return leases
 
 
-@_request(0x30, "FINISH")
+@request(0x30, "FINISH")
 @dataclass(frozen=True, slots=True)
 class Finish(Request):
     leases: tuple[LeaseRef, ...]
@@ -343,7 +358,7 @@ class Finish(Request):
         return cls(_read_leases(r))
 
 
-@_request(0x31, "RELEASE")
+@request(0x31, "RELEASE")
 @dataclass(frozen=True, slots=True)
 class Release(Request):
     leases: tuple[LeaseRef, ...]
@@ -358,10 +373,12 @@ class Release(Request):
     @classmethod
     def read(cls, r: Reader) -> Release:
         delay_ms = r.u64("delay_ms")
+        if delay_ms not in (RELEASE_BACKOFF, RELEASE_NOT_STARTED):
+            check_range(delay_ms, "delay_ms", 0, DELAY_MS_MAX)
         return cls(_read_leases(r), delay_ms, r.late_text16("reason"))
 
 
-@_request(0x32, "TOUCH")
+@request(0x32, "TOUCH")
 @dataclass(frozen=True, slots=True)
 class Touch(Request):
     leases: tuple[LeaseRef, ...]
@@ -373,11 +390,11 @@ class Touch(Request):
 
     @classmethod
     def read(cls, r: Reader) -> Touch:
-        ttr_ms = r.u32("ttr_ms")
+        ttr_ms = check_ttr(r.u32("ttr_ms"))
         return cls(_read_leases(r), ttr_ms)
 
 
-@_request(0x33, "BURY")
+@request(0x33, "BURY")
 @dataclass(frozen=True, slots=True)
 class Bury(Request):
     leases: tuple[LeaseRef, ...]
@@ -392,308 +409,6 @@ class Bury(Request):
         return cls(_read_leases(r), r.late_text16("reason"))
 
 
-@dataclass(frozen=True, slots=True)
-class _OfJob(Request):
-    job: JobRef
-
-    def write(self, w: Writer) -> None:
-        self.job.write(w)
-
-    @classmethod
-    def read(cls, r: Reader) -> _OfJob:
-        return cls(JobRef.read(r))
-
-
-@_request(0x40, "GET")
-@dataclass(frozen=True, slots=True)
-class Get(_OfJob):
-    pass
-
-
-@_request(0x41, "DELETE")
-@dataclass(frozen=True, slots=True)
-class Delete(_OfJob):
-    pass
-
-
-@_request(0x42, "RESCHEDULE")
-@dataclass(frozen=True, slots=True)
-class Reschedule(Request):
-    job: JobRef
-    due: Due
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.due.ms)
-        w.u8(int(self.due.is_at))
-        self.job.write(w)
-
-    @classmethod
-    def read(cls, r: Reader) -> Reschedule:
-        ms, kind = r.u64("due_ms"), r.u8("due_kind")
-        if kind > 1:
-            raise MalformedFrame(f"a due point of the kind {kind}")
-        return cls(JobRef.read(r), Due(kind == 1, ms))
-
-
-@_request(0x43, "RUN_NOW")
-@dataclass(frozen=True, slots=True)
-class RunNow(_OfJob):
-    pass
-
-
-@_request(0x44, "KICK")
-@dataclass(frozen=True, slots=True)
-class Kick(_OfJob):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class _OfTopic(Request):
-    topic: str
-
-    def write(self, w: Writer) -> None:
-        w.text8(self.topic)
-
-    @classmethod
-    def read(cls, r: Reader) -> _OfTopic:
-        return cls(r.text8("topic"))
-
-
-@_request(0x45, "PEEK")
-@dataclass(frozen=True, slots=True)
-class Peek(_OfTopic):
-    pass
-
-
-@_request(0x46, "KICK_MANY")
-@dataclass(frozen=True, slots=True)
-class KickMany(Request):
-    topic: str
-    jobs_max: int
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.jobs_max)
-        w.text8(self.topic)
-
-    @classmethod
-    def read(cls, r: Reader) -> KickMany:
-        jobs_max = r.u32("jobs_max")
-        return cls(r.text8("topic"), jobs_max)
-
-
-@_request(0x47, "LIST")
-@dataclass(frozen=True, slots=True)
-class List(Request):
-    filter: Filter = Filter()
-    order: ListOrder | int = ListOrder.DUE
-    jobs_max: int = 100
-    with_bodies: bool = False
-    cursor: bytes = b""
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.jobs_max)
-        w.u8(self.order)
-        w.u8(int(self.with_bodies))
-        w.bytes16(self.cursor)
-        w.bytes16(self.filter.encode())
-
-    @classmethod
-    def read(cls, r: Reader) -> List:
-        jobs_max, order, marks = r.u32("jobs_max"), r.u8("order"), r.u8("marks")
-        cursor = r.bytes16("cursor")
-        chosen = Filter.decode(r.bytes16("filter"))
-        return cls(chosen, known(ListOrder, order), jobs_max, bool(marks & 1), cursor)
-
-
-@_request(0x48, "COUNT")
-@dataclass(frozen=True, slots=True)
-class Count(Request):
-    filter: Filter = Filter()
-
-    def write(self, w: Writer) -> None:
-        w.bytes16(self.filter.encode())
-
-    @classmethod
-    def read(cls, r: Reader) -> Count:
-        return cls(Filter.decode(r.bytes16("filter")))
-
-
-@_request(0x49, "BULK")
-@dataclass(frozen=True, slots=True)
-class Bulk(Request):
-    change: BulkChange | int
-    filter: Filter = Filter()
-    jobs_max: int = 1_024
-    due_ms: int = 0
-    cursor: bytes = b""
-    to: str = ""
-
-    def write(self, w: Writer) -> None:
-        if (self.change == BulkChange.MOVE) != bool(self.to):
-            raise Unencodable("a bulk change names another topic if it moves jobs, and only then")
-        w.u32(self.jobs_max)
-        w.u8(self.change)
-        w.u64(self.due_ms)
-        w.bytes16(self.cursor)
-        w.bytes16(self.filter.encode())
-        if self.to:
-            w.text8(self.to)
-
-    @classmethod
-    def read(cls, r: Reader) -> Bulk:
-        jobs_max, change, due_ms = r.u32("jobs_max"), r.u8("change"), r.u64("due_ms")
-        cursor = r.bytes16("cursor")
-        chosen = Filter.decode(r.bytes16("filter"))
-        to = r.text8("to") if change == BulkChange.MOVE else ""
-        return cls(known(BulkChange, change), chosen, jobs_max, due_ms, cursor, to)
-
-
-@_request(0x50, "PAUSE")
-@dataclass(frozen=True, slots=True)
-class Pause(_OfTopic):
-    pass
-
-
-@_request(0x51, "RESUME")
-@dataclass(frozen=True, slots=True)
-class Resume(_OfTopic):
-    pass
-
-
-@_request(0x52, "TOPICS")
-@dataclass(frozen=True, slots=True)
-class Topics(Request):
-    pass
-
-
-@_request(0x53, "STATS")
-@dataclass(frozen=True, slots=True)
-class Stats(Request):
-    pass
-
-
-@_request(0x54, "CONNECTIONS")
-@dataclass(frozen=True, slots=True)
-class Connections(Request):
-    after: int = 0
-    connections_max: int = 256
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.after)
-        w.u32(self.connections_max)
-
-    @classmethod
-    def read(cls, r: Reader) -> Connections:
-        return cls(r.u64("after"), r.u32("connections_max"))
-
-
-@_request(0x55, "DISCONNECT")
-@dataclass(frozen=True, slots=True)
-class Disconnect(Request):
-    connection: int
-    ends_session: bool = False
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.connection)
-        w.u8(int(self.ends_session))
-
-    @classmethod
-    def read(cls, r: Reader) -> Disconnect:
-        return cls(r.u64("connection"), bool(r.u8("options") & 1))
-
-
-@_request(0x56, "TOPIC_SET")
-@dataclass(frozen=True, slots=True)
-class TopicSet(Request):
-    topic: str
-    policy: TopicPolicy
-
-    def write(self, w: Writer) -> None:
-        w.text8(self.topic)
-        w.bytes16(self.policy.encode())
-
-    @classmethod
-    def read(cls, r: Reader) -> TopicSet:
-        return cls(r.text8("topic"), TopicPolicy.decode(r.bytes16("settings")))
-
-
-@_request(0x57, "TOPIC_DELETE")
-@dataclass(frozen=True, slots=True)
-class TopicDelete(_OfTopic):
-    pass
-
-
-@_request(0x58, "TOPIC_SHOW")
-@dataclass(frozen=True, slots=True)
-class TopicShow(_OfTopic):
-    pass
-
-
-@_request(0x60, "BACKUP_BEGIN")
-@dataclass(frozen=True, slots=True)
-class BackupBegin(Request):
-    pass
-
-
-@_request(0x61, "BACKUP_READ")
-@dataclass(frozen=True, slots=True)
-class BackupRead(Request):
-    offset: int
-    bytes: int
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.offset)
-        w.u32(self.bytes)
-
-    @classmethod
-    def read(cls, r: Reader) -> BackupRead:
-        return cls(r.u64("offset"), r.u32("bytes"))
-
-
-@_request(0x62, "BACKUP_END")
-@dataclass(frozen=True, slots=True)
-class BackupEnd(Request):
-    pass
-
-
-@_request(0x70, "CLUSTER_STATUS")
-@dataclass(frozen=True, slots=True)
-class ClusterStatus(Request):
-    pass
-
-
-@_request(0x71, "CLUSTER_ADD")
-@dataclass(frozen=True, slots=True)
-class ClusterAdd(Request):
-    address: str
-
-    def write(self, w: Writer) -> None:
-        w.text8(self.address)
-
-    @classmethod
-    def read(cls, r: Reader) -> ClusterAdd:
-        return cls(r.text8("address"))
-
-
-@dataclass(frozen=True, slots=True)
-class _OfNode(Request):
-    node: int
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.node)
-
-    @classmethod
-    def read(cls, r: Reader) -> _OfNode:
-        return cls(r.u64("node"))
-
-
-@_request(0x72, "CLUSTER_REMOVE")
-@dataclass(frozen=True, slots=True)
-class ClusterRemove(_OfNode):
-    pass
-
-
-@_request(0x73, "CLUSTER_TRANSFER")
-@dataclass(frozen=True, slots=True)
-class ClusterTransfer(_OfNode):
-    pass
+def check_ttr(ttr_ms: int) -> int:
+    """A time to run, if it is in its range; 0 is the default."""
+    return check_range(ttr_ms, "ttr_ms", TTR_MS_MIN, TTR_MS_MAX) if ttr_ms else 0

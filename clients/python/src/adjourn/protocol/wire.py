@@ -69,6 +69,13 @@ class Reader:
     def u64(self, name: str) -> int:
         return self.number(U64, name)
 
+    def positive(self, name: str) -> int:
+        """A `u32` that is not 0."""
+        value = self.u32(name)
+        if value == 0:
+            raise MalformedFrame(f"{name} is 0")
+        return value
+
     def late(self, field: struct.Struct, name: str) -> int:
         """A number that older peers do not send: 0 if it is absent."""
         return 0 if self.at_end else self.number(field, name)

@@ -233,7 +233,7 @@ class Core:
         """Sends what is due by the clock. Says if the connection is no good."""
         if self.leases.presume(now):
             log.warning("no answer proves that the leases are held: they are presumed lost")
-            self.give_back(now, self._forget_jobs(), 0)
+            self.give_back(now, self._forget_jobs())
         if self.link is Link.DOWN:
             return None
         loss = self.pulse.loss(now, self._oldest())
@@ -317,7 +317,8 @@ class Core:
             request = replace(request, sequence=self._next_sequence)
         sent = request
         if isinstance(request, rq.Reserve):
-            left_ms = max(0, request.wait_ms - int((now - call.accepted) * 1000))
+            # One that does not wait is ordered like a change. A repeat need not be.
+            left_ms = max(int(call.doubts > 0), request.wait_ms - int((now - call.accepted) * 1000))
             sent = replace(request, wait_ms=left_ms)
         elif isinstance(request, rq.Subscribe) and call.feed is not None:
             # Jobs that came over an earlier connection do not count against the credit of this one.
@@ -336,7 +337,10 @@ class Core:
         if isinstance(request, rq.Push):
             self._numbered.setdefault(request_id, request.sequence)
             self._next_sequence = max(self._next_sequence, request.sequence + len(request.jobs))
-        self.unseen.consumes |= isinstance(request, (rq.Reserve, rq.Subscribe))
+        if isinstance(request, (rq.Reserve, rq.Subscribe)):
+            self.unseen.consumes = True
+            if self.pulse.consumes(now):
+                self.out += encode(OWN_ID, rq.Ping())
         self.out += frame
         call.on_wire, call.sent, call.doubts = True, now, call.doubts + 1
         self._in_flight += call.feed is None

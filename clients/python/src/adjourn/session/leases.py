@@ -31,6 +31,8 @@ from . import clock
 
 _DRIFT = 0.999
 """Two clocks may differ in speed by a thousandth."""
+_CLOCK_AGE_MAX = 10.0
+"""Seconds for which a pair of clocks is good: a slow answer makes a bad one."""
 _HEARTBEATS_PER_GRACE = 4
 _HEARTBEAT_MIN = 0.1
 _PROOFS = (Pong, Pushed, Settled, Job, Changed, Kicked, Leased, TopicCounts, QueueStats, ConnectionList)
@@ -57,6 +59,11 @@ class LostReason(Enum):
         """Whether another consumer may have the job."""
         return self not in (LostReason.RUN_TIME, LostReason.STOPPING)
 
+    @property
+    def is_a_guess(self) -> bool:
+        """Whether only this client's clock said it: the server may still hold the lease."""
+        return self in (LostReason.CONNECTION, LostReason.DEADLINE)
+
 
 class LeaseClock:
     """What is known of all leases of the session."""
@@ -64,7 +71,8 @@ class LeaseClock:
     def __init__(self, said: float, welcome: Welcome, outlive: bool) -> None:
         self._outlive = outlive
         self._grace: float | None = None
-        self._clock: tuple[float, int] | None = None
+        self._clock: tuple[float, float] | None = None
+        """When a request was sent that showed the server's clock; and when that clock was 0, at the latest."""
         self._presumed_lost: float | None = None
         self.proven = said
         self.losses = 0
@@ -86,7 +94,7 @@ class LeaseClock:
     def answered(self, sent: float, response: Response) -> None:
         """An answer came to a request that was sent at `sent`."""
         if isinstance(response, Pong) and response.clock_ms:
-            self._clock = (sent, response.clock_ms)
+            self._show_clock(sent, response.clock_ms)
         if _is_proof(response) and (self._presumed_lost is None or self._presumed_lost < sent):
             self._presumed_lost = None
             self.proven = max(self.proven, sent)
@@ -123,8 +131,8 @@ class LeaseClock:
         """Seconds for which a delivered job is surely this client's own."""
         left = job.ttr_left_ms / 1000
         if self._clock is not None and job.deadline_ms:
-            sent, clock_ms = self._clock
-            left = min(left, sent + (job.deadline_ms - clock_ms) / 1000 - now)
+            _, started = self._clock
+            left = min(left, started + job.deadline_ms / 1000 - now)
         return left * _DRIFT
 
     def _lose(self, reason: LostReason) -> None:
@@ -136,7 +144,14 @@ class LeaseClock:
         grace = max(welcome.session_grace_ms / 1000, _HEARTBEAT_MIN * _HEARTBEATS_PER_GRACE)
         # A server without heartbeats does not notice that a client is silent.
         self._grace = None if self._outlive or welcome.heartbeat_ms == 0 else grace * _DRIFT
-        self._clock = (said, welcome.clock_ms) if welcome.clock_ms else None
+        self._clock = None
+        if welcome.clock_ms:
+            self._show_clock(said, welcome.clock_ms)
+
+    def _show_clock(self, sent: float, clock_ms: int) -> None:
+        started = sent - clock_ms / 1000
+        if self._clock is None or started >= self._clock[1] or sent > self._clock[0] + _CLOCK_AGE_MAX:
+            self._clock = (sent, started)
 
 
 def heartbeat_every(welcome: Welcome, outlive: bool) -> float | None:

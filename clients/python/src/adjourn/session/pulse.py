@@ -25,6 +25,7 @@ class Pulse:
         self._every = every
         self._heard = self._spoken = self._pinged = self._moved = now
         self._pings: deque[float] = deque()
+        self._has_consumed = False
         self._members_due: float | None = now + _MEMBERS_FIRST
 
     def heard(self, now: float) -> None:
@@ -50,6 +51,15 @@ class Pulse:
         self._pinged = now
         self._pings.append(now)
         return True
+
+    def consumes(self, now: float) -> bool:
+        """Whether the first jobs are asked for: then a PING goes before, which counts as sent. Its answer shows the server's clock
+        better than WELCOME, which may have waited for a disk."""
+        is_first, self._has_consumed = not self._has_consumed, True
+        if is_first:
+            self._pinged = now
+            self._pings.append(now)
+        return is_first
 
     def members_due(self, now: float) -> bool:
         """Whether to ask for the members now, which counts as asked."""

@@ -128,8 +128,8 @@ class Run:
         # The process may have stood still since anything looked at the clock.
         reason = self.stopped if self.stopped is not None else job.lost
         if reason is not None and reason.ends_lease:
-            if reason in (LostReason.CONNECTION, LostReason.DEADLINE):
-                # The server may still hold the lease for this client. If not, this does nothing.
+            if reason.is_a_guess:
+                # If the server no longer holds the lease, this does nothing.
                 self._backend.give_back([job.hold.ref], 0)
             return
         try:

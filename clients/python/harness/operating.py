@@ -1,0 +1,163 @@
+"""The commands of an operator: what is in the queue, and how to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import adjourn
+from adjourn import BulkChange, Job, Queue, UsageError
+from adjourn.queue import Where
+from harness import frames
+from harness.frames import Json, b64, enum_name
+
+_STATES = ("delayed", "ready", "reserved", "buried")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Operating:
+    """Commands of the level operator."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Queue] = {}
+
+    def _hold(self, job: Job) -> Json:
+        raise NotImplementedError
+
+    async def do_peek(self, command: Json) -> Json:
+        return {"job": shown_job(await self._clients[command["client"]].peek(command["topic"]))}
+
+    async def do_run_now(self, command: Json) -> Json:
+        return _changed(await self._clients[command["client"]].run_now(**job_ref(command)))
+
+    async def do_kick(self, command: Json) -> Json:
+        return _changed(await self._clients[command["client"]].kick(**job_ref(command)))
+
+    async def do_reschedule(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        changed = await queue.reschedule(**job_ref(command), **_due(command))
+        return {**_changed(changed), "due_ms": str(changed.due_ms)}
+
+    async def do_kick_many(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        return {"jobs": await queue.kick_many(command["topic"], command["jobs_max"])}
+
+    async def do_bulk(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        options: dict[str, Any] = {name: command[name] for name in ("to", "jobs_max") if name in command}
+        change = BulkChange[command["change"].upper()]
+        steps = queue.bulk(change, **_due(command), **options, **_where(command["filter"]))
+        return {"jobs": str(sum([step.jobs async for step in steps]))}
+
+    async def do_pause(self, command: Json) -> Json:
+        await self._clients[command["client"]].pause(command["topic"])
+        return {}
+
+    async def do_resume(self, command: Json) -> Json:
+        await self._clients[command["client"]].resume(command["topic"])
+        return {}
+
+    async def do_topic_set(self, command: Json) -> Json:
+        policy = frames.settings_of(command["settings"])
+        await self._clients[command["client"]].topic_set(command["topic"], policy)
+        return {}
+
+    async def do_topic_show(self, command: Json) -> Json:
+        found = await self._clients[command["client"]].topic_show(command["topic"])
+        return {
+            "settings": frames.settings_json(found.policy),
+            "jobs": str(found.jobs),
+            "bytes": str(found.bytes),
+            "paused": found.paused,
+        }
+
+    async def do_topic_delete(self, command: Json) -> Json:
+        await self._clients[command["client"]].topic_delete(command["topic"])
+        return {}
+
+    async def do_topics(self, command: Json) -> Json:
+        found = await self._clients[command["client"]].topics()
+        return {"topics": [{"topic": one.topic, "paused": one.paused, **_states(one.totals)} for one in found]}
+
+    async def do_stats(self, command: Json) -> Json:
+        return _states((await self._clients[command["client"]].stats()).totals)
+
+    async def do_leases(self, command: Json) -> Json:
+        return {"jobs": [self._hold(job) async for job in self._clients[command["client"]].leases()]}
+
+    async def do_connections(self, command: Json) -> Json:
+        shown = []
+        async for one in self._clients[command["client"]].connections():
+            found: Json = {"connection": str(one.connection), "client_name": one.client_name}
+            for name in ("leases", "subscriptions", "reserves"):
+                found[name] = getattr(one, name)
+            shown.append(found)
+        return {"connections": shown}
+
+    async def do_disconnect(self, command: Json) -> Json:
+        ends_session = bool(command.get("ends_session", False))
+        queue = self._clients[command["client"]]
+        await queue.disconnect(int(command["connection"]), ends_session=ends_session)
+        return {}
+
+
+def job_ref(command: Json) -> dict[str, Any]:
+    """The arguments that name a job."""
+    if "job" in command:
+        return {"job": int(command["job"])}
+    return {"topic": command["topic"], "key": command["key"]}
+
+
+def shown_job(job: adjourn.JobReport) -> Json:
+    """A job as GET, PEEK and LIST show it."""
+    return {
+        "job": str(job.id),
+        "topic": job.topic,
+        "key": job.key or "",
+        "state": enum_name(job.state),
+        "attempts": job.attempts,
+        "priority": job.priority,
+        "body": b64(job.body),
+        "reason": job.reason,
+        "attributes": frames.attributes_json(job.attributes),
+    }
+
+
+def _changed(changed: adjourn.Changed) -> Json:
+    return {"job": str(changed.job), "state": enum_name(changed.state)}
+
+
+def _states(totals: adjourn.Totals) -> Json:
+    return {name: str(getattr(totals, name)) for name in _STATES}
+
+
+def _due(command: Json) -> dict[str, Any]:
+    if "delay_ms" in command:
+        return {"delay": int(command["delay_ms"]) / 1000}
+    return {"at": _moment(command["at_ms"])} if "at_ms" in command else {}
+
+
+def _moment(ms: str) -> datetime:
+    return _EPOCH + timedelta(milliseconds=int(ms))
+
+
+_CONDITIONS: dict[str, Callable[[Any], Any]] = {
+    "topic": str,
+    "states": adjourn.States,
+    "due_from_ms": _moment,
+    "due_before_ms": _moment,
+    "key_prefix": lambda prefix: frames.raw(prefix).decode(),
+    "attempts_min": int,
+    "attempts_max": int,
+    "buried": adjourn.BuriedReason,
+    "reason": str,
+}
+
+
+def _where(found: Json) -> Where:
+    unknown = found.keys() - _CONDITIONS.keys()
+    if unknown:
+        raise UsageError(f"a filter has no condition {', '.join(sorted(unknown))}")
+    conditions: Any = {name.removesuffix("_ms"): _CONDITIONS[name](value) for name, value in found.items()}
+    return conditions
