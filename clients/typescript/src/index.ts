@@ -5,20 +5,9 @@
  */
 
 export { connect } from './client.js';
-export type {
-  BulkChange,
-  BulkOptions,
-  BulkStep,
-  Changed,
-  Client,
-  ClientHealth,
-  ClusterCalls,
-  ListOptions,
-  PushResult,
-  ReserveOptions,
-  SettleResult,
-  SubscribeOptions,
-} from './client.js';
+export type { Client, ClientHealth, PushResult, ReserveOptions, SettleResult, SubscribeOptions } from './client.js';
+export type { ClusterCalls } from './cluster-calls.js';
+export type { BulkChange, BulkOptions, BulkStep, Changed, Due, ListOptions, OperatorCalls } from './operator-calls.js';
 export type { CallOptions } from './engine/interfaces.js';
 export { Worker, RetryLater, BuryJob } from './worker.js';
 export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, WorkerOptions } from './worker.js';

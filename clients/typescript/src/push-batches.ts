@@ -1,0 +1,35 @@
+/** Jobs of one call, spread over as few PUSH requests as the server's limits allow. */
+
+import { UsageError } from './errors.js';
+import { encodeAttributes } from './protocol/attributes.js';
+import { utf8 } from './protocol/bytes.js';
+import type { NewJobValue, Welcome } from './protocol/messages.js';
+
+/** The most that the fields of a PUSH take besides its jobs, and of a job besides its pieces. */
+const PUSH_BYTES = 160;
+const JOB_BYTES = 26;
+
+export function batchesOf(jobs: readonly NewJobValue[], { pushJobsMax, frameBytesMax }: Welcome): NewJobValue[][] {
+  const batches: NewJobValue[][] = [];
+  let bytes = Infinity;
+  for (const job of jobs) {
+    const size = JOB_BYTES + utf8(job.key).byteLength + attributesBytes(job) + job.body.byteLength;
+    const batch = batches.at(-1);
+    if (!batch || batch.length >= pushJobsMax || bytes + size > frameBytesMax) {
+      batches.push([job]);
+      bytes = PUSH_BYTES + size;
+    } else {
+      batch.push(job);
+      bytes += size;
+    }
+  }
+  return batches;
+}
+
+function attributesBytes(job: NewJobValue): number {
+  try {
+    return encodeAttributes(job.attributes).byteLength;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
