@@ -4,6 +4,7 @@ import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
 import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
 import { checkTopic, newJobValue, ttrOf, type JobOptions, type NewJob } from './new-job.js';
@@ -11,7 +12,7 @@ import { OperatorCalls } from './operator-calls.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
 import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BACKOFF, RELEASE_NOT_STARTED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
-import type { RequestFields, RequestName, Response, ResponseFields, ResponseName } from './protocol/messages.js';
+import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields, ResponseName, Welcome } from './protocol/messages.js';
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
@@ -76,6 +77,7 @@ export class Client extends OperatorCalls {
   private readonly stoppables = new Set<Stoppable>();
   private readonly owner: JobOwner;
   private readonly held: Held;
+  private readonly gathered: GatheredPushes;
   private closing: Promise<void> | null = null;
 
   /** Use `connect`. */
@@ -88,32 +90,36 @@ export class Client extends OperatorCalls {
     this.cluster = new ClusterCalls((name, fields, answer, options) => this.ask(name, fields, answer, options));
     this.owner = new Owner(this);
     this.held = new Held(connection.engine);
+    this.gathered = new GatheredPushes(new Sender(this));
   }
 
   // --- producing -------------------------------------------------------------------------------------------------
 
   /**
    * Pushes one job and returns its id when it is durable; with `ifExists` "keep" or "postpone" maybe the id of the job
-   * that was there. Exactly once, also when the connection is lost meanwhile.
+   * that was there. Exactly once, also when the connection is lost meanwhile. Pushes that are called without waiting
+   * for each other travel together; with a `signal` each travels alone.
    */
   async push(topic: string, body: unknown, options: JobOptions & CallOptions = {}): Promise<bigint> {
-    const [result] = await this.pushMany(topic, [{ ...options, body }], options);
-    if (result!.outcome === 'refused') throw result!.error;
-    return result!.id;
+    checkTopic(topic);
+    const job = newJobValue({ ...options, body }, this.config.pushHeaders(topic));
+    const outcome = options.signal ? (await this.pushAll(topic, [job], options))[0]! : await this.gathered.push(topic, job);
+    const result = pushResult(outcome);
+    if (result.outcome === 'refused') throw result.error;
+    return result.id;
   }
 
   /** Pushes jobs: one result per job, in order. More than one request takes is sent as several. */
   async pushMany(topic: string, jobs: readonly NewJob[], options: CallOptions = {}): Promise<PushResult[]> {
     checkTopic(topic);
     const headers = this.config.pushHeaders(topic);
-    const batches = batchesOf(jobs.map((job) => newJobValue(job, headers)), this.connection.engine.welcome);
+    return (await this.pushAll(topic, jobs.map((job) => newJobValue(job, headers)), options)).map(pushResult);
+  }
+
+  private async pushAll(topic: string, jobs: readonly NewJobValue[], options: CallOptions): Promise<PushOutcome[]> {
+    const batches = batchesOf(jobs, this.connection.engine.welcome);
     const answers = batches.map((batch) => this.ask('PUSH', { sequence: 0n, topic, jobs: batch }, 'PUSHED', options));
-    const results = (await all(answers)).flatMap((answer) => answer.results);
-    return results.map(({ outcome, code, job }) =>
-      outcome === REFUSED
-        ? { outcome: 'refused', error: itemRefusal(code, job) }
-        : { outcome: OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'>, id: job },
-    );
+    return (await all(answers)).flatMap(({ results }) => results);
   }
 
   // --- consuming -------------------------------------------------------------------------------------------------
@@ -247,6 +253,8 @@ export class Client extends OperatorCalls {
     answer: A,
     options: CallOptions = {},
   ): Promise<ResponseFields<A>> {
+    // The order of the calls is kept. PUSH may be what is gathered itself.
+    this.gathered.flush();
     const response: Response = await this.connection.engine.call(name, fields, options);
     if (response.name !== answer) throw new ProtocolError(`${response.name} answers ${name}`);
     return response.fields as ResponseFields<A>;
@@ -286,6 +294,32 @@ class Owner implements JobOwner {
     job.throwIfLost();
     raise(await this.client.bury(job, reason));
   }
+}
+
+/** How gathered pushes are sent. */
+class Sender implements PushSender {
+  constructor(private readonly client: Client) {}
+
+  get limits(): Welcome {
+    return this.client.connection.engine.welcome;
+  }
+
+  get pending(): number {
+    return this.client.connection.engine.pending;
+  }
+
+  get pendingMax(): number {
+    return this.client.config.pendingMax;
+  }
+
+  async send(topic: string, jobs: NewJobValue[]): Promise<readonly PushOutcome[]> {
+    return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs }, 'PUSHED')).results;
+  }
+}
+
+function pushResult({ outcome, code, job }: PushOutcome): PushResult {
+  if (outcome === REFUSED) return { outcome: 'refused', error: itemRefusal(code, job) };
+  return { outcome: OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'>, id: job };
 }
 
 function raise([result]: readonly SettleResult[]): void {

@@ -9,13 +9,19 @@ import type { NewJobValue, Welcome } from './protocol/messages.js';
 const PUSH_BYTES = 160;
 const JOB_BYTES = 26;
 
-export function batchesOf(jobs: readonly NewJobValue[], { pushJobsMax, frameBytesMax }: Welcome): NewJobValue[][] {
+/** The bytes of a job in a PUSH. Throws if no server of this size takes it. */
+export function jobBytes(job: NewJobValue, { bodyBytesMax }: Welcome): number {
+  if (job.body.byteLength > bodyBytesMax) throw new UsageError(`a body of ${job.body.byteLength} bytes: the server takes at most ${bodyBytesMax}`);
+  return JOB_BYTES + utf8(job.key).byteLength + attributesBytes(job) + job.body.byteLength;
+}
+
+export function batchesOf(jobs: readonly NewJobValue[], limits: Welcome): NewJobValue[][] {
   const batches: NewJobValue[][] = [];
   let bytes = Infinity;
   for (const job of jobs) {
-    const size = JOB_BYTES + utf8(job.key).byteLength + attributesBytes(job) + job.body.byteLength;
+    const size = jobBytes(job, limits);
     const batch = batches.at(-1);
-    if (!batch || batch.length >= pushJobsMax || bytes + size > frameBytesMax) {
+    if (!batch || batch.length >= limits.pushJobsMax || bytes + size > limits.frameBytesMax) {
       batches.push([job]);
       bytes = PUSH_BYTES + size;
     } else {

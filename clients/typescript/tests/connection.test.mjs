@@ -8,6 +8,7 @@ import {
   CannotConnectError,
   ClosedError,
   InvalidError,
+  KeyExistsError,
   NotFoundError,
   OutcomeUnknownError,
   ProtocolError,
@@ -16,6 +17,7 @@ import {
   TimeoutError,
   UnauthorisedError,
   UnknownCodeError,
+  UsageError,
   Worker,
   WrongClusterError,
   connect,
@@ -141,6 +143,44 @@ test('pushes are repeated under their numbers after a reconnect, in the old orde
   assert.equal(await q.push('t', 'e'), 500n);
   const numbers = server.seen('PUSH').map(({ connection, fields }) => [connection, fields.sequence]);
   assert.deepEqual(numbers, [[1, 1n], [1, 2n], [1, 4n], [2, 1n], [2, 2n], [2, 4n], [2, 5n]]);
+});
+
+test('pushes that are called without waiting travel together, in the order of the calls', async () => {
+  let next = 1n;
+  const server = await scripted((request) => {
+    if (request.name === 'COUNT') return ['COUNTED', { jobs: 0n }];
+    const { jobs } = request.fields;
+    return ['PUSHED', { results: jobs.map(({ key }) => (key === 'there' ? { outcome: 3, code: 35, job: 7n } : { outcome: 0, code: 0, job: next++ })) }];
+  });
+  const q = await client(server);
+  const calls = [
+    q.push('t', 'a'),
+    q.push('t', 'b', { key: 'there' }),
+    q.push('t', new Uint8Array(2_000_000)),
+    q.push('t', 'c'),
+    q.count(),
+    q.push('t', 'd'),
+    q.push('u', 'e'),
+    q.pushMany('u', [{ body: 'f' }]),
+    q.push('u', 'g', { signal: new AbortController().signal }),
+    q.push('u', 'h'),
+  ];
+  const [a, b, large, c, , d, e, , g, h] = await Promise.allSettled(calls);
+  assert.deepEqual([a, c, d, e, g, h].map(({ value }) => value), [1n, 2n, 3n, 4n, 6n, 7n]);
+  assert.ok(b.reason instanceof KeyExistsError && large.reason instanceof UsageError);
+  const sent = server.requests.filter(({ name }) => name === 'PUSH' || name === 'COUNT');
+  const bodies = sent.map(({ fields }) => fields.jobs?.map(({ body }) => Buffer.from(body).toString()).join('') ?? '-');
+  assert.deepEqual(bodies, ['abc', '-', 'd', 'e', 'f', 'g', 'h']);
+});
+
+test('a job that the server refuses does not harm those that travel with it', async () => {
+  const invalid = (jobs) => jobs.some(({ body }) => body.byteLength === 0);
+  const server = await scripted((request) => (invalid(request.fields.jobs) ? ['ERROR', { ...ERROR, code: 5 }] : pushed(request)));
+  const q = await client(server);
+  const results = await Promise.allSettled([q.push('t', 'a'), q.push('t', ''), q.push('t', 'c')]);
+  assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled']);
+  assert.ok(results[1].reason instanceof InvalidError);
+  assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.jobs.length), [3, 1, 1, 1]);
 });
 
 test('in a new session an unanswered push is "outcome unknown", never pushed again', async () => {
