@@ -3,7 +3,7 @@
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
-import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { AdjournError, OutcomeUnknownError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
@@ -319,7 +319,8 @@ class Sender implements PushSender {
 
 function pushResult({ outcome, code, job }: PushOutcome): PushResult {
   if (outcome === REFUSED) return { outcome: 'refused', error: itemRefusal(code, job) };
-  return { outcome: OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'>, id: job };
+  const known = OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'> | undefined;
+  return known ? { outcome: known, id: job } : { outcome: 'refused', error: new OutcomeUnknownError() };
 }
 
 function raise([result]: readonly SettleResult[]): void {

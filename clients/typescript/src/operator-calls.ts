@@ -5,7 +5,7 @@
 import type { CallOptions } from './engine/interfaces.js';
 import { NotFoundError, UsageError } from './errors.js';
 import { filterValue, type JobFilter } from './filter.js';
-import { jobInfo, JOB_STATES, type JobInfo, type JobRef, type JobState } from './job.js';
+import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknown } from './job.js';
 import { checkKey, checkTopic } from './new-job.js';
 import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
@@ -18,7 +18,7 @@ import { wholeNumber } from './whole-number.js';
 export interface Changed {
   readonly id: bigint;
   /** The state it is in now; for `delete`, the one it was in. */
-  readonly state: JobState;
+  readonly state: JobState | Unknown;
   readonly due: Date;
 }
 
@@ -106,7 +106,7 @@ export abstract class OperatorCalls {
 
   private async change(answer: Promise<ResponseFields<'CHANGED'>>): Promise<Changed> {
     const { job, dueMs, state } = await answer;
-    return { id: job, state: JOB_STATES[state]!, due: new Date(Number(dueMs)) };
+    return { id: job, state: stateOf(state), due: new Date(Number(dueMs)) };
   }
 
   /** Makes up to `max` buried jobs of a topic ready. Returns how many. */

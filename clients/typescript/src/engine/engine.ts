@@ -37,15 +37,19 @@ import { isReading, isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './
 import { checkSize } from './sizes.js';
 import { Unseen } from './unseen.js';
 
-/** Under these ids the connection itself asks. No call has them. */
+/** Under ids from here on the connection itself asks: no call has them. Heartbeats have those between. */
+const OWN_ID_MIN = 0xffff_ff00;
 export const OWN_ID = 0xffff_ffff;
 export const MEMBERS_ID = 0xffff_fffe;
-const ID_MAX = 0xffff_fff0;
+const ID_MAX = OWN_ID_MIN - 1;
 const OWN_REQUESTS = 2;
 /** What nobody waits for is given up after this time. */
 const UNHEARD_MS_MAX = 60_000;
 const RETRY_MS_MAX = 1_000;
 const DISCONNECTED_PAUSE_MS = 5_000;
+
+/** What was on the wire of so many connections on which the server broke the protocol is not sent again: it may be the cause. */
+const FAULTS_MAX = 3;
 
 type State = 'down' | 'up' | 'draining';
 
@@ -279,7 +283,7 @@ export class Engine {
 
   // --- the connection --------------------------------------------------------------------------------------------
 
-  /** The connection is gone. With `fault` the server broke the protocol: what was sent ends with it. */
+  /** The connection is gone. With `fault` the server broke the protocol: what is not safe to repeat ends with it. */
   down(fault: ProtocolError | null): void {
     this.state = 'down';
     this.inFlight = 0;
@@ -303,7 +307,10 @@ export class Engine {
     // These were about the old connection.
     if (open.wasLeft || isOwn || name === 'UNSUBSCRIBE' || name === 'CANCEL' || name === 'CREDIT') return { name: 'DONE', fields: {} };
     if (open.feed || !wasOnWire) return null;
-    if (fault) return fault;
+    if (fault) {
+      open.faults += 1;
+      if (open.faults >= FAULTS_MAX || !isRepeatable(open.request)) return fault;
+    }
     // Whoever asked was told long ago that there is no answer.
     if (!open.waiter && name !== 'RELEASE') return new OutcomeUnknownError();
     return isRepeatable(open.request) ? null : new OutcomeUnknownError();
@@ -376,7 +383,7 @@ export class Engine {
   /** A response came; `null` for one of a newer server. A `ProtocolError` says that its payload cannot be read. */
   answer(id: number, response: Response | ProtocolError | null): void {
     if (response === null) return;
-    if (id === 0 || id === OWN_ID || id === MEMBERS_ID) return this.unasked(id, response);
+    if (id === 0 || id >= OWN_ID_MIN) return this.unasked(id, response);
     this.pulse.movedAt = this.now;
     const open = this.opens.get(id);
     if (!open?.isOnWire) {
@@ -392,7 +399,10 @@ export class Engine {
     if (open.feed) return this.fed(open, open.feed, response);
     const fault = faultOf(open.request, response);
     if (fault) return this.finish(open, fault);
-    if (response.name === 'RESERVED' && !open.waiter) this.giveBack(response.fields.jobs);
+    if (response.name === 'RESERVED') {
+      if (!open.waiter) this.giveBack(response.fields.jobs);
+      else if (this.isEarly(open, response.fields.jobs)) return this.again(open);
+    }
     this.finish(open, response);
   }
 
@@ -410,6 +420,22 @@ export class Engine {
   /** Jobs of LEASES are taken up by the caller. */
   took(jobs: readonly DeliveredValue[]): void {
     this.unseen.came(jobs);
+  }
+
+  /** Whether a RESERVE has brought nothing before its wait was over: a server that stops, or an operator, ends it early. */
+  private isEarly(open: Open, jobs: readonly DeliveredValue[]): boolean {
+    if (this.ended || this.now - open.acceptedAt >= waitMsOf(open.request)) return false;
+    return this.accept(jobs).length === 0;
+  }
+
+  /** Sends a request again: at once the first time, here or over the next connection if this one is closing. */
+  private again(open: Open): void {
+    if (open.tries > 0) return this.retryLater(open, null, 0);
+    open.tries += 1;
+    open.isOnWire = false;
+    this.line.push(open);
+    this.uncount(open);
+    this.wiring.wake();
   }
 
   private fed(open: Open, feed: Feed, response: Response): void {
@@ -478,7 +504,7 @@ export class Engine {
     this.finish(open, !mayRepeat && !open.isDoubtfulPush && reply.applied !== 0 ? new OutcomeUnknownError(reply.message) : error);
   }
 
-  private retryLater(open: Open, refusalError: AdjournError, retryAfterMs: number): void {
+  private retryLater(open: Open, refusalError: AdjournError | null, retryAfterMs: number): void {
     this.uncount(open);
     open.isOnWire = false;
     open.refusal = refusalError;
@@ -491,9 +517,10 @@ export class Engine {
   }
 
   private unasked(id: number, response: Response | ProtocolError): void {
+    if (id === MEMBERS_ID) this.pulse.membersTold();
     if (response instanceof Error) return;
-    if (response.name === 'PONG' && id === OWN_ID) {
-      const sent = this.pulse.ponged();
+    if (response.name === 'PONG') {
+      const sent = this.pulse.ponged(id);
       if (sent !== undefined) this.leases.answered(sent, response);
     } else if (response.name === 'CLUSTER_REPORT') {
       const members = response.fields.members.map(({ clientAddress }) => clientAddress).filter(isUsable);

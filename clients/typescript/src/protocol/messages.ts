@@ -99,8 +99,9 @@ const delivered = block({
 const shown = {
   job: u64,
   dueMs: u64,
-  state: choice(4),
-  buried: choice(3),
+  // A newer server may know more states, reasons, roles and outcomes.
+  state: u8,
+  buried: u8,
   priority: u32,
   attempts: u32,
   ttrMs: u32,
@@ -124,7 +125,7 @@ const topicCounts = block({ marks: bits(u8, 1), topic: topic8, ...totals });
 const memberAddress = block({ node: u64, marks: bits(u8, 1), address: text(1) });
 const memberReport = block({
   node: u64,
-  role: choice(2),
+  role: u8,
   marks: bits(u8, 0x3f),
   matched: u64,
   applied: u64,
@@ -236,7 +237,7 @@ export const RESPONSES = {
   PONG: [0x82, message({ now: u64, clockMs: late(u64, 0n) })],
   DONE: [0x83, nothing],
   GOING_AWAY: [0x84, message({ message: text(2), reason: late(u8, 0) })],
-  PUSHED: [0x90, message({ results: list(block({ outcome: choice(4), code: u16, job: u64 })) })],
+  PUSHED: [0x90, message({ results: list(block({ outcome: u8, code: u16, job: u64 })) })],
   RESERVED: [0xa0, message({ jobs: list(delivered) })],
   SUBSCRIBED: [0xa1, nothing],
   DELIVER: [0xa2, message({ jobs: list(delivered) })],
@@ -254,7 +255,7 @@ export const RESPONSES = {
       finishedMs: late(u64, 0n),
     }),
   ],
-  CHANGED: [0xc1, message({ job: u64, dueMs: u64, state: choice(4) })],
+  CHANGED: [0xc1, message({ job: u64, dueMs: u64, state: u8 })],
   KICKED: [0xc2, message({ jobs: u32 })],
   JOBS: [0xc3, message({ cursor: blob(2), jobs: list(listed) })],
   COUNTED: [0xc4, message({ jobs: u64 })],
