@@ -25,13 +25,14 @@ import type { Config } from '../options.js';
 import { isUsable } from '../options.js';
 import { codeName } from '../protocol/codes.js';
 import { encodeRequest } from '../protocol/frame.js';
-import { PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED } from '../protocol/limits.js';
+import { RELEASE_NOT_STARTED } from '../protocol/limits.js';
 import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
 import { addressesOf, faultOf, isNotHere, otherCluster } from './answers.js';
 import { Feed } from './feed.js';
 import { LEASES_KEPT_MARK, Leases, RESUMED_MARK, heartbeatOf, type Delivery } from './leases.js';
 import type { CallOptions, Elsewhere, LeaseIds, Wiring } from './interfaces.js';
 import { Open, type Waiter } from './open.js';
+import { Outbox } from './outbox.js';
 import { Pulse } from './pulse.js';
 import { isReading, isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './repeat.js';
 import { checkSize } from './sizes.js';
@@ -71,17 +72,14 @@ export class Engine {
   blockedMsMax = 0;
   wiring: Wiring = { wake() {}, wakeAt() {} };
   private readonly opens = new Map<number, Open>();
-  private line: Open[] = [];
+  private readonly outbox = new Outbox();
   private readonly delayed = new Set<Open>();
-  private window: Open[] = [];
   private readonly unseen = new Unseen();
   private unseenAsk: Open | null = null;
   private knowsCancel = true;
-  private inFlight = 0;
   private pendingBytes = 0;
   private serial = 0;
   private idNext = 1;
-  private sequenceNext = 1n;
 
   constructor(private readonly config: Config, said: number, welcome: Welcome) {
     this.welcome = welcome;
@@ -173,7 +171,7 @@ export class Engine {
   end(error: AdjournError): void {
     this.ended = error;
     this.state = 'down';
-    this.line = [];
+    this.outbox.restart([]);
     for (const open of [...this.opens.values()]) {
       this.finish(open, open.isDoubtfulPush || (open.doubts > 0 && !isReading(open.request)) ? new OutcomeUnknownError() : error);
     }
@@ -184,6 +182,12 @@ export class Engine {
   }
 
   private enter(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
+    const open = this.opened(request, waiter, feed, deadline);
+    this.outbox.add(open);
+    return open;
+  }
+
+  private opened(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
     if (this.ended) throw this.ended;
     const id = this.freeId();
     let frame: Uint8Array;
@@ -199,7 +203,6 @@ export class Engine {
     const open = new Open(id, (this.serial += 1), request, frame, this.now, deadline, waiter, feed);
     this.opens.set(id, open);
     this.pendingBytes += frame.byteLength;
-    this.line.push(open);
     this.wiring.wakeAt(deadline);
     this.wiring.wake();
     return open;
@@ -232,14 +235,10 @@ export class Engine {
   /** The frames to send now, up to so many bytes. */
   pump(bytesMax: number): Uint8Array[] {
     const frames: Uint8Array[] = [];
-    let bytes = 0;
-    const inFlightMax = Math.max(1, this.welcome.inFlightMax - OWN_REQUESTS);
-    let taken = 0;
-    for (const open of this.line) {
-      if (this.state !== 'up' || this.inFlight >= inFlightMax || bytes >= bytesMax) break;
-      if (!open.isDone && !this.fitsWindow(open)) break;
-      taken += 1;
-      if (open.isDone) continue;
+    const unansweredMax = Math.max(1, this.welcome.inFlightMax - OWN_REQUESTS);
+    for (let bytes = 0; this.state === 'up' && bytes < bytesMax; ) {
+      const open = this.outbox.next(unansweredMax);
+      if (!open) break;
       if (open.frame.byteLength - 4 > this.welcome.frameBytesMax) {
         this.finish(open, new UsageError('the request is longer than this server takes'));
         continue;
@@ -248,37 +247,18 @@ export class Engine {
       frames.push(frame);
       bytes += frame.byteLength;
     }
-    if (taken > 0) this.line.splice(0, taken);
     if (frames.length > 0) this.pulse.spoke(this.now);
     return frames;
   }
 
   private send(open: Open): Uint8Array {
     const now = this.now;
-    if (open.jobs > 0) {
-      if (open.sequence === 0n) {
-        open.sequence = this.sequenceNext;
-        this.sequenceNext += BigInt(open.jobs);
-        this.window.push(open);
-      }
-    }
+    this.outbox.sent(open);
     this.unseen.consumes ||= open.request.name === 'RESERVE' || open.request.name === 'SUBSCRIBE';
-    const frame = open.toSend(now);
     open.isOnWire = true;
-    open.isCounted = true;
     open.sentAt = now;
     open.doubts += 1;
-    this.inFlight += 1;
-    return frame;
-  }
-
-  /** Whether a push stays within what the queue remembers of this session. */
-  private fitsWindow(open: Open): boolean {
-    if (open.jobs === 0) return true;
-    while (this.window[0]?.isDone) this.window.shift();
-    const oldest = this.window[0];
-    if (!oldest || open.sequence !== 0n) return true;
-    return this.sequenceNext + BigInt(open.jobs) - oldest.sequence <= BigInt(PRODUCER_WINDOW_MAX);
+    return open.toSend(now);
   }
 
   // --- the connection --------------------------------------------------------------------------------------------
@@ -286,7 +266,6 @@ export class Engine {
   /** The connection is gone. With `fault` the server broke the protocol: what is not safe to repeat ends with it. */
   down(fault: ProtocolError | null): void {
     this.state = 'down';
-    this.inFlight = 0;
     this.unseenAsk = null;
     const waiting: Open[] = [];
     for (const open of [...this.opens.values()]) {
@@ -298,7 +277,7 @@ export class Engine {
       if (outcome) this.finish(open, outcome);
       else if (!open.isDone && open.retryAt === 0) waiting.push(open);
     }
-    this.line = waiting.sort((a, b) => a.serial - b.serial);
+    this.outbox.restart(waiting);
   }
 
   private afterLoss(open: Open, wasOnWire: boolean, fault: ProtocolError | null): Error | Response | null {
@@ -343,8 +322,7 @@ export class Engine {
 
   /** The session is new: its numbers start at 1. */
   private renumber(): void {
-    this.sequenceNext = 1n;
-    this.window = [];
+    this.outbox.renumber();
     for (const open of [...this.opens.values()]) {
       if (open.isDoubtfulPush) this.finish(open, new OutcomeUnknownError());
       else open.sequence = 0n;
@@ -361,15 +339,14 @@ export class Engine {
 
   /** Whether the connection can be closed without losing an answer. */
   get isDrained(): boolean {
-    return this.state === 'draining' && this.inFlight === 0;
+    return this.state === 'draining' && this.outbox.isAnswered;
   }
 
   /** Asks before everything that waits for its turn. */
   private askForLeases(after: bigint): void {
     if (this.ended) return;
-    const open = this.enter({ name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } }, null, null, Infinity);
-    this.line.pop();
-    this.line.unshift(open);
+    const open = this.opened({ name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } }, null, null, Infinity);
+    this.outbox.addFirst(open);
     this.unseenAsk = open;
   }
 
@@ -433,7 +410,7 @@ export class Engine {
     if (open.tries > 0) return this.retryLater(open, null, 0);
     open.tries += 1;
     open.isOnWire = false;
-    this.line.push(open);
+    this.outbox.add(open);
     this.uncount(open);
     this.wiring.wake();
   }
@@ -559,10 +536,7 @@ export class Engine {
   }
 
   private uncount(open: Open): void {
-    if (!open.isCounted) return;
-    open.isCounted = false;
-    this.inFlight -= 1;
-    if (this.line.length > 0 || this.state === 'draining') this.wiring.wake();
+    if (this.outbox.answered(open) && (!this.outbox.isEmpty || this.state === 'draining')) this.wiring.wake();
   }
 
   // --- time ------------------------------------------------------------------------------------------------------
@@ -580,7 +554,7 @@ export class Engine {
       this.delayed.delete(open);
       open.retryAt = 0;
     }
-    if (due.length > 0) this.line.unshift(...due);
+    if (due.length > 0) this.outbox.addFirst(...due);
     for (const open of [...this.opens.values()]) if (open.deadline <= now) this.expire(open);
     if (due.length > 0) this.wiring.wake();
   }
