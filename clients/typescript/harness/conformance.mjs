@@ -2,90 +2,25 @@
 
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AdjournError, LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
+import { LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
 import { FrameSplitter, decodeRequest, decodeResponse, encodeRequest, encodeResponse } from 'adjourn/protocol';
-import { base64, fieldsFromJson, fieldsToJson, fromBase64, fromJson, toJson } from './json.mjs';
+import { base64, fieldsFromJson, fieldsToJson, fromBase64 } from './json.mjs';
+import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson } from './shapes.mjs';
 
 const clients = new Map();
 const subscriptions = new Map();
 const workers = new Map();
+/** RESERVEs that wait, by the id of their command. */
+const reserves = new Map();
 
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-function errorJson(error) {
-  if (!(error instanceof AdjournError)) return { code: 'USAGE', retryable: false, applied: 'no', message: String(error?.message ?? error) };
-  const { code, retryable, applied, retryAfterMs, message, job } = error;
-  return {
-    code,
-    retryable,
-    applied,
-    message,
-    ...(retryAfterMs > 0 && { retry_after_ms: retryAfterMs }),
-    ...(job && { job: job.toString() }),
-  };
-}
-
 const named = (map, name) => map.get(name) ?? (() => { throw new Error(`there is no ${name}`); })();
 const client = ({ client: name }) => named(clients, name);
-const milliseconds = (text) => (text === undefined ? undefined : Number(text));
-const defined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 const leasesOf = ({ leases }) => leases.map(({ job, fence }) => ({ id: BigInt(job), fence: BigInt(fence) }));
+const done = (call) => call.then(() => ({}));
 const settled = (results) => ({ results: results.map(({ error }) => (error ? { error: errorJson(error) } : {})) });
 const refOf = ({ job, topic, key }) => (job === undefined ? { topic, key } : BigInt(job));
-
-function deliveredJson(job) {
-  return {
-    job: job.id.toString(),
-    fence: job.fence.toString(),
-    topic: job.topic,
-    key: job.key ?? '',
-    priority: job.priority,
-    attempts: job.attempts,
-    due_ms: String(job.due.getTime()),
-    body: base64(job.body),
-    attributes: toJson(job.attributes),
-  };
-}
-
-function shownJson(job) {
-  return {
-    job: job.id.toString(),
-    topic: job.topic,
-    key: job.key ?? '',
-    state: job.state,
-    attempts: job.attempts,
-    priority: job.priority,
-    body: base64(job.body),
-    body_bytes: job.bodyBytes,
-    due_ms: String(job.due.getTime()),
-    reason: job.reason ?? '',
-    attributes: toJson(job.attributes),
-  };
-}
-
-function newJob(job) {
-  return defined({
-    body: fromBase64(job.body ?? ''),
-    delayMs: milliseconds(job.delay_ms),
-    at: job.at_ms === undefined ? undefined : BigInt(job.at_ms),
-    priority: job.priority,
-    ttrMs: job.ttr_ms,
-    key: job.key || undefined,
-    ifExists: job.if_exists,
-    attributes: job.attributes && fromJson(job.attributes),
-  });
-}
-
-function filterOf(filter = {}) {
-  const { states, dueFromMs, dueBeforeMs, buried, ...rest } = fromJson(filter);
-  return defined({
-    ...rest,
-    states: states === undefined ? undefined : ['delayed', 'ready', 'reserved', 'buried', 'finished'].filter((_, bit) => states & (1 << bit)),
-    dueFrom: dueFromMs,
-    dueBefore: dueBeforeMs,
-    buried: buried === undefined ? undefined : ['consumer', 'attempts', 'too_late'][buried - 1],
-  });
-}
 
 /** Does what the body of a job says. */
 function handler(worker) {
@@ -115,8 +50,12 @@ function handler(worker) {
   };
 }
 
+function missing() {
+  throw new NotFoundError('there is no such job', { code: 'NOT_FOUND', retryable: false, applied: 'no' });
+}
+
 const commands = {
-  about: () => ({ client: 'adjourn-typescript 0.1.0', levels: ['codec', 'producer', 'consumer', 'worker', 'cluster'], codec: ['encode_request', 'decode_response', 'encode_response'] }),
+  about: () => ({ client: 'adjourn-typescript 0.1.0', levels: ['codec', 'producer', 'consumer', 'worker', 'operator', 'cluster'], codec: ['encode_request', 'decode_response', 'decode_request', 'encode_response'] }),
 
   encode({ side, frame }) {
     const encode = side === 'request' ? encodeRequest : encodeResponse;
@@ -157,8 +96,7 @@ const commands = {
 
   async get(command) {
     const job = await client(command).get(refOf(command));
-    if (!job) throw new NotFoundError('there is no such job', { code: 'NOT_FOUND', retryable: false, applied: 'no' });
-    return { job: shownJson(job) };
+    return { job: shownJson(job ?? missing()) };
   },
 
   async delete(command) {
@@ -182,8 +120,15 @@ const commands = {
   },
 
   async reserve(command) {
-    const options = defined({ waitMs: milliseconds(command.wait_ms), max: command.jobs_max ?? 1, weights: command.weights });
-    return { jobs: (await client(command).reserve(command.topics, options)).map(deliveredJson) };
+    const controller = new AbortController();
+    const options = defined({ waitMs: milliseconds(command.wait_ms), max: command.jobs_max ?? 1, weights: command.weights, signal: controller.signal });
+    const jobs = client(command).reserve(command.topics, options);
+    reserves.set(command.id, { controller, jobs });
+    try {
+      return { jobs: (await jobs).map(deliveredJson) };
+    } finally {
+      reserves.delete(command.id);
+    }
   },
 
   finish: async (command) => settled(await client(command).finish(leasesOf(command))),
@@ -222,6 +167,54 @@ const commands = {
   },
 
   health: (command) => ({ consuming: named(workers, command.worker).health().isConsuming }),
+
+  peek: async (command) => ({ job: shownJson((await client(command).peek(command.topic)) ?? missing()) }),
+  run_now: async (command) => changedJson(await client(command).runNow(refOf(command))),
+  kick: async (command) => changedJson(await client(command).kick(refOf(command))),
+  reschedule: async (command) => changedJson(await client(command).reschedule(refOf(command), dueOf(command))),
+  kick_many: async (command) => ({ jobs: await client(command).kickMany(command.topic, command.jobs_max) }),
+  pause: (command) => done(client(command).pause(command.topic)),
+  resume: (command) => done(client(command).resume(command.topic)),
+  topic_delete: (command) => done(client(command).deleteTopic(command.topic)),
+  topic_set: (command) => done(client(command).setTopic(command.topic, policyOf(command.settings))),
+
+  async topic_show(command) {
+    const { policy, jobs, bytes, isPaused } = await client(command).showTopic(command.topic);
+    return { settings: policyJson(policy), jobs: String(jobs), bytes: String(bytes), paused: isPaused };
+  },
+
+  async topics(command) {
+    const topics = await client(command).topics();
+    return { topics: topics.map((one) => ({ topic: one.topic, paused: one.isPaused, ...countsJson(one) })) };
+  },
+
+  stats: async (command) => countsJson(await client(command).stats()),
+
+  async bulk(command) {
+    let changed = 0;
+    const options = defined({ stepSize: command.jobs_max });
+    for await (const step of client(command).bulk(bulkChange(command), filterOf(command.filter), options)) changed += step.changed;
+    return { jobs: String(changed) };
+  },
+
+  leases: async (command) => ({ jobs: (await client(command).leases()).map(deliveredJson) }),
+
+  async connections(command) {
+    const connections = [];
+    for await (const { connection, clientName, leases, subscriptions, reserves } of client(command).connections()) {
+      connections.push({ connection: connection.toString(), client_name: clientName, leases, subscriptions, reserves });
+    }
+    return { connections };
+  },
+
+  disconnect: (command) => done(client(command).disconnect(BigInt(command.connection), defined({ endSession: command.ends_session }))),
+
+  async cancel({ command }) {
+    const { controller, jobs } = named(reserves, command);
+    controller.abort();
+    await Promise.allSettled([jobs]);
+    return {};
+  },
 };
 
 async function run(line) {

@@ -5,26 +5,15 @@
  */
 
 export { connect } from './client.js';
-export type {
-  BulkChange,
-  BulkOptions,
-  BulkStep,
-  Changed,
-  Client,
-  ClientHealth,
-  ClusterCalls,
-  ListOptions,
-  PushResult,
-  ReserveOptions,
-  SettleResult,
-  SubscribeOptions,
-} from './client.js';
+export type { Client, ClientHealth, PushResult, ReserveOptions, SettleResult, SubscribeOptions } from './client.js';
+export type { ClusterCalls } from './cluster-calls.js';
+export type { BulkChange, BulkOptions, BulkStep, Changed, Due, ListOptions, OperatorCalls } from './operator-calls.js';
 export type { CallOptions } from './engine/interfaces.js';
 export { Worker, RetryLater, BuryJob } from './worker.js';
 export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, WorkerOptions } from './worker.js';
 export { ThreadPool, type ThreadContext, type ThreadHandler, type ThreadJob, type ThreadPoolOptions } from './thread-pool.js';
 export type { Subscription } from './subscription.js';
-export type { Job, BuryReason, JobInfo, JobRef, JobState, Lease, ReleaseHow } from './job.js';
+export type { Job, BuryReason, JobInfo, JobRef, JobState, Lease, ReleaseHow, Unknown } from './job.js';
 export type { IfExists, JobOptions, NewJob } from './new-job.js';
 export type { JobBackoff } from './backoff.js';
 export type { JobFilter } from './filter.js';

@@ -150,13 +150,20 @@ export const JOB_STATES: readonly JobState[] = ['delayed', 'ready', 'reserved', 
 export type BuryReason = 'consumer' | 'attempts' | 'too_late';
 export const BURY_REASONS: readonly BuryReason[] = ['consumer', 'attempts', 'too_late'];
 
+/** What a newer server shows that this client has no name for. */
+export type Unknown = 'unknown';
+
+export function stateOf(state: number): JobState | Unknown {
+  return JOB_STATES[state] ?? 'unknown';
+}
+
 /** One job, by its id or by its key. */
 export type JobRef = bigint | { readonly id: bigint } | { readonly topic: string; readonly key: string };
 
 /** A job as GET, PEEK and LIST show it. Times that did not happen, or are not known, are `null`. */
 export interface JobInfo {
   readonly id: bigint;
-  readonly state: JobState;
+  readonly state: JobState | Unknown;
   readonly topic: string;
   readonly key: string | null;
   readonly priority: number;
@@ -164,7 +171,7 @@ export interface JobInfo {
   readonly due: Date;
   readonly ttrMs: number;
   readonly ttrLeftMs: number;
-  readonly buried: BuryReason | null;
+  readonly buried: BuryReason | Unknown | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly attributes: Attributes;
   /** Empty in a list that does not show bodies. */
@@ -183,7 +190,7 @@ export interface JobInfo {
 export function jobInfo(shown: Omit<ListedValue, 'bodyBytes'> & { readonly bodyBytes?: number; readonly finishedMs?: bigint }): JobInfo {
   return {
     id: shown.job,
-    state: JOB_STATES[shown.state]!,
+    state: stateOf(shown.state),
     topic: shown.topic,
     key: shown.key || null,
     priority: shown.priority,
@@ -191,7 +198,7 @@ export function jobInfo(shown: Omit<ListedValue, 'bodyBytes'> & { readonly bodyB
     due: new Date(Number(shown.dueMs)),
     ttrMs: shown.ttrMs,
     ttrLeftMs: shown.ttrLeftMs,
-    buried: BURY_REASONS[shown.buried - 1] ?? null,
+    buried: shown.buried === 0 ? null : (BURY_REASONS[shown.buried - 1] ?? 'unknown'),
     headers: headersOf(shown.attributes),
     attributes: shown.attributes,
     body: shown.body,

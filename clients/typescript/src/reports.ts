@@ -1,5 +1,6 @@
 /** What the queue tells of itself. */
 
+import type { Unknown } from './job.js';
 import type { ResponseFields } from './protocol/messages.js';
 import { topicPolicy, type TopicPolicy } from './topic-policy.js';
 
@@ -60,7 +61,7 @@ export interface ConnectionInfo {
 
 export interface ClusterMember {
   readonly node: bigint;
-  readonly role: 'learner' | 'voter' | 'leader';
+  readonly role: 'learner' | 'voter' | 'leader' | Unknown;
   readonly isConnected: boolean;
   readonly matched: bigint | null;
   readonly applied: bigint | null;
@@ -158,7 +159,7 @@ export function clusterStatus(report: ResponseFields<'CLUSTER_REPORT'>): Cluster
       const known = (bit: number) => (member.marks & (1 << bit)) !== 0;
       return {
         node: member.node,
-        role: ROLES[member.role]!,
+        role: ROLES[member.role] ?? 'unknown',
         isConnected: known(0),
         matched: known(1) ? member.matched : null,
         applied: known(2) ? member.applied : null,

@@ -8,6 +8,7 @@ import {
   CannotConnectError,
   ClosedError,
   InvalidError,
+  KeyExistsError,
   NotFoundError,
   OutcomeUnknownError,
   ProtocolError,
@@ -16,6 +17,7 @@ import {
   TimeoutError,
   UnauthorisedError,
   UnknownCodeError,
+  UsageError,
   Worker,
   WrongClusterError,
   connect,
@@ -96,15 +98,55 @@ test('an answer of the wrong kind, or with too few results, is a fault of the pr
   await assert.rejects(q.push('t', 'x'), ProtocolError);
 });
 
-test('a frame whose end cannot be found costs the connection, and its calls are not repeated', async () => {
+test('a frame whose end cannot be found costs the connection: what is safe is repeated, at most twice', async () => {
   const server = await scripted((request, { socket, connection }) => {
-    if (connection > 1) return ['COUNTED', { jobs: 5n }];
+    if (connection > 4) return ['COUNTED', { jobs: 5n }];
+    if (connection === 4 && request.name !== 'COUNT') return ['PUSHED', { results: [{ outcome: 0, code: 0, job: 3n }] }];
     socket.write(new Uint8Array(12).fill(0xff));
     return undefined;
   });
   const q = await client(server);
   await assert.rejects(q.count(), ProtocolError);
-  assert.equal(await q.count(), 5);
+  assert.equal(server.seen('COUNT').length, 3);
+  const [push, kick, count] = await Promise.allSettled([q.push('t', 'x'), q.kick(7n), q.count()]);
+  assert.equal(push.value, 3n);
+  assert.ok(kick.reason instanceof ProtocolError && kick.reason.applied === 'unknown');
+  assert.equal(count.value, 5);
+  assert.equal(server.seen('KICK').length, 1);
+});
+
+test('a reserve that ends early without a job asks for the rest of its wait', async () => {
+  const over = delivered({ ttrLeftMs: 0 });
+  const server = await scripted((request, peer, count) => ['RESERVED', { jobs: [[], [over], [delivered({})]][count - 1] }]);
+  const q = await client(server);
+  const [job] = await q.reserve('t', { waitMs: 5_000 });
+  assert.equal(job.id, 1n);
+  const waits = server.seen('RESERVE').map(({ fields }) => fields.waitMs);
+  assert.ok(waits.length === 3 && waits[2] > 0n && waits[2] <= waits[1], String(waits));
+});
+
+test('what a newer server knows more does not harm what is known', async () => {
+  const server = await scripted(({ name }) => {
+    if (name === 'PUSH') return ['PUSHED', { results: [{ outcome: 0, code: 0, job: 1n }, { outcome: 9, code: 0, job: 2n }] }];
+    return ['CHANGED', { job: 1n, dueMs: 5n, state: 9 }];
+  });
+  const q = await client(server);
+  const [first, second] = await q.pushMany('t', [{ body: 'a' }, { body: 'b' }]);
+  assert.deepEqual(first, { outcome: 'pushed', id: 1n });
+  assert.ok(second.error instanceof OutcomeUnknownError);
+  assert.equal((await q.kick(1n)).state, 'unknown');
+});
+
+test('heartbeats without an answer have ids of their own', async () => {
+  const clock = new ManualClock();
+  const server = await scripted(({ name }) => (name === 'COUNT' ? ['COUNTED', { jobs: 0n }] : undefined), { answers: ['PING'], welcome: { heartbeatMs: 1_000 } });
+  const q = await client(server, { clock });
+  await clock.advance(1_000);
+  await q.count();
+  await clock.advance(1_000);
+  await until('two heartbeats', () => server.seen('PING').length === 2);
+  const [one, two] = server.seen('PING');
+  assert.notEqual(one.id, two.id);
 });
 
 test('something else at the address is no server', async () => {
@@ -143,6 +185,44 @@ test('pushes are repeated under their numbers after a reconnect, in the old orde
   assert.deepEqual(numbers, [[1, 1n], [1, 2n], [1, 4n], [2, 1n], [2, 2n], [2, 4n], [2, 5n]]);
 });
 
+test('pushes that are called without waiting travel together, in the order of the calls', async () => {
+  let next = 1n;
+  const server = await scripted((request) => {
+    if (request.name === 'COUNT') return ['COUNTED', { jobs: 0n }];
+    const { jobs } = request.fields;
+    return ['PUSHED', { results: jobs.map(({ key }) => (key === 'there' ? { outcome: 3, code: 35, job: 7n } : { outcome: 0, code: 0, job: next++ })) }];
+  });
+  const q = await client(server);
+  const calls = [
+    q.push('t', 'a'),
+    q.push('t', 'b', { key: 'there' }),
+    q.push('t', new Uint8Array(2_000_000)),
+    q.push('t', 'c'),
+    q.count(),
+    q.push('t', 'd'),
+    q.push('u', 'e'),
+    q.pushMany('u', [{ body: 'f' }]),
+    q.push('u', 'g', { signal: new AbortController().signal }),
+    q.push('u', 'h'),
+  ];
+  const [a, b, large, c, , d, e, , g, h] = await Promise.allSettled(calls);
+  assert.deepEqual([a, c, d, e, g, h].map(({ value }) => value), [1n, 2n, 3n, 4n, 6n, 7n]);
+  assert.ok(b.reason instanceof KeyExistsError && large.reason instanceof UsageError);
+  const sent = server.requests.filter(({ name }) => name === 'PUSH' || name === 'COUNT');
+  const bodies = sent.map(({ fields }) => fields.jobs?.map(({ body }) => Buffer.from(body).toString()).join('') ?? '-');
+  assert.deepEqual(bodies, ['abc', '-', 'd', 'e', 'f', 'g', 'h']);
+});
+
+test('a job that the server refuses does not harm those that travel with it', async () => {
+  const invalid = (jobs) => jobs.some(({ body }) => body.byteLength === 0);
+  const server = await scripted((request) => (invalid(request.fields.jobs) ? ['ERROR', { ...ERROR, code: 5 }] : pushed(request)));
+  const q = await client(server);
+  const results = await Promise.allSettled([q.push('t', 'a'), q.push('t', ''), q.push('t', 'c')]);
+  assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled']);
+  assert.ok(results[1].reason instanceof InvalidError);
+  assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.jobs.length), [3, 1, 1, 1]);
+});
+
 test('in a new session an unanswered push is "outcome unknown", never pushed again', async () => {
   const server = await scripted(
     (request, { socket, connection }) => {
@@ -178,10 +258,10 @@ test('what is not safe to repeat ends as "outcome unknown"; reads and settles ar
 test('a repeated reserve asks for what is left of its wait', async () => {
   const server = await scripted((request, { socket, connection }) => {
     if (connection === 1) return void setTimeout(() => socket.destroy(), 60);
-    return ['RESERVED', { jobs: [] }];
+    return ['RESERVED', { jobs: [delivered({})] }];
   });
   const q = await client(server);
-  assert.deepEqual(await q.reserve('t', { waitMs: 10_000 }), []);
+  assert.equal((await q.reserve('t', { waitMs: 10_000 })).length, 1);
   const [first, second] = server.seen('RESERVE').map(({ fields }) => Number(fields.waitMs));
   assert.ok(first <= 10_000 && second <= first - 50, `${first}, then ${second}`);
 });

@@ -17,7 +17,7 @@ let server;
 before(async () => {
   server = await Server.start();
   for (const name of ['README.md', 'docs/tutorial.md']) {
-    for (const [, file, code] of readFileSync(new URL(name, home), 'utf8').matchAll(/<!-- run: (\S+) -->\n```ts\n([\s\S]*?)```/g)) {
+    for (const [, file, code] of readFileSync(new URL(name, home), 'utf8').matchAll(/<!-- run: (\S+) -->\n```(?:ts|js)\n([\s\S]*?)```/g)) {
       programs.set(file, code.replaceAll('127.0.0.1:7440', server.address));
     }
   }
@@ -46,6 +46,10 @@ test('the producer and the worker of the README', async () => {
   assert.equal(String(chunk), 'order 17 is closed\n');
   worker.kill('SIGTERM');
   assert.deepEqual(await ended, { code: 0, signal: null });
+});
+
+test('the plain program of the README', async () => {
+  assert.deepEqual(await output('plain.cjs'), ['']);
 });
 
 test('the fake of the README', async () => {

@@ -87,3 +87,43 @@ test('long polls, keys, lists, cuts', async () => {
   assert.equal((await q.stats()).pushed, 2);
   await q.close();
 });
+
+test('topics take turns by their weights, over several reserves', async () => {
+  const fake = new FakeQueue();
+  const q = await fake.connect();
+  for (const topic of ['a', 'b', 'c']) await q.pushMany(topic, Array.from({ length: 10 }, () => ({ body: topic })));
+  let order = '';
+  while (order.length < 7) for (const job of await q.reserve(['a', 'b', 'c'], { weights: [5, 1, 1] })) order += job.topic;
+  assert.equal(order, 'aabacaa');
+  await q.close();
+});
+
+test('the policy of a topic: a rate, no more leases or bytes than it allows, and what is late', async () => {
+  const fake = new FakeQueue();
+  const q = await fake.connect();
+  await q.setTopic('rate', { rate: 2 });
+  await q.pushMany('rate', [{ body: 'a' }, { body: 'b' }, { body: 'c' }]);
+  const times = [];
+  const worker = new Worker(q, { topics: 'rate', handler: () => times.push(fake.now.getTime()) });
+  await fake.advance(5_000);
+  assert.deepEqual(times.map((time) => time - times[0]), [0, 500, 1_000]);
+  await worker.stop();
+
+  await q.setTopic('few', { leasesMax: 1, bytesMax: 3 });
+  const [, , refused] = await q.pushMany('few', [{ body: 'a' }, { body: 'bb' }, { body: 'c' }]);
+  assert.equal(refused.error.code, 'QUOTA');
+  const [held, ...others] = await q.reserve('few', { max: 5 });
+  assert.equal(others.length, 0);
+  await held.finish();
+  assert.equal((await q.reserve('few', { max: 5 })).length, 1);
+
+  await q.setTopic('buried', { late: { afterMs: 60_000, action: 'bury' } });
+  await q.setTopic('dropped', { late: { afterMs: 60_000, action: 'drop' } });
+  const id = await q.push('buried', 'x');
+  await q.push('dropped', 'x');
+  await fake.advance(60_001);
+  assert.deepEqual(await q.reserve(['buried', 'dropped'], { max: 5 }), []);
+  assert.equal((await q.get(id)).buried, 'too_late');
+  assert.equal((await q.topics()).find(({ topic }) => topic === 'dropped').expired, 1);
+  await q.close();
+});

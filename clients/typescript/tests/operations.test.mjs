@@ -216,6 +216,10 @@ test('list, count and bulk', async () => {
   assert.equal(moved.changed, 25);
   await collect(q.bulk({ change: 'reschedule', at: '2031-01-01T00:00:00Z' }, { topic: other }));
   assert.equal(await q.count({ topic: other, dueFrom: '2030-12-31T00:00:00Z', dueBefore: new Date('2031-01-02T00:00:00Z') }), 25);
+  const now = (await q.ping()).getTime();
+  await collect(q.bulk({ change: 'reschedule', delayMs: 3_600_000 }, { topic: other }));
+  const hour = { topic: other, dueFrom: new Date(now + 3_600_000), dueBefore: new Date(now + 7_200_000) };
+  assert.equal(await q.count(hour), 25, 'counted from the clock of the server');
   const [deleted] = await collect(q.bulk({ change: 'delete' }, { topic: other }));
   assert.equal(deleted.changed, 25);
 });

@@ -6,7 +6,7 @@ import type { Config } from '../options.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { Backoff } from './backoff.js';
 import { dialRound, type Link } from './dial.js';
-import { Engine, MEMBERS_ID, OWN_ID } from './engine.js';
+import { Engine, MEMBERS_ID } from './engine.js';
 import type { Elsewhere } from './interfaces.js';
 import type { Loss, Wire } from './wire.js';
 
@@ -198,9 +198,8 @@ export class Connection {
     }
     if (engine.state === 'up') {
       if (now >= pulse.pingDue(engine.leases.proven)) {
-        pulse.pinged(now);
         pulse.spoke(now);
-        wire.write([encodeRequest('PING', OWN_ID, {})]);
+        wire.write([encodeRequest('PING', pulse.pinged(now), {})]);
       }
       if (pulse.asksMembers(now)) wire.write([encodeRequest('CLUSTER_STATUS', MEMBERS_ID, {})]);
     }

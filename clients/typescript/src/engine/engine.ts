@@ -25,27 +25,32 @@ import type { Config } from '../options.js';
 import { isUsable } from '../options.js';
 import { codeName } from '../protocol/codes.js';
 import { encodeRequest } from '../protocol/frame.js';
-import { PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED } from '../protocol/limits.js';
+import { RELEASE_NOT_STARTED } from '../protocol/limits.js';
 import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
 import { addressesOf, faultOf, isNotHere, otherCluster } from './answers.js';
 import { Feed } from './feed.js';
 import { LEASES_KEPT_MARK, Leases, RESUMED_MARK, heartbeatOf, type Delivery } from './leases.js';
 import type { CallOptions, Elsewhere, LeaseIds, Wiring } from './interfaces.js';
 import { Open, type Waiter } from './open.js';
+import { Outbox } from './outbox.js';
 import { Pulse } from './pulse.js';
 import { isReading, isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './repeat.js';
 import { checkSize } from './sizes.js';
 import { Unseen } from './unseen.js';
 
-/** Under these ids the connection itself asks. No call has them. */
+/** Under ids from here on the connection itself asks: no call has them. Heartbeats have those between. */
+const OWN_ID_MIN = 0xffff_ff00;
 export const OWN_ID = 0xffff_ffff;
 export const MEMBERS_ID = 0xffff_fffe;
-const ID_MAX = 0xffff_fff0;
+const ID_MAX = OWN_ID_MIN - 1;
 const OWN_REQUESTS = 2;
 /** What nobody waits for is given up after this time. */
 const UNHEARD_MS_MAX = 60_000;
 const RETRY_MS_MAX = 1_000;
 const DISCONNECTED_PAUSE_MS = 5_000;
+
+/** What was on the wire of so many connections on which the server broke the protocol is not sent again: it may be the cause. */
+const FAULTS_MAX = 3;
 
 type State = 'down' | 'up' | 'draining';
 
@@ -67,17 +72,14 @@ export class Engine {
   blockedMsMax = 0;
   wiring: Wiring = { wake() {}, wakeAt() {} };
   private readonly opens = new Map<number, Open>();
-  private line: Open[] = [];
+  private readonly outbox = new Outbox();
   private readonly delayed = new Set<Open>();
-  private window: Open[] = [];
   private readonly unseen = new Unseen();
   private unseenAsk: Open | null = null;
   private knowsCancel = true;
-  private inFlight = 0;
   private pendingBytes = 0;
   private serial = 0;
   private idNext = 1;
-  private sequenceNext = 1n;
 
   constructor(private readonly config: Config, said: number, welcome: Welcome) {
     this.welcome = welcome;
@@ -169,7 +171,7 @@ export class Engine {
   end(error: AdjournError): void {
     this.ended = error;
     this.state = 'down';
-    this.line = [];
+    this.outbox.restart([]);
     for (const open of [...this.opens.values()]) {
       this.finish(open, open.isDoubtfulPush || (open.doubts > 0 && !isReading(open.request)) ? new OutcomeUnknownError() : error);
     }
@@ -180,6 +182,12 @@ export class Engine {
   }
 
   private enter(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
+    const open = this.opened(request, waiter, feed, deadline);
+    this.outbox.add(open);
+    return open;
+  }
+
+  private opened(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
     if (this.ended) throw this.ended;
     const id = this.freeId();
     let frame: Uint8Array;
@@ -195,7 +203,6 @@ export class Engine {
     const open = new Open(id, (this.serial += 1), request, frame, this.now, deadline, waiter, feed);
     this.opens.set(id, open);
     this.pendingBytes += frame.byteLength;
-    this.line.push(open);
     this.wiring.wakeAt(deadline);
     this.wiring.wake();
     return open;
@@ -228,14 +235,10 @@ export class Engine {
   /** The frames to send now, up to so many bytes. */
   pump(bytesMax: number): Uint8Array[] {
     const frames: Uint8Array[] = [];
-    let bytes = 0;
-    const inFlightMax = Math.max(1, this.welcome.inFlightMax - OWN_REQUESTS);
-    let taken = 0;
-    for (const open of this.line) {
-      if (this.state !== 'up' || this.inFlight >= inFlightMax || bytes >= bytesMax) break;
-      if (!open.isDone && !this.fitsWindow(open)) break;
-      taken += 1;
-      if (open.isDone) continue;
+    const unansweredMax = Math.max(1, this.welcome.inFlightMax - OWN_REQUESTS);
+    for (let bytes = 0; this.state === 'up' && bytes < bytesMax; ) {
+      const open = this.outbox.next(unansweredMax);
+      if (!open) break;
       if (open.frame.byteLength - 4 > this.welcome.frameBytesMax) {
         this.finish(open, new UsageError('the request is longer than this server takes'));
         continue;
@@ -244,45 +247,25 @@ export class Engine {
       frames.push(frame);
       bytes += frame.byteLength;
     }
-    if (taken > 0) this.line.splice(0, taken);
     if (frames.length > 0) this.pulse.spoke(this.now);
     return frames;
   }
 
   private send(open: Open): Uint8Array {
     const now = this.now;
-    if (open.jobs > 0) {
-      if (open.sequence === 0n) {
-        open.sequence = this.sequenceNext;
-        this.sequenceNext += BigInt(open.jobs);
-        this.window.push(open);
-      }
-    }
+    this.outbox.sent(open);
     this.unseen.consumes ||= open.request.name === 'RESERVE' || open.request.name === 'SUBSCRIBE';
-    const frame = open.toSend(now);
     open.isOnWire = true;
-    open.isCounted = true;
     open.sentAt = now;
     open.doubts += 1;
-    this.inFlight += 1;
-    return frame;
-  }
-
-  /** Whether a push stays within what the queue remembers of this session. */
-  private fitsWindow(open: Open): boolean {
-    if (open.jobs === 0) return true;
-    while (this.window[0]?.isDone) this.window.shift();
-    const oldest = this.window[0];
-    if (!oldest || open.sequence !== 0n) return true;
-    return this.sequenceNext + BigInt(open.jobs) - oldest.sequence <= BigInt(PRODUCER_WINDOW_MAX);
+    return open.toSend(now);
   }
 
   // --- the connection --------------------------------------------------------------------------------------------
 
-  /** The connection is gone. With `fault` the server broke the protocol: what was sent ends with it. */
+  /** The connection is gone. With `fault` the server broke the protocol: what is not safe to repeat ends with it. */
   down(fault: ProtocolError | null): void {
     this.state = 'down';
-    this.inFlight = 0;
     this.unseenAsk = null;
     const waiting: Open[] = [];
     for (const open of [...this.opens.values()]) {
@@ -294,7 +277,7 @@ export class Engine {
       if (outcome) this.finish(open, outcome);
       else if (!open.isDone && open.retryAt === 0) waiting.push(open);
     }
-    this.line = waiting.sort((a, b) => a.serial - b.serial);
+    this.outbox.restart(waiting);
   }
 
   private afterLoss(open: Open, wasOnWire: boolean, fault: ProtocolError | null): Error | Response | null {
@@ -303,7 +286,10 @@ export class Engine {
     // These were about the old connection.
     if (open.wasLeft || isOwn || name === 'UNSUBSCRIBE' || name === 'CANCEL' || name === 'CREDIT') return { name: 'DONE', fields: {} };
     if (open.feed || !wasOnWire) return null;
-    if (fault) return fault;
+    if (fault) {
+      open.faults += 1;
+      if (open.faults >= FAULTS_MAX || !isRepeatable(open.request)) return fault;
+    }
     // Whoever asked was told long ago that there is no answer.
     if (!open.waiter && name !== 'RELEASE') return new OutcomeUnknownError();
     return isRepeatable(open.request) ? null : new OutcomeUnknownError();
@@ -336,8 +322,7 @@ export class Engine {
 
   /** The session is new: its numbers start at 1. */
   private renumber(): void {
-    this.sequenceNext = 1n;
-    this.window = [];
+    this.outbox.renumber();
     for (const open of [...this.opens.values()]) {
       if (open.isDoubtfulPush) this.finish(open, new OutcomeUnknownError());
       else open.sequence = 0n;
@@ -354,15 +339,14 @@ export class Engine {
 
   /** Whether the connection can be closed without losing an answer. */
   get isDrained(): boolean {
-    return this.state === 'draining' && this.inFlight === 0;
+    return this.state === 'draining' && this.outbox.isAnswered;
   }
 
   /** Asks before everything that waits for its turn. */
   private askForLeases(after: bigint): void {
     if (this.ended) return;
-    const open = this.enter({ name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } }, null, null, Infinity);
-    this.line.pop();
-    this.line.unshift(open);
+    const open = this.opened({ name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } }, null, null, Infinity);
+    this.outbox.addFirst(open);
     this.unseenAsk = open;
   }
 
@@ -376,7 +360,7 @@ export class Engine {
   /** A response came; `null` for one of a newer server. A `ProtocolError` says that its payload cannot be read. */
   answer(id: number, response: Response | ProtocolError | null): void {
     if (response === null) return;
-    if (id === 0 || id === OWN_ID || id === MEMBERS_ID) return this.unasked(id, response);
+    if (id === 0 || id >= OWN_ID_MIN) return this.unasked(id, response);
     this.pulse.movedAt = this.now;
     const open = this.opens.get(id);
     if (!open?.isOnWire) {
@@ -392,7 +376,10 @@ export class Engine {
     if (open.feed) return this.fed(open, open.feed, response);
     const fault = faultOf(open.request, response);
     if (fault) return this.finish(open, fault);
-    if (response.name === 'RESERVED' && !open.waiter) this.giveBack(response.fields.jobs);
+    if (response.name === 'RESERVED') {
+      if (!open.waiter) this.giveBack(response.fields.jobs);
+      else if (this.isEarly(open, response.fields.jobs)) return this.again(open);
+    }
     this.finish(open, response);
   }
 
@@ -410,6 +397,22 @@ export class Engine {
   /** Jobs of LEASES are taken up by the caller. */
   took(jobs: readonly DeliveredValue[]): void {
     this.unseen.came(jobs);
+  }
+
+  /** Whether a RESERVE has brought nothing before its wait was over: a server that stops, or an operator, ends it early. */
+  private isEarly(open: Open, jobs: readonly DeliveredValue[]): boolean {
+    if (this.ended || this.now - open.acceptedAt >= waitMsOf(open.request)) return false;
+    return this.accept(jobs).length === 0;
+  }
+
+  /** Sends a request again: at once the first time, here or over the next connection if this one is closing. */
+  private again(open: Open): void {
+    if (open.tries > 0) return this.retryLater(open, null, 0);
+    open.tries += 1;
+    open.isOnWire = false;
+    this.outbox.add(open);
+    this.uncount(open);
+    this.wiring.wake();
   }
 
   private fed(open: Open, feed: Feed, response: Response): void {
@@ -478,7 +481,7 @@ export class Engine {
     this.finish(open, !mayRepeat && !open.isDoubtfulPush && reply.applied !== 0 ? new OutcomeUnknownError(reply.message) : error);
   }
 
-  private retryLater(open: Open, refusalError: AdjournError, retryAfterMs: number): void {
+  private retryLater(open: Open, refusalError: AdjournError | null, retryAfterMs: number): void {
     this.uncount(open);
     open.isOnWire = false;
     open.refusal = refusalError;
@@ -491,9 +494,10 @@ export class Engine {
   }
 
   private unasked(id: number, response: Response | ProtocolError): void {
+    if (id === MEMBERS_ID) this.pulse.membersTold();
     if (response instanceof Error) return;
-    if (response.name === 'PONG' && id === OWN_ID) {
-      const sent = this.pulse.ponged();
+    if (response.name === 'PONG') {
+      const sent = this.pulse.ponged(id);
       if (sent !== undefined) this.leases.answered(sent, response);
     } else if (response.name === 'CLUSTER_REPORT') {
       const members = response.fields.members.map(({ clientAddress }) => clientAddress).filter(isUsable);
@@ -532,10 +536,7 @@ export class Engine {
   }
 
   private uncount(open: Open): void {
-    if (!open.isCounted) return;
-    open.isCounted = false;
-    this.inFlight -= 1;
-    if (this.line.length > 0 || this.state === 'draining') this.wiring.wake();
+    if (this.outbox.answered(open) && (!this.outbox.isEmpty || this.state === 'draining')) this.wiring.wake();
   }
 
   // --- time ------------------------------------------------------------------------------------------------------
@@ -553,7 +554,7 @@ export class Engine {
       this.delayed.delete(open);
       open.retryAt = 0;
     }
-    if (due.length > 0) this.line.unshift(...due);
+    if (due.length > 0) this.outbox.addFirst(...due);
     for (const open of [...this.opens.values()]) if (open.deadline <= now) this.expire(open);
     if (due.length > 0) this.wiring.wake();
   }

@@ -27,6 +27,8 @@ export class Open {
   /** When it is sent again after BUSY; 0 if it does not wait for that. */
   retryAt = 0;
   tries = 0;
+  /** Connections that ended with a fault of the protocol while it was on the wire. */
+  faults = 0;
   /** The last refusal that led to a retry. */
   refusal: AdjournError | null = null;
 

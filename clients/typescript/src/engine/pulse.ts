@@ -6,6 +6,10 @@ const ANSWER_MS_MAX = 5_000;
 const MEMBERS_EVERY_MS = 5_000;
 const MEMBERS_FIRST_MS = 1_000;
 
+/** Heartbeats have ids of their own, in turn: an id is not used again while its answer is missing. */
+const PING_ID_MIN = 0xffff_ff00;
+const PING_ID_MAX = 0xffff_fffd;
+
 export class Pulse {
   /** When something came last. */
   heardAt: number;
@@ -13,8 +17,11 @@ export class Pulse {
   movedAt: number;
   private spokenAt: number;
   private pingedAt: number;
-  private readonly pings: number[] = [];
+  /** When each PING without an answer was sent, by its id. */
+  private readonly pings = new Map<number, number>();
+  private pingId = PING_ID_MIN;
   private membersDue: number;
+  private isMembersAsked = false;
 
   constructor(
     now: number,
@@ -46,21 +53,33 @@ export class Pulse {
     return Math.max(Math.min(this.heardAt, this.spokenAt, proven), this.pingedAt) + this.everyMs;
   }
 
-  pinged(now: number): void {
+  /** A PING is sent. Returns its id. */
+  pinged(now: number): number {
     this.pingedAt = now;
-    this.pings.push(now);
+    this.pingId = this.pingId >= PING_ID_MAX ? PING_ID_MIN : this.pingId + 1;
+    this.pings.set(this.pingId, now);
+    return this.pingId;
   }
 
-  /** When the oldest PING without an answer was sent. */
-  ponged(): number | undefined {
-    return this.pings.shift();
+  /** When the PING with this id was sent. */
+  ponged(id: number): number | undefined {
+    const sent = this.pings.get(id);
+    this.pings.delete(id);
+    return sent;
   }
 
   /** Whether it is time to ask for the members. */
   asksMembers(now: number): boolean {
     if (this.membersDue > now) return false;
     this.membersDue = now + MEMBERS_EVERY_MS;
+    if (this.isMembersAsked) return false;
+    this.isMembersAsked = true;
     return true;
+  }
+
+  /** The question for the members was answered. */
+  membersTold(): void {
+    this.isMembersAsked = false;
   }
 
   get nextMembers(): number {

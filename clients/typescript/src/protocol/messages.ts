@@ -3,11 +3,13 @@
 import { decodeAttributes, encodeAttributes } from './attributes.js';
 import { DecodeError } from './bytes.js';
 import { decodeFilter, encodeFilter } from './filter.js';
+import { DELAY_MS_MAX, RELEASE_NOT_STARTED, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
 import { decodeSettings, encodeSettings } from './policy.js';
 import {
   bits,
   blob,
   block,
+  checked,
   choice,
   column,
   exactly,
@@ -68,7 +70,18 @@ const attributes = nested(encodeAttributes, decodeAttributes);
 const filter = nested(encodeFilter, decodeFilter);
 const settings = nested(encodeSettings, decodeSettings);
 
-const newJob = block({ dueMs: u64, priority: u32, ttrMs: u32, dueKind: choice(1), ifExists: choice(4), key: key16, attributes, body: blob(4) });
+const TOO_LONG = `a delay of more than ${DELAY_MS_MAX} ms`;
+/** 0 for the default. */
+const ttrMs = checked(u32, (ms) => (ms !== 0 && (ms < TTR_MS_MIN || ms > TTR_MS_MAX) ? `${ms} ms, it must be ${TTR_MS_MIN} to ${TTR_MS_MAX}` : null));
+/** A delay, or one of the two values that stand for something else. */
+const releaseDelayMs = checked(u64, (ms) => (ms > BigInt(DELAY_MS_MAX) && ms < RELEASE_NOT_STARTED ? TOO_LONG : null));
+const jobsMax = checked(u32, (jobs) => (jobs === 0 ? 'it must be at least 1' : null));
+
+function delayFault(jobs: readonly { readonly dueKind: number; readonly dueMs: bigint }[]): string | null {
+  return jobs.some(({ dueKind, dueMs }) => dueKind === 0 && dueMs > BigInt(DELAY_MS_MAX)) ? TOO_LONG : null;
+}
+
+const newJob = block({ dueMs: u64, priority: u32, ttrMs, dueKind: choice(1), ifExists: choice(4), key: key16, attributes, body: blob(4) });
 const lease = block({ job: u64, fence: u64 });
 const delivered = block({
   job: u64,
@@ -86,8 +99,9 @@ const delivered = block({
 const shown = {
   job: u64,
   dueMs: u64,
-  state: choice(4),
-  buried: choice(3),
+  // A newer server may know more states, reasons, roles and outcomes.
+  state: u8,
+  buried: u8,
   priority: u32,
   attempts: u32,
   ttrMs: u32,
@@ -111,7 +125,7 @@ const topicCounts = block({ marks: bits(u8, 1), topic: topic8, ...totals });
 const memberAddress = block({ node: u64, marks: bits(u8, 1), address: text(1) });
 const memberReport = block({
   node: u64,
-  role: choice(2),
+  role: u8,
   marks: bits(u8, 0x3f),
   matched: u64,
   applied: u64,
@@ -159,16 +173,16 @@ export const REQUESTS = {
   ],
   PING: [0x02, nothing],
   GOODBYE: [0x03, nothing],
-  PUSH: [0x10, message({ sequence: u64, topic: topic8, jobs: list(newJob, 1) })],
-  RESERVE: [0x20, message({ waitMs: u64, jobsMax: u32, topics, weights })],
+  PUSH: [0x10, message({ sequence: u64, topic: topic8, jobs: checked(list(newJob, 1), delayFault) })],
+  RESERVE: [0x20, message({ waitMs: u64, jobsMax, topics, weights })],
   SUBSCRIBE: [0x21, message({ creditJobs: u32, creditBytes: u64, topics, weights })],
   CREDIT: [0x22, message({ subscription: u32, creditJobs: u32, creditBytes: u64 })],
   UNSUBSCRIBE: [0x23, message({ subscription: u32 })],
   CANCEL: [0x24, message({ request: u32 })],
   LEASES: [0x25, message({ after: u64, jobsMax: u32 })],
   FINISH: [0x30, message({ leases })],
-  RELEASE: [0x31, message({ delayMs: u64, leases, reason })],
-  TOUCH: [0x32, message({ ttrMs: u32, leases })],
+  RELEASE: [0x31, message({ delayMs: releaseDelayMs, leases, reason })],
+  TOUCH: [0x32, message({ ttrMs, leases })],
   BURY: [0x33, message({ leases, reason })],
   GET: [0x40, message({ reference: jobReference })],
   DELETE: [0x41, message({ reference: jobReference })],
@@ -223,7 +237,7 @@ export const RESPONSES = {
   PONG: [0x82, message({ now: u64, clockMs: late(u64, 0n) })],
   DONE: [0x83, nothing],
   GOING_AWAY: [0x84, message({ message: text(2), reason: late(u8, 0) })],
-  PUSHED: [0x90, message({ results: list(block({ outcome: choice(4), code: u16, job: u64 })) })],
+  PUSHED: [0x90, message({ results: list(block({ outcome: u8, code: u16, job: u64 })) })],
   RESERVED: [0xa0, message({ jobs: list(delivered) })],
   SUBSCRIBED: [0xa1, nothing],
   DELIVER: [0xa2, message({ jobs: list(delivered) })],
@@ -241,7 +255,7 @@ export const RESPONSES = {
       finishedMs: late(u64, 0n),
     }),
   ],
-  CHANGED: [0xc1, message({ job: u64, dueMs: u64, state: choice(4) })],
+  CHANGED: [0xc1, message({ job: u64, dueMs: u64, state: u8 })],
   KICKED: [0xc2, message({ jobs: u32 })],
   JOBS: [0xc3, message({ cursor: blob(2), jobs: list(listed) })],
   COUNTED: [0xc4, message({ jobs: u64 })],

@@ -76,6 +76,19 @@ export function choice(max: number): Field<number> {
   );
 }
 
+/** A field whose values are read only if `fault` finds nothing wrong with them. */
+export function checked<T>(field: Field<T>, fault: (value: T) => string | null): Field<T> {
+  return {
+    ...field,
+    take(from, name) {
+      const value = field.take(from, name);
+      const wrong = fault(value);
+      if (wrong) throw new DecodeError(`${name}: ${wrong}`);
+      return value;
+    },
+  };
+}
+
 /** A set of bits: those that are not known are ignored. */
 export function bits(of: Field<number>, known: number): Field<number> {
   return plain(of.width, (to, value) => of.put(to, value), (from, name) => of.take(from, name) & known);

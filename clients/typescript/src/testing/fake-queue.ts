@@ -2,8 +2,9 @@
  * A queue in memory, for tests of programs that use this client.
  *
  * The client is the real one: it speaks the protocol over a connection in memory, so nothing behaves differently but the
- * queue. Time stands still until the test lets it pass with `advance`. Not there: weights, rates, late jobs, limits of
- * leases and bytes, backups, other members, and what needs a disk.
+ * queue. Time stands still until the test lets it pass with `advance`. Not there: jobs that come due late because the queue
+ * was down (late first deliveries are there), jitter of a backoff, the credit in bytes of a subscription, tokens, refusals
+ * such as BUSY, backups, other members, CONNECTIONS and DISCONNECT.
  */
 
 import { connect, type Client } from '../client.js';
@@ -15,11 +16,14 @@ import type { Transport } from '../transport.js';
 import { ManualClock } from './clock.js';
 import { BURIED, DELAYED, Jobs, READY, RESERVED, Refusal, deliveredValue, listedValue, type FakeJob } from './jobs.js';
 import { connectedPair } from './memory-transport.js';
+import { Turns } from './turns.js';
 
 interface Consumer {
   readonly peer: Peer;
   readonly id: number;
   readonly topics: readonly string[];
+  /** With weights, whose turn it is. */
+  readonly turns: Turns | null;
   /** Jobs of a RESERVE; credit of a subscription. */
   readonly jobsMax: number;
   readonly isSubscription: boolean;
@@ -32,6 +36,8 @@ interface Consumer {
 interface Peer {
   readonly transport: Transport;
   readonly number: bigint;
+  /** By list of topics and weights. */
+  readonly turns: Map<string, Turns>;
   session: bigint;
   name: string;
 }
@@ -106,7 +112,7 @@ export class FakeQueue {
   // --- connections -----------------------------------------------------------------------------------------------
 
   private accept(transport: Transport): void {
-    const peer: Peer = { transport, number: (this.lastPeer += 1n), session: 0n, name: '' };
+    const peer: Peer = { transport, number: (this.lastPeer += 1n), turns: new Map(), session: 0n, name: '' };
     const splitter = new FrameSplitter();
     this.peers.add(peer);
     transport.listen({
@@ -158,7 +164,7 @@ export class FakeQueue {
       case 'RESERVE':
         return this.reserve(peer, id, request.fields);
       case 'SUBSCRIBE':
-        this.consumers.push({ ...consumer(peer, id, request.fields.topics, request.fields.creditJobs, true) });
+        this.consumers.push(consumer(peer, id, request.fields, request.fields.creditJobs, true));
         return ['SUBSCRIBED', {}];
       case 'CREDIT':
         this.consumer(peer, request.fields.subscription).credit += request.fields.creditJobs;
@@ -298,9 +304,10 @@ export class FakeQueue {
 
   // --- delivery --------------------------------------------------------------------------------------------------
 
-  private reserve(peer: Peer, id: number, { topics, jobsMax, waitMs }: Request<'RESERVE'>['fields']): Answer | null {
+  private reserve(peer: Peer, id: number, fields: Request<'RESERVE'>['fields']): Answer | null {
+    const { topics, jobsMax, waitMs } = fields;
     if (waitMs === 0n && topics.every((topic) => this.jobs.topics.get(topic)?.isPaused)) throw new Refusal('PAUSED');
-    const waiting = consumer(peer, id, topics, jobsMax, false);
+    const waiting = consumer(peer, id, fields, jobsMax, false);
     const jobs = this.take(waiting);
     if (jobs.length > 0 || waitMs === 0n) return ['RESERVED', { jobs }];
     waiting.cancel = this.clock.after(Number(waitMs), () => {
@@ -315,7 +322,7 @@ export class FakeQueue {
     const jobs: ReturnType<typeof deliveredValue>[] = [];
     const max = one.isSubscription ? 1 : one.jobsMax;
     while (jobs.length < max) {
-      const job = this.jobs.best(one.topics);
+      const job = this.jobs.best(one.topics, one.turns);
       if (!job) break;
       this.jobs.lease(job, one.peer.session);
       jobs.push(this.delivered(job));
@@ -492,8 +499,15 @@ export class FakeQueue {
   }
 }
 
-function consumer(peer: Peer, id: number, topics: readonly string[], jobsMax: number, isSubscription: boolean): Consumer {
-  return { peer, id, topics, jobsMax, isSubscription, held: new Set(), credit: jobsMax, cancel: () => {} };
+interface Topics {
+  readonly topics: readonly string[];
+  readonly weights: readonly number[];
+}
+
+function consumer(peer: Peer, id: number, { topics, weights }: Topics, jobsMax: number, isSubscription: boolean): Consumer {
+  const list = [...topics, ...weights].join();
+  if (weights.length > 0 && !peer.turns.has(list)) peer.turns.set(list, new Turns(topics, weights));
+  return { peer, id, topics, turns: peer.turns.get(list) ?? null, jobsMax, isSubscription, held: new Set(), credit: jobsMax, cancel: () => {} };
 }
 
 function attempt(push: () => { outcome: number; code: number; job: bigint }): { outcome: number; code: number; job: bigint } {

@@ -6,6 +6,8 @@ import type { FilterValue } from '../protocol/filter.js';
 import { PRIORITY_UNSAID, RELEASE_BACKOFF, RELEASE_NOT_STARTED } from '../protocol/limits.js';
 import type { DeliveredValue, JobReference, ListedValue, NewJobValue } from '../protocol/messages.js';
 import type { Settings, SettingsChange } from '../protocol/policy.js';
+import { Rate } from './rate.js';
+import type { Turns } from './turns.js';
 
 export const DELAYED = 0;
 export const READY = 1;
@@ -15,6 +17,9 @@ export const FINISHED = 4;
 
 const BURIED_BY_CONSUMER = 1;
 const ATTEMPTS_USED_UP = 2;
+const TOO_LATE = 3;
+const LATE_BURY = 2;
+const LATE_DROP = 3;
 const PRIORITY_DEFAULT = 1_024;
 const TTR_MS_DEFAULT = 60_000;
 /** States that a filter means if it says none. */
@@ -60,6 +65,7 @@ export interface FakeJob {
 export interface FakeTopic {
   isPaused: boolean;
   settings: Settings;
+  readonly rate: Rate;
   pushed: number;
   finished: number;
   deleted: number;
@@ -82,7 +88,7 @@ export class Jobs {
 
   topic(name: string): FakeTopic {
     let topic = this.topics.get(name);
-    if (!topic) this.topics.set(name, (topic = { isPaused: false, settings: {}, pushed: 0, finished: 0, deleted: 0, expired: 0 }));
+    if (!topic) this.topics.set(name, (topic = { isPaused: false, settings: {}, rate: new Rate(), pushed: 0, finished: 0, deleted: 0, expired: 0 }));
     return topic;
   }
 
@@ -92,10 +98,7 @@ export class Jobs {
     for (const job of [...this.jobs.values()]) {
       if (job.state === RESERVED && job.deadline <= now) this.fail(job, 0);
       if (job.state === FINISHED && job.rememberUntilMs <= now) this.jobs.delete(job.id);
-      if (job.state !== RESERVED && job.state !== FINISHED && job.expiresMs <= now) {
-        this.jobs.delete(job.id);
-        this.topic(job.topic).expired += 1;
-      }
+      if (job.state !== RESERVED && job.state !== FINISHED && job.expiresMs <= now) this.expire(job);
       if (job.state === DELAYED && job.dueMs <= now) job.state = READY;
     }
   }
@@ -107,6 +110,8 @@ export class Jobs {
       if (job.state === DELAYED) next = Math.min(next, job.dueMs);
       if (job.state === RESERVED) next = Math.min(next, job.deadline);
       else if (job.state !== FINISHED) next = Math.min(next, job.expiresMs);
+      const { settings, rate } = this.topic(job.topic);
+      if (job.state === READY && settings.rate !== undefined && rate.freeAt(settings.rate) > this.wall()) next = Math.min(next, rate.freeAt(settings.rate));
     }
     return next;
   }
@@ -127,7 +132,10 @@ export class Jobs {
       Object.assign(there, { body, attributes, priority, ttrMs, expiresMs, attemptsMax, backoff, dueMs: Math.min(job.dueMs, capMs), state: DELAYED });
       return { outcome: 4, code: 0, job: there.id };
     }
-    if (!there && settings.jobsMax !== undefined && this.living(topic) >= Number(settings.jobsMax)) throw new Refusal('QUOTA');
+    const living = this.living(topic);
+    if (!there && settings.jobsMax !== undefined && living.jobs >= Number(settings.jobsMax)) throw new Refusal('QUOTA');
+    const bytes = living.bytes - (there?.body.byteLength ?? 0) + job.body.byteLength;
+    if (settings.bytesMax !== undefined && bytes > Number(settings.bytesMax)) throw new Refusal('QUOTA');
     if (there) this.remove(there);
     this.jobs.set(job.id, job);
     this.topic(topic).pushed += 1;
@@ -168,24 +176,56 @@ export class Jobs {
     };
   }
 
-  private living(topic: string): number {
-    let count = 0;
-    for (const job of this.jobs.values()) if (job.topic === topic && job.state !== FINISHED) count += 1;
-    return count;
+  private expire(job: FakeJob): void {
+    this.jobs.delete(job.id);
+    this.topic(job.topic).expired += 1;
   }
 
-  /** The job that is delivered next. */
-  best(topics: readonly string[]): FakeJob | undefined {
-    let best: FakeJob | undefined;
+  private living(topic: string): { jobs: number; bytes: number } {
+    const found = { jobs: 0, bytes: 0 };
     for (const job of this.jobs.values()) {
-      if (job.state !== READY || !topics.includes(job.topic) || this.topic(job.topic).isPaused) continue;
-      if (!best || job.priority < best.priority || (job.priority === best.priority && job.dueMs < best.dueMs)) best = job;
+      if (job.topic !== topic || job.state === FINISHED) continue;
+      found.jobs += 1;
+      found.bytes += job.body.byteLength;
     }
-    return best;
+    return found;
+  }
+
+  /** The job that is delivered next: of all topics, or of the one whose turn it is. */
+  best(topics: readonly string[], turns: Turns | null): FakeJob | undefined {
+    const open = new Set(topics.filter((topic) => this.delivers(topic)));
+    const heads = new Map<string, FakeJob>();
+    for (const job of [...this.jobs.values()]) {
+      if (job.state !== READY || !open.has(job.topic) || this.isTooLate(job)) continue;
+      const head = heads.get(job.topic);
+      if (!head || isBefore(job, head)) heads.set(job.topic, job);
+    }
+    if (turns) return heads.get(turns.next((topic) => heads.has(topic)) ?? '');
+    return [...heads.values()].reduce<FakeJob | undefined>((best, job) => (!best || isBefore(job, best) ? job : best), undefined);
+  }
+
+  /** Whether the topic's policy allows a delivery now. */
+  private delivers(name: string): boolean {
+    if (!this.topics.has(name)) return false;
+    const { isPaused, settings, rate } = this.topic(name);
+    if (isPaused || (settings.rate !== undefined && rate.freeAt(settings.rate) > this.wall())) return false;
+    if (settings.leasesMax === undefined) return true;
+    return this.matching({ topic: name, states: 1 << RESERVED }).length < settings.leasesMax;
+  }
+
+  /** Buries or drops a job whose first delivery would be late, if its topic says so. */
+  private isTooLate(job: FakeJob): boolean {
+    const { late } = this.topic(job.topic).settings;
+    if (!late || job.reservedFirstMs !== 0 || this.wall() - job.dueMs <= Number(late.afterMs)) return false;
+    if (late.action === LATE_BURY) this.setAside(job, TOO_LATE);
+    else if (late.action === LATE_DROP) this.expire(job);
+    return late.action === LATE_BURY || late.action === LATE_DROP;
   }
 
   lease(job: FakeJob, session: bigint): void {
     const now = this.wall();
+    const { settings, rate } = this.topic(job.topic);
+    if (settings.rate !== undefined) rate.delivered(settings.rate, now);
     job.state = RESERVED;
     job.attempts += 1;
     job.fence = this.lastFence += 1n;
@@ -325,6 +365,11 @@ export class Jobs {
     const merged = Object.entries({ ...this.topic(name).settings, ...change }).filter(([, value]) => value !== null);
     this.topic(name).settings = Object.fromEntries(merged) as Settings;
   }
+}
+
+/** The order of delivery. */
+function isBefore(a: FakeJob, b: FakeJob): boolean {
+  return a.priority !== b.priority ? a.priority < b.priority : a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.id < b.id);
 }
 
 function backoffMs(backoff: BackoffValue | undefined, attempts: number): number {

@@ -1,0 +1,132 @@
+// What the client's interface takes and returns, as the neutral JSON of the conformance suite.
+
+import { AdjournError } from 'adjourn';
+import { base64, fromBase64, fromJson, toJson } from './json.mjs';
+
+export const defined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+export const milliseconds = (text) => (text === undefined ? undefined : Number(text));
+const map = (value, to) => (value === undefined || value === null ? value : to(value));
+
+export function errorJson(error) {
+  if (error?.name === 'AbortError') return { code: 'CANCELLED', retryable: false, applied: 'no', message: error.message };
+  if (!(error instanceof AdjournError)) return { code: 'USAGE', retryable: false, applied: 'no', message: String(error?.message ?? error) };
+  const { code, retryable, applied, retryAfterMs, message, job } = error;
+  return {
+    code,
+    retryable,
+    applied,
+    message,
+    ...(retryAfterMs > 0 && { retry_after_ms: retryAfterMs }),
+    ...(job && { job: job.toString() }),
+  };
+}
+
+export function deliveredJson(job) {
+  return {
+    job: job.id.toString(),
+    fence: job.fence.toString(),
+    topic: job.topic,
+    key: job.key ?? '',
+    priority: job.priority,
+    attempts: job.attempts,
+    due_ms: String(job.due.getTime()),
+    body: base64(job.body),
+    attributes: toJson(job.attributes),
+  };
+}
+
+export function shownJson(job) {
+  return {
+    job: job.id.toString(),
+    topic: job.topic,
+    key: job.key ?? '',
+    state: job.state,
+    attempts: job.attempts,
+    priority: job.priority,
+    body: base64(job.body),
+    body_bytes: job.bodyBytes,
+    due_ms: String(job.due.getTime()),
+    reason: job.reason ?? '',
+    attributes: toJson(job.attributes),
+  };
+}
+
+export function newJob(job) {
+  return defined({
+    body: fromBase64(job.body ?? ''),
+    delayMs: milliseconds(job.delay_ms),
+    at: job.at_ms === undefined ? undefined : BigInt(job.at_ms),
+    priority: job.priority,
+    ttrMs: job.ttr_ms,
+    key: job.key || undefined,
+    ifExists: job.if_exists,
+    attributes: job.attributes && fromJson(job.attributes),
+  });
+}
+
+export function filterOf(filter = {}) {
+  const { states, dueFromMs, dueBeforeMs, buried, ...rest } = fromJson(filter);
+  return defined({
+    ...rest,
+    states: states === undefined ? undefined : ['delayed', 'ready', 'reserved', 'buried', 'finished'].filter((_, bit) => states & (1 << bit)),
+    dueFrom: dueFromMs,
+    dueBefore: dueBeforeMs,
+    buried: buried === undefined ? undefined : ['consumer', 'attempts', 'too_late'][buried - 1],
+  });
+}
+
+export function changedJson({ id, state, due }) {
+  return { job: id.toString(), state, due_ms: String(due.getTime()) };
+}
+
+export function countsJson(counts) {
+  return Object.fromEntries(['delayed', 'ready', 'reserved', 'buried'].map((state) => [state, String(counts[state])]));
+}
+
+/** When a job is to be due: `delay_ms` or `at_ms`. */
+export function dueOf({ delay_ms: delayMs, at_ms: atMs }) {
+  return atMs === undefined ? { delayMs: Number(delayMs) } : { at: BigInt(atMs) };
+}
+
+export function bulkChange({ change, to, ...due }) {
+  if (change === 'reschedule') return { change, ...dueOf(due) };
+  return change === 'move' ? { change, to } : { change };
+}
+
+const BACKOFFS = ['fixed', 'linear', 'exponential', 'list'];
+const ACTIONS = ['rate', 'spread', 'bury', 'drop'];
+
+function backoffOf({ kind, jitter: jitterPercent = 0, waitsMs }) {
+  const [first, second] = waitsMs;
+  const waits = [{ waitMs: first }, { stepMs: first, maxMs: second }, { firstMs: first, maxMs: second }, { waitsMs }][kind];
+  return { kind: BACKOFFS[kind], ...waits, jitterPercent };
+}
+
+function backoffJson({ kind, jitterPercent = 0, waitMs, stepMs, firstMs, maxMs, waitsMs }) {
+  const waits = waitsMs ?? [waitMs ?? stepMs ?? firstMs, maxMs].filter((wait) => wait !== undefined);
+  return { kind: BACKOFFS.indexOf(kind), jitter: jitterPercent, waits_ms: waits };
+}
+
+function lateOf({ afterMs, action, value }) {
+  const amount = { rate: { perSecond: Number(value) }, spread: { overMs: Number(value) } }[ACTIONS[action]];
+  return { afterMs: Number(afterMs), action: ACTIONS[action], ...amount };
+}
+
+function lateJson({ afterMs, action, perSecond, overMs }) {
+  return { after_ms: String(afterMs), action: ACTIONS.indexOf(action), value: String(perSecond ?? overMs ?? 0) };
+}
+
+/** Settings in JSON as a change of a topic's policy; `null` takes a setting away. */
+export function policyOf(settings) {
+  const { bodyMax, expiresAfterMs, jobsMax, bytesMax, rememberMs, backoff, late, ...rest } = fromJson(settings);
+  const numbers = { expiresAfterMs, jobsMax, bytesMax, rememberMs, bodyBytesMax: bodyMax };
+  const wide = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, map(value, Number)]));
+  return defined({ ...rest, ...wide, backoff: map(backoff, backoffOf), late: map(late, lateOf) });
+}
+
+export function policyJson({ bodyBytesMax, expiresAfterMs, jobsMax, bytesMax, rememberMs, backoff, late, ...rest }) {
+  const wide = defined({ expiresAfterMs, jobsMax, bytesMax, rememberMs });
+  const texts = Object.fromEntries(Object.entries(wide).map(([name, value]) => [name, String(value)]));
+  const bodyMax = bodyBytesMax;
+  return { ...toJson(defined({ ...rest, ...texts, bodyMax })), ...defined({ backoff: map(backoff, backoffJson), late: map(late, lateJson) }) };
+}

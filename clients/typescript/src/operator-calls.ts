@@ -1,0 +1,235 @@
+/**
+ * What looks after the queue: shows, changes and counts jobs and topics. Nothing here pushes a job or holds a lease.
+ */
+
+import type { CallOptions } from './engine/interfaces.js';
+import { NotFoundError, UsageError } from './errors.js';
+import { filterValue, type JobFilter } from './filter.js';
+import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknown } from './job.js';
+import { checkKey, checkTopic } from './new-job.js';
+import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX } from './protocol/limits.js';
+import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
+import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
+import { durationMs, instantMs, type Instant } from './time.js';
+import { settingsChange, type TopicPolicyChange } from './topic-policy.js';
+import { wholeNumber } from './whole-number.js';
+
+/** What became of one job. */
+export interface Changed {
+  readonly id: bigint;
+  /** The state it is in now; for `delete`, the one it was in. */
+  readonly state: JobState | Unknown;
+  readonly due: Date;
+}
+
+export interface ListOptions extends CallOptions {
+  order?: 'due' | 'id' | 'key';
+  /** Jobs per request: 1,024. */
+  pageSize?: number;
+  withBodies?: boolean;
+}
+
+/** When a job is to be due. */
+export type Due = { readonly delayMs: number } | { readonly at: Instant };
+
+export type BulkChange =
+  | { readonly change: 'delete' | 'kick' | 'run_now' }
+  /** With `delayMs`: so long after the leader's clock showed when the first step was sent. */
+  | ({ readonly change: 'reschedule' } & Due)
+  | { readonly change: 'move'; readonly to: string };
+
+export interface BulkOptions extends CallOptions {
+  /** Jobs per request: 1,024. */
+  stepSize?: number;
+  /** Goes on where an earlier step ended. */
+  cursor?: Uint8Array;
+}
+
+/** One step of a bulk change. */
+export interface BulkStep {
+  readonly changed: number;
+  /** Not moved, because their key exists in the other topic. */
+  readonly inTheWay: number;
+  /** Where the next step goes on; empty after the last one. */
+  readonly cursor: Uint8Array;
+}
+
+const ORDERS = ['due', 'id', 'key'] as const;
+const CHANGES = ['delete', 'kick', 'run_now', 'reschedule', 'move'] as const;
+
+export abstract class OperatorCalls {
+  /** For the parts of this package: sends a request, and returns the fields of its answer. */
+  abstract ask<Q extends RequestName, A extends ResponseName>(name: Q, fields: RequestFields<Q>, answer: A, options?: CallOptions): Promise<ResponseFields<A>>;
+
+  // --- one job ---------------------------------------------------------------------------------------------------
+
+  /** One job; `null` if there is none. A finished one is shown for a while: look at its state. */
+  get(job: JobRef, options: CallOptions = {}): Promise<JobInfo | null> {
+    return this.shown(this.ask('GET', { reference: referenceOf(job) }, 'JOB', options));
+  }
+
+  /** The job of a topic that would be next, without reserving it. */
+  peek(topic: string, options: CallOptions = {}): Promise<JobInfo | null> {
+    return this.shown(this.ask('PEEK', { topic: checkTopic(topic) }, 'JOB', options));
+  }
+
+  private async shown(answer: Promise<ResponseFields<'JOB'>>): Promise<JobInfo | null> {
+    try {
+      const { shown, ...history } = await answer;
+      return jobInfo({ ...shown, ...history });
+    } catch (error) {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    }
+  }
+
+  /** Removes a job, whatever its state. */
+  delete(job: JobRef, options: CallOptions = {}): Promise<Changed> {
+    return this.change(this.ask('DELETE', { reference: referenceOf(job) }, 'CHANGED', options));
+  }
+
+  /** Gives a delayed or ready job another due time. */
+  reschedule(job: JobRef, due: Due, options: CallOptions = {}): Promise<Changed> {
+    const point = 'at' in due ? { dueMs: instantMs('at', due.at), dueKind: 1 } : { dueMs: BigInt(durationMs('delayMs', due.delayMs)), dueKind: 0 };
+    return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job) }, 'CHANGED', options));
+  }
+
+  /** Makes a delayed job ready. */
+  runNow(job: JobRef, options: CallOptions = {}): Promise<Changed> {
+    return this.change(this.ask('RUN_NOW', { reference: referenceOf(job) }, 'CHANGED', options));
+  }
+
+  /** Makes a buried job ready; its attempts start at 0 again. */
+  kick(job: JobRef, options: CallOptions = {}): Promise<Changed> {
+    return this.change(this.ask('KICK', { reference: referenceOf(job) }, 'CHANGED', options));
+  }
+
+  private async change(answer: Promise<ResponseFields<'CHANGED'>>): Promise<Changed> {
+    const { job, dueMs, state } = await answer;
+    return { id: job, state: stateOf(state), due: new Date(Number(dueMs)) };
+  }
+
+  /** Makes up to `max` buried jobs of a topic ready. Returns how many. */
+  async kickMany(topic: string, max: number, options: CallOptions = {}): Promise<number> {
+    checkTopic(topic);
+    let kicked = 0;
+    while (kicked < max) {
+      const jobsMax = Math.min(max - kicked, KICK_JOBS_MAX);
+      const { jobs } = await this.ask('KICK_MANY', { jobsMax, topic }, 'KICKED', options);
+      kicked += jobs;
+      if (jobs < jobsMax) break;
+    }
+    return kicked;
+  }
+
+  // --- many jobs -------------------------------------------------------------------------------------------------
+
+  /** The jobs that match, page by page. */
+  async *list(filter: JobFilter = {}, options: ListOptions = {}): AsyncGenerator<JobInfo, void> {
+    const order = ORDERS.indexOf(options.order ?? 'due');
+    if (order < 0) throw new UsageError(`order is none of ${ORDERS.join(', ')}`);
+    const jobsMax = wholeNumber('pageSize', options.pageSize ?? LIST_JOBS_MAX, LIST_JOBS_MAX);
+    const fields = { jobsMax, order, marks: options.withBodies ? 1 : 0, filter: filterValue(filter) };
+    let cursor = new Uint8Array(0);
+    do {
+      const page = await this.ask('LIST', { ...fields, cursor }, 'JOBS', options);
+      cursor = page.cursor as typeof cursor;
+      for (const job of page.jobs) yield jobInfo(job);
+    } while (cursor.byteLength > 0);
+  }
+
+  /** How many jobs match. */
+  async count(filter: JobFilter = {}, options: CallOptions = {}): Promise<number> {
+    return Number((await this.ask('COUNT', { filter: filterValue(filter) }, 'COUNTED', options)).jobs);
+  }
+
+  /** Changes all jobs that match, step by step: iterate to go on. Stop at any step, and go on later from its cursor. */
+  async *bulk(change: BulkChange, filter: JobFilter, options: BulkOptions = {}): AsyncGenerator<BulkStep, void> {
+    const place = CHANGES.indexOf(change.change);
+    if (place < 0) throw new UsageError(`change is none of ${CHANGES.join(', ')}`);
+    const fields = {
+      jobsMax: wholeNumber('stepSize', options.stepSize ?? BULK_JOBS_MAX, BULK_JOBS_MAX),
+      change: place,
+      dueMs: change.change === 'reschedule' ? await this.wallTime(change, options) : 0n,
+      filter: filterValue(filter),
+      to: change.change === 'move' ? checkTopic(change.to) : '',
+    };
+    let cursor = options.cursor ?? new Uint8Array(0);
+    do {
+      const step = await this.ask('BULK', { ...fields, cursor }, 'BULKED', options);
+      cursor = step.cursor;
+      yield { changed: step.jobs, inTheWay: step.inTheWay, cursor };
+    } while (cursor.byteLength > 0);
+  }
+
+  /** A bulk change has one due time for all of its jobs and steps. */
+  private async wallTime(due: Due, options: CallOptions): Promise<bigint> {
+    if ('at' in due) return instantMs('at', due.at);
+    const delayMs = durationMs('delayMs', due.delayMs);
+    return BigInt((await this.ping(options)).getTime() + delayMs);
+  }
+
+  // --- topics and the queue --------------------------------------------------------------------------------------
+
+  /** Stops the delivery of a topic's jobs. They still come due, and leases go on. */
+  async pause(topic: string, options: CallOptions = {}): Promise<void> {
+    await this.ask('PAUSE', { topic: checkTopic(topic) }, 'DONE', options);
+  }
+
+  /** Delivers the topic's jobs again. */
+  async resume(topic: string, options: CallOptions = {}): Promise<void> {
+    await this.ask('RESUME', { topic: checkTopic(topic) }, 'DONE', options);
+  }
+
+  /** The topics that the queue knows, each with its counts. */
+  async topics(options: CallOptions = {}): Promise<TopicCounts[]> {
+    return (await this.ask('TOPICS', {}, 'TOPIC_COUNTS', options)).topics.map(topicCounts);
+  }
+
+  /** Counts of the whole queue. */
+  async stats(options: CallOptions = {}): Promise<QueueStats> {
+    return queueStats(await this.ask('STATS', {}, 'QUEUE_STATS', options));
+  }
+
+  /** Changes what a topic decides for its jobs. The topic is created if it is new. */
+  async setTopic(topic: string, policy: TopicPolicyChange, options: CallOptions = {}): Promise<void> {
+    await this.ask('TOPIC_SET', { topic: checkTopic(topic), settings: settingsChange(policy) }, 'DONE', options);
+  }
+
+  /** A topic's policy, and how much it holds. */
+  async showTopic(topic: string, options: CallOptions = {}): Promise<TopicSettings> {
+    return topicSettings(await this.ask('TOPIC_SHOW', { topic: checkTopic(topic) }, 'TOPIC_SETTINGS', options));
+  }
+
+  /** Deletes a topic without jobs, with its policy. */
+  async deleteTopic(topic: string, options: CallOptions = {}): Promise<void> {
+    await this.ask('TOPIC_DELETE', { topic: checkTopic(topic) }, 'DONE', options);
+  }
+
+  /** The clients that are connected to the leader. */
+  async *connections(options: CallOptions = {}): AsyncGenerator<ConnectionInfo, void> {
+    let after = 0n;
+    for (;;) {
+      const page = await this.ask('CONNECTIONS', { after, connectionsMax: CONNECTIONS_LISTED_MAX }, 'CONNECTION_LIST', options);
+      for (const one of page.connections) yield connectionInfo(one);
+      if (!(page.marks & 1)) return;
+      after = page.connections.at(-1)?.connection ?? after;
+    }
+  }
+
+  /** Closes the connection of another client. */
+  async disconnect(connection: bigint, options: CallOptions & { readonly endSession?: boolean } = {}): Promise<void> {
+    await this.ask('DISCONNECT', { connection, options: options.endSession ? 1 : 0 }, 'DONE', options);
+  }
+
+  /** Asks whether the leader is there. Returns its wall clock. */
+  async ping(options: CallOptions = {}): Promise<Date> {
+    return new Date(Number((await this.ask('PING', {}, 'PONG', options)).now));
+  }
+}
+
+function referenceOf(job: JobRef): JobReference {
+  if (typeof job === 'bigint') return { jobKind: 0, job };
+  if ('id' in job) return { jobKind: 0, job: job.id };
+  return { jobKind: 1, topic: checkTopic(job.topic), key: checkKey(job.key) };
+}
