@@ -1,6 +1,7 @@
 package adjourntest
 
 import (
+	"encoding/binary"
 	"sort"
 	"strings"
 	"time"
@@ -196,9 +197,22 @@ func (f *Queue) list(m *wire.List) wire.Message {
 	return page
 }
 
+// bulk goes through the jobs by id; the cursor is the last one that it looked at.
 func (f *Queue) bulk(m *wire.Bulk) wire.Message {
 	done := &wire.Bulked{}
-	for _, j := range f.matching(&m.Filter) {
+	var last uint64
+	if len(m.Cursor) == 8 {
+		last = binary.BigEndian.Uint64(m.Cursor)
+	}
+	for _, j := range f.sorted() {
+		if j.id <= last || !j.matches(&m.Filter) {
+			continue
+		}
+		if done.Jobs == m.JobsMax {
+			done.Cursor = binary.BigEndian.AppendUint64(nil, last)
+			break
+		}
+		last = j.id
 		code := adjourn.Code(0)
 		switch m.Change {
 		case wire.BulkDelete:
