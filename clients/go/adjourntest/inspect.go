@@ -49,9 +49,11 @@ func (f *Queue) onJobs(m wire.Message) (wire.Message, adjourn.Code) {
 		}
 		return kicked, 0
 	case *wire.Peek:
-		j := f.next([]string{m.Topic})
+		var j *job
 		for _, other := range f.matching(&wire.Filter{Topic: &m.Topic}) {
-			if j == nil && other.state <= wire.StateReady {
+			switch {
+			case other.state > wire.StateReady:
+			case j == nil, other.state > j.state, other.state == wire.StateReady && other.before(j):
 				j = other
 			}
 		}
@@ -224,7 +226,7 @@ func (f *Queue) bulk(m *wire.Bulk) wire.Message {
 		case wire.BulkReschedule:
 			code = f.reschedule(j, f.wall(m.DueMs))
 		case wire.BulkMove:
-			if j.keyed && f.byKey(m.To, j.key) != nil {
+			if j.key != "" && f.byKey(m.To, j.key) != nil {
 				done.InTheWay++
 				continue
 			}
@@ -243,7 +245,7 @@ func (f *Queue) move(j *job, to string) adjourn.Code {
 	}
 	f.topic(j.topic).totals.Deleted++
 	f.topic(to).totals.Pushed++
-	j.topic = to
+	j.topic, j.keyed = to, j.key != ""
 	return 0
 }
 
