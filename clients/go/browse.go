@@ -209,6 +209,12 @@ func (b *BulkSteps) ContinueAt(cursor []byte) *BulkSteps {
 	return b
 }
 
+// StepJobs bounds how many jobs one step changes; without it 1,024.
+func (b *BulkSteps) StepJobs(max int) *BulkSteps {
+	b.req.JobsMax = uint32(clamp(max, 1, 1024))
+	return b
+}
+
 // Next carries out one step. It returns false when all are done, and after an error. After an [ErrOutcomeUnknown] the
 // same step may be sent again: call ContinueAt with Cursor on a new Bulk.
 func (b *BulkSteps) Next(ctx context.Context) bool {

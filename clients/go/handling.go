@@ -74,9 +74,11 @@ func (valuesOf) Deadline() (deadline time.Time, ok bool) { return time.Time{}, f
 func (valuesOf) Done() <-chan struct{}                   { return nil }
 func (valuesOf) Err() error                              { return nil }
 
-// work runs the handler for one job and keeps its lease meanwhile.
-func (w *Worker) work(parent context.Context, job *Job) {
+// work runs the handler for one job, keeps its lease meanwhile, and settles it. It calls returned when the handler has
+// returned: the next one need not wait until the job is settled.
+func (w *Worker) work(parent context.Context, job *Job, returned func()) {
 	if job.LostReason() != nil {
+		returned()
 		return // the server delivers it again
 	}
 	why := &cause{}
@@ -86,6 +88,9 @@ func (w *Worker) work(parent context.Context, job *Job) {
 	result := make(chan error, 1)
 	go w.call(ctx, job, result)
 	err := w.hold(job, why, result)
+	w.count(&w.settling, 1)
+	defer w.count(&w.settling, -1)
+	returned()
 	if lost := job.LostReason(); lost != nil {
 		w.q.s.cfg.logf("adjourn: job %d was not settled: %v", job.ID, lost)
 		if !errors.Is(lost, ErrLeaseLost) {

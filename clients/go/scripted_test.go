@@ -396,3 +396,44 @@ func TestACallThatTimesOutSaysWhetherItWasSent(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTheNextHandlerNeedNotWaitForTheAnswerToFinish(t *testing.T) {
+	second := make(chan struct{})
+	address, _ := scripted(t, func(p *peer) {
+		p.welcome(nil)
+		for {
+			id, m := p.next()
+			switch m := m.(type) {
+			case nil:
+				return
+			case *wire.Subscribe:
+				p.say(id, &wire.Subscribed{})
+				job := wire.Delivered{Job: 1, Fence: 1, Attempts: 1, TtrLeftMs: 60_000, Topic: "t"}
+				other := job
+				other.Job, other.Fence = 2, 2
+				p.say(id, &wire.Deliver{Jobs: []wire.Delivered{job, other}})
+			case *wire.Finish:
+				<-second
+				p.say(id, &wire.Settled{Results: make([]wire.SettleResult, len(m.Leases))})
+			default:
+				p.say(id, &wire.Done{})
+			}
+		}
+	})
+	q := dialScripted(t, address)
+	w := q.Worker("t", func(_ context.Context, job *adjourn.Job) error {
+		if job.ID == 2 {
+			close(second)
+		}
+		return nil
+	}, adjourn.Concurrency(1), adjourn.Prefetch(1))
+	stop := run(t, w)
+	select {
+	case <-second:
+	case <-testContext(t).Done():
+		t.Fatal("the second handler waits for the answer to the first FINISH")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}

@@ -173,6 +173,13 @@ func testOperations(t *testing.T, dial func(options ...adjourn.Option) *adjourn.
 	if n := must[uint64](t)(q.Bulk(adjourn.MoveJobs("moved"), adjourn.Filter{Topic: "bulk", KeyPrefix: "k4"}).Run(ctx)); n != 1 {
 		t.Errorf("%d moved", n)
 	}
+	steps := q.Bulk(adjourn.RescheduleJobs(clockOf(ctx, q).Add(time.Hour)), adjourn.Filter{Topic: "bulk"}).StepJobs(3)
+	if more := steps.Next(ctx); !more || steps.Changed() > 3 {
+		t.Errorf("%d jobs in a step of 3, %v", steps.Changed(), steps.Err())
+	}
+	if n := must[uint64](t)(steps.Run(ctx)); n != 4 {
+		t.Errorf("%d rescheduled", n)
+	}
 	if peeked := must[*adjourn.JobInfo](t)(q.Peek(ctx, "moved")); peeked.Key != "k4" {
 		t.Errorf("%+v", peeked)
 	}

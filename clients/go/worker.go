@@ -22,8 +22,8 @@ var (
 	ErrWorkerStopped = errors.New("adjourn: the worker stops")
 	// ErrMaxRun: the handler ran longer than MaxRun. Its lease is not extended any more.
 	ErrMaxRun = errors.New("adjourn: the handler ran longer than its maximum")
-	// ErrStopTimeout is returned by Run and Shutdown if handlers still run at the deadline. Their contexts are cancelled,
-	// and their leases end by themselves.
+	// ErrStopTimeout is returned by Run and Shutdown if handlers still run at the deadline, or what they returned is not
+	// settled yet. Their contexts are cancelled, and their leases end by themselves.
 	ErrStopTimeout = errors.New("adjourn: handlers still run at the deadline to stop")
 )
 
@@ -79,12 +79,13 @@ type Worker struct {
 	kill     chan struct{} // the time of the handlers is over
 	finished chan struct{} // Run has ended
 
-	slots    chan struct{} // one for each handler that may run
-	handlers sync.WaitGroup
+	slots    chan struct{}  // one for each handler that may run
+	handlers sync.WaitGroup // until their jobs are settled
 
 	mu       sync.Mutex
 	sub      *Subscription
 	running  int
+	settling int // handlers that have returned, and the server has not answered yet
 	ignoring int // handlers that were cancelled and still run
 	deadline time.Time
 	err      error
@@ -189,11 +190,10 @@ func (w *Worker) take(ctx, taking context.Context, sub *Subscription) error {
 		w.handlers.Add(1)
 		go func() {
 			defer w.handlers.Done()
-			defer func() {
+			w.work(ctx, job, func() {
 				w.count(&w.running, -1)
 				<-w.slots
-			}()
-			w.work(ctx, job)
+			})
 		}()
 	}
 }
@@ -241,10 +241,10 @@ func (w *Worker) stop(sub *Subscription) error {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	running := w.running
+	running, settling := w.running, w.settling
 	w.mu.Unlock()
 	if running == 0 {
-		return nil
+		return fmt.Errorf("%w: %d have returned, and the server has not confirmed it", ErrStopTimeout, settling)
 	}
 	w.q.stray.Add(int64(running))
 	go func() {

@@ -21,6 +21,8 @@ type conn struct {
 	name    string
 	session *session
 	out     []byte
+	// standings are those of the lists of topics with weights that were asked for.
+	standings map[string]*shares
 }
 
 // end cuts the connection.
@@ -190,7 +192,9 @@ func (c *conn) carryOut(id uint32, m wire.Message) (wire.Message, adjourn.Code) 
 		return nil, 0
 	case *wire.Subscribe:
 		c.say(id, &wire.Subscribed{})
-		f.waiters = append(f.waiters, &waiter{conn: c, id: id, topics: m.Topics, jobs: int64(m.CreditJobs), bytes: int64(m.CreditBytes), subscribed: true})
+		f.waiters = append(f.waiters, &waiter{
+			conn: c, id: id, topics: m.Topics, weights: m.Weights, jobs: int64(m.CreditJobs), bytes: int64(m.CreditBytes), subscribed: true,
+		})
 		return nil, 0
 	case *wire.Credit:
 		return c.onWaiter(m.Subscription, true, func(w *waiter) {
@@ -259,7 +263,7 @@ func (f *Queue) disconnect(c *conn, m *wire.Disconnect) (wire.Message, adjourn.C
 // reserve waits in real time.
 func (c *conn) reserve(id uint32, m *wire.Reserve) {
 	f := c.f
-	w := &waiter{conn: c, id: id, topics: m.Topics, jobs: int64(m.JobsMax), bytes: 1 << 62}
+	w := &waiter{conn: c, id: id, topics: m.Topics, weights: m.Weights, jobs: int64(m.JobsMax), bytes: 1 << 62}
 	f.waiters = append(f.waiters, w)
 	f.deliver()
 	if w.ended {

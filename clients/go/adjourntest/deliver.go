@@ -12,6 +12,7 @@ type waiter struct {
 	conn       *conn
 	id         uint32
 	topics     []string
+	weights    []uint16
 	jobs       int64 // credit; for a long poll, how many it takes
 	bytes      int64
 	subscribed bool
@@ -71,12 +72,16 @@ func (f *Queue) deliver() {
 			}
 			var jobs []wire.Delivered
 			if w.subscribed {
-				if j := f.next(w.topics); j != nil {
+				if j := f.next(w); j != nil {
 					jobs = append(jobs, f.lease(w, j))
 					w.conn.say(w.id, &wire.Deliver{Jobs: jobs})
 				}
 			} else {
-				for j := f.next(w.topics); j != nil && int64(len(jobs)) < w.jobs; j = f.next(w.topics) {
+				for int64(len(jobs)) < w.jobs {
+					j := f.next(w)
+					if j == nil {
+						break
+					}
 					jobs = append(jobs, f.lease(w, j))
 				}
 				if len(jobs) > 0 {
@@ -97,11 +102,27 @@ func (f *Queue) rotate() {
 	}
 }
 
-// next is the ready job that comes first.
-func (f *Queue) next(topics []string) *job {
+// next is the job that this waiter gets next, or nil: by the order across its topics, or by their turns.
+func (f *Queue) next(w *waiter) *job {
+	if len(w.weights) == 0 {
+		return f.first(w.topics)
+	}
+	firsts := make([]*job, len(w.topics))
+	for i := range w.topics {
+		firsts[i] = f.first(w.topics[i : i+1])
+	}
+	turn := w.conn.shares(w.topics, w.weights).turn(w.weights, func(i int) bool { return firsts[i] != nil })
+	if turn < 0 {
+		return nil
+	}
+	return firsts[turn]
+}
+
+// first is the ready job of these topics that comes first; those that are too late are set aside.
+func (f *Queue) first(topics []string) *job {
 	var ready []*job
 	for _, name := range topics {
-		if t := f.topics[name]; t == nil || t.paused {
+		if !f.mayDeliver(name) {
 			continue
 		}
 		for _, j := range f.jobs {
@@ -111,10 +132,12 @@ func (f *Queue) next(topics []string) *job {
 		}
 	}
 	sort.Slice(ready, func(a, b int) bool { return ready[a].before(ready[b]) })
-	if len(ready) == 0 {
-		return nil
+	for _, j := range ready {
+		if !f.tooLate(j) {
+			return j
+		}
 	}
-	return ready[0]
+	return nil
 }
 
 func (j *job) before(other *job) bool {
@@ -130,6 +153,7 @@ func (j *job) before(other *job) bool {
 func (f *Queue) lease(w *waiter, j *job) wire.Delivered {
 	f.last.fence++
 	j.state, j.fence, j.session = wire.StateReserved, f.last.fence, w.conn.session
+	f.countDelivery(f.topic(j.topic))
 	j.attempts++
 	j.deadline = f.now.Add(j.ttr)
 	if j.reservedFirst.IsZero() {
@@ -188,7 +212,7 @@ func (f *Queue) settle(m wire.Message) wire.Message {
 		leases, do = m.Leases, func(j *job) {
 			f.leaseEnds(j)
 			j.because(m.Reason)
-			j.bury(1)
+			f.bury(j, uint8(adjourn.BuriedByWorker))
 		}
 	case *wire.Release:
 		leases, do = m.Leases, func(j *job) {

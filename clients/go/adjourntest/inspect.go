@@ -1,6 +1,7 @@
 package adjourntest
 
 import (
+	"encoding/binary"
 	"sort"
 	"strings"
 	"time"
@@ -48,9 +49,11 @@ func (f *Queue) onJobs(m wire.Message) (wire.Message, adjourn.Code) {
 		}
 		return kicked, 0
 	case *wire.Peek:
-		j := f.next([]string{m.Topic})
+		var j *job
 		for _, other := range f.matching(&wire.Filter{Topic: &m.Topic}) {
-			if j == nil && other.state <= wire.StateReady {
+			switch {
+			case other.state > wire.StateReady:
+			case j == nil, other.state > j.state, other.state == wire.StateReady && other.before(j):
 				j = other
 			}
 		}
@@ -196,9 +199,22 @@ func (f *Queue) list(m *wire.List) wire.Message {
 	return page
 }
 
+// bulk goes through the jobs by id; the cursor is the last one that it looked at.
 func (f *Queue) bulk(m *wire.Bulk) wire.Message {
 	done := &wire.Bulked{}
-	for _, j := range f.matching(&m.Filter) {
+	var last uint64
+	if len(m.Cursor) == 8 {
+		last = binary.BigEndian.Uint64(m.Cursor)
+	}
+	for _, j := range f.sorted() {
+		if j.id <= last || !j.matches(&m.Filter) {
+			continue
+		}
+		if done.Jobs == m.JobsMax {
+			done.Cursor = binary.BigEndian.AppendUint64(nil, last)
+			break
+		}
+		last = j.id
 		code := adjourn.Code(0)
 		switch m.Change {
 		case wire.BulkDelete:
@@ -210,7 +226,7 @@ func (f *Queue) bulk(m *wire.Bulk) wire.Message {
 		case wire.BulkReschedule:
 			code = f.reschedule(j, f.wall(m.DueMs))
 		case wire.BulkMove:
-			if j.keyed && f.byKey(m.To, j.key) != nil {
+			if j.key != "" && f.byKey(m.To, j.key) != nil {
 				done.InTheWay++
 				continue
 			}
@@ -229,7 +245,7 @@ func (f *Queue) move(j *job, to string) adjourn.Code {
 	}
 	f.topic(j.topic).totals.Deleted++
 	f.topic(to).totals.Pushed++
-	j.topic = to
+	j.topic, j.keyed = to, j.key != ""
 	return 0
 }
 

@@ -46,8 +46,6 @@ func ms(t time.Time) uint64 {
 	return uint64(t.UnixMilli())
 }
 
-func (j *job) bury(why uint8) { j.state, j.buried = wire.StateBuried, why }
-
 func (f *Queue) sorted() []*job {
 	jobs := make([]*job, 0, len(f.jobs))
 	for _, j := range f.jobs {
@@ -89,7 +87,7 @@ func (f *Queue) settleClock() {
 func (f *Queue) attemptFailed(j *job, delayMs *uint64) {
 	f.leaseEnds(j)
 	if most := j.attributes.AttemptsMax; most != nil && j.attempts >= *most {
-		j.bury(2)
+		f.bury(j, uint8(adjourn.AttemptsUsedUp))
 		return
 	}
 	wait := backoff(j.attributes.Backoff, j.attempts)
@@ -166,7 +164,8 @@ func (f *Queue) pushOne(topic string, n *wire.NewJob) wire.PushResult {
 		return refused(adjourn.ErrExpiresBeforeDue, 0)
 	}
 	outcome := uint8(wire.OutcomePushed)
-	if old := f.byKey(topic, n.Key); n.Key != "" && old != nil {
+	old := f.byKey(topic, n.Key)
+	if n.Key != "" && old != nil {
 		switch {
 		case n.IfExists == uint8(adjourn.Reject):
 			return refused(adjourn.ErrKeyExists, old.id)
@@ -179,8 +178,15 @@ func (f *Queue) pushOne(topic string, n *wire.NewJob) wire.PushResult {
 			f.settleClock()
 			return wire.PushResult{Outcome: wire.OutcomePostponed, Job: old.id}
 		}
-		f.drop(old)
 		outcome = wire.OutcomeReplaced
+	} else {
+		old = nil
+	}
+	if code := f.quota(topic, t, n.Body, old); code != 0 {
+		return refused(code, 0)
+	}
+	if old != nil {
+		f.drop(old)
 	}
 	f.last.job++
 	j.id = f.last.job

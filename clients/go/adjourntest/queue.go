@@ -16,8 +16,12 @@ import (
 // waits of long polls follow real time.
 //
 // It keeps what a program can see of one node: keys and what happens if they exist, retries, buried jobs, sessions,
-// exactly-once push, leases, paused topics, filters, remembered jobs. Of topic policies it applies the defaults of new
-// jobs; limits, rates, late jobs, dead letters, weights and backups are left out.
+// exactly-once push, leases, paused topics, filters, remembered jobs, weights, and the policies of topics: defaults,
+// limits, rates, late jobs, dead letters.
+//
+// It differs from a server in this: backoffs have no jitter. A queue that is never down has no jobs that come due late,
+// so [adjourn.LateRate] and [adjourn.LateSpread] do nothing; a first delivery is late if nobody took the job before.
+// Backups are left out.
 type Queue struct {
 	t testing.TB
 
@@ -42,6 +46,7 @@ type topic struct {
 	paused   bool
 	settings wire.Settings
 	totals   wire.Totals
+	rated    time.Time // when the deliveries so far are paid for by the rate
 }
 
 // session is one producer or consumer; it outlives connections.
@@ -74,7 +79,9 @@ func (f *Queue) DialContext(context.Context, string, string) (net.Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last.conn++
-	c := &conn{f: f, id: f.last.conn, pipe: server, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	c := &conn{
+		f: f, id: f.last.conn, pipe: server, wake: make(chan struct{}, 1), gone: make(chan struct{}), standings: map[string]*shares{},
+	}
 	f.conns[c] = true
 	go c.read()
 	go c.write()
@@ -88,7 +95,8 @@ func (f *Queue) Now() time.Time {
 	return f.now
 }
 
-// Advance moves the clock on: jobs come due, leases end, backoffs pass, jobs expire.
+// Advance moves the clock on: jobs come due, leases end, backoffs pass, jobs expire. It is one jump: all that happens at
+// its end, and jobs are handed out then. To see what a rate lets through, advance in steps.
 func (f *Queue) Advance(d time.Duration) { f.SetNow(f.Now().Add(d)) }
 
 // SetNow sets the clock.

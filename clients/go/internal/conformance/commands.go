@@ -77,6 +77,7 @@ type command struct {
 	Reason        string          `json:"reason"`
 	How           string          `json:"how"`
 	DelayMs       number          `json:"delay_ms"`
+	AtMs          *number         `json:"at_ms"`
 	TtrMs         uint32          `json:"ttr_ms"`
 	Subscription  string          `json:"subscription"`
 	CreditJobs    int             `json:"credit_jobs"`
@@ -85,16 +86,22 @@ type command struct {
 	Concurrency   int             `json:"concurrency"`
 	Prefetch      int             `json:"prefetch"`
 	DeadlineMs    number          `json:"deadline_ms"`
+	Settings      json.RawMessage `json:"settings"`
+	Change        string          `json:"change"`
+	To            string          `json:"to"`
+	Connection    number          `json:"connection"`
+	EndsSession   bool            `json:"ends_session"`
+	Command       int64           `json:"command"`
 }
 
 var empty = map[string]any{}
 
-func (h *harness) carryOut(c *command) (any, error) {
+func (h *harness) carryOut(ctx context.Context, c *command) (any, error) {
 	switch c.Do {
 	case "about":
 		return map[string]any{
 			"client": "adjourn-go " + adjourn.Version,
-			"levels": []string{"codec", "producer", "consumer", "worker", "cluster"},
+			"levels": []string{"codec", "producer", "consumer", "worker", "operator", "cluster"},
 			"codec":  []string{"encode_request", "decode_response", "decode_request", "encode_response"},
 		}, nil
 	case "encode":
@@ -107,6 +114,8 @@ func (h *harness) carryOut(c *command) (any, error) {
 		return h.onSubscription(c)
 	case "worker_stop", "health":
 		return h.onWorker(c)
+	case "cancel":
+		return h.cancel(c)
 	}
 	h.mu.Lock()
 	q := h.clients[c.Client]
@@ -114,7 +123,7 @@ func (h *harness) carryOut(c *command) (any, error) {
 	if q == nil {
 		return nil, fmt.Errorf("no client %q", c.Client)
 	}
-	return h.onClient(context.Background(), q, c)
+	return h.onClient(ctx, q, c)
 }
 
 func (h *harness) onClient(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
@@ -152,7 +161,7 @@ func (h *harness) onClient(ctx context.Context, q *adjourn.Client, c *command) (
 	case "worker_start":
 		return h.startWorker(q, c)
 	}
-	return nil, fmt.Errorf("no command %q", c.Do)
+	return operate(ctx, q, c)
 }
 
 func (h *harness) connect(c *command) (any, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -39,6 +40,8 @@ func shownError(err error) map[string]any {
 		shown["code"], shown["applied"] = "PROTOCOL", "unknown"
 	case errors.Is(err, adjourn.ErrStaleLease):
 		shown["code"] = "STALE_LEASE"
+	case errors.Is(err, context.Canceled):
+		shown["code"] = "CANCELLED"
 	case errors.Is(err, adjourn.ErrClosed):
 		shown["code"] = "CLOSED"
 	}

@@ -82,12 +82,7 @@ func publicAttributes(w *wire.Attributes) adjourn.Attributes {
 	if w.AttemptsMax != nil {
 		a.AttemptsMax = *w.AttemptsMax
 	}
-	if b := w.Backoff; b != nil {
-		a.Backoff = &adjourn.Backoff{Kind: adjourn.BackoffKind(b.Kind), JitterPercent: b.Jitter}
-		for _, ms := range b.WaitsMs {
-			a.Backoff.Waits = append(a.Backoff.Waits, number(ms).ms())
-		}
-	}
+	a.Backoff = publicBackoff(w.Backoff)
 	if w.FairnessKey != nil {
 		a.FairnessKey = *w.FairnessKey
 	}
@@ -127,12 +122,7 @@ func shownAttributes(a *adjourn.Attributes) any {
 	if a.AttemptsMax > 0 {
 		w.AttemptsMax = &a.AttemptsMax
 	}
-	if b := a.Backoff; b != nil {
-		w.Backoff = &wire.Backoff{Kind: uint8(b.Kind), Jitter: b.JitterPercent}
-		for _, wait := range b.Waits {
-			w.Backoff.WaitsMs = append(w.Backoff.WaitsMs, uint32(wait/time.Millisecond))
-		}
-	}
+	w.Backoff = shownBackoff(a.Backoff)
 	if a.FairnessKey != "" {
 		w.FairnessKey = &a.FairnessKey
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -29,9 +30,16 @@ type harness struct {
 	clients       map[string]*adjourn.Client
 	subscriptions map[string]*adjourn.Subscription
 	workers       map[string]*adjourn.Worker
+	reserves      map[int64]reserve
 
 	out     sync.Mutex
 	encoder *json.Encoder
+}
+
+// reserve is one that waits, by the id of its command.
+type reserve struct {
+	cancel   context.CancelFunc
+	answered chan struct{}
 }
 
 type answer struct {
@@ -43,7 +51,7 @@ type answer struct {
 func main() {
 	h := &harness{
 		clients: map[string]*adjourn.Client{}, subscriptions: map[string]*adjourn.Subscription{},
-		workers: map[string]*adjourn.Worker{}, encoder: json.NewEncoder(os.Stdout),
+		workers: map[string]*adjourn.Worker{}, reserves: map[int64]reserve{}, encoder: json.NewEncoder(os.Stdout),
 	}
 	h.encoder.SetEscapeHTML(false)
 	signals := make(chan os.Signal, 1)
@@ -61,20 +69,35 @@ func main() {
 			fmt.Fprintln(os.Stderr, "not a command:", err)
 			os.Exit(1)
 		}
-		started := make(chan struct{})
-		go func() {
-			defer close(started)
-			ok, err := h.carryOut(&c)
-			if err != nil {
-				h.say(answer{ID: c.ID, Error: shownError(err)})
-				return
-			}
+		h.begin(&c)
+	}
+}
+
+// begin starts a command, and answers when it is done.
+func (h *harness) begin(c *command) {
+	ctx, cancel := context.WithCancel(context.Background())
+	answered := make(chan struct{})
+	if c.Do == "reserve" {
+		h.mu.Lock()
+		h.reserves[c.ID] = reserve{cancel, answered}
+		h.mu.Unlock()
+	}
+	go func() {
+		defer close(answered)
+		defer cancel()
+		ok, err := h.carryOut(ctx, c)
+		if err != nil {
+			h.say(answer{ID: c.ID, Error: shownError(err)})
+		} else {
 			h.say(answer{ID: c.ID, OK: ok})
-		}()
-		select {
-		case <-started:
-		case <-time.After(headStart):
 		}
+		h.mu.Lock()
+		delete(h.reserves, c.ID)
+		h.mu.Unlock()
+	}()
+	select {
+	case <-answered:
+	case <-time.After(headStart):
 	}
 }
 

@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -32,6 +33,9 @@ public final class Conformance {
     private final Map<String, Client> clients = new ConcurrentHashMap<>();
     private final Map<String, Subscription> subscriptions = new ConcurrentHashMap<>();
     private final Map<String, Worker> workers = new ConcurrentHashMap<>();
+    private final Map<Long, CompletableFuture<List<Job>>> reserves = new ConcurrentHashMap<>();
+    /** Done when the answer to the reserve of this command was written. */
+    private final Map<Long, CompletableFuture<?>> reservesSaid = new ConcurrentHashMap<>();
 
     private Conformance() {
     }
@@ -80,7 +84,7 @@ public final class Conformance {
         } catch (Exception e) {
             done = CompletableFuture.failedFuture(e);
         }
-        done.whenComplete((ok, error) -> {
+        CompletableFuture<?> said = done.whenComplete((ok, error) -> {
             Map<String, Object> answer = new LinkedHashMap<>();
             answer.put("id", id);
             if (error == null) {
@@ -90,6 +94,14 @@ public final class Conformance {
             }
             say(answer);
         });
+        if (command.text("do").equals("reserve")) {
+            long number = command.number("id");
+            reservesSaid.put(number, said);
+            said.whenComplete((ok, error) -> {
+                reserves.remove(number);
+                reservesSaid.remove(number);
+            });
+        }
     }
 
     private static Map<String, Object> error(Throwable thrown) {
@@ -108,6 +120,10 @@ public final class Conformance {
             if (known instanceof ServerException refusal && refusal.existingJob() != 0) {
                 json.put("job", id(refusal.existingJob()));
             }
+        } else if (error instanceof CancellationException) {
+            json.put("code", "CANCELLED");
+            json.put("retryable", false);
+            json.put("applied", "no");
         } else {
             json.put("code", error instanceof MalformedFrameException ? "PROTOCOL" : "USAGE");
             json.put("retryable", false);
@@ -132,10 +148,11 @@ public final class Conformance {
     private CompletableFuture<? extends Object> run(Json c) throws MalformedFrameException {
         return switch (c.text("do")) {
             case "about" -> now(Map.of("client", "adjourn-client (java) 0.1.0", "levels",
-                    List.of("codec", "producer", "consumer", "worker", "cluster"), "codec",
-                    List.of("encode_request", "decode_response")));
+                    List.of("codec", "producer", "consumer", "worker", "operator", "cluster"), "codec",
+                    List.of("encode_request", "decode_response", "decode_request")));
             case "encode" -> now(Map.of("bytes", FrameJson.base64(FrameJson.encodeRequest(c.object("frame")))));
-            case "decode" -> now(Map.of("frame", FrameJson.decodeResponse(c.bytes("bytes"))));
+            case "decode" -> now(Map.of("frame", c.text("side").equals("request")
+                    ? RequestJson.decode(c.bytes("bytes")) : FrameJson.decodeResponse(c.bytes("bytes"))));
             case "connect" -> connect(c);
             case "push" -> client(c).pushAllAsync(c.text("topic"), c.objects("jobs").stream().map(Conformance::newJob).toList())
                     .thenApply(results -> Map.of("results", results.stream().map(Conformance::pushed).toList()));
@@ -149,8 +166,8 @@ public final class Conformance {
                 client(c).close();
                 return Map.of();
             });
-            case "reserve" -> client(c).reserveAsync(shares(c), c.has("jobs_max") ? c.u32("jobs_max") : 1, millis(c, "wait_ms"))
-                    .thenApply(jobs -> Map.of("jobs", jobs.stream().map(Conformance::delivered).toList()));
+            case "reserve" -> reserve(c);
+            case "cancel" -> cancel(c);
             case "finish" -> settle(c, Request.Finish::new);
             case "bury" -> settle(c, leases -> new Request.Bury(leases, c.text("reason")));
             case "release" -> settle(c, leases -> new Request.Release(how(c).delayMs(), leases, c.text("reason")));
@@ -176,7 +193,7 @@ public final class Conformance {
                 return Map.of();
             });
             case "health" -> now(Map.of("consuming", workers.get(c.text("worker")).health().consuming()));
-            default -> throw new UsageException("an unknown command: " + c.text("do"));
+            default -> later(() -> Operator.run(client(c), c));
         };
     }
 
@@ -226,6 +243,23 @@ public final class Conformance {
                 results.stream().map(result -> result.ok() ? Map.of() : Map.of("error", error(result.error()))).toList()));
     }
 
+    private CompletableFuture<Map<String, Object>> reserve(Json c) {
+        CompletableFuture<List<Job>> jobs = client(c).reserveAsync(shares(c), c.has("jobs_max") ? c.u32("jobs_max") : 1,
+                millis(c, "wait_ms"));
+        reserves.put(c.number("id"), jobs);
+        return jobs.thenApply(some -> Map.of("jobs", some.stream().map(Conformance::delivered).toList()));
+    }
+
+    private CompletableFuture<? extends Object> cancel(Json c) {
+        CompletableFuture<?> said = reservesSaid.get(c.number("command"));
+        CompletableFuture<List<Job>> waiting = reserves.get(c.number("command"));
+        if (waiting == null || said == null) {
+            return now(Map.of());
+        }
+        waiting.cancel(false);
+        return said.handle((ok, error) -> Map.of());
+    }
+
     private static Release how(Json c) {
         return switch (c.text("how")) {
             case "after" -> Release.after(millis(c, "delay_ms"));
@@ -244,7 +278,7 @@ public final class Conformance {
         return shares;
     }
 
-    private static JobRef reference(Json c) {
+    static JobRef reference(Json c) {
         return c.has("job") ? JobRef.id(c.u64("job")) : JobRef.key(c.text("topic"), c.text("key"));
     }
 
@@ -267,7 +301,7 @@ public final class Conformance {
                 : Map.of("error", error(result.error()));
     }
 
-    private static Map<String, Object> shown(JobInfo job) {
+    static Map<String, Object> shown(JobInfo job) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("job", id(job.id()));
         json.put("topic", job.topic());
@@ -283,7 +317,7 @@ public final class Conformance {
         return json;
     }
 
-    private static Map<String, Object> delivered(Job job) {
+    static Map<String, Object> delivered(Job job) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("job", id(job.id()));
         json.put("fence", id(job.fence()));
@@ -297,11 +331,11 @@ public final class Conformance {
         return json;
     }
 
-    private static String id(long value) {
+    static String id(long value) {
         return Long.toUnsignedString(value);
     }
 
-    private static Duration millis(Json c, String name) {
+    static Duration millis(Json c, String name) {
         return Duration.ofMillis(c.number(name));
     }
 

@@ -125,11 +125,13 @@ final class FrameJson {
         return Map.of("kind", backoff.kind(), "jitter", backoff.jitterPercent(), "waits_ms", backoff.waitsMs());
     }
 
-    private static Map<String, Object> settings(TopicPolicy policy) {
+    static Map<String, Object> settings(TopicPolicy policy) {
         Map<String, Object> json = new LinkedHashMap<>();
         for (TopicPolicy.Setting setting : TopicPolicy.Setting.values()) {
-            if (policy.has(setting)) {
-                String name = settingName(setting);
+            String name = settingName(setting);
+            if (policy.takesAway(setting)) {
+                json.put(name, null);
+            } else if (policy.has(setting)) {
                 switch (setting) {
                     case BACKOFF -> json.put(name, backoff(policy.backoff().orElseThrow()));
                     case DEAD_LETTERS -> json.put(name, policy.deadLetters().orElseThrow());
@@ -250,7 +252,7 @@ final class FrameJson {
         return f.has("reason") ? filter.reasonContains(f.text("reason")) : filter;
     }
 
-    private static TopicPolicy policy(Json f) {
+    static TopicPolicy policy(Json f) {
         TopicPolicy policy = TopicPolicy.EMPTY;
         for (TopicPolicy.Setting setting : TopicPolicy.Setting.values()) {
             String name = settingName(setting);

@@ -5,7 +5,6 @@ import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.session.Answer;
 import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.session.Grant;
-import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
@@ -37,16 +36,19 @@ public final class Client implements AutoCloseable {
     private static final Duration CLOSE_MAX = Duration.ofSeconds(5);
     private static final int LIST_JOBS_MAX = 1_024;
     private static final int BULK_JOBS_MAX = 1_024;
-    private static final int KICK_JOBS_MAX = 4_096;
-    private static final int CONNECTIONS_MAX = 256;
     private static final long CREDIT_BYTES_MAX = 268_435_456;
 
     private final Exchange exchange;
     private final UnaryOperator<NewJob> onPush;
+    /** What the calls of this class wait for. */
+    private final AsyncClient direct;
+    private final AsyncClient async;
 
     Client(Exchange exchange, UnaryOperator<NewJob> onPush) {
         this.exchange = exchange;
         this.onPush = onPush;
+        this.direct = new AsyncClient(this, exchange, false);
+        this.async = new AsyncClient(this, exchange, true);
     }
 
     /** Makes a client. */
@@ -57,6 +59,11 @@ public final class Client implements AutoCloseable {
     /** A client of something that behaves like a server. */
     static Client over(Exchange exchange) {
         return new Client(exchange, UnaryOperator.identity());
+    }
+
+    /** The operations without waiting for their answers. */
+    public AsyncClient async() {
+        return async;
     }
 
     // ---- producers
@@ -91,7 +98,7 @@ public final class Client implements AutoCloseable {
         List<CompletableFuture<List<PushResult>>> parts = new ArrayList<>();
         for (List<Request.PushJob> part : split(topic, all)) {
             CompletableFuture<Answer> answer = exchange.submit(new Request.Push(0, topic, part), null, true).future();
-            parts.add(answer.thenApply(pushed -> expect(pushed, Response.Pushed.class).results().stream()
+            parts.add(answer.thenApply(pushed -> AsyncClient.expect(pushed, Response.Pushed.class).results().stream()
                     .map(Client::pushResult).toList()));
         }
         if (parts.size() == 1) {
@@ -220,127 +227,75 @@ public final class Client implements AutoCloseable {
 
     /** The leases that this session holds, with their jobs, by job id. */
     public List<Job> leases() {
-        int page = exchange.limits().reserveJobsMax();
-        List<Job> all = new ArrayList<>();
-        long after = 0;
-        while (true) {
-            Answer answer = await(exchange.submit(new Request.Leases(after, page), null, true).future());
-            Response.Leased leased = expect(answer, Response.Leased.class);
-            all.addAll(jobs(answer.grants()));
-            if (leased.marks() == 0) {
-                return all;
-            }
-            after = leased.jobs().isEmpty() ? after : leased.jobs().get(leased.jobs().size() - 1).job();
-        }
+        return await(direct.leases());
     }
 
     /** The jobs are done. One result per lease. */
     public List<SettleResult> finish(List<Lease> leases) {
-        return await(settle(leases, Request.Finish::new, true));
+        return await(direct.finish(leases));
     }
 
     /** Gives jobs back; {@code reason} may be empty. */
     public List<SettleResult> release(List<Lease> leases, Release how, String reason) {
-        return await(settle(leases, part -> new Request.Release(how.delayMs(), part, reason), true));
+        return await(direct.release(leases, how, reason));
     }
 
     /** Starts leases again, for each job's own time to run. */
     public List<SettleResult> touch(List<Lease> leases) {
-        return await(settle(leases, part -> new Request.Touch(0, part), true));
+        return await(direct.touch(leases));
     }
 
     /** Starts leases again, for this time. */
     public List<SettleResult> touch(List<Lease> leases, Duration ttr) {
-        int ttrMs = Millis.u32(Millis.of(ttr), "a time to run in milliseconds");
-        return await(settle(leases, part -> new Request.Touch(ttrMs, part), true));
+        return await(direct.touch(leases, ttr));
     }
 
     /** Sets jobs aside until they are kicked or deleted; {@code reason} may be empty. */
     public List<SettleResult> bury(List<Lease> leases, String reason) {
-        return await(settle(leases, part -> new Request.Bury(part, reason), true));
+        return await(direct.bury(leases, reason));
     }
 
     CompletableFuture<List<SettleResult>> settle(List<Lease> leases, Function<List<Lease>, Request> request, boolean mayWait) {
-        if (leases.isEmpty()) {
-            return CompletableFuture.completedFuture(List.of());
-        }
-        int part = leases.size() == 1 ? 1 : exchange.limits().leasesMax();
-        CompletableFuture<List<SettleResult>> all = null;
-        for (int from = 0; from < leases.size(); from += part) {
-            List<Lease> some = List.copyOf(leases.subList(from, Math.min(leases.size(), from + part)));
-            CompletableFuture<List<SettleResult>> next = exchange.submit(request.apply(some), null, mayWait).future()
-                    .thenApply(answer -> settled(some, expect(answer, Response.Settled.class)));
-            all = all == null ? next : all.thenCombine(next, Client::both);
-        }
-        return all;
-    }
-
-    private static List<SettleResult> settled(List<Lease> leases, Response.Settled settled) {
-        List<SettleResult> results = new ArrayList<>(leases.size());
-        for (int i = 0; i < leases.size(); i++) {
-            int code = settled.results().get(i);
-            results.add(new SettleResult(leases.get(i), code == 0 ? null : ServerException.ofItem(code, 0)));
-        }
-        return results;
-    }
-
-    private static <T> List<T> both(List<T> first, List<T> second) {
-        List<T> all = new ArrayList<>(first);
-        all.addAll(second);
-        return all;
+        return direct.settle(leases, request, mayWait);
     }
 
     // ---- one job
 
     /** Shows one job. Throws {@link ServerException.NotFound} without one; a finished job is shown for a while: check its state. */
     public JobInfo get(JobRef job) {
-        return JobInfo.of(call(new Request.OneJob(Opcode.GET, job), Response.Job.class).job());
+        return await(direct.get(job));
     }
 
     /** Removes one job, whatever its state. */
     public Changed delete(JobRef job) {
-        return change(new Request.Delete(job));
+        return await(direct.delete(job));
     }
 
     /** Gives a delayed or ready job a new due time. */
     public Changed reschedule(JobRef job, Due due) {
-        return change(new Request.Reschedule(due.ms(), due.isAt() ? 1 : 0, job));
+        return await(direct.reschedule(job, due));
     }
 
     /** Makes a delayed job ready. */
     public Changed runNow(JobRef job) {
-        return change(new Request.OneJob(Opcode.RUN_NOW, job));
+        return await(direct.runNow(job));
     }
 
     /** Makes a buried job ready; its attempts start at 0 again. */
     public Changed kick(JobRef job) {
-        return change(new Request.OneJob(Opcode.KICK, job));
+        return await(direct.kick(job));
     }
 
     /** Shows the job of a topic that is next, without reserving it. Throws {@link ServerException.NotFound} without one. */
     public JobInfo peek(String topic) {
-        return JobInfo.of(call(new Request.OneTopic(Opcode.PEEK, Names.topic(topic)), Response.Job.class).job());
-    }
-
-    private Changed change(Request request) {
-        Response.Changed changed = call(request, Response.Changed.class);
-        return new Changed(changed.job(), JobState.of(changed.state()), Millis.instant(changed.dueMs()));
+        return await(direct.peek(topic));
     }
 
     // ---- many jobs
 
     /** Makes up to {@code jobsMax} buried jobs of a topic ready. Returns how many: fewer if no more are buried. */
     public long kickMany(String topic, long jobsMax) {
-        long kicked = 0;
-        while (kicked < jobsMax) {
-            int asked = (int) Math.min(KICK_JOBS_MAX, jobsMax - kicked);
-            int jobs = call(new Request.KickMany(asked, Names.topic(topic)), Response.Kicked.class).jobs();
-            kicked += Integer.toUnsignedLong(jobs);
-            if (jobs < asked) {
-                break;
-            }
-        }
-        return kicked;
+        return await(direct.kickMany(topic, jobsMax));
     }
 
     /** The jobs that match, without their bodies, by due time. Pages are fetched as the stream goes on. */
@@ -351,16 +306,15 @@ public final class Client implements AutoCloseable {
     /** As {@link #list(Filter)}, with so many jobs on a page, at most 1,024. */
     public Stream<JobInfo> list(Filter filter, ListOrder order, int pageJobs, boolean withBodies) {
         Function<byte[], Page<JobInfo>> page = cursor -> {
-            Response.Jobs jobs = call(new Request.ListJobs(pageJobs, order.ordinal(), withBodies ? 1 : 0, cursor, filter.encode()),
-                    Response.Jobs.class);
-            return new Page<>(jobs.jobs().stream().map(JobInfo::of).toList(), jobs.cursor());
+            JobPage jobs = await(direct.list(filter, order, pageJobs, withBodies, cursor));
+            return new Page<>(jobs.jobs(), jobs.cursor());
         };
         return stream(new Pages<>(page)).flatMap(List::stream);
     }
 
     /** How many jobs match. */
     public long count(Filter filter) {
-        return call(new Request.Count(filter.encode()), Response.Counted.class).jobs();
+        return await(direct.count(filter));
     }
 
     /** Changes all jobs that match, step by step as the stream goes on. To stop the stream stops the change. */
@@ -371,10 +325,8 @@ public final class Client implements AutoCloseable {
     /** As {@link #bulk(BulkChange, Filter)}, with so many jobs in a step, from the cursor of an earlier step on. */
     public Stream<BulkStep> bulk(BulkChange change, Filter filter, int stepJobs, byte[] from) {
         Function<byte[], Page<BulkStep>> step = cursor -> {
-            Response.Bulked bulked = call(new Request.Bulk(stepJobs, change.number(), change.dueMs(),
-                    cursor.length == 0 ? from : cursor, filter.encode(), change.to()), Response.Bulked.class);
-            return new Page<>(List.of(new BulkStep(Integer.toUnsignedLong(bulked.jobs()), Integer.toUnsignedLong(bulked.inTheWay()),
-                    bulked.cursor())), bulked.cursor());
+            BulkStep done = await(direct.bulk(change, filter, stepJobs, cursor.length == 0 ? from : cursor));
+            return new Page<>(List.of(done), done.cursor());
         };
         return stream(new Pages<>(step)).flatMap(List::stream);
     }
@@ -416,87 +368,74 @@ public final class Client implements AutoCloseable {
 
     /** Stops the delivery of a topic's jobs. */
     public void pause(String topic) {
-        done(new Request.OneTopic(Opcode.PAUSE, Names.topic(topic)));
+        await(direct.pause(topic));
     }
 
     /** Starts it again. */
     public void resume(String topic) {
-        done(new Request.OneTopic(Opcode.RESUME, Names.topic(topic)));
+        await(direct.resume(topic));
     }
 
     /** Counts by topic, sorted by name. */
     public List<TopicInfo> topics() {
-        return call(new Request.Plain(Opcode.TOPICS), Response.TopicCounts.class).topics().stream().map(TopicInfo::of).toList();
+        return await(direct.topics());
     }
 
     /** Counts of the whole queue. */
     public QueueStats stats() {
-        Response.QueueStats s = call(new Request.Plain(Opcode.STATS), Response.QueueStats.class);
-        return new QueueStats(Millis.instant(s.now()), Millis.duration(s.uptimeMs()), Integer.toUnsignedLong(s.connections()),
-                Integer.toUnsignedLong(s.sessions()), Integer.toUnsignedLong(s.waiting()), s.appliedIndex(), s.term(), s.stateHash(),
-                Totals.of(s.totals()), s.topics().stream().map(TopicInfo::of).toList());
+        return await(direct.stats());
     }
 
     /** Changes what a topic decides for its jobs. Settings that are not named stay as they are. */
     public void setTopic(String topic, TopicPolicy change) {
-        done(new Request.TopicSet(Names.topic(topic), change.encode()));
+        await(direct.setTopic(topic, change));
     }
 
     /** What a topic decides for its jobs. */
     public TopicSettings topicSettings(String topic) {
-        Response.TopicSettings s = call(new Request.OneTopic(Opcode.TOPIC_SHOW, Names.topic(topic)), Response.TopicSettings.class);
-        return new TopicSettings(s.jobs(), s.bytes(), s.marks() != 0, TopicPolicy.decode(s.settings()));
+        return await(direct.topicSettings(topic));
     }
 
     /** Deletes a topic that has no jobs, with its settings. */
     public void deleteTopic(String topic) {
-        done(new Request.OneTopic(Opcode.TOPIC_DELETE, Names.topic(topic)));
+        await(direct.deleteTopic(topic));
     }
 
     // ---- the server
 
     /** Asks whether the server is there. Returns its wall clock. */
     public Instant ping() {
-        return Millis.instant(call(new Request.Plain(Opcode.PING), Response.Pong.class).now());
+        return await(direct.ping());
     }
 
     /** The clients that are connected to the leader. */
     public List<ConnectionInfo> connections() {
-        List<ConnectionInfo> all = new ArrayList<>();
-        long after = 0;
-        while (true) {
-            Response.ConnectionList page = call(new Request.Connections(after, CONNECTIONS_MAX), Response.ConnectionList.class);
-            page.connections().forEach(connection -> all.add(ConnectionInfo.of(connection)));
-            if (page.marks() == 0 || page.connections().isEmpty()) {
-                return all;
-            }
-            after = page.connections().get(page.connections().size() - 1).connection();
-        }
+        return await(direct.connections());
     }
 
     /** Closes the connection of another client; with {@code endSession} its leases are given back at once. */
     public void disconnect(long connection, boolean endSession) {
-        done(new Request.Disconnect(connection, endSession ? 1 : 0));
+        await(direct.disconnect(connection, endSession));
     }
 
     /** The cluster as the leader sees it. */
     public ClusterReport clusterStatus() {
-        return ClusterReport.of(call(new Request.Plain(Opcode.CLUSTER_STATUS), Response.ClusterReport.class));
+        return await(direct.clusterStatus());
     }
 
     /** Adds the node with this peer address. */
     public void clusterAdd(String peerAddress) {
-        done(new Request.ClusterAdd(peerAddress));
+        await(direct.clusterAdd(peerAddress));
     }
 
     /** Removes a member. */
     public void clusterRemove(long node) {
-        done(new Request.OneNode(Opcode.CLUSTER_REMOVE, node));
+        await(direct.clusterRemove(node));
     }
 
     /** Gives leadership to a member; 0 lets the leader choose. */
     public void clusterTransfer(long node) {
-        done(new Request.OneNode(Opcode.CLUSTER_TRANSFER, node));
+        await(direct.clusterTransfer(node));
     }
 
     /** Whether there is a live connection to the leader. */
@@ -531,21 +470,6 @@ public final class Client implements AutoCloseable {
 
     List<Job> jobs(List<Grant> grants) {
         return grants.stream().map(grant -> new Job(this, grant)).toList();
-    }
-
-    private void done(Request request) {
-        call(request, Response.Done.class);
-    }
-
-    private <T extends Response> T call(Request request, Class<T> type) {
-        return expect(await(exchange.submit(request, null, true).future()), type);
-    }
-
-    private static <T extends Response> T expect(Answer answer, Class<T> type) {
-        if (!type.isInstance(answer.response())) {
-            throw new ProtocolException("expected " + type.getSimpleName() + ", not " + answer.response().getClass().getSimpleName());
-        }
-        return type.cast(answer.response());
     }
 
     private static <T> T await(CompletableFuture<T> future) {

@@ -6,8 +6,12 @@ import java.time.Instant;
 
 /**
  * A queue in memory, for the tests of programs that use this library: a {@link Client} that needs no server, and a clock that
- * only {@link #advance} moves. It has the queue's rules for jobs, leases, keys, attempts, backoffs and dead letters. It has no
- * cluster, no weights, no rates and no lateness, and no jitter.
+ * only {@link #advance} moves. It has the queue's rules for jobs, leases, keys, attempts and backoffs, weights, and the policies
+ * of topics: defaults, limits, rates, late jobs, dead letters.
+ *
+ * <p>It differs from a server in this: there is no cluster, and backoffs have no jitter. A queue that is never down has no jobs
+ * that come due late, so {@link TopicPolicy.LateAction#RATE} and {@link TopicPolicy.LateAction#SPREAD} do nothing; a first
+ * delivery is late if nobody took the job before.
  *
  * <pre>{@code
  * FakeQueue queue = new FakeQueue();
@@ -41,7 +45,10 @@ public final class FakeQueue implements AutoCloseable {
         return exchange.time();
     }
 
-    /** Moves its clock; all that is due on the way happens in its order. */
+    /**
+     * Moves its clock; all that is due on the way happens in its order. The leases of jobs that are handed out on the way run from
+     * the end: no handler can work on the way.
+     */
     public void advance(Duration time) {
         exchange.advance(time);
     }

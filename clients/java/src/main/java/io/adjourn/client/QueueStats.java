@@ -1,5 +1,7 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -20,4 +22,9 @@ import java.util.List;
  */
 public record QueueStats(Instant now, Duration uptime, long connections, long sessions, long waiting, long appliedIndex, long term,
         byte[] stateHash, Totals totals, List<TopicInfo> topics) {
+    static QueueStats of(Response.QueueStats s) {
+        return new QueueStats(Millis.instant(s.now()), Millis.duration(s.uptimeMs()), Integer.toUnsignedLong(s.connections()),
+                Integer.toUnsignedLong(s.sessions()), Integer.toUnsignedLong(s.waiting()), s.appliedIndex(), s.term(), s.stateHash(),
+                Totals.of(s.totals()), s.topics().stream().map(TopicInfo::of).toList());
+    }
 }

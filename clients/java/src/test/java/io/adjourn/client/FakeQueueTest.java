@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -69,6 +70,53 @@ class FakeQueueTest {
             queue.advance(Duration.ofMinutes(1));
             Await.until("it is done", () -> queue.client().get(JobRef.id(id)).state() == JobState.FINISHED);
             assertTrue(worker.stop(Duration.ofSeconds(5)));
+        }
+    }
+
+    @Test
+    void aRateLetsJobsThroughAsTimePasses() {
+        try (FakeQueue queue = new FakeQueue()) {
+            Client client = queue.client();
+            client.setTopic("t", TopicPolicy.EMPTY.rate(2));
+            client.pushAll("t", Collections.nCopies(3, NewJob.text("x")));
+            assertEquals(1, client.reserve("t", 5, Duration.ZERO).size());
+            queue.advance(Duration.ofMillis(499));
+            assertEquals(0, client.reserve("t", 5, Duration.ZERO).size());
+            queue.advance(Duration.ofMillis(1));
+            assertEquals(1, client.reserve("t", 5, Duration.ZERO).size());
+            CompletableFuture<List<Job>> last = client.reserveAsync(List.of(TopicShare.of("t")), 5, Duration.ofMinutes(1));
+            queue.advance(Duration.ofMinutes(1));
+            assertEquals(1, last.join().size());
+        }
+    }
+
+    @Test
+    void lateJobsAreBuriedOrDropped() {
+        try (FakeQueue queue = new FakeQueue()) {
+            Client client = queue.client();
+            client.setTopic("buries", TopicPolicy.EMPTY.late(Duration.ofMinutes(1), TopicPolicy.LateAction.BURY, 0));
+            client.setTopic("drops", TopicPolicy.EMPTY.late(Duration.ofMinutes(1), TopicPolicy.LateAction.DROP, 0));
+            client.push("buries", NewJob.text("x"));
+            client.push("drops", NewJob.text("x"));
+            queue.advance(Duration.ofMinutes(1).plusMillis(1));
+            assertEquals(List.of(), client.reserve(List.of(TopicShare.of("buries"), TopicShare.of("drops")), 5, Duration.ZERO));
+            assertEquals(1, client.count(Filter.ALL.buried(BuriedReason.TOO_LATE)));
+            assertEquals(1, client.stats().totals().expired());
+        }
+    }
+
+    @Test
+    void noLeaseEndsInTheAdvanceThatBeginsIt() throws InterruptedException {
+        try (FakeQueue queue = new FakeQueue()) {
+            Client client = queue.client();
+            client.push("t", NewJob.text("x").delay(Duration.ofHours(1)).ttr(Duration.ofMinutes(1)).attemptsMax(2));
+            try (Subscription jobs = client.subscribe("t", 1)) {
+                queue.advance(Duration.ofDays(1));
+                Job job = jobs.poll(Duration.ofSeconds(5));
+                assertEquals(1, job.attempts());
+                assertTrue(job.lost().isEmpty());
+                job.finish();
+            }
         }
     }
 
@@ -135,6 +183,24 @@ class FakeQueueTest {
         seen.add(attempt.apply("delete topic", () -> client.deleteTopic("b")));
         seen.add(attempt.apply("show topic", () -> client.topicSettings("b")));
         seen.add(client.list(Filter.ALL, ListOrder.ID, 2, true).map(j -> j.topic() + ":" + new String(j.body())).toList());
+        client.setTopic("limits", TopicPolicy.EMPTY.bytesMax(4).bodyBytesMax(3).leasesMax(1));
+        seen.addAll(client.pushAll("limits", List.of(NewJob.text("four"), NewJob.text("abc").key("k"), NewJob.text("de"), NewJob.text("d"),
+                NewJob.text("xyz").key("k").ifExists(IfExists.REPLACE), NewJob.text("xyz").key("k").ifExists(IfExists.KEEP))).stream()
+                .map(r -> r.ok() ? r.outcome() : r.error().code()).toList());
+        seen.add("leases: " + client.reserve("limits", 5, Duration.ZERO).size());
+        client.setTopic("letters", TopicPolicy.EMPTY.deadLetters("dead"));
+        client.push("letters", NewJob.text("x").key("letter").attemptsMax(1));
+        client.reserve("letters", 1, Duration.ZERO).get(0).release("no");
+        seen.add(attempt.apply("a dead letter by its key", () -> client.get(JobRef.key("dead", "letter"))));
+        seen.add(client.bulk(BulkChange.moveTo("letters"), Filter.topic("dead").keyPrefix("letter")).mapToLong(BulkStep::jobs).sum());
+        seen.add(attempt.apply("moved back", () -> client.get(JobRef.key("letters", "letter"))));
+        for (String topic : List.of("w1", "w2")) {
+            client.pushAll(topic, Collections.nCopies(8, NewJob.text(topic)));
+        }
+        List<TopicShare> shares = List.of(TopicShare.of("w1", 3), TopicShare.of("w2", 1));
+        for (int i = 0; i < 3; i++) {
+            seen.add(client.reserve(shares, 3, Duration.ZERO).stream().map(Job::text).toList());
+        }
         Map<String, Totals> totals = new java.util.TreeMap<>();
         client.topics().forEach(topic -> totals.put(topic.name(), topic.totals()));
         totals.forEach((name, t) -> seen.add(name + " " + t.delayed() + t.ready() + t.reserved() + t.buried() + " " + t.pushed()

@@ -11,6 +11,8 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -282,5 +284,32 @@ class OperationsTest {
         Job json = reserveOne("bytes");
         assertEquals(new Order(7, "n"), json.json(Order.class));
         client.finish(List.of(job.lease(), json.lease()));
+    }
+
+    @Test
+    void operationsWithoutWaiting() throws Exception {
+        AsyncClient async = client.async();
+        List<NewJob> jobs = IntStream.range(0, 5).mapToObj(i -> NewJob.text("x").key("k" + i).delay(Duration.ofHours(1))).toList();
+        client.pushAll("async", jobs);
+        // What is chained may wait for other calls: it does not hold up the connection.
+        long count = async.get(JobRef.key("async", "k0")).thenApply(job -> client.count(Filter.topic(job.topic())))
+                .get(WAIT.toSeconds(), TimeUnit.SECONDS);
+        assertEquals(5, count);
+        JobPage page = async.list(Filter.topic("async"), ListOrder.KEY, 2, false, new byte[0]).get();
+        assertEquals(List.of("k0", "k1"), page.jobs().stream().map(JobInfo::key).toList());
+        assertFalse(page.isLast());
+        assertEquals("k2", async.list(Filter.topic("async"), ListOrder.KEY, 2, false, page.cursor()).get().jobs().get(0).key());
+        assertEquals(JobState.READY, async.runNow(JobRef.key("async", "k0")).get().state());
+        Job job = client.reserveAsync(List.of(TopicShare.of("async")), 1, WAIT).get().get(0);
+        assertTrue(async.leases().get().stream().anyMatch(held -> held.id() == job.id()));
+        assertTrue(async.bury(List.of(job.lease()), "no").get().get(0).ok());
+        assertEquals(1, async.kickMany("async", 10).get());
+        CompletableFuture<List<SettleResult>> stale = async.finish(List.of(job.lease(), job.lease()));
+        assertEquals(2, stale.get().stream().filter(result -> result.error() instanceof ServerException.StaleLease).count());
+        assertEquals(3, async.bulk(BulkChange.DELETE, Filter.topic("async"), 3, new byte[0]).get().jobs());
+        async.pause("async").thenCompose(done -> async.resume("async")).get();
+        assertTrue(async.connections().get().stream().anyMatch(one -> one.clientName().equals("operations")));
+        ExecutionException error = assertThrows(ExecutionException.class, () -> async.get(JobRef.key("async", "nobody")).get());
+        assertTrue(error.getCause() instanceof ServerException.NotFound, error.toString());
     }
 }

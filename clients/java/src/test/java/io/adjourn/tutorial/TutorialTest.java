@@ -3,51 +3,64 @@ package io.adjourn.tutorial;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.adjourn.client.Client;
-import io.adjourn.client.FakeQueue;
 import io.adjourn.client.TutorialServer;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Runs the code of README.md and docs/tutorial.md, and sees to it that it is the code that stands there. */
+/** Runs the programs of README.md and docs/tutorial.md as a reader does, and compares what they print with the page. */
 class TutorialTest {
-    private final List<String> log = new CopyOnWriteArrayList<>();
+    private static final String PIECES = "// the pieces of this page, one after the other";
+    private static final long RUN_SECONDS_MAX = 60;
+
+    @TempDir
+    private Path folder;
 
     @Test
-    void theCodeRuns() throws Exception {
-        try (TutorialServer server = new TutorialServer(); FakeQueue queue = new FakeQueue()) {
-            new Tutorial(log, new CountDownLatch(1)).readme(server.address());
-            Tutorial tutorial = new Tutorial(log, new CountDownLatch(1));
-            tutorial.tutorial(server.address());
-            tutorial.fake();
-            Client client = queue.client();
-            tutorial.unknown(client);
-        }
-        assertEquals(List.of("closed 17", "already there: true", "waiting: 1"), log.subList(0, 3));
-        assertTrue(log.containsAll(List.of("attempt 1", "attempt 2", "closed 18", "consuming: true", "17")), log.toString());
+    void theReadmeRuns() throws Exception {
+        List<String> java = blocks("README.md", "java");
+        assertEquals(2, java.size());
+        assertEquals(blocks("README.md", "text").get(0), run("Orders", java.get(0)));
+        // Its other piece goes into the frame of the tutorial.
+        assertEquals("17\n", run("Shop", blocks("docs/tutorial.md", "java").get(0).replace(PIECES, java.get(1))));
     }
 
     @Test
-    void theDocumentsShowThisCode() throws IOException {
-        String code = squeezed(Files.readString(Path.of("src/test/java/io/adjourn/tutorial/Tutorial.java")));
-        int blocks = 0;
-        for (String document : List.of("README.md", "docs/tutorial.md")) {
-            String[] parts = Files.readString(Path.of(document)).split("```java\n");
-            for (int i = 1; i < parts.length; i++) {
-                String block = parts[i].split("```")[0];
-                assertTrue(code.contains(squeezed(block)), document + " shows code that is not run:\n" + block);
-                blocks++;
-            }
-        }
-        assertTrue(blocks > 5);
+    void theTutorialRuns() throws Exception {
+        List<String> java = new ArrayList<>(blocks("docs/tutorial.md", "java"));
+        String frame = java.remove(0);
+        assertTrue(frame.contains(PIECES), frame);
+        assertEquals(blocks("docs/tutorial.md", "text").get(0), run("Shop", frame.replace(PIECES, String.join("", java))));
     }
 
-    private static String squeezed(String code) {
-        return code.replaceAll("\\s+", " ").strip();
+    private static List<String> blocks(String page, String language) throws IOException {
+        Matcher found = Pattern.compile("(?ms)^```" + language + "\\n(.*?)^```$").matcher(Files.readString(Path.of(page)));
+        return found.results().map(block -> block.group(1)).toList();
+    }
+
+    /** What the program prints. */
+    private String run(String name, String code) throws Exception {
+        Path source = folder.resolve(name + ".java");
+        try (TutorialServer server = new TutorialServer()) {
+            Files.writeString(source, code.replace("127.0.0.1:7440", server.address()));
+            Path log = folder.resolve("log");
+            Path printed = folder.resolve("printed");
+            Process program = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                    System.getProperty("java.class.path"), source.toString())
+                    .redirectError(log.toFile()).redirectOutput(printed.toFile()).start();
+            boolean hasEnded = program.waitFor(RUN_SECONDS_MAX, TimeUnit.SECONDS);
+            program.destroyForcibly();
+            String said = Files.readString(log, StandardCharsets.UTF_8);
+            assertTrue(hasEnded && program.exitValue() == 0, said);
+            return Files.readString(printed, StandardCharsets.UTF_8);
+        }
     }
 }

@@ -39,13 +39,15 @@ public final class FakeExchange implements Exchange {
     static final class Waiter implements Call {
         final CompletableFuture<Answer> future = new CompletableFuture<>();
         final List<String> topics;
+        final List<Integer> weights;
         final Feed feed;
         final int jobsMax;
         final long untilMs;
         int credit;
 
-        Waiter(List<String> topics, Feed feed, int jobsMax, long untilMs) {
+        Waiter(List<String> topics, List<Integer> weights, Feed feed, int jobsMax, long untilMs) {
             this.topics = topics;
+            this.weights = weights;
             this.feed = feed;
             this.jobsMax = jobsMax;
             this.untilMs = untilMs;
@@ -94,6 +96,7 @@ public final class FakeExchange implements Exchange {
         lock.lock();
         try {
             long until = state.nowMs + by.toMillis();
+            state.leasesFromMs = until;
             while (true) {
                 long next = Math.min(state.next(), waiters.stream().mapToLong(waiter -> waiter.untilMs).min().orElse(Long.MAX_VALUE));
                 state.nowMs = Math.max(state.nowMs, Math.min(until, next));
@@ -137,7 +140,7 @@ public final class FakeExchange implements Exchange {
         if (reserve.waitMs() == 0 && reserve.topics().stream().allMatch(name -> state.topic(name).isPaused)) {
             throw new FakeState.Refused(ErrorCode.PAUSED, "every topic is paused");
         }
-        Waiter waiter = new Waiter(reserve.topics(), null, reserve.jobsMax(), state.nowMs + reserve.waitMs());
+        Waiter waiter = new Waiter(reserve.topics(), reserve.weights(), null, reserve.jobsMax(), state.nowMs + reserve.waitMs());
         waiters.add(waiter);
         look();
         return waiter;
@@ -157,7 +160,7 @@ public final class FakeExchange implements Exchange {
 
     @Override
     public Call subscribe(Request.Subscribe subscribe, Feed feed) {
-        Waiter waiter = new Waiter(subscribe.topics(), feed, subscribe.creditJobs(), Long.MAX_VALUE);
+        Waiter waiter = new Waiter(subscribe.topics(), subscribe.weights(), feed, subscribe.creditJobs(), Long.MAX_VALUE);
         lock.lock();
         try {
             waiters.add(waiter);
@@ -260,7 +263,7 @@ public final class FakeExchange implements Exchange {
         for (Waiter waiter : List.copyOf(waiters)) {
             List<Grant> grants = new ArrayList<>();
             while (waiter.credit > 0) {
-                FakeJob job = state.reserve(waiter.topics).orElse(null);
+                FakeJob job = state.reserve(waiter.topics, waiter.weights).orElse(null);
                 if (job == null) {
                     break;
                 }
@@ -325,7 +328,7 @@ public final class FakeExchange implements Exchange {
 
     private Response.PushedItem push(String topic, Request.PushJob job) {
         FakeJob before = job.key().isEmpty() ? null : state.jobs.values().stream()
-                .filter(other -> other.topic.equals(topic) && other.key.equals(job.key())).findFirst().orElse(null);
+                .filter(other -> other.isKeyed && other.topic.equals(topic) && other.key.equals(job.key())).findFirst().orElse(null);
         Response.PushedItem item = state.push(topic, job);
         if (before != null && before.state == JobState.RESERVED && item.outcome() == 2) {
             taken(before);
@@ -369,9 +372,7 @@ public final class FakeExchange implements Exchange {
             case PAUSE -> topic.isPaused = true;
             case RESUME -> topic.isPaused = false;
             case TOPIC_SHOW -> {
-                long bytes = state.jobs.values().stream().filter(job -> job.topic.equals(name) && job.state != JobState.FINISHED)
-                        .mapToLong(job -> job.body.length).sum();
-                return new Response.TopicSettings(state.count(name), bytes, topic.isPaused ? 1 : 0, topic.policy.encode());
+                return new Response.TopicSettings(state.count(name), state.bytes(name), topic.isPaused ? 1 : 0, topic.policy.encode());
             }
             case TOPIC_DELETE -> {
                 if (state.count(name) > 0) {

@@ -12,6 +12,8 @@ final class FakeJob {
     final long pushedMs;
     String topic;
     String key;
+    /** It is found by its key. */
+    boolean isKeyed;
     Attributes attributes;
     byte[] body;
     long priority;
@@ -46,6 +48,7 @@ final class FakeJob {
 
     void takes(Request.PushJob job, long dueAtMs, long ttr, long newPriority) {
         key = job.key();
+        isKeyed = !key.isEmpty();
         attributes = Attributes.decode(job.attributes());
         body = job.body();
         ttrMs = ttr;

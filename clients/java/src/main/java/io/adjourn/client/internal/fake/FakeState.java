@@ -21,6 +21,10 @@ import java.util.TreeMap;
 final class FakeState {
     private static final long FINISHED_MS = 60_000;
     private static final long PRIORITY_UNSAID = 0xffff_ffffL;
+    private static final long SECOND_US = 1_000_000;
+    private static final int BURIED_BY_CONSUMER = 1;
+    private static final int ATTEMPTS_USED_UP = 2;
+    private static final int TOO_LATE = 3;
 
     /** A request is refused. */
     static final class Refused extends RuntimeException {
@@ -41,9 +45,27 @@ final class FakeState {
         long finished;
         long deleted;
         long expired;
+        /** When the deliveries so far are paid for by the rate, in microseconds. */
+        long ratedUs;
 
         Topic(String name) {
             this.name = name;
+        }
+
+        /** From when on the rate allows another delivery, in milliseconds; the past without a rate. */
+        long mayDeliverMs() {
+            long perSecond = policy.number(Setting.RATE).orElse(0L);
+            if (perSecond == 0) {
+                return Long.MIN_VALUE;
+            }
+            // At most a tenth of a second's worth comes at once.
+            long early = (Math.max(1, perSecond / 10) - 1) * (SECOND_US / perSecond);
+            return Math.floorDiv(ratedUs - early + 999, 1_000L);
+        }
+
+        void delivered(long nowMs) {
+            policy.number(Setting.RATE).filter(rate -> rate > 0)
+                    .ifPresent(perSecond -> ratedUs = Math.max(ratedUs, nowMs * 1_000) + SECOND_US / perSecond);
         }
     }
 
@@ -51,21 +73,28 @@ final class FakeState {
     final TreeMap<String, Topic> topics = new TreeMap<>();
     private long lastId;
     private long lastFence;
+    private final FakeShares shares = new FakeShares();
     long nowMs;
+    /** Leases run from here: after an advance of the clock, from its end. Nobody can work on a job on the way. */
+    long leasesFromMs;
 
     // ---- time
 
     /** When the next thing happens by itself; {@link Long#MAX_VALUE} for never. */
     long next() {
-        return jobs.values().stream().mapToLong(FakeState::nextOf).min().orElse(Long.MAX_VALUE);
+        return jobs.values().stream().mapToLong(this::nextOf).min().orElse(Long.MAX_VALUE);
     }
 
-    private static long nextOf(FakeJob job) {
+    private long nextOf(FakeJob job) {
         long expiry = job.expiresMs == null || job.state == JobState.FINISHED ? Long.MAX_VALUE : job.expiresMs;
         return switch (job.state) {
             case DELAYED -> Math.min(job.dueMs, expiry);
             case RESERVED -> job.leaseEndsMs;
             case FINISHED -> job.forgetMs;
+            case READY -> {
+                long rated = topic(job.topic).mayDeliverMs();
+                yield rated > nowMs ? Math.min(rated, expiry) : expiry;
+            }
             default -> expiry;
         };
     }
@@ -116,6 +145,10 @@ final class FakeState {
                     if (job.ifExists() == 4 && (other.state == JobState.DELAYED || other.state == JobState.READY)) {
                         return postpone(topic, other, job, dueMs);
                     }
+                    Optional<ErrorCode> refusal = quota(topic, job, isFinished ? Optional.empty() : old);
+                    if (refusal.isPresent()) {
+                        return refused(refusal.get(), 0);
+                    }
                     jobs.remove(other.id);
                     topic.deleted += isFinished ? 0 : 1;
                     return new Response.PushedItem(2, 0, add(topic, job, dueMs).id);
@@ -127,14 +160,19 @@ final class FakeState {
         if (tried.expiresMs != null && tried.expiresMs <= dueMs) {
             return refused(ErrorCode.EXPIRES_BEFORE_DUE, 0);
         }
-        long alive = count(name);
-        if (topic.policy.number(Setting.JOBS_MAX).filter(max -> alive >= max).isPresent()) {
-            return refused(ErrorCode.QUOTA, 0);
-        }
+        Optional<ErrorCode> refusal = quota(topic, job, Optional.empty());
+        return refusal.isPresent() ? refused(refusal.get(), 0) : new Response.PushedItem(0, 0, add(topic, job, dueMs).id);
+    }
+
+    /** Why the topic takes no such job. One that takes the place of another is no more jobs. */
+    private Optional<ErrorCode> quota(Topic topic, Request.PushJob job, Optional<FakeJob> replaced) {
         if (topic.policy.number(Setting.BODY_BYTES_MAX).filter(max -> job.body().length > max).isPresent()) {
-            return refused(ErrorCode.TOO_LARGE, 0);
+            return Optional.of(ErrorCode.TOO_LARGE);
         }
-        return new Response.PushedItem(0, 0, add(topic, job, dueMs).id);
+        long bytes = bytes(topic.name) - replaced.map(old -> (long) old.body.length).orElse(0L) + job.body().length;
+        boolean isTooMany = replaced.isEmpty() && topic.policy.number(Setting.JOBS_MAX).filter(max -> count(topic.name) >= max).isPresent();
+        boolean isTooMuch = topic.policy.number(Setting.BYTES_MAX).filter(max -> bytes > max).isPresent();
+        return isTooMany || isTooMuch ? Optional.of(ErrorCode.QUOTA) : Optional.empty();
     }
 
     private static Response.PushedItem refused(ErrorCode code, long job) {
@@ -172,26 +210,55 @@ final class FakeState {
 
     // ---- leases
 
-    /** The job that is next among these topics, leased; empty without one. */
-    Optional<FakeJob> reserve(List<String> names) {
-        Optional<FakeJob> next = jobs.values().stream()
-                .filter(job -> job.state == JobState.READY && names.contains(job.topic) && mayLease(job.topic))
-                .min(Comparator.<FakeJob>comparingLong(job -> job.priority).thenComparingLong(job -> job.orderMs)
-                        .thenComparingLong(job -> job.id));
+    /** The job that is next among these topics, leased; by their turns if they have weights. Empty without one. */
+    Optional<FakeJob> reserve(List<String> names, List<Integer> weights) {
+        Optional<FakeJob> next = weights.isEmpty() ? first(names) : shares.next(names, weights, name -> first(List.of(name)));
         next.ifPresent(job -> {
             job.state = JobState.RESERVED;
+            topic(job.topic).delivered(nowMs);
             job.attempts++;
             job.fence = ++lastFence;
-            job.leaseEndsMs = nowMs + job.ttrMs;
+            job.leaseEndsMs = Math.max(nowMs, leasesFromMs) + job.ttrMs;
             job.reservedLastMs = nowMs;
             job.reservedFirstMs = job.reservedFirstMs == 0 ? nowMs : job.reservedFirstMs;
         });
         return next;
     }
 
+    /** The first job of these topics that may be delivered now; those that are too late are set aside. */
+    private Optional<FakeJob> first(List<String> names) {
+        while (true) {
+            Optional<FakeJob> first = jobs.values().stream()
+                    .filter(job -> job.state == JobState.READY && names.contains(job.topic) && mayLease(job.topic))
+                    .min(Comparator.<FakeJob>comparingLong(job -> job.priority).thenComparingLong(job -> job.orderMs)
+                            .thenComparingLong(job -> job.id));
+            if (first.filter(this::isTooLate).isEmpty()) {
+                return first;
+            }
+        }
+    }
+
+    /** Buries or drops a job whose first delivery is late, if its topic wants that. */
+    private boolean isTooLate(FakeJob job) {
+        Topic topic = topic(job.topic);
+        Optional<TopicPolicy.Late> late = topic.policy.late();
+        if (late.isEmpty() || job.reservedFirstMs != 0 || nowMs - job.dueMs <= late.get().afterMs()) {
+            return false;
+        }
+        if (late.get().action() == TopicPolicy.LateAction.BURY.ordinal()) {
+            bury(job, TOO_LATE);
+            return true;
+        } else if (late.get().action() == TopicPolicy.LateAction.DROP.ordinal()) {
+            jobs.remove(job.id);
+            topic.expired++;
+            return true;
+        }
+        return false;
+    }
+
     private boolean mayLease(String name) {
         Topic topic = topic(name);
-        return !topic.isPaused && topic.policy.number(Setting.LEASES_MAX).map(max -> jobs.values().stream()
+        return !topic.isPaused && topic.mayDeliverMs() <= nowMs && topic.policy.number(Setting.LEASES_MAX).map(max -> jobs.values().stream()
                 .filter(job -> job.topic.equals(name) && job.state == JobState.RESERVED).count() < max).orElse(true);
     }
 
@@ -218,7 +285,7 @@ final class FakeState {
             failed(job, release.delayMs());
         } else if (request instanceof Request.Bury bury) {
             say(job, bury.reason());
-            bury(job, 1);
+            bury(job, BURIED_BY_CONSUMER);
         } else if (request instanceof Request.Touch touch) {
             job.leaseEndsMs = nowMs + (touch.ttrMs() == 0 ? job.ttrMs : touch.ttrMs());
         }
@@ -252,7 +319,7 @@ final class FakeState {
         Topic topic = topic(job.topic);
         Optional<Long> max = job.attributes.attemptsMax().or(() -> topic.policy.number(Setting.ATTEMPTS_MAX));
         if (max.filter(most -> job.attempts >= most).isPresent()) {
-            bury(job, 2);
+            bury(job, ATTEMPTS_USED_UP);
             return;
         }
         Optional<Backoff> backoff = job.attributes.backoff().or(topic.policy::backoff);
@@ -271,8 +338,11 @@ final class FakeState {
             topic(job.topic).deleted++;
             topic(deadLetters.get()).pushed++;
             job.topic = deadLetters.get();
-            job.state = JobState.READY;
+            // It shows its key, but is not found by it.
+            job.isKeyed = false;
             job.attempts = 0;
+            job.reservedFirstMs = 0;
+            makeReady(job);
         } else {
             job.state = JobState.BURIED;
             job.buried = why;
@@ -288,7 +358,7 @@ final class FakeState {
     }
 
     private Optional<FakeJob> byKey(String topic, String key) {
-        return jobs.values().stream().filter(job -> job.topic.equals(topic) && job.key.equals(key)).findFirst();
+        return jobs.values().stream().filter(job -> job.isKeyed && job.topic.equals(topic) && job.key.equals(key)).findFirst();
     }
 
     void delete(FakeJob job) {
@@ -370,6 +440,7 @@ final class FakeState {
                 topic(job.topic).deleted++;
                 topic(bulk.to()).pushed++;
                 job.topic = bulk.to();
+                job.isKeyed = !job.key.isEmpty();
             }
         }
         return true;
@@ -395,6 +466,12 @@ final class FakeState {
 
     long count(String name) {
         return jobs.values().stream().filter(job -> job.topic.equals(name) && job.state != JobState.FINISHED).count();
+    }
+
+    /** Bytes of the bodies of these jobs. */
+    long bytes(String name) {
+        return jobs.values().stream().filter(job -> job.topic.equals(name) && job.state != JobState.FINISHED)
+                .mapToLong(job -> job.body.length).sum();
     }
 
     Response.TopicTotals totals(Topic topic) {

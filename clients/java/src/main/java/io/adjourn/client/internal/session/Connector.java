@@ -108,7 +108,7 @@ final class Connector {
             link.close("the connection is over");
         }
         String why = link.why.equals("the connection is over") ? cause.getMessage() : link.why;
-        LOG.log(Level.INFO, "the connection to {0} is lost: {1}", link.address, why);
+        LOG.log(session.hasEnded() ? Level.DEBUG : Level.INFO, "the connection to {0} is lost: {1}", link.address, why);
         if (session.down(link, new ConnectionException("the connection to " + link.address + " was lost: " + why, cause))) {
             bound = BOUND_FIRST;
         }
@@ -146,7 +146,7 @@ final class Connector {
 
     /** Tries address after address, until one welcomes us; {@code null} when the session has ended. */
     private Greeted connect() {
-        Session.Elsewhere elsewhere = session.takeElsewhere();
+        Wire.Elsewhere elsewhere = session.takeElsewhere();
         String hint = elsewhere.leader();
         long pauseMs = elsewhere.pauseMs();
         while (true) {

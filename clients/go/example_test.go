@@ -1,0 +1,237 @@
+package adjourn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"testing"
+	"time"
+
+	adjourn "github.com/adjourn/adjourn-go"
+	"github.com/adjourn/adjourn-go/adjourntest"
+)
+
+// connect stands for adjourn.Dial(ctx, "adjourn://127.0.0.1:7440"): the examples run on a queue in memory.
+func connect(options ...adjourn.Option) (q *adjourn.Client, queue *adjourntest.Queue) {
+	queue = adjourntest.NewQueue(noTest{})
+	q, err := adjourn.Dial(context.Background(), "in-memory:1", append(options, adjourn.UseDialer(queue))...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return q, queue
+}
+
+// noTest is a test that cannot fail: examples have none.
+type noTest struct{ testing.TB }
+
+func (noTest) Helper()                   {}
+func (noTest) Cleanup(func())            {}
+func (noTest) Errorf(f string, a ...any) { log.Fatalf(f, a...) }
+
+func ExampleClient_Push() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	id, err := q.Push(ctx, "reminders", map[string]any{"order": 17}, adjourn.Delay(24*time.Hour), adjourn.Key("order-17"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	job, err := q.Get(ctx, adjourn.ByID(id))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(job.State, job.Key, string(job.Body))
+
+	// The key is taken: the queue refuses another job, and says which one has it.
+	_, err = q.Push(ctx, "reminders", "again", adjourn.Key("order-17"))
+	var refused *adjourn.Error
+	fmt.Println(errors.Is(err, adjourn.ErrKeyExists), errors.As(err, &refused) && refused.Job == id)
+	// Output:
+	// delayed order-17 {"order":17}
+	// true true
+}
+
+func ExampleClient_PushBatch() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	results, err := q.PushBatch(ctx, "emails", []adjourn.NewJob{
+		{Body: "to ann", Key: "ann"},
+		{Body: "to bob", Key: "bob", Delay: time.Minute},
+		{Body: "to ann", Key: "ann"},
+	})
+	if err != nil {
+		log.Fatal(err) // a request failed as a whole
+	}
+	for _, r := range results {
+		fmt.Println(r.ID, r.Err)
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
+	// 0 adjourn: refused: KEY_EXISTS, for job 1
+}
+
+func ExampleClient_Worker() {
+	ctx, stop := context.WithCancel(context.Background())
+	q, _ := connect()
+	defer q.Close()
+	if _, err := q.Push(ctx, "emails", "hello"); err != nil {
+		log.Fatal(err)
+	}
+	worker := q.Worker("emails", func(ctx context.Context, job *adjourn.Job) error {
+		fmt.Println(string(job.Body), "at attempt", job.Attempts)
+		if job.Attempts == 1 {
+			return adjourn.RetryAfter(0, errors.New("the mail server is away"))
+		}
+		stop()
+		return nil
+	})
+	// Run drains when ctx is done.
+	fmt.Println(worker.Run(ctx))
+	// Output:
+	// hello at attempt 1
+	// hello at attempt 2
+	// <nil>
+}
+
+func ExampleClient_Subscribe() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	sub, err := q.Subscribe(ctx, adjourn.SubscribeRequest{Topics: []string{"emails"}, CreditJobs: 10})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := q.Push(ctx, "emails", "hello"); err != nil {
+		log.Fatal(err)
+	}
+	job, err := sub.Next(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(job.Body), job.Finish(ctx), sub.Unsubscribe(ctx))
+	// Output: hello <nil> <nil>
+}
+
+func ExampleClient_List() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	for i := 1; i <= 3; i++ {
+		if _, err := q.Push(ctx, "orders", "", adjourn.Key(fmt.Sprint("order-", i)), adjourn.Delay(time.Hour)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	jobs := q.List(adjourn.Filter{Topic: "orders", KeyPrefix: "order-"}, adjourn.ListOptions{})
+	for jobs.Next(ctx) {
+		fmt.Println(jobs.Job().Key, jobs.Job().State)
+	}
+	if err := jobs.Err(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// order-1 delayed
+	// order-2 delayed
+	// order-3 delayed
+}
+
+func ExampleClient_Bulk() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	for i := 0; i < 5; i++ {
+		if _, err := q.Push(ctx, "orders", "", adjourn.Delay(time.Hour)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	steps := q.Bulk(adjourn.RunJobsNow(), adjourn.Filter{Topic: "orders"}).StepJobs(2)
+	for steps.Next(ctx) {
+		fmt.Println(steps.Changed())
+	}
+	fmt.Println(steps.Err())
+	// Output:
+	// 2
+	// 4
+	// 5
+	// <nil>
+}
+
+func ExampleClient_SetTopic() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	ttr, dead := 10*time.Minute, "dead-letters"
+	if err := q.SetTopic(ctx, "reports", adjourn.Policy{TTR: &ttr, DeadLetters: &dead}); err != nil {
+		log.Fatal(err)
+	}
+	if err := q.SetTopic(ctx, "reports", adjourn.Policy{}, adjourn.SettingDeadLetters); err != nil {
+		log.Fatal(err)
+	}
+	topic, err := q.Topic(ctx, "reports")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(*topic.Policy.TTR, topic.Policy.DeadLetters)
+	// Output: 10m0s <nil>
+}
+
+// A trace goes on in the worker: its context comes from the header of the job.
+func ExampleOnPush() {
+	type key struct{}
+	traced := adjourn.OnPush(func(ctx context.Context, topic string, job *adjourn.NewJob) {
+		if trace, some := ctx.Value(key{}).(string); some {
+			job.SetHeader("traceparent", trace)
+		}
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	q, _ := connect(traced)
+	defer q.Close()
+	trace := context.WithValue(ctx, key{}, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	if _, err := q.Push(trace, "emails", "hello"); err != nil {
+		log.Fatal(err)
+	}
+	span := func(next adjourn.Handler) adjourn.Handler {
+		return func(ctx context.Context, job *adjourn.Job) error {
+			fmt.Println("begins under", job.Traceparent())
+			defer fmt.Println("ends")
+			return next(ctx, job)
+		}
+	}
+	worker := q.Worker("emails", func(context.Context, *adjourn.Job) error {
+		stop()
+		return nil
+	}, adjourn.Use(span))
+	if err := worker.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// begins under 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+	// ends
+}
+
+// The queue in memory has a clock of its own.
+func ExampleClient_Reserve() {
+	ctx := context.Background()
+	q, queue := connect()
+	defer q.Close()
+	if _, err := q.Push(ctx, "reminders", "call ann", adjourn.Delay(24*time.Hour)); err != nil {
+		log.Fatal(err)
+	}
+	for i := 0; i < 2; i++ {
+		jobs, err := q.Reserve(ctx, adjourn.ReserveRequest{Topics: []string{"reminders"}, Max: 10})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(jobs), "jobs")
+		for _, job := range jobs {
+			fmt.Println(string(job.Body), job.Finish(ctx))
+		}
+		queue.Advance(24 * time.Hour)
+	}
+	// Output:
+	// 0 jobs
+	// 1 jobs
+	// call ann <nil>
+}

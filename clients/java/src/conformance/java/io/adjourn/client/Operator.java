@@ -1,0 +1,82 @@
+package io.adjourn.client;
+
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** The commands of the level operator. */
+final class Operator {
+    private Operator() {
+    }
+
+    static Map<String, Object> run(Client client, Json c) {
+        return switch (c.text("do")) {
+            case "peek" -> Map.of("job", Conformance.shown(client.peek(c.text("topic"))));
+            case "run_now" -> changed(client.runNow(Conformance.reference(c)));
+            case "kick" -> changed(client.kick(Conformance.reference(c)));
+            case "reschedule" -> changed(client.reschedule(Conformance.reference(c), due(c)));
+            case "kick_many" -> Map.of("jobs", client.kickMany(c.text("topic"), c.number("jobs_max")));
+            case "pause" -> done(() -> client.pause(c.text("topic")));
+            case "resume" -> done(() -> client.resume(c.text("topic")));
+            case "topic_delete" -> done(() -> client.deleteTopic(c.text("topic")));
+            case "topic_set" -> done(() -> client.setTopic(c.text("topic"), FrameJson.policy(c.object("settings"))));
+            case "topic_show" -> shown(client.topicSettings(c.text("topic")));
+            case "topics" -> Map.of("topics", client.topics().stream().map(Operator::shown).toList());
+            case "stats" -> totals(client.stats().totals());
+            case "bulk" -> Map.of("jobs", Conformance.id(client.bulk(change(c), FrameJson.filter(c.object("filter")),
+                    c.has("jobs_max") ? c.u32("jobs_max") : 1_024, new byte[0]).mapToLong(BulkStep::jobs).sum()));
+            case "leases" -> Map.of("jobs", client.leases().stream().map(Conformance::delivered).toList());
+            case "connections" -> Map.of("connections", client.connections().stream().map(Operator::shown).toList());
+            case "disconnect" -> done(() -> client.disconnect(c.u64("connection"), Boolean.TRUE.equals(c.get("ends_session"))));
+            default -> throw new UsageException("an unknown command: " + c.text("do"));
+        };
+    }
+
+    private static Map<String, Object> done(Runnable work) {
+        work.run();
+        return Map.of();
+    }
+
+    private static Due due(Json c) {
+        return c.has("at_ms") ? new Due(c.u64("at_ms"), true) : Due.after(Conformance.millis(c, "delay_ms"));
+    }
+
+    private static BulkChange change(Json c) {
+        return switch (c.text("change")) {
+            case "delete" -> BulkChange.DELETE;
+            case "kick" -> BulkChange.KICK;
+            case "run_now" -> BulkChange.RUN_NOW;
+            case "reschedule" -> BulkChange.reschedule(c.has("at_ms") ? Instant.ofEpochMilli(c.u64("at_ms"))
+                    : Instant.now().plus(Conformance.millis(c, "delay_ms")));
+            case "move" -> BulkChange.moveTo(c.text("to"));
+            default -> throw new UsageException("an unknown change: " + c.text("change"));
+        };
+    }
+
+    private static Map<String, Object> changed(Changed changed) {
+        return Map.of("job", Conformance.id(changed.job()), "state", changed.state().name().toLowerCase(), "due_ms",
+                Conformance.id(changed.due().toEpochMilli()));
+    }
+
+    private static Map<String, Object> shown(TopicSettings topic) {
+        return Map.of("settings", FrameJson.settings(topic.policy()), "jobs", Conformance.id(topic.jobs()), "bytes",
+                Conformance.id(topic.bytes()), "paused", topic.paused());
+    }
+
+    private static Map<String, Object> shown(TopicInfo topic) {
+        Map<String, Object> json = new LinkedHashMap<>(totals(topic.totals()));
+        json.put("topic", topic.name());
+        json.put("paused", topic.paused());
+        return json;
+    }
+
+    private static Map<String, Object> totals(Totals totals) {
+        return Map.of("delayed", Conformance.id(totals.delayed()), "ready", Conformance.id(totals.ready()), "reserved",
+                Conformance.id(totals.reserved()), "buried", Conformance.id(totals.buried()));
+    }
+
+    private static Map<String, Object> shown(ConnectionInfo connection) {
+        return Map.of("connection", Conformance.id(connection.connection()), "client_name", connection.clientName(), "leases",
+                connection.leases(), "subscriptions", connection.subscriptions(), "reserves", connection.reserves());
+    }
+}

@@ -1,0 +1,294 @@
+package io.adjourn.client;
+
+import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.Names;
+import io.adjourn.client.internal.session.Answer;
+import io.adjourn.client.internal.session.Exchange;
+import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.wire.Response;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * The operations of a {@link Client} without waiting for their answers: {@link Client#async}. A call returns at once; it waits only
+ * while too much is under way, or for the first connection if it needs the limits of the server. The future ends with the result, or with the {@link AdjournException} that the call without a
+ * future throws; what is chained to it runs in the common pool. To cancel a future does not cancel the request.
+ *
+ * <p>Jobs are pushed and reserved by {@link Client#pushAsync}, {@link Client#pushAllAsync} and {@link Client#reserveAsync}.
+ */
+public final class AsyncClient {
+    private static final int KICK_JOBS_MAX = 4_096;
+    private static final int CONNECTIONS_MAX = 256;
+
+    private final Client client;
+    private final Exchange exchange;
+    private final boolean isForCallers;
+
+    /** For callers, who may chain anything; or for a client that only waits. */
+    AsyncClient(Client client, Exchange exchange, boolean isForCallers) {
+        this.client = client;
+        this.exchange = exchange;
+        this.isForCallers = isForCallers;
+    }
+
+    // ---- leases
+
+    /** As {@link Client#leases}. */
+    public CompletableFuture<List<Job>> leases() {
+        return handOver(leases(0, exchange.limits().reserveJobsMax(), new ArrayList<>(), true));
+    }
+
+    private CompletableFuture<List<Job>> leases(long after, int page, List<Job> all, boolean mayWait) {
+        return exchange.submit(new Request.Leases(after, page), null, mayWait).future().thenCompose(answer -> {
+            Response.Leased leased = expect(answer, Response.Leased.class);
+            all.addAll(client.jobs(answer.grants()));
+            if (leased.marks() == 0) {
+                return CompletableFuture.completedFuture(all);
+            }
+            return leases(leased.jobs().isEmpty() ? after : leased.jobs().get(leased.jobs().size() - 1).job(), page, all, false);
+        });
+    }
+
+    /** As {@link Client#finish}. */
+    public CompletableFuture<List<SettleResult>> finish(List<Lease> leases) {
+        return handOver(settle(leases, Request.Finish::new, true));
+    }
+
+    /** As {@link Client#release}. */
+    public CompletableFuture<List<SettleResult>> release(List<Lease> leases, Release how, String reason) {
+        return handOver(settle(leases, part -> new Request.Release(how.delayMs(), part, reason), true));
+    }
+
+    /** As {@link Client#touch(List)}. */
+    public CompletableFuture<List<SettleResult>> touch(List<Lease> leases) {
+        return handOver(settle(leases, part -> new Request.Touch(0, part), true));
+    }
+
+    /** As {@link Client#touch(List, Duration)}. */
+    public CompletableFuture<List<SettleResult>> touch(List<Lease> leases, Duration ttr) {
+        int ttrMs = Millis.u32(Millis.of(ttr), "a time to run in milliseconds");
+        return handOver(settle(leases, part -> new Request.Touch(ttrMs, part), true));
+    }
+
+    /** As {@link Client#bury}. */
+    public CompletableFuture<List<SettleResult>> bury(List<Lease> leases, String reason) {
+        return handOver(settle(leases, part -> new Request.Bury(part, reason), true));
+    }
+
+    CompletableFuture<List<SettleResult>> settle(List<Lease> leases, Function<List<Lease>, Request> request, boolean mayWait) {
+        if (leases.isEmpty()) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        int part = leases.size() == 1 ? 1 : exchange.limits().leasesMax();
+        CompletableFuture<List<SettleResult>> all = null;
+        for (int from = 0; from < leases.size(); from += part) {
+            List<Lease> some = List.copyOf(leases.subList(from, Math.min(leases.size(), from + part)));
+            CompletableFuture<List<SettleResult>> next = exchange.submit(request.apply(some), null, mayWait).future()
+                    .thenApply(answer -> settled(some, expect(answer, Response.Settled.class)));
+            all = all == null ? next : all.thenCombine(next, AsyncClient::both);
+        }
+        return all;
+    }
+
+    private static List<SettleResult> settled(List<Lease> leases, Response.Settled settled) {
+        List<SettleResult> results = new ArrayList<>(leases.size());
+        for (int i = 0; i < leases.size(); i++) {
+            int code = settled.results().get(i);
+            results.add(new SettleResult(leases.get(i), code == 0 ? null : ServerException.ofItem(code, 0)));
+        }
+        return results;
+    }
+
+    private static <T> List<T> both(List<T> first, List<T> second) {
+        List<T> all = new ArrayList<>(first);
+        all.addAll(second);
+        return all;
+    }
+
+    // ---- one job
+
+    /** As {@link Client#get}. */
+    public CompletableFuture<JobInfo> get(JobRef job) {
+        return call(new Request.OneJob(Opcode.GET, job), Response.Job.class, answer -> JobInfo.of(answer.job()));
+    }
+
+    /** As {@link Client#delete}. */
+    public CompletableFuture<Changed> delete(JobRef job) {
+        return change(new Request.Delete(job));
+    }
+
+    /** As {@link Client#reschedule}. */
+    public CompletableFuture<Changed> reschedule(JobRef job, Due due) {
+        return change(new Request.Reschedule(due.ms(), due.isAt() ? 1 : 0, job));
+    }
+
+    /** As {@link Client#runNow}. */
+    public CompletableFuture<Changed> runNow(JobRef job) {
+        return change(new Request.OneJob(Opcode.RUN_NOW, job));
+    }
+
+    /** As {@link Client#kick}. */
+    public CompletableFuture<Changed> kick(JobRef job) {
+        return change(new Request.OneJob(Opcode.KICK, job));
+    }
+
+    /** As {@link Client#peek}. */
+    public CompletableFuture<JobInfo> peek(String topic) {
+        return call(new Request.OneTopic(Opcode.PEEK, Names.topic(topic)), Response.Job.class, answer -> JobInfo.of(answer.job()));
+    }
+
+    private CompletableFuture<Changed> change(Request request) {
+        return call(request, Response.Changed.class,
+                changed -> new Changed(changed.job(), JobState.of(changed.state()), Millis.instant(changed.dueMs())));
+    }
+
+    // ---- many jobs
+
+    /** As {@link Client#kickMany}. */
+    public CompletableFuture<Long> kickMany(String topic, long jobsMax) {
+        return handOver(kickMany(Names.topic(topic), jobsMax, 0, true));
+    }
+
+    private CompletableFuture<Long> kickMany(String topic, long left, long before, boolean mayWait) {
+        if (left <= 0) {
+            return CompletableFuture.completedFuture(before);
+        }
+        int asked = (int) Math.min(KICK_JOBS_MAX, left);
+        return exchange.submit(new Request.KickMany(asked, topic), null, mayWait).future().thenCompose(answer -> {
+            int jobs = expect(answer, Response.Kicked.class).jobs();
+            return kickMany(topic, jobs < asked ? 0 : left - jobs, before + jobs, false);
+        });
+    }
+
+    /** One page of a list, of at most 1,024 jobs; the first one with an empty cursor. */
+    public CompletableFuture<JobPage> list(Filter filter, ListOrder order, int pageJobs, boolean withBodies, byte[] cursor) {
+        return call(new Request.ListJobs(pageJobs, order.ordinal(), withBodies ? 1 : 0, cursor, filter.encode()), Response.Jobs.class,
+                page -> new JobPage(page.jobs().stream().map(JobInfo::of).toList(), page.cursor()));
+    }
+
+    /** As {@link Client#count}. */
+    public CompletableFuture<Long> count(Filter filter) {
+        return call(new Request.Count(filter.encode()), Response.Counted.class, Response.Counted::jobs);
+    }
+
+    /** One step of a bulk change, of at most 1,024 jobs; the first one with an empty cursor. */
+    public CompletableFuture<BulkStep> bulk(BulkChange change, Filter filter, int stepJobs, byte[] cursor) {
+        return call(new Request.Bulk(stepJobs, change.number(), change.dueMs(), cursor, filter.encode(), change.to()),
+                Response.Bulked.class, step -> new BulkStep(Integer.toUnsignedLong(step.jobs()),
+                        Integer.toUnsignedLong(step.inTheWay()), step.cursor()));
+    }
+
+    // ---- topics
+
+    /** As {@link Client#pause}. */
+    public CompletableFuture<Void> pause(String topic) {
+        return done(new Request.OneTopic(Opcode.PAUSE, Names.topic(topic)));
+    }
+
+    /** As {@link Client#resume}. */
+    public CompletableFuture<Void> resume(String topic) {
+        return done(new Request.OneTopic(Opcode.RESUME, Names.topic(topic)));
+    }
+
+    /** As {@link Client#topics}. */
+    public CompletableFuture<List<TopicInfo>> topics() {
+        return call(new Request.Plain(Opcode.TOPICS), Response.TopicCounts.class,
+                answer -> answer.topics().stream().map(TopicInfo::of).toList());
+    }
+
+    /** As {@link Client#stats}. */
+    public CompletableFuture<QueueStats> stats() {
+        return call(new Request.Plain(Opcode.STATS), Response.QueueStats.class, QueueStats::of);
+    }
+
+    /** As {@link Client#setTopic}. */
+    public CompletableFuture<Void> setTopic(String topic, TopicPolicy change) {
+        return done(new Request.TopicSet(Names.topic(topic), change.encode()));
+    }
+
+    /** As {@link Client#topicSettings}. */
+    public CompletableFuture<TopicSettings> topicSettings(String topic) {
+        return call(new Request.OneTopic(Opcode.TOPIC_SHOW, Names.topic(topic)), Response.TopicSettings.class,
+                s -> new TopicSettings(s.jobs(), s.bytes(), s.marks() != 0, TopicPolicy.decode(s.settings())));
+    }
+
+    /** As {@link Client#deleteTopic}. */
+    public CompletableFuture<Void> deleteTopic(String topic) {
+        return done(new Request.OneTopic(Opcode.TOPIC_DELETE, Names.topic(topic)));
+    }
+
+    // ---- the server
+
+    /** As {@link Client#ping}. */
+    public CompletableFuture<Instant> ping() {
+        return call(new Request.Plain(Opcode.PING), Response.Pong.class, pong -> Millis.instant(pong.now()));
+    }
+
+    /** As {@link Client#connections}. */
+    public CompletableFuture<List<ConnectionInfo>> connections() {
+        return handOver(connections(0, new ArrayList<>(), true));
+    }
+
+    private CompletableFuture<List<ConnectionInfo>> connections(long after, List<ConnectionInfo> all, boolean mayWait) {
+        return exchange.submit(new Request.Connections(after, CONNECTIONS_MAX), null, mayWait).future().thenCompose(answer -> {
+            Response.ConnectionList page = expect(answer, Response.ConnectionList.class);
+            page.connections().forEach(connection -> all.add(ConnectionInfo.of(connection)));
+            if (page.marks() == 0 || page.connections().isEmpty()) {
+                return CompletableFuture.completedFuture(all);
+            }
+            return connections(page.connections().get(page.connections().size() - 1).connection(), all, false);
+        });
+    }
+
+    /** As {@link Client#disconnect}. */
+    public CompletableFuture<Void> disconnect(long connection, boolean endSession) {
+        return done(new Request.Disconnect(connection, endSession ? 1 : 0));
+    }
+
+    /** As {@link Client#clusterStatus}. */
+    public CompletableFuture<ClusterReport> clusterStatus() {
+        return call(new Request.Plain(Opcode.CLUSTER_STATUS), Response.ClusterReport.class, ClusterReport::of);
+    }
+
+    /** As {@link Client#clusterAdd}. */
+    public CompletableFuture<Void> clusterAdd(String peerAddress) {
+        return done(new Request.ClusterAdd(peerAddress));
+    }
+
+    /** As {@link Client#clusterRemove}. */
+    public CompletableFuture<Void> clusterRemove(long node) {
+        return done(new Request.OneNode(Opcode.CLUSTER_REMOVE, node));
+    }
+
+    /** As {@link Client#clusterTransfer}. */
+    public CompletableFuture<Void> clusterTransfer(long node) {
+        return done(new Request.OneNode(Opcode.CLUSTER_TRANSFER, node));
+    }
+
+    // ---- answers
+
+    private CompletableFuture<Void> done(Request request) {
+        return call(request, Response.Done.class, answer -> null);
+    }
+
+    private <R extends Response, T> CompletableFuture<T> call(Request request, Class<R> type, Function<R, T> result) {
+        return handOver(exchange.submit(request, null, true).future().thenApply(answer -> result.apply(expect(answer, type))));
+    }
+
+    /** What callers chain must not run in the thread that reads the socket. */
+    private <T> CompletableFuture<T> handOver(CompletableFuture<T> future) {
+        return isForCallers ? future.thenApplyAsync(Function.identity()) : future;
+    }
+
+    static <T extends Response> T expect(Answer answer, Class<T> type) {
+        if (!type.isInstance(answer.response())) {
+            throw new ProtocolException("expected " + type.getSimpleName() + ", not " + answer.response().getClass().getSimpleName());
+        }
+        return type.cast(answer.response());
+    }
+}
