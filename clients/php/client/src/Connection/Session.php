@@ -292,8 +292,11 @@ final class Session
 
             return;
         }
-        $this->wire->wait(min($untilMs, $giveUpAt['ms'], $this->nextTimer(), $now + self::STEP_MS_MAX) - $now);
-        $this->read($this->clock->nowMs());
+        $wakeAt = max($now, min($untilMs, $giveUpAt['ms'], $this->nextTimer(), $now + self::STEP_MS_MAX));
+        $this->wire->wait($wakeAt - $now);
+        $now = $this->clock->nowMs();
+        $this->pulse->waited($wakeAt, $now);
+        $this->read($now);
         $this->handleFrames();
     }
 
