@@ -73,7 +73,7 @@ final class Client implements Queue
         return $this->pushMany($topic, [$job])[0]->orThrow();
     }
 
-    public function pushMany(string $topic, iterable $jobs): array
+    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array
     {
         Topic::check($topic);
         $calls = [];
@@ -84,7 +84,7 @@ final class Client implements Queue
             $fields = $job->fields($this->options->codec);
             $size = 26 + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
             $limits = $this->session->limits();
-            if ($batch !== [] && (count($batch) >= $limits->pushJobsMax
+            if ($batch !== [] && (count($batch) >= min($batchJobsMax, $limits->pushJobsMax)
                 || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
                 $calls[] = $this->submitPush($topic, $batch);
                 [$batch, $bytes] = [[], 0];

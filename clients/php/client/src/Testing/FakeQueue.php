@@ -83,7 +83,7 @@ final class FakeQueue implements Queue
         return $this->pushMany($topic, [$job])[0]->orThrow();
     }
 
-    public function pushMany(string $topic, iterable $jobs): array
+    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array
     {
         Topic::check($topic);
         $results = [];
