@@ -76,12 +76,15 @@ final class Client implements Queue
     public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array
     {
         Topic::check($topic);
+        if ($batchJobsMax < 1) {
+            throw new UsageError('batchJobsMax is at least 1.');
+        }
         $calls = [];
         $results = [];
         $batch = [];
         $bytes = 0;
         foreach ($jobs as $job) {
-            $fields = $job->fields($this->options->codec);
+            $fields = $job->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
             $size = 26 + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
             $limits = $this->session->limits();
             if ($batch !== [] && (count($batch) >= min($batchJobsMax, $limits->pushJobsMax)
@@ -307,7 +310,6 @@ final class Client implements Queue
         );
     }
 
-    /** Changes the settings that the policy names. */
     public function setTopic(string $topic, TopicPolicy $policy): void
     {
         $this->session->call(Opcode::TopicSet, ['topic' => Topic::check($topic), 'settings' => $policy->encode()]);

@@ -85,6 +85,13 @@ interface Queue extends Settler
     /** @return list<TopicReport> sorted by name */
     public function topics(): array;
 
+    /** Changes the settings of a topic that the policy names. The topic is created if it is new. */
+    public function setTopic(string $topic, TopicPolicy $policy): void;
+
+    /** @throws Error\Server\NotFound */
+    public function showTopic(string $topic): TopicSettings;
+
+    /** @throws Error\Server\WrongState if it has jobs */
     public function deleteTopic(string $topic): void;
 
     /** Ends the session. What this client still holds comes back when its leases end. */

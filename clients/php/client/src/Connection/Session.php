@@ -313,6 +313,7 @@ final class Session
             return;
         }
         $areOutliving = $this->options->leasesOutlive;
+        $isAgain = $this->welcome !== null;
         $this->welcome = $welcome;
         $this->calls->limits = $welcome->limits;
         $this->search->learn($welcome->members);
@@ -322,7 +323,9 @@ final class Session
         $areKept = $areOutliving || $welcome->areLeasesKept;
         $this->leases->welcomed($connected->saidMs, $grace, $areKept, $welcome->clockMs);
         $this->link = new Link($connected->wire, $welcome, $grace, !$areOutliving, $this->calls, $this->leases, $this->clock);
-        $this->options->logger->debug('adjourn: connected', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
+        if ($isAgain) {
+            $this->options->logger->info('adjourn: connected again', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
+        }
         if (!$welcome->isResumed) {
             $this->calls->forgetSession();
         }
