@@ -161,14 +161,15 @@ final class Client implements Queue
      * @param Opcode $how Finish, Release, Touch or Bury
      * @param list<Lease> $leases
      * @param array<string, mixed> $fields of the request, besides the leases
+     * @param int|null $timeoutMs null: requestTimeoutMs. Each 4,096 leases are one request
      * @return list<ServerError|null> per lease why it was refused
      */
-    public function settleMany(Opcode $how, array $leases, array $fields = []): array
+    public function settleMany(Opcode $how, array $leases, array $fields = [], ?int $timeoutMs = null): array
     {
         $refusals = [];
         foreach (array_chunk($leases, max(1, $this->session->limits()->leasesMax)) as $part) {
             $items = array_map(static fn (Lease $l): array => ['job' => $l->job, 'fence' => $l->fence], $part);
-            $answer = $this->session->call($how, ['leases' => $items] + $fields);
+            $answer = $this->session->call($how, ['leases' => $items] + $fields, $timeoutMs);
             foreach ($answer['results'] as ['code' => $code]) {
                 // The first copy may have ended the lease; a repeated FINISH is answered with 0.
                 $isRepeat = $answer['copies'] > 1 && $how !== Opcode::Finish;

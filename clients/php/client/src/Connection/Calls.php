@@ -25,6 +25,8 @@ final class Calls
     public array $open = [];
     /** Of the server, as far as it is known. */
     public Limits $limits;
+    /** No call waits for longer than until then. */
+    public int $latestMs = PHP_INT_MAX;
     private int $lastId = 0;
     private int $nextNumber = 1;
 
@@ -98,7 +100,7 @@ final class Calls
     public function expire(int $now): void
     {
         foreach ($this->open as $call) {
-            if ($now < $call->deadlineMs || $call->isDone) {
+            if ($now < min($call->deadlineMs, $this->latestMs) || $call->isDone) {
                 continue;
             }
             $isSent = $call->isOnWire || $call->mayBeApplied;

@@ -100,7 +100,7 @@ final class Link
     {
         $next = $this->drainUntilMs ?? $this->pulse->pingAtMs($this->provenMs());
         foreach ($this->calls->open as $call) {
-            $next = min($next, $call->isDone ? PHP_INT_MAX : $call->deadlineMs);
+            $next = min($next, $call->isDone ? PHP_INT_MAX : min($call->deadlineMs, $this->calls->latestMs));
             if (!$call->isOnWire && $call->notBeforeMs > 0) {
                 $next = min($next, $call->notBeforeMs);
             }

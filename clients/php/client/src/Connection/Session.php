@@ -132,7 +132,7 @@ final class Session
                 $call->fulfil(['jobs' => []]);
                 break;
             }
-            $this->step($until);
+            $this->step(min($until, $this->calls->latestMs));
         }
         if (!$call->isOnWire) {
             unset($this->calls->open[$call->id]);
@@ -186,6 +186,12 @@ final class Session
         $this->feeds->remove($feed);
         $feed->isClosed = true;
         $feed->id = null;
+    }
+
+    /** Lets no call wait for longer than until then, those that are under way included. Null: as long as its time-out says. */
+    public function endCallsBy(?int $ms): void
+    {
+        $this->calls->latestMs = $ms ?? PHP_INT_MAX;
     }
 
     /**

@@ -13,7 +13,9 @@ use Adjourn\Error\ConnectionError;
 use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Job;
+use Adjourn\Lease;
 use Adjourn\LeaseEnd;
+use Adjourn\Protocol\Opcode;
 use Adjourn\Queue;
 use Adjourn\Release;
 use Psr\Log\LoggerInterface;
@@ -36,6 +38,8 @@ final class Worker
     private const RETRY_MS_MAX = 5000;
     private const PAUSE_STEP_MS = 50;
     private const LAST_ALARM_S = 2;
+    /** For how long the job of a handler that was stopped may take to be settled. */
+    private const LAST_SETTLE_MS = 1000;
 
     private readonly WorkerOptions $options;
     private CancelToken $stopping;
@@ -83,6 +87,9 @@ final class Worker
             $this->isRunning = false;
             $this->giveBack();
             $signals->restore();
+            if ($this->queue instanceof Client) {
+                $this->queue->session()->endCallsBy(null);
+            }
         }
 
         return $this->finished + $this->failed + $this->lost - $handled;
@@ -97,6 +104,11 @@ final class Worker
         $withinMs ??= $this->options->stopMs;
         $this->stopAtMs ??= $this->clock->nowMs() + $withinMs;
         $this->stopping->cancel();
+        if ($this->queue instanceof Client) {
+            // A server that does not answer must not hold up the end.
+            $session = $this->queue->session();
+            $session->endCallsBy($session->clock->nowMs() + $withinMs + self::LAST_SETTLE_MS);
+        }
         if ($this->options->handlesSignals && $this->isRunning && function_exists('pcntl_alarm')) {
             pcntl_alarm(max(1, intdiv($withinMs + 999, 1000)));
         }
@@ -305,19 +317,22 @@ final class Worker
     /** No attempt counts for a job that no handler has started. */
     private function giveBack(): void
     {
-        foreach ($this->waiting as $job) {
-            if (!$job->isLost()) {
-                try {
-                    $job->release(Release::notStarted());
-                } catch (AdjournError $error) {
-                    $this->logger->warning("adjourn: job $job->lease was not given back: {$error->getMessage()}");
-                }
-            }
-        }
+        $jobs = array_values(array_filter($this->waiting, static fn (Job $job): bool => !$job->isLost()));
         $this->waiting = [];
+        $leftMs = $this->stopAtMs === null ? null : max(1, $this->stopAtMs - $this->clock->nowMs());
+        try {
+            if ($this->queue instanceof Client) {
+                // One request, so that the time to stop covers it.
+                $leases = array_map(static fn (Job $job): Lease => $job->lease, $jobs);
+                $this->queue->settleMany(Opcode::Release, $leases, ['delay_ms' => Release::NOT_STARTED], $leftMs);
+            } else {
+                array_map(static fn (Job $job) => $job->release(Release::notStarted()), $jobs);
+            }
+        } catch (AdjournError $error) {
+            $this->logger->warning('adjourn: ' . count($jobs) . " jobs were not given back: {$error->getMessage()}");
+        }
         if ($this->isEndingProcess) {
-            $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
-            $this->queue->close(min($left, $this->options->stopMs));
+            $this->queue->close(min($leftMs ?? PHP_INT_MAX, $this->options->stopMs));
         }
     }
 }
