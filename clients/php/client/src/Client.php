@@ -11,6 +11,7 @@ use Adjourn\Connection\Session;
 use Adjourn\Connection\SystemClock;
 use Adjourn\Connection\TcpDialer;
 use Adjourn\Error\ErrorReply;
+use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Error\ServerError;
@@ -155,21 +156,32 @@ final class Client implements Queue
         $this->settle(Opcode::Bury, $lease, self::reason($reason));
     }
 
+    public function finishMany(iterable $leases): array
+    {
+        return $this->endMany(Opcode::Finish, $leases);
+    }
+
+    public function releaseMany(iterable $leases, ?Release $how = null, string $reason = ''): array
+    {
+        $fields = ['delay_ms' => ($how ?? Release::backoff())->delayMs];
+
+        return $this->endMany(Opcode::Release, $leases, $fields + self::reason($reason));
+    }
+
     /**
-     * Settles or touches many leases with one request.
+     * @internal Settles or touches many leases with one request.
      *
      * @param Opcode $how Finish, Release, Touch or Bury
      * @param list<Lease> $leases
      * @param array<string, mixed> $fields of the request, besides the leases
-     * @param int|null $timeoutMs null: requestTimeoutMs. Each 4,096 leases are one request
      * @return list<ServerError|null> per lease why it was refused
      */
-    public function settleMany(Opcode $how, array $leases, array $fields = [], ?int $timeoutMs = null): array
+    public function settleMany(Opcode $how, array $leases, array $fields = []): array
     {
         $refusals = [];
         foreach (array_chunk($leases, max(1, $this->session->limits()->leasesMax)) as $part) {
             $items = array_map(static fn (Lease $l): array => ['job' => $l->job, 'fence' => $l->fence], $part);
-            $answer = $this->session->call($how, ['leases' => $items] + $fields, $timeoutMs);
+            $answer = $this->session->call($how, ['leases' => $items] + $fields);
             foreach ($answer['results'] as ['code' => $code]) {
                 // The first copy may have ended the lease; a repeated FINISH is answered with 0.
                 $isRepeat = $answer['copies'] > 1 && $how !== Opcode::Finish;
@@ -409,6 +421,39 @@ final class Client implements Queue
     private function collect(Connection\Call $call, array &$results): void
     {
         array_push($results, ...array_map(PushResult::of(...), $this->session->await($call)['results']));
+    }
+
+    /**
+     * @param iterable<Lease|Job> $leases
+     * @param array<string, mixed> $fields
+     * @return list<Error\AdjournError|null>
+     */
+    private function endMany(Opcode $how, iterable $leases, array $fields = []): array
+    {
+        $refusals = [];
+        $sent = [];
+        foreach ($leases as $lease) {
+            try {
+                $lease instanceof Job && $lease->throwIfLost();
+                $sent[count($refusals)] = $lease;
+                $refusals[] = null;
+            } catch (LeaseLost $lost) {
+                $refusals[] = $lost;
+            }
+        }
+        $ids = array_map(static fn (Lease|Job $l): Lease => $l instanceof Job ? $l->lease : $l, array_values($sent));
+        foreach (array_combine(array_keys($sent), $this->settleMany($how, $ids, $fields)) as $place => $refusal) {
+            $refusals[$place] = $refusal;
+            if ($sent[$place] instanceof Job) {
+                match (true) {
+                    $refusal === null => $sent[$place]->settled(),
+                    $refusal instanceof StaleLease => $sent[$place]->lost(),
+                    default => null,
+                };
+            }
+        }
+
+        return $refusals;
     }
 
     /**

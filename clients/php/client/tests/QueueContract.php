@@ -126,6 +126,21 @@ abstract class QueueContract extends TestCase
         self::assertSame(1, $this->queue->reserve($this->topic, 5000)[0]->attempts);
     }
 
+    public function testManyJobsAreSettledAtOnce(): void
+    {
+        $this->queue->pushMany($this->topic, array_fill(0, 5, new NewJob('x')));
+        $jobs = $this->queue->reserve($this->topic, 5000, 5);
+        $this->queue->delete($jobs[1]->id);
+        $refusals = $this->queue->finishMany([$jobs[0], $jobs[1], $jobs[2]->lease]);
+        self::assertSame([null, StaleLease::class, null], array_map(static fn ($r): ?string => $r === null ? null : $r::class, $refusals));
+        self::assertSame([true, false], [$jobs[0]->isSettled(), $jobs[1]->isSettled()]);
+        self::assertTrue($jobs[1]->isLost());
+        self::assertSame([null, null], $this->queue->releaseMany([$jobs[3], $jobs[4]], Release::notStarted()));
+        self::assertInstanceOf(LeaseLost::class, $this->queue->finishMany([$jobs[1]])[0], 'What is lost is not sent.');
+        self::assertSame([], $this->queue->finishMany([]));
+        self::assertSame([1, 1], array_column($this->queue->reserve($this->topic, 5000, 5), 'attempts'));
+    }
+
     public function testALeaseEndsAndATouchRestartsIt(): void
     {
         $this->queue->push($this->topic, 'x', ttrMs: 3000);

@@ -13,6 +13,7 @@ use Adjourn\CancelToken;
 use Adjourn\Changed;
 use Adjourn\Connection\LeaseClock;
 use Adjourn\Due;
+use Adjourn\Error\AdjournError;
 use Adjourn\Error\AdjournException;
 use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
@@ -137,6 +138,20 @@ final class FakeQueue implements Queue
         } else {
             $engine->fail($job, $delayMs === Release::BACKOFF ? null : $delayMs);
         }
+    }
+
+    public function finishMany(iterable $leases): array
+    {
+        $this->engine();
+
+        return $this->endMany($leases, fn (Lease|Job $lease) => $this->finish($lease));
+    }
+
+    public function releaseMany(iterable $leases, ?Release $how = null, string $reason = ''): array
+    {
+        $this->engine();
+
+        return $this->endMany($leases, fn (Lease|Job $lease) => $this->release($lease, $how, $reason));
     }
 
     public function touch(Lease|Job $lease, ?int $ttrMs = null): void
@@ -357,11 +372,35 @@ final class FakeQueue implements Queue
         ], $this, $this->codec, $this->clock, $this->leases);
     }
 
+    /**
+     * @param iterable<Lease|Job> $leases
+     * @return list<AdjournError|null>
+     */
+    private function endMany(iterable $leases, \Closure $end): array
+    {
+        [$failures, $this->failures] = [$this->failures, []];
+        $refusals = [];
+        foreach ($leases as $lease) {
+            try {
+                $lease instanceof Job && $lease->throwIfLost();
+                $end($lease);
+                $lease instanceof Job && $lease->settled();
+                $refusals[] = null;
+            } catch (AdjournError $refusal) {
+                $refusals[] = $refusal;
+            }
+        }
+        $this->failures = $failures;
+
+        return $refusals;
+    }
+
     private function held(Lease|Job $lease): FakeJob
     {
         $id = $lease instanceof Job ? $lease->lease : $lease;
         $job = $this->engine->get($id->job);
         if ($job === null || $job->state !== JobState::Reserved || $job->fence !== $id->fence) {
+            $lease instanceof Job && $lease->lost();
             throw self::refusal(ErrorCode::StaleLease);
         }
 

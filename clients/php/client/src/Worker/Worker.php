@@ -13,9 +13,7 @@ use Adjourn\Error\ConnectionError;
 use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Job;
-use Adjourn\Lease;
 use Adjourn\LeaseEnd;
-use Adjourn\Protocol\Opcode;
 use Adjourn\Queue;
 use Adjourn\Release;
 use Psr\Log\LoggerInterface;
@@ -319,20 +317,17 @@ final class Worker
     {
         $jobs = array_values(array_filter($this->waiting, static fn (Job $job): bool => !$job->isLost()));
         $this->waiting = [];
-        $leftMs = $this->stopAtMs === null ? null : max(1, $this->stopAtMs - $this->clock->nowMs());
         try {
-            if ($this->queue instanceof Client) {
-                // One request, so that the time to stop covers it.
-                $leases = array_map(static fn (Job $job): Lease => $job->lease, $jobs);
-                $this->queue->settleMany(Opcode::Release, $leases, ['delay_ms' => Release::NOT_STARTED], $leftMs);
-            } else {
-                array_map(static fn (Job $job) => $job->release(Release::notStarted()), $jobs);
-            }
+            $refusals = array_filter($this->queue->releaseMany($jobs, Release::notStarted()));
         } catch (AdjournError $error) {
-            $this->logger->warning('adjourn: ' . count($jobs) . " jobs were not given back: {$error->getMessage()}");
+            $refusals = [$error];
+        }
+        foreach ($refusals as $error) {
+            $this->logger->warning("adjourn: a job was not given back: {$error->getMessage()}");
         }
         if ($this->isEndingProcess) {
-            $this->queue->close(min($leftMs ?? PHP_INT_MAX, $this->options->stopMs));
+            $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
+            $this->queue->close(min($left, $this->options->stopMs));
         }
     }
 }
