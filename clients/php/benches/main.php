@@ -51,6 +51,10 @@ $jobs = (int) $jobs;
 $topic = "bench-$work-" . bin2hex(random_bytes(4));
 $make = static fn (): System => $systems[$name][2]($address, $topic);
 
+if ($work === 'work' && !extension_loaded('pcntl')) {
+    fwrite(STDERR, "Eight handlers need the extension pcntl.\n");
+    exit(77);
+}
 if ($work === 'work') {
     $system = $make();
     $system->fill($jobs);

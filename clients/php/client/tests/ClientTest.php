@@ -69,6 +69,22 @@ final class ClientTest extends QueueContract
         self::assertSame(['a' => 'own', 'traceparent' => '00-1'], $client->reserve($this->topic, 5000)[0]->headers);
     }
 
+    public function testASubscriptionHoldsAsManyJobsAsItsCredit(): void
+    {
+        $this->queue->pushMany($this->topic, [new NewJob('a'), new NewJob('b'), new NewJob('c')]);
+        $subscription = $this->queue->subscribe($this->topic, creditJobs: 1);
+        self::assertSame('a', $subscription->next(5000)->body);
+        self::assertNull($subscription->next(50));
+        $subscription->addCredit(1);
+        $second = $subscription->next(5000);
+        self::assertSame('b', $second->body);
+        self::assertNull($subscription->next(50));
+        $second->finish();
+        self::assertSame('c', $subscription->next(5000)->body, 'The end of a lease returns its credit.');
+        $this->expectException(UsageError::class);
+        $subscription->addCredit(65_537);
+    }
+
     public function testBatchesAreAsSmallAsTheCallerWants(): void
     {
         $jobs = array_map(static fn (int $n): NewJob => new NewJob("$n"), range(0, 99));
