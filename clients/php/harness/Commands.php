@@ -4,10 +4,15 @@ declare(strict_types=1);
 
 namespace Adjourn\Harness;
 
+use Adjourn\BulkChange;
+use Adjourn\CancelToken;
+use Adjourn\Changed;
 use Adjourn\Client;
+use Adjourn\ConnectionReport;
 use Adjourn\Error\AdjournError;
 use Adjourn\Error\ClosedError;
 use Adjourn\Error\ConnectionError;
+use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
 use Adjourn\Error\LeaseLost;
 use Adjourn\Error\OutcomeUnknown;
@@ -22,6 +27,7 @@ use Adjourn\JobRef;
 use Adjourn\JobReport;
 use Adjourn\Lease;
 use Adjourn\LeaseEnd;
+use Adjourn\ListOrder;
 use Adjourn\Options;
 use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
@@ -29,6 +35,8 @@ use Adjourn\PushResult;
 use Adjourn\Reason;
 use Adjourn\Release;
 use Adjourn\Subscription;
+use Adjourn\Time;
+use Adjourn\TopicReport;
 use Adjourn\U64;
 use Adjourn\Worker\Context;
 use Adjourn\Worker\Stopped;
@@ -51,6 +59,8 @@ final class Commands
     private array $running = [];
     /** @var array<string, Job> jobs that were delivered, by their lease */
     private array $held = [];
+    /** @var array<int, CancelToken> of each `reserve` that waits, by the id of its command */
+    private array $reserves = [];
     private readonly FiberClock $clock;
 
     public function __construct(private readonly Loop $loop)
@@ -83,8 +93,8 @@ final class Commands
     {
         return [
             'client' => 'php 0.1.0',
-            'levels' => ['codec', 'producer', 'consumer', 'worker', 'cluster'],
-            'codec' => ['encode_request', 'decode_response', 'encode_response'],
+            'levels' => ['codec', 'producer', 'consumer', 'worker', 'operator', 'cluster'],
+            'codec' => ['encode_request', 'decode_response', 'decode_request', 'encode_response'],
         ];
     }
 
@@ -95,7 +105,7 @@ final class Commands
 
     private function do_decode(array $c): array
     {
-        return ['frame' => Frames::decode(base64_decode($c['bytes']))];
+        return ['frame' => Frames::decode($c['side'], base64_decode($c['bytes']))];
     }
 
     private function do_connect(array $c): array
@@ -159,27 +169,19 @@ final class Commands
 
     private function do_list(array $c): array
     {
-        $jobs = [];
-        $cursor = '';
-        do {
-            $page = $this->client($c)->session()->call(Opcode::ListJobs, [
-                'jobs_max' => $c['jobs_max'] ?? 256, 'order' => $c['order'] ?? 0, 'marks' => ($c['with_bodies'] ?? false) ? 1 : 0,
-                'cursor' => $cursor, 'filter' => Frames::filterIn($c['filter']),
-            ]);
-            foreach ($page['jobs'] as $job) {
-                $jobs[] = self::shown(JobReport::of($job));
-            }
-            $cursor = $page['cursor'];
-        } while ($cursor !== '');
+        $jobs = $this->client($c)->list(
+            Frames::filterOf($c['filter']),
+            ListOrder::from($c['order'] ?? 0),
+            $c['with_bodies'] ?? false,
+            $c['jobs_max'] ?? 256,
+        );
 
-        return ['jobs' => $jobs];
+        return ['jobs' => array_map(self::shown(...), iterator_to_array($jobs, false))];
     }
 
     private function do_count(array $c): array
     {
-        $answer = $this->client($c)->session()->call(Opcode::Count, ['filter' => Frames::filterIn($c['filter'])]);
-
-        return ['jobs' => U64::toString($answer['jobs'])];
+        return ['jobs' => U64::toString($this->client($c)->count(Frames::filterOf($c['filter'])))];
     }
 
     private function do_close(array $c): array
@@ -191,8 +193,16 @@ final class Commands
 
     private function do_reserve(array $c): array
     {
-        $topics = isset($c['weights']) && $c['weights'] !== [] ? array_combine($c['topics'], $c['weights']) : $c['topics'];
-        $jobs = $this->client($c)->reserve($topics, U64::parse($c['wait_ms']), $c['jobs_max'] ?? 1);
+        $cancel = new CancelToken();
+        $this->reserves[$c['id']] = $cancel;
+        try {
+            $jobs = $this->client($c)->reserve(self::topics($c), U64::parse($c['wait_ms']), $c['jobs_max'] ?? 1, $cancel);
+        } finally {
+            unset($this->reserves[$c['id']]);
+        }
+        if ($jobs === [] && $cancel->isCancelled()) {
+            throw new Cancelled('The caller gave the wait up.');
+        }
 
         return ['jobs' => array_map($this->delivered(...), $jobs)];
     }
@@ -225,9 +235,8 @@ final class Commands
 
     private function do_subscribe(array $c): array
     {
-        $topics = isset($c['weights']) && $c['weights'] !== [] ? array_combine($c['topics'], $c['weights']) : $c['topics'];
         $this->subscriptions[$c['subscription']] = $this->client($c)->subscribe(
-            $topics,
+            self::topics($c),
             $c['credit_jobs'],
             isset($c['credit_bytes']) ? U64::parse($c['credit_bytes']) : self::CREDIT_BYTES,
         );
@@ -294,6 +303,141 @@ final class Commands
         }
 
         return ['consuming' => $consuming];
+    }
+
+    private function do_peek(array $c): array
+    {
+        $job = $this->client($c)->peek($c['topic'])
+            ?? throw ServerError::of(ErrorReply::ofItem(ErrorCode::NotFound->value, 'The topic has no job that is ready or delayed.'));
+
+        return ['job' => self::shown($job)];
+    }
+
+    private function do_run_now(array $c): array
+    {
+        return self::changed($this->client($c)->runNow(self::ref($c)));
+    }
+
+    private function do_kick(array $c): array
+    {
+        return self::changed($this->client($c)->kick(self::ref($c)));
+    }
+
+    private function do_reschedule(array $c): array
+    {
+        $at = isset($c['at_ms']) ? Time::at(U64::parse($c['at_ms'])) : null;
+        $delayMs = isset($c['delay_ms']) ? U64::parse($c['delay_ms']) : null;
+
+        return self::changed($this->client($c)->reschedule(self::ref($c), $delayMs, $at));
+    }
+
+    private function do_kick_many(array $c): array
+    {
+        return ['jobs' => $this->client($c)->kickMany($c['topic'], $c['jobs_max'])];
+    }
+
+    private function do_pause(array $c): array
+    {
+        $this->client($c)->pause($c['topic']);
+
+        return [];
+    }
+
+    private function do_resume(array $c): array
+    {
+        $this->client($c)->resume($c['topic']);
+
+        return [];
+    }
+
+    private function do_topic_delete(array $c): array
+    {
+        $this->client($c)->deleteTopic($c['topic']);
+
+        return [];
+    }
+
+    private function do_topic_set(array $c): array
+    {
+        $this->client($c)->setTopic($c['topic'], Frames::policyIn($c['settings']));
+
+        return [];
+    }
+
+    private function do_topic_show(array $c): array
+    {
+        $topic = $this->client($c)->showTopic($c['topic']);
+
+        return [
+            'settings' => (object) Frames::policy($topic->policy),
+            'jobs' => U64::toString($topic->jobs), 'bytes' => U64::toString($topic->bytes), 'paused' => $topic->isPaused,
+        ];
+    }
+
+    private function do_topics(array $c): array
+    {
+        return ['topics' => array_map(
+            static fn (TopicReport $report): array => ['topic' => $report->topic, 'paused' => $report->isPaused] + self::counts($report),
+            $this->client($c)->topics(),
+        )];
+    }
+
+    private function do_stats(array $c): array
+    {
+        return self::counts($this->client($c)->stats()->all);
+    }
+
+    private function do_bulk(array $c): array
+    {
+        $change = match ($c['change']) {
+            'delete' => BulkChange::delete(),
+            'kick' => BulkChange::kick(),
+            'run_now' => BulkChange::runNow(),
+            'reschedule' => BulkChange::reschedule(Time::at(isset($c['at_ms'])
+                ? U64::parse($c['at_ms'])
+                : Time::ms(new \DateTimeImmutable()) + U64::parse($c['delay_ms']))),
+            'move' => BulkChange::moveTo($c['to']),
+        };
+        $jobs = 0;
+        foreach ($this->client($c)->bulk($change, Frames::filterOf($c['filter']), stepJobsMax: $c['jobs_max'] ?? 1024) as $step) {
+            $jobs += $step->jobs;
+        }
+
+        return ['jobs' => U64::toString($jobs)];
+    }
+
+    private function do_leases(array $c): array
+    {
+        return ['jobs' => array_map($this->delivered(...), iterator_to_array($this->client($c)->leases(), false))];
+    }
+
+    private function do_connections(array $c): array
+    {
+        return ['connections' => array_map(
+            static fn (ConnectionReport $report): array => [
+                'connection' => U64::toString($report->connection), 'client_name' => $report->clientName,
+                'leases' => $report->leases, 'subscriptions' => $report->subscriptions, 'reserves' => $report->reserves,
+            ],
+            iterator_to_array($this->client($c)->connections(), false),
+        )];
+    }
+
+    private function do_disconnect(array $c): array
+    {
+        $this->client($c)->disconnect(U64::parse($c['connection']), $c['ends_session'] ?? false);
+
+        return [];
+    }
+
+    /** A fiber waits in `reserve`; another one, or a signal handler of a program, cancels its token. */
+    private function do_cancel(array $c): array
+    {
+        ($this->reserves[$c['command']] ?? null)?->cancel();
+        while (isset($this->reserves[$c['command']])) {
+            $this->clock->sleepMs(1);
+        }
+
+        return [];
     }
 
     private function handle(string $name, Worker $worker, Job $job, Context $context): void
@@ -389,6 +533,25 @@ final class Commands
         ];
     }
 
+    private static function changed(Changed $job): array
+    {
+        return ['job' => U64::toString($job->job), 'state' => strtolower($job->state->name), 'due_ms' => U64::toString($job->dueMs)];
+    }
+
+    /** @return array<string, string> */
+    private static function counts(TopicReport $report): array
+    {
+        return array_map(U64::toString(...), [
+            'delayed' => $report->delayed, 'ready' => $report->ready, 'reserved' => $report->reserved, 'buried' => $report->buried,
+        ]);
+    }
+
+    /** @return list<string>|array<string, int> */
+    private static function topics(array $c): array
+    {
+        return ($c['weights'] ?? []) === [] ? $c['topics'] : array_combine($c['topics'], $c['weights']);
+    }
+
     private static function ref(array $c): JobRef
     {
         return isset($c['job']) ? JobRef::id(U64::parse($c['job'])) : JobRef::key($c['topic'], $c['key']);
@@ -410,6 +573,7 @@ final class Commands
             $error instanceof ClosedError, $error instanceof SessionTaken => 'CLOSED',
             $error instanceof ProtocolError, $error instanceof Malformed => 'PROTOCOL',
             $error instanceof LeaseLost => 'STALE_LEASE',
+            $error instanceof Cancelled => 'CANCELLED',
             default => 'USAGE',
         };
         $isAdjourn = $error instanceof AdjournError;

@@ -8,6 +8,8 @@ use Adjourn\Attributes;
 use Adjourn\Backoff;
 use Adjourn\BuriedReason;
 use Adjourn\Due;
+use Adjourn\Filter;
+use Adjourn\JobState;
 use Adjourn\LatePolicy;
 use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\Layout;
@@ -15,6 +17,7 @@ use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
 use Adjourn\Protocol\Tagged;
 use Adjourn\PushResult;
+use Adjourn\Time;
 use Adjourn\TopicPolicy;
 use Adjourn\U64;
 
@@ -59,8 +62,11 @@ final class Frames
         return Codec::encode($opcode, $frame['request_id'], $fields);
     }
 
-    /** @return array<string, mixed> */
-    public static function decode(string $bytes): array
+    /**
+     * @param string $side `request` or `response`
+     * @return array<string, mixed>
+     */
+    public static function decode(string $side, string $bytes): array
     {
         $length = strlen($bytes) < 4 ? -1 : unpack('V', $bytes)[1];
         if ($length !== strlen($bytes) - 4) {
@@ -68,6 +74,9 @@ final class Frames
         }
         $frame = substr($bytes, 4);
         $message = Codec::decode($frame);
+        if ($side === 'request') {
+            Requests::check($frame, $message);
+        }
         if ($message === null) {
             return ['request_id' => unpack('V', $frame, 4)[1], 'opcode' => ord($frame[0]), 'fields' => new \stdClass()];
         }
@@ -172,6 +181,71 @@ final class Frames
         return Tagged::encode($elements);
     }
 
+    /** @param array<string, mixed> $f */
+    public static function filterOf(array $f): Filter
+    {
+        $time = static fn (?string $ms): ?\DateTimeInterface => $ms === null ? null : Time::at(U64::parse($ms));
+        $states = isset($f['states'])
+            ? array_values(array_filter(JobState::cases(), static fn (JobState $state): bool => ($f['states'] >> $state->value & 1) === 1))
+            : null;
+
+        return new Filter(
+            $f['topic'] ?? null,
+            $states,
+            $time($f['due_from_ms'] ?? null),
+            $time($f['due_before_ms'] ?? null),
+            isset($f['key_prefix']) ? base64_decode($f['key_prefix']) : null,
+            $f['attempts_min'] ?? null,
+            $f['attempts_max'] ?? null,
+            isset($f['buried']) ? BuriedReason::from($f['buried']) : null,
+            $f['reason'] ?? null,
+        );
+    }
+
+    /** @param array<string, mixed> $settings */
+    public static function policyIn(array $settings): TopicPolicy
+    {
+        $arguments = ['unset' => []];
+        foreach ($settings as $name => $value) {
+            $argument = self::POLICY[$name];
+            if ($value === null) {
+                $arguments['unset'][] = $argument;
+                continue;
+            }
+            $arguments[$argument] = match (true) {
+                $name === 'backoff' => self::backoffIn($value),
+                $name === 'late' => LatePolicy::decode(pack('PCP', U64::parse($value['after_ms']), $value['action'], U64::parse($value['value']))),
+                in_array($name, self::POLICY_WIDE, true) => U64::parse($value),
+                default => $value,
+            };
+        }
+
+        return new TopicPolicy(...$arguments);
+    }
+
+    /** @return array<string, mixed> */
+    public static function policy(TopicPolicy $policy): array
+    {
+        $out = [];
+        foreach (self::POLICY as $name => $property) {
+            $value = $policy->$property;
+            if (in_array($property, $policy->unset, true)) {
+                $out[$name] = null;
+            } elseif ($value !== null) {
+                $out[$name] = match (true) {
+                    $name === 'backoff' => self::backoffOut($value),
+                    $name === 'late' => [
+                        'after_ms' => U64::toString($value->afterMs), 'action' => $value->action, 'value' => U64::toString($value->value),
+                    ],
+                    in_array($name, self::POLICY_WIDE, true) => U64::toString($value),
+                    default => $value,
+                };
+            }
+        }
+
+        return $out;
+    }
+
     /** @param array<string, mixed>|null $b */
     public static function backoffIn(?array $b): ?Backoff
     {
@@ -245,7 +319,7 @@ final class Frames
         return match (true) {
             $name === 'attributes' => self::attributesIn($value ?? [])->encode(),
             $name === 'filter' => self::filterIn($value ?? []),
-            $name === 'settings' => self::settingsIn($value ?? []),
+            $name === 'settings' => self::policyIn($value ?? [])->encode(),
             $value === null => in_array($type, ['u8', 'u16', 'u32', 'u64', 'i64'], true) ? 0 : '',
             $type === 'u64' => U64::parse($value),
             $type === 'i64' => (int) $value,
@@ -260,7 +334,7 @@ final class Frames
             $name === 'state_hash' => self::u128Out($value),
             $name === 'attributes' => (object) self::attributes(Attributes::decode($value)),
             $name === 'filter' => (object) self::filterOut($value),
-            $name === 'settings' => (object) self::settingsOut($value),
+            $name === 'settings' => (object) self::policy(TopicPolicy::decode($value)),
             $name === 'marks' && $type === 'u8' => $value & (self::MARKS[$opcode?->name] ?? ($opcode === null ? 0x3F : 1)),
             $type === 'u64' => U64::toString($value ?? 0),
             $type === 'i64' => (string) $value,
@@ -288,49 +362,6 @@ final class Frames
                         default => Tagged::number($code, $value),
                     };
                 }
-            }
-        }
-
-        return $out;
-    }
-
-    private static function settingsIn(array $settings): string
-    {
-        $arguments = ['unset' => []];
-        foreach ($settings as $name => $value) {
-            $argument = self::POLICY[$name];
-            if ($value === null) {
-                $arguments['unset'][] = $argument;
-                continue;
-            }
-            $arguments[$argument] = match (true) {
-                $name === 'backoff' => self::backoffIn($value),
-                $name === 'late' => LatePolicy::decode(pack('PCP', U64::parse($value['after_ms']), $value['action'], U64::parse($value['value']))),
-                in_array($name, self::POLICY_WIDE, true) => U64::parse($value),
-                default => $value,
-            };
-        }
-
-        return (new TopicPolicy(...$arguments))->encode();
-    }
-
-    private static function settingsOut(string $bytes): array
-    {
-        $policy = TopicPolicy::decode($bytes);
-        $out = [];
-        foreach (self::POLICY as $name => $property) {
-            $value = $policy->$property;
-            if (in_array($property, $policy->unset, true)) {
-                $out[$name] = null;
-            } elseif ($value !== null) {
-                $out[$name] = match (true) {
-                    $name === 'backoff' => self::backoffOut($value),
-                    $name === 'late' => [
-                        'after_ms' => U64::toString($value->afterMs), 'action' => $value->action, 'value' => U64::toString($value->value),
-                    ],
-                    in_array($name, self::POLICY_WIDE, true) => U64::toString($value),
-                    default => $value,
-                };
             }
         }
 

@@ -7,6 +7,12 @@ namespace Adjourn;
 /** What BULK does to each job that matches. */
 final readonly class BulkChange
 {
+    public const DELETE = 0;
+    public const KICK = 1;
+    public const RUN_NOW = 2;
+    public const RESCHEDULE = 3;
+    public const MOVE = 4;
+
     private function __construct(
         public int $kind,
         public int $dueMs = 0,
@@ -16,26 +22,26 @@ final readonly class BulkChange
 
     public static function delete(): self
     {
-        return new self(0);
+        return new self(self::DELETE);
     }
 
     public static function kick(): self
     {
-        return new self(1);
+        return new self(self::KICK);
     }
 
     public static function runNow(): self
     {
-        return new self(2);
+        return new self(self::RUN_NOW);
     }
 
     public static function reschedule(\DateTimeInterface $at): self
     {
-        return new self(3, Time::ms($at));
+        return new self(self::RESCHEDULE, Time::ms($at));
     }
 
     public static function moveTo(string $topic): self
     {
-        return new self(4, 0, Topic::check($topic));
+        return new self(self::MOVE, 0, Topic::check($topic));
     }
 }

@@ -11,6 +11,7 @@ use Adjourn\Connection\Session;
 use Adjourn\Connection\SystemClock;
 use Adjourn\Connection\TcpDialer;
 use Adjourn\Error\ErrorReply;
+use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Error\ServerError;
@@ -73,18 +74,21 @@ final class Client implements Queue
         return $this->pushMany($topic, [$job])[0]->orThrow();
     }
 
-    public function pushMany(string $topic, iterable $jobs): array
+    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array
     {
         Topic::check($topic);
+        if ($batchJobsMax < 1) {
+            throw new UsageError('batchJobsMax is at least 1.');
+        }
         $calls = [];
         $results = [];
         $batch = [];
         $bytes = 0;
         foreach ($jobs as $job) {
-            $fields = $job->fields($this->options->codec);
+            $fields = $job->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
             $size = 26 + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
             $limits = $this->session->limits();
-            if ($batch !== [] && (count($batch) >= $limits->pushJobsMax
+            if ($batch !== [] && (count($batch) >= min($batchJobsMax, $limits->pushJobsMax)
                 || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
                 $calls[] = $this->submitPush($topic, $batch);
                 [$batch, $bytes] = [[], 0];
@@ -152,8 +156,20 @@ final class Client implements Queue
         $this->settle(Opcode::Bury, $lease, self::reason($reason));
     }
 
+    public function finishMany(iterable $leases): array
+    {
+        return $this->endMany(Opcode::Finish, $leases);
+    }
+
+    public function releaseMany(iterable $leases, ?Release $how = null, string $reason = ''): array
+    {
+        $fields = ['delay_ms' => ($how ?? Release::backoff())->delayMs];
+
+        return $this->endMany(Opcode::Release, $leases, $fields + self::reason($reason));
+    }
+
     /**
-     * Settles or touches many leases with one request.
+     * @internal Settles or touches many leases with one request.
      *
      * @param Opcode $how Finish, Release, Touch or Bury
      * @param list<Lease> $leases
@@ -307,7 +323,6 @@ final class Client implements Queue
         );
     }
 
-    /** Changes the settings that the policy names. */
     public function setTopic(string $topic, TopicPolicy $policy): void
     {
         $this->session->call(Opcode::TopicSet, ['topic' => Topic::check($topic), 'settings' => $policy->encode()]);
@@ -406,6 +421,39 @@ final class Client implements Queue
     private function collect(Connection\Call $call, array &$results): void
     {
         array_push($results, ...array_map(PushResult::of(...), $this->session->await($call)['results']));
+    }
+
+    /**
+     * @param iterable<Lease|Job> $leases
+     * @param array<string, mixed> $fields
+     * @return list<Error\AdjournError|null>
+     */
+    private function endMany(Opcode $how, iterable $leases, array $fields = []): array
+    {
+        $refusals = [];
+        $sent = [];
+        foreach ($leases as $lease) {
+            try {
+                $lease instanceof Job && $lease->throwIfLost();
+                $sent[count($refusals)] = $lease;
+                $refusals[] = null;
+            } catch (LeaseLost $lost) {
+                $refusals[] = $lost;
+            }
+        }
+        $ids = array_map(static fn (Lease|Job $l): Lease => $l instanceof Job ? $l->lease : $l, array_values($sent));
+        foreach (array_combine(array_keys($sent), $this->settleMany($how, $ids, $fields)) as $place => $refusal) {
+            $refusals[$place] = $refusal;
+            if ($sent[$place] instanceof Job) {
+                match (true) {
+                    $refusal === null => $sent[$place]->settled(),
+                    $refusal instanceof StaleLease => $sent[$place]->lost(),
+                    default => null,
+                };
+            }
+        }
+
+        return $refusals;
     }
 
     /**

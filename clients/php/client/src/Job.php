@@ -140,6 +140,12 @@ final class Job
         $this->untilMs = $sentMs + ($ttrMs === null ? $this->ownMs : LeaseClock::surely($ttrMs));
     }
 
+    /** @internal The server has finished, released or buried it. */
+    public function settled(): void
+    {
+        $this->isSettled = true;
+    }
+
     /** @internal The server says that the lease is over. */
     public function lost(): void
     {
@@ -150,6 +156,6 @@ final class Job
     {
         $this->throwIfLost();
         $settle();
-        $this->isSettled = true;
+        $this->settled();
     }
 }

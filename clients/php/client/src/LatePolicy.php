@@ -9,6 +9,11 @@ use Adjourn\Protocol\Malformed;
 /** What happens to a job that was due longer ago than `afterMs`. */
 final readonly class LatePolicy
 {
+    public const RATE = 0;
+    public const SPREAD = 1;
+    public const BURY = 2;
+    public const DROP = 3;
+
     private function __construct(
         public int $afterMs,
         public int $action,
@@ -18,22 +23,22 @@ final readonly class LatePolicy
 
     public static function rate(int $afterMs, int $jobsPerSecond): self
     {
-        return new self($afterMs, 0, $jobsPerSecond);
+        return new self($afterMs, self::RATE, $jobsPerSecond);
     }
 
     public static function spread(int $afterMs, int $withinMs): self
     {
-        return new self($afterMs, 1, $withinMs);
+        return new self($afterMs, self::SPREAD, $withinMs);
     }
 
     public static function bury(int $afterMs): self
     {
-        return new self($afterMs, 2, 0);
+        return new self($afterMs, self::BURY, 0);
     }
 
     public static function drop(int $afterMs): self
     {
-        return new self($afterMs, 3, 0);
+        return new self($afterMs, self::DROP, 0);
     }
 
     public function encode(): string

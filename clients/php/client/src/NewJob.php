@@ -56,10 +56,13 @@ final readonly class NewJob
         }
     }
 
-    /** @return array<string, mixed> the fields of a job in PUSH */
-    public function fields(Body\BodyCodec $codec): array
+    /**
+     * @param array<string, string> $headers those that the job does not name itself
+     * @return array<string, mixed> the fields of a job in PUSH
+     */
+    public function fields(Body\BodyCodec $codec, array $headers = []): array
     {
-        $headers = $this->headers;
+        $headers = $this->headers + $headers;
         $body = $this->body;
         if (!is_string($body)) {
             [$body, $contentType] = $codec->encode($body);

@@ -26,6 +26,8 @@ final readonly class Options
      * @param bool $leasesOutlive true: a lease lasts for the job's ttr whatever happens to the connection. Leave it true
      *     unless the client can speak while a handler runs: a PHP handler that blocks for longer than the session's grace
      *     would lose its lease
+     * @param (\Closure(): array<string, string>)|null $pushHeaders headers for each job that is pushed, such as the
+     *     `traceparent` of the present span. A header that the job names itself comes first
      * @param int|null $heartbeatMs null: 60,000 if leases outlive the session, else the server's
      */
     public function __construct(
@@ -39,6 +41,7 @@ final readonly class Options
         public int $reconnectWaitMaxMs = 1000,
         public BodyCodec $codec = new JsonCodec(),
         public LoggerInterface $logger = new NullLogger(),
+        public ?\Closure $pushHeaders = null,
     ) {
         $this->addresses = is_string($server) ? Address::parseList($server) : array_map(Address::parse(...), array_values($server));
         if ($this->addresses === []) {

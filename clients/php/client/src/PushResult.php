@@ -36,10 +36,14 @@ final readonly class PushResult
         if ($this->outcome !== PushOutcome::Refused) {
             return null;
         }
-        $name = ErrorCode::tryFrom($this->code)?->name ?? "code $this->code";
-        $by = $this->job === null ? '' : ' by job ' . U64::toString($this->job);
+        $job = $this->job === null ? '' : 'job ' . U64::toString($this->job);
+        $why = match (ErrorCode::tryFrom($this->code)) {
+            ErrorCode::KeyExists => "$job has this key already.",
+            ErrorCode::Reserved => "$job has this key, and a consumer works on it.",
+            default => '',
+        };
 
-        return ServerError::of(ErrorReply::ofItem($this->code, "The job was refused$by: $name."), $this->job);
+        return ServerError::of(ErrorReply::ofItem($this->code, $why), $this->job);
     }
 
     /** @throws \Adjourn\Error\AdjournException if the job was refused */

@@ -27,13 +27,14 @@ interface Queue extends Settler
     ): PushResult;
 
     /**
-     * Pushes many jobs, in as few frames as the limits allow. A refused job does not affect the others. If a frame as a
-     * whole fails, this throws, and jobs of other frames may be in the queue: give many jobs keys.
+     * Pushes many jobs, in as few frames as the limits allow, several frames at once. A refused job does not affect the
+     * others. If a frame as a whole fails, this throws, and jobs of other frames may be in the queue: give many jobs keys.
      *
-     * @param iterable<NewJob> $jobs
+     * @param iterable<NewJob> $jobs a generator is read as the frames go out
+     * @param int $batchJobsMax most jobs of one frame
      * @return list<PushResult> one per job, in order
      */
-    public function pushMany(string $topic, iterable $jobs): array;
+    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array;
 
     /**
      * Waits until jobs are ready, and takes up to jobsMax of them.
@@ -84,6 +85,13 @@ interface Queue extends Settler
     /** @return list<TopicReport> sorted by name */
     public function topics(): array;
 
+    /** Changes the settings of a topic that the policy names. The topic is created if it is new. */
+    public function setTopic(string $topic, TopicPolicy $policy): void;
+
+    /** @throws Error\Server\NotFound */
+    public function showTopic(string $topic): TopicSettings;
+
+    /** @throws Error\Server\WrongState if it has jobs */
     public function deleteTopic(string $topic): void;
 
     /** Ends the session. What this client still holds comes back when its leases end. */

@@ -6,8 +6,10 @@ namespace Adjourn\Tests;
 
 use Adjourn\Client;
 use Adjourn\Error\Server\TooLarge;
+use Adjourn\Error\UsageError;
 use Adjourn\Filter;
 use Adjourn\NewJob;
+use Adjourn\Options;
 
 final class ClientTest extends QueueContract
 {
@@ -58,6 +60,39 @@ final class ClientTest extends QueueContract
         $taken = $this->queue->reserve($this->topic, 5000, 3);
         self::assertSame(['0', '1', '2'], array_map(static fn ($job): string => $job->body[0], $taken));
         self::assertSame(30, $this->queue->count(new Filter($this->topic)));
+    }
+
+    public function testEachPushedJobGetsTheHeadersOfTheClient(): void
+    {
+        $client = new Client(new Options(self::$server->address(), pushHeaders: static fn (): array => ['traceparent' => '00-1', 'a' => 'b']));
+        $client->push($this->topic, 'x', headers: ['a' => 'own']);
+        self::assertSame(['a' => 'own', 'traceparent' => '00-1'], $client->reserve($this->topic, 5000)[0]->headers);
+    }
+
+    public function testASubscriptionHoldsAsManyJobsAsItsCredit(): void
+    {
+        $this->queue->pushMany($this->topic, [new NewJob('a'), new NewJob('b'), new NewJob('c')]);
+        $subscription = $this->queue->subscribe($this->topic, creditJobs: 1);
+        self::assertSame('a', $subscription->next(5000)->body);
+        self::assertNull($subscription->next(50));
+        $subscription->addCredit(1);
+        $second = $subscription->next(5000);
+        self::assertSame('b', $second->body);
+        self::assertNull($subscription->next(50));
+        $second->finish();
+        self::assertSame('c', $subscription->next(5000)->body, 'The end of a lease returns its credit.');
+        $this->expectException(UsageError::class);
+        $subscription->addCredit(65_537);
+    }
+
+    public function testBatchesAreAsSmallAsTheCallerWants(): void
+    {
+        $jobs = array_map(static fn (int $n): NewJob => new NewJob("$n"), range(0, 99));
+        self::assertCount(100, array_unique(array_column($this->queue->pushMany($this->topic, $jobs, batchJobsMax: 7), 'job')));
+        $taken = $this->queue->reserve($this->topic, 5000, 100);
+        self::assertSame(range(0, 99), array_map(static fn ($job): int => (int) $job->body, $taken));
+        $this->expectException(UsageError::class);
+        $this->queue->pushMany($this->topic, $jobs, batchJobsMax: 0);
     }
 
     protected function passes(int $ms): void

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Adjourn\Tests;
 
 use Adjourn\Client;
+use Adjourn\JobRef;
+use Adjourn\JobState;
 use PHPUnit\Framework\TestCase;
 
 /** Runs the code of the README and of the tutorial. */
@@ -35,13 +37,16 @@ final class DocumentationTest extends TestCase
     {
         $text = file_get_contents(__DIR__ . '/../README.md');
         preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
-        [$producer, $worker] = [$code[2][0], $code[2][1]];
-        self::assertSame('', $this->run_($producer));
+        $code = array_combine($code[1], $code[2]);
+        ['producer' => $producer, 'worker' => $worker] = $code;
+        self::assertSame('', $this->run_($producer . $code['retries']));
         $client = new Client(self::$server->address());
-        $client->runNow(\Adjourn\JobRef::key('emails', 'order-17'));
+        self::assertSame(8, $client->peek('webhooks')->attributes->attemptsMax);
+        self::assertSame(8, $client->showTopic('emails')->policy->attemptsMax);
+        $id = $client->runNow(JobRef::key('emails', 'order-17'))->job;
         [$process, $pipe] = $this->start($worker);
         self::assertSame("To ann@example.com, attempt 1\n", fgets($pipe));
-        Eventually::holds(static fn (): bool => $client->topics()[0]->finished === 1, 'The job is not finished.');
+        Eventually::holds(static fn (): bool => $client->get($id)->state === JobState::Finished, 'The job is not finished.');
         proc_terminate($process, SIGTERM);
         Eventually::holds(static function () use ($process, &$code): bool {
             $status = proc_get_status($process);
@@ -67,7 +72,11 @@ final class DocumentationTest extends TestCase
         $code = str_replace('adjourn://127.0.0.1:7440', 'adjourn://' . self::$server->address(), $code);
         preg_match_all('/^use .*;$/m', $code, $uses);
         $body = preg_replace('/^use .*;\n/m', '', $code);
-        $script = "<?php\n" . implode("\n", array_unique($uses[0])) . "\nrequire " . var_export(__DIR__ . '/bootstrap.php', true) . ";\n$body";
+        // The parts of a page are one script. The tests have no Composer.
+        self::assertSame(1, substr_count($body, "<?php\n"));
+        self::assertSame(1, substr_count($body, "require 'vendor/autoload.php';\n"));
+        $body = str_replace(["<?php\n", "'vendor/autoload.php'"], ['', var_export(__DIR__ . '/bootstrap.php', true)], $body);
+        $script = "<?php\n" . implode("\n", array_unique($uses[0])) . "\n$body";
         $process = proc_open([PHP_BINARY], [['pipe', 'r'], ['pipe', 'w'], ['redirect', 1]], $pipes);
         fwrite($pipes[0], $script);
         fclose($pipes[0]);

@@ -8,10 +8,13 @@ use Adjourn\Backoff;
 use Adjourn\BulkChange;
 use Adjourn\BuriedReason;
 use Adjourn\Error\LeaseLost;
+use Adjourn\Error\Server\Invalid;
 use Adjourn\Error\Server\KeyExists;
 use Adjourn\Error\Server\NotFound;
+use Adjourn\Error\Server\Quota;
 use Adjourn\Error\Server\Reserved;
 use Adjourn\Error\Server\StaleLease;
+use Adjourn\Error\Server\TooLarge;
 use Adjourn\Error\Server\WrongState;
 use Adjourn\Error\UsageError;
 use Adjourn\Filter;
@@ -24,7 +27,7 @@ use Adjourn\NewJob;
 use Adjourn\PushOutcome;
 use Adjourn\Queue;
 use Adjourn\Release;
-use Adjourn\Tests\Repository;
+use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
 
 /** What the client on a real server and the fake have in common. */
@@ -121,6 +124,21 @@ abstract class QueueContract extends TestCase
         $this->queue->push($this->topic, 'x');
         $this->queue->reserve($this->topic, 5000)[0]->release(Release::notStarted());
         self::assertSame(1, $this->queue->reserve($this->topic, 5000)[0]->attempts);
+    }
+
+    public function testManyJobsAreSettledAtOnce(): void
+    {
+        $this->queue->pushMany($this->topic, array_fill(0, 5, new NewJob('x')));
+        $jobs = $this->queue->reserve($this->topic, 5000, 5);
+        $this->queue->delete($jobs[1]->id);
+        $refusals = $this->queue->finishMany([$jobs[0], $jobs[1], $jobs[2]->lease]);
+        self::assertSame([null, StaleLease::class, null], array_map(static fn ($r): ?string => $r === null ? null : $r::class, $refusals));
+        self::assertSame([true, false], [$jobs[0]->isSettled(), $jobs[1]->isSettled()]);
+        self::assertTrue($jobs[1]->isLost());
+        self::assertSame([null, null], $this->queue->releaseMany([$jobs[3], $jobs[4]], Release::notStarted()));
+        self::assertInstanceOf(LeaseLost::class, $this->queue->finishMany([$jobs[1]])[0], 'What is lost is not sent.');
+        self::assertSame([], $this->queue->finishMany([]));
+        self::assertSame([1, 1], array_column($this->queue->reserve($this->topic, 5000, 5), 'attempts'));
     }
 
     public function testALeaseEndsAndATouchRestartsIt(): void
@@ -234,6 +252,60 @@ abstract class QueueContract extends TestCase
         [$job] = $this->queue->reserve($this->topic, 5000);
         $this->queue->finish(Lease::parse((string) $job->lease));
         self::assertSame(1, $this->report()->finished);
+    }
+
+    public function testATopicDecidesWhatItsJobsDoNotSay(): void
+    {
+        $this->queue->setTopic($this->topic, new TopicPolicy(ttrMs: 5000, priority: 7, attemptsMax: 3, rememberMs: 60_000));
+        $this->queue->setTopic($this->topic, new TopicPolicy(backoff: Backoff::fixed(60_000), unset: ['attemptsMax']));
+        $id = $this->queue->push($this->topic, 'x', key: 'k')->job;
+        self::assertSame([5000, 7], [$this->queue->get($id)->ttrMs, $this->queue->get($id)->priority]);
+        $this->queue->reserve($this->topic, 5000)[0]->release();
+        self::assertSame(JobState::Delayed, $this->queue->get($id)->state);
+        $this->queue->runNow($id);
+        $this->queue->reserve($this->topic, 5000)[0]->finish();
+        self::assertSame(JobState::Finished, $this->queue->get($id)->state);
+        $settings = $this->queue->showTopic($this->topic);
+        self::assertEquals(new TopicPolicy(ttrMs: 5000, priority: 7, backoff: Backoff::fixed(60_000), rememberMs: 60_000), $settings->policy);
+        self::assertSame([0, 0, false], [$settings->jobs, $settings->bytes, $settings->isPaused]);
+    }
+
+    public function testATopicHasLimits(): void
+    {
+        $this->queue->setTopic($this->topic, new TopicPolicy(jobsMax: 2, bodyBytesMax: 3, leasesMax: 1));
+        $results = $this->queue->pushMany($this->topic, [new NewJob('a', key: 'k'), new NewJob('long'), new NewJob('b'), new NewJob('c')]);
+        self::assertSame(
+            [null, TooLarge::class, null, Quota::class],
+            array_map(static fn ($result): ?string => $result->error() === null ? null : $result->error()::class, $results),
+        );
+        $replaced = $this->queue->push($this->topic, 'd', key: 'k', ifExists: IfExists::Replace);
+        self::assertSame(PushOutcome::Replaced, $replaced->outcome, 'It is no more jobs than before.');
+        self::assertCount(1, $this->queue->reserve($this->topic, 5000, 2));
+        self::assertSame([], $this->queue->reserve($this->topic));
+    }
+
+    public function testDeadLettersGoToTheirTopicAndComeBack(): void
+    {
+        $dead = "$this->topic-dead";
+        $this->queue->setTopic($this->topic, new TopicPolicy(attemptsMax: 1, deadLetters: $dead));
+        $id = $this->queue->push($this->topic, 'x', key: 'k')->job;
+        $this->queue->reserve($this->topic, 5000)[0]->release(reason: 'never');
+        $letter = $this->queue->get($id);
+        self::assertSame([$dead, JobState::Ready, 0, 'k', 'never'], [$letter->topic, $letter->state, $letter->attempts, $letter->key, $letter->reason]);
+        $this->queue->push($this->topic, 'y', delayMs: 60_000, key: 'other');
+        try {
+            $this->queue->get(JobRef::key($dead, 'k'));
+            self::fail('A dead letter is not found by its key.');
+        } catch (NotFound) {
+            foreach ($this->queue->bulk(BulkChange::moveTo($this->topic), new Filter($dead)) as $step);
+        }
+        self::assertSame($id, $this->queue->get(JobRef::key($this->topic, 'k'))->id);
+    }
+
+    public function testATopicIsNotItsOwnDeadLetterTopic(): void
+    {
+        $this->expectException(Invalid::class);
+        $this->queue->setTopic($this->topic, new TopicPolicy(deadLetters: $this->topic));
     }
 
     public function testATopicIsDeletedWhenItHasNoJobs(): void

@@ -223,6 +223,49 @@ final class WorkerTest extends TestCase
         self::assertNotContains($this->topic, array_column(iterator_to_array($this->client->connections()), 'clientName'));
     }
 
+    public function testWhatWasNotStartedIsGivenBackInOneRequest(): void
+    {
+        $job = static fn (int $job): array => [
+            'job' => $job, 'fence' => $job, 'due_ms' => 1, 'priority' => 1, 'attempts' => 1, 'ttr_left_ms' => 60_000,
+            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'deadline_ms' => 0,
+        ];
+        $server = new ScriptedServer(static function (Listener $listener) use ($job): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => array_map($job, [1, 2, 3, 4])]);
+            while (($settle = $peer->next()) !== null) {
+                $listener->report([$settle->opcode->name, array_column($settle->fields['leases'] ?? [], 'job')]);
+                $results = array_map(static fn (): array => ['code' => 0], $settle->fields['leases'] ?? []);
+                $peer->send($settle->opcode->answer(), $settle->requestId, ['results' => $results]);
+            }
+        });
+        $worker = new Worker(new Client($server->address()), new WorkerOptions(prefetch: 3));
+        $worker->run('t', static fn () => $worker->stop());
+        self::assertSame(['Finish', [1]], $server->report());
+        self::assertSame(['Release', [2, 3, 4]], $server->report());
+    }
+
+    public function testAServerThatDoesNotAnswerDoesNotHoldUpTheEnd(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => [[
+                'job' => 1, 'fence' => 1, 'due_ms' => 1, 'priority' => 1, 'attempts' => 1, 'ttr_left_ms' => 60_000,
+                'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'deadline_ms' => 0,
+            ]]]);
+            // FINISH gets no answer, although the server is there.
+            while (($request = $peer->next()) !== null) {
+                $listener->report($request->opcode->name);
+            }
+        });
+        // Without the bound of the stop, FINISH would wait for an hour.
+        $worker = new Worker(new Client(new Options($server->address(), requestTimeoutMs: 3_600_000)), new WorkerOptions(handlesSignals: false));
+        self::assertSame(1, $worker->run('t', static fn () => $worker->stop(withinMs: 100)));
+        self::assertSame('Finish', $server->report());
+        self::assertSame(1, $worker->health()->failed);
+    }
+
     public function testSigtermEndsALongPollAtOnce(): void
     {
         [$child, $said] = Processes::fork(function (callable $say): void {

@@ -11,7 +11,6 @@ use Adjourn\Filter;
 use Adjourn\IfExists;
 use Adjourn\JobState;
 use Adjourn\NewJob;
-use Adjourn\TopicReport;
 use Illuminate\Contracts\Queue\ClearableQueue;
 use Illuminate\Contracts\Queue\Queue as QueueContract;
 use Illuminate\Contracts\Queue\ShouldBeUnique;
@@ -44,24 +43,22 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
 
     public function size($queue = null)
     {
-        $report = $this->report($queue);
-
-        return $report === null ? 0 : $report->delayed + $report->ready + $report->reserved;
+        return $this->count($queue, JobState::Delayed, JobState::Ready, JobState::Reserved);
     }
 
     public function pendingSize($queue = null)
     {
-        return $this->report($queue)?->ready ?? 0;
+        return $this->count($queue, JobState::Ready);
     }
 
     public function delayedSize($queue = null)
     {
-        return $this->report($queue)?->delayed ?? 0;
+        return $this->count($queue, JobState::Delayed);
     }
 
     public function reservedSize($queue = null)
     {
-        return $this->report($queue)?->reserved ?? 0;
+        return $this->count($queue, JobState::Reserved);
     }
 
     public function creationTimeOfOldestPendingJob($queue = null)
@@ -164,14 +161,8 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
         return $queue ?: $this->default;
     }
 
-    private function report($queue): ?TopicReport
+    private function count($queue, JobState ...$states): int
     {
-        foreach ($this->client->topics() as $report) {
-            if ($report->topic === $this->topic($queue)) {
-                return $report;
-            }
-        }
-
-        return null;
+        return $this->client->count(new Filter($this->topic($queue), $states));
     }
 }

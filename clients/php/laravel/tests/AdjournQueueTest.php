@@ -14,6 +14,7 @@ use Adjourn\Tests\TestServer;
 use Illuminate\Bus\Dispatcher as Bus;
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\Repository as Cache;
+use Illuminate\Console\Command;
 use Illuminate\Container\Container;
 use Illuminate\Contracts\Bus\Dispatcher as BusContract;
 use Illuminate\Contracts\Cache\Repository as CacheContract;
@@ -21,12 +22,16 @@ use Illuminate\Contracts\Container\Container as ContainerContract;
 use Illuminate\Contracts\Debug\ExceptionHandler;
 use Illuminate\Contracts\Events\Dispatcher as EventsContract;
 use Illuminate\Events\Dispatcher as Events;
+use Illuminate\Queue\Console\ClearCommand;
+use Illuminate\Queue\Console\WorkCommand;
 use Illuminate\Queue\Events\JobFailed;
 use Illuminate\Queue\QueueManager;
 use Illuminate\Queue\Worker;
 use Illuminate\Queue\WorkerOptions;
 use PHPUnit\Framework\TestCase;
 use Psr\Log\AbstractLogger;
+use Symfony\Component\Console\Input\ArrayInput;
+use Symfony\Component\Console\Output\BufferedOutput;
 
 /** The driver under Laravel's own worker. */
 final class AdjournQueueTest extends TestCase
@@ -66,13 +71,24 @@ final class AdjournQueueTest extends TestCase
                 }
             }
         };
-        $this->app = new Container();
-        $this->app['config'] = [
+        $this->app = new class extends Container {
+            public function environment(): string
+            {
+                return 'testing';
+            }
+        };
+        $this->app->instance('config', new class([
             'queue.default' => 'adjourn',
             'queue.connections.adjourn' => [
                 'driver' => 'adjourn', 'server' => self::$server->address(), 'queue' => $this->topic, 'retry_after' => 90,
             ],
-        ];
+            'queue.connections.adjourn.queue' => $this->topic,
+        ]) extends \ArrayObject {
+            public function get(string $key, mixed $default = null): mixed
+            {
+                return $this[$key] ?? $default;
+            }
+        });
         $events = new Events($this->app);
         $this->app->instance('events', $events);
         $this->app->instance(EventsContract::class, $events);
@@ -154,6 +170,22 @@ final class AdjournQueueTest extends TestCase
         $this->queue()->push(new Recorder('high'), '', "$this->topic-high");
         $this->work("$this->topic-high,$this->topic-low");
         self::assertSame(['high 1', 'low 1'], Recorder::$seen);
+    }
+
+    public function testTheRealCommandsWorkAndClear(): void
+    {
+        $this->queue()->push(new Recorder('low'), '', "$this->topic-low");
+        $this->queue()->push(new Recorder('high'), '', "$this->topic-high");
+        $work = new WorkCommand($this->worker(), $this->app->make(CacheContract::class));
+        $said = $this->run_($work, ['--queue' => "$this->topic-high,$this->topic-low", '--stop-when-empty' => true, '--sleep' => 0]);
+        self::assertSame(['high 1', 'low 1'], Recorder::$seen);
+        self::assertSame(2, substr_count($said, 'Processed:'));
+
+        $this->queue()->push(new Recorder('a'));
+        $this->queue()->later(60, new Recorder('b'));
+        $this->app->instance('queue', $this->manager);
+        self::assertStringContainsString("Cleared 2 jobs from the [$this->topic] queue", $this->run_(new ClearCommand(), []));
+        self::assertSame(0, $this->queue()->size());
     }
 
     public function testAQueueIsCleared(): void
@@ -260,6 +292,23 @@ final class AdjournQueueTest extends TestCase
 
     private function work(?string $queue = null, int $timeout = 60): int
     {
+        $options = new WorkerOptions('default', 0, 512, $timeout, 0, 1, false, true);
+
+        return $this->worker()->daemon('adjourn', $queue ?? $this->topic, $options);
+    }
+
+    /** Runs a command of artisan. @param array<string, mixed> $input */
+    private function run_(Command $command, array $input): string
+    {
+        $command->setLaravel($this->app);
+        $output = new BufferedOutput();
+        self::assertSame(0, $command->run(new ArrayInput($input + ['--force' => true]), $output));
+
+        return $output->fetch();
+    }
+
+    private function worker(): Worker
+    {
         $handler = new class($this->reported) implements ExceptionHandler {
             /** @param list<string> $reported */
             public function __construct(private array &$reported)
@@ -284,9 +333,7 @@ final class AdjournQueueTest extends TestCase
             {
             }
         };
-        $worker = new Worker($this->manager, $this->app['events'], $handler, static fn (): bool => false);
-        $options = new WorkerOptions('default', 0, 512, $timeout, 0, 1, false, true);
 
-        return $worker->daemon('adjourn', $queue ?? $this->topic, $options);
+        return new Worker($this->manager, $this->app['events'], $handler, static fn (): bool => false);
     }
 }

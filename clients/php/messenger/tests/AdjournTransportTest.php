@@ -18,7 +18,10 @@ use Adjourn\Options;
 use Adjourn\Tests\TestServer;
 use PHPUnit\Framework\TestCase;
 use Psr\Container\ContainerInterface;
+use Symfony\Component\Console\Input\ArrayInput;
+use Symfony\Component\Console\Output\NullOutput;
 use Symfony\Component\EventDispatcher\EventDispatcher;
+use Symfony\Component\Messenger\Command\ConsumeMessagesCommand;
 use Symfony\Component\Messenger\Envelope;
 use Symfony\Component\Messenger\EventListener\SendFailedMessageForRetryListener;
 use Symfony\Component\Messenger\EventListener\SendFailedMessageToFailureTransportListener;
@@ -29,6 +32,7 @@ use Symfony\Component\Messenger\Handler\HandlersLocator;
 use Symfony\Component\Messenger\MessageBus;
 use Symfony\Component\Messenger\Middleware\HandleMessageMiddleware;
 use Symfony\Component\Messenger\Retry\MultiplierRetryStrategy;
+use Symfony\Component\Messenger\RoutableMessageBus;
 use Symfony\Component\Messenger\Stamp\DelayStamp;
 use Symfony\Component\Messenger\Stamp\RedeliveryStamp;
 use Symfony\Component\Messenger\Stamp\TransportMessageIdStamp;
@@ -67,6 +71,27 @@ final class AdjournTransportTest extends TestCase
         self::assertSame(["ann \0\xff"], $this->work());
         self::assertSame(0, $this->transport->getMessageCount());
         self::assertSame(JobState::Finished, $this->transport->client()->get($id)->state);
+    }
+
+    public function testTheRealCommandConsumes(): void
+    {
+        $seen = [];
+        $bus = new MessageBus([new HandleMessageMiddleware(new HandlersLocator([Note::class => [
+            static function (Note $note) use (&$seen): void {
+                $seen[] = $note->text;
+            },
+        ]]))]);
+        $command = new ConsumeMessagesCommand(
+            new RoutableMessageBus($this->container([]), $bus),
+            $this->container(['adjourn' => $this->transport]),
+            new EventDispatcher(),
+        );
+        foreach (['a', 'b', 'c'] as $text) {
+            $this->transport->send(new Envelope(new Note($text)));
+        }
+        self::assertSame(0, $command->run(new ArrayInput(['receivers' => ['adjourn'], '--limit' => 2]), new NullOutput()));
+        self::assertSame(['a', 'b'], $seen);
+        self::assertSame(1, $this->transport->getMessageCount());
     }
 
     public function testADelayedMessageWaitsInTheQueue(): void

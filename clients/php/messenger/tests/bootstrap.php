@@ -17,6 +17,7 @@ namespace {
             }
         }
     }, prepend: true);
+    require_once 'Symfony/Component/Console/autoload.php';
     require_once 'Symfony/Component/Messenger/autoload.php';
     require_once 'Symfony/Component/EventDispatcher/autoload.php';
 }

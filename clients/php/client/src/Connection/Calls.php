@@ -23,6 +23,10 @@ final class Calls
 
     /** @var array<int, Call> by request id, in the order of their first sending */
     public array $open = [];
+    /** Of the server, as far as it is known. */
+    public Limits $limits;
+    /** No call waits for longer than until then. */
+    public int $latestMs = PHP_INT_MAX;
     private int $lastId = 0;
     private int $nextNumber = 1;
 
@@ -32,6 +36,7 @@ final class Calls
         private readonly int $timeoutMs,
         private readonly \Closure $isTaken,
     ) {
+        $this->limits = new Limits();
     }
 
     public function get(int $id): ?Call
@@ -95,7 +100,7 @@ final class Calls
     public function expire(int $now): void
     {
         foreach ($this->open as $call) {
-            if ($now < $call->deadlineMs || $call->isDone) {
+            if ($now < min($call->deadlineMs, $this->latestMs) || $call->isDone) {
                 continue;
             }
             $isSent = $call->isOnWire || $call->mayBeApplied;
@@ -113,7 +118,7 @@ final class Calls
     }
 
     /** Puts what may be sent into the output. */
-    public function send(Wire $wire, Limits $limits, int $now): void
+    public function send(Wire $wire, int $now): void
     {
         $inFlight = 0;
         $waiting = 0;
@@ -130,7 +135,7 @@ final class Calls
         $holdsPushes = false;
         foreach ($this->open as $call) {
             // One place is kept for PING.
-            $isFull = $inFlight >= $limits->inFlightMax - 1 || $wire->unsentBytes() >= self::UNSENT_BYTES_MAX;
+            $isFull = $inFlight >= $this->limits->inFlightMax - 1 || $wire->unsentBytes() >= self::UNSENT_BYTES_MAX;
             if ($call->isOnWire || ($isFull && $call->opcode !== Opcode::Ping)) {
                 continue;
             }
@@ -139,7 +144,7 @@ final class Calls
                 $holdsPushes = $holdsPushes || $isPush;
                 continue;
             }
-            if ($call->opcode === Opcode::Reserve && ++$waiting > intdiv($limits->inFlightMax, 2)) {
+            if ($call->opcode === Opcode::Reserve && ++$waiting > intdiv($this->limits->inFlightMax, 2)) {
                 continue;
             }
             if ($call->isNumbered() && !$this->number($call, $oldest)) {
@@ -147,7 +152,7 @@ final class Calls
                 continue;
             }
             $oldest ??= $call->firstNumber;
-            $this->put($call, $wire, $limits, $now);
+            $this->put($call, $wire, $now);
             ++$inFlight;
         }
     }
@@ -224,18 +229,18 @@ final class Calls
         return true;
     }
 
-    private function put(Call $call, Wire $wire, Limits $limits, int $now): void
+    private function put(Call $call, Wire $wire, int $now): void
     {
         $fields = $call->fields;
         if ($call->opcode === Opcode::Reserve) {
             $fields['wait_ms'] = $fields['wait_ms'] === 0 ? 0 : max(1, $call->madeMs + $fields['wait_ms'] - $now);
         }
         $frame = Codec::encode($call->opcode, $call->id, $fields);
-        if (strlen($frame) - Codec::LENGTH_BYTES > $limits->frameBytesMax) {
+        if (strlen($frame) - Codec::LENGTH_BYTES > $this->limits->frameBytesMax) {
             // The server would close the connection.
             $this->fail($call, ServerError::of(ErrorReply::ofItem(
                 ErrorCode::TooLarge->value,
-                'the frame exceeds ' . $limits->frameBytesMax . ' bytes.',
+                'the frame exceeds ' . $this->limits->frameBytesMax . ' bytes.',
             )));
 
             return;

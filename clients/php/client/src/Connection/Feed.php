@@ -17,8 +17,8 @@ final class Feed
     public bool $isClosed = false;
     public ?\Throwable $error = null;
 
-    /** @param array<string, mixed> $fields of SUBSCRIBE */
-    public function __construct(public readonly array $fields)
+    /** @param array<string, mixed> $fields of SUBSCRIBE, with all the credit that the caller has given */
+    public function __construct(public array $fields)
     {
     }
 }

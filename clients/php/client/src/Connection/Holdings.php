@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Protocol\Opcode;
+use Adjourn\Release;
+
 /** The leases that this client has, and those that the server may hold for it although their jobs never came. */
 final class Holdings
 {
@@ -14,23 +17,30 @@ final class Holdings
     private int $pruneAt = self::PRUNE_MIN;
     /** @var list<array{job: int, fence: int}> leases that were presumed lost, and that the server may still hold for this client */
     private array $owed = [];
-    public Unseen $unseen;
+    private readonly Unseen $unseen;
 
     public function __construct(
         private readonly LeaseClock $leases,
+        private readonly Calls $calls,
         private readonly bool $areOutliving,
     ) {
         $this->unseen = new Unseen();
     }
 
     /**
-     * Adds to each job how long it is the client's own, and leaves out those whose lease is over.
+     * Adds to each job how long it is the client's own, and leaves out those whose lease is over. While leases are presumed
+     * lost, everything goes back.
      *
      * @param list<array<string, mixed>> $jobs
      * @return list<array<string, mixed>>
      */
     public function receive(array $jobs, int $now): array
     {
+        if ($this->leases->areLost()) {
+            $this->giveBack($jobs);
+
+            return [];
+        }
         $own = [];
         foreach ($jobs as $job) {
             $this->unseen->came($job['fence']);
@@ -67,49 +77,78 @@ final class Holdings
         $this->held = [];
     }
 
-    /** @return list<array{job: int, fence: int}> what was presumed lost and is to be given back, once */
-    public function takeOwed(): array
+    /**
+     * Gives jobs back that no handler has started. Nobody waits for the answer.
+     *
+     * @param list<array{job: int, fence: int}> $jobs
+     */
+    public function giveBack(array $jobs, int $delayMs = Release::NOT_STARTED): void
+    {
+        foreach (array_chunk(array_map(self::lease(...), $jobs), max(1, $this->calls->limits->leasesMax)) as $part) {
+            $this->calls->add(Opcode::Release, ['delay_ms' => $delayMs, 'leases' => $part], isOwn: true);
+        }
+    }
+
+    /** Gives back, once, what was presumed lost: a handler may have begun it. */
+    public function giveBackOwed(): void
     {
         $owed = $this->owed;
         $this->owed = [];
+        $this->giveBack($owed, 0);
+    }
 
-        return $owed;
+    /** After a resume that kept the leases: asks which ones there are. */
+    public function askForUnseen(): void
+    {
+        $this->unseen->ask();
+        $this->ask(0);
+    }
+
+    /** The server's leases are no longer compared with those that came. */
+    public function trustAll(): void
+    {
+        $this->unseen->close();
+    }
+
+    /**
+     * LEASED came. Gives back what never came, and asks for the next page.
+     *
+     * @param array<string, mixed> $page
+     */
+    public function shown(array $page): void
+    {
+        $this->giveBack($this->neverCame($page['jobs']));
+        if (($page['marks'] & 1) === 1) {
+            $last = end($page['jobs']);
+            $this->ask($last === false ? 0 : $last['job']);
+        } else {
+            $this->unseen->close();
+        }
+    }
+
+    private function ask(int $after): void
+    {
+        $fields = ['after' => $after, 'jobs_max' => $this->calls->limits->reserveJobsMax];
+        $this->calls->add(Opcode::Leases, $fields, isOwn: true, isFirst: true);
     }
 
     /**
      * Those of the leases in LEASED whose jobs never came, and that no open request settles.
      *
      * @param list<array<string, mixed>> $shown
-     * @param array<int, Call> $open
-     * @return list<array{job: int, fence: int}>
+     * @return list<array<string, mixed>>
      */
-    public function neverCame(array $shown, array $open): array
+    private function neverCame(array $shown): array
     {
         $settling = [];
-        foreach ($open as $call) {
+        foreach ($this->calls->open as $call) {
             foreach ($call->settles() as $lease) {
                 $settling[self::name($lease)] = true;
             }
         }
-        $unseen = array_filter($shown, fn (array $job): bool => $this->unseen->isUnseen($job['fence'])
-            && !isset($settling[self::name($job)]));
 
-        return array_values(array_map(self::lease(...), $unseen));
-    }
-
-    /**
-     * @param array{job: int, fence: int} $job
-     * @return array{job: int, fence: int}
-     */
-    public static function lease(array $job): array
-    {
-        return ['job' => $job['job'], 'fence' => $job['fence']];
-    }
-
-    /** @param array{job: int, fence: int} $lease */
-    public static function name(array $lease): string
-    {
-        return "{$lease['job']}-{$lease['fence']}";
+        return array_values(array_filter($shown, fn (array $job): bool => $this->unseen->isUnseen($job['fence'])
+            && !isset($settling[self::name($job)])));
     }
 
     /** @param array<string, mixed> $job */
@@ -121,5 +160,20 @@ final class Holdings
             $this->pruneAt = max(self::PRUNE_MIN, 2 * count($this->held));
         }
         $this->held[self::name($job)] = self::lease($job) + ['until_ms' => $untilMs];
+    }
+
+    /**
+     * @param array{job: int, fence: int} $job
+     * @return array{job: int, fence: int}
+     */
+    private static function lease(array $job): array
+    {
+        return ['job' => $job['job'], 'fence' => $job['fence']];
+    }
+
+    /** @param array{job: int, fence: int} $lease */
+    private static function name(array $lease): string
+    {
+        return "{$lease['job']}-{$lease['fence']}";
     }
 }

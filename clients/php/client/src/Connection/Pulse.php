@@ -41,6 +41,15 @@ final class Pulse
         return $wasAway;
     }
 
+    /** The client has waited for its socket, where it hears everything, until `untilMs`. Only what came on top of that was an absence. */
+    public function waited(int $untilMs, int $nowMs): void
+    {
+        if ($nowMs - $untilMs > $this->everyMs) {
+            $this->listensSinceMs = $nowMs;
+        }
+        $this->lookedMs = $nowMs;
+    }
+
     /** Bytes came. */
     public function heard(int $nowMs): void
     {

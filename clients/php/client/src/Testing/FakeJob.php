@@ -24,6 +24,10 @@ final class FakeJob
     public ?int $finishedMs = null;
     public int $dueMs;
     public int $capMs = PHP_INT_MAX;
+    /** How long it is remembered after FINISH. */
+    public int $rememberMs = 0;
+    /** It is not found by its key. */
+    public bool $isDeadLetter = false;
 
     public function __construct(
         public readonly int $id,

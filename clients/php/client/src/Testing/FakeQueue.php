@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Adjourn\Testing;
 
-use Adjourn\Attributes;
 use Adjourn\Body\BodyCodec;
 use Adjourn\Body\JsonCodec;
 use Adjourn\BulkChange;
@@ -14,6 +13,8 @@ use Adjourn\CancelToken;
 use Adjourn\Changed;
 use Adjourn\Connection\LeaseClock;
 use Adjourn\Due;
+use Adjourn\Error\AdjournError;
+use Adjourn\Error\AdjournException;
 use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
 use Adjourn\Error\ServerError;
@@ -26,43 +27,45 @@ use Adjourn\JobState;
 use Adjourn\Lease;
 use Adjourn\ListOrder;
 use Adjourn\NewJob;
-use Adjourn\PushOutcome;
 use Adjourn\PushResult;
 use Adjourn\Queue;
 use Adjourn\Reason;
 use Adjourn\Release;
 use Adjourn\Topic;
+use Adjourn\TopicPolicy;
 use Adjourn\TopicReport;
+use Adjourn\TopicSettings;
 
 /**
  * A queue in memory, for tests of code that uses one. Time passes when the test says so, and when `reserve` waits: then
  * the clock moves to the next due job, or to the end of the wait.
  *
- * It has no sessions, no policies of topics and no limits.
+ * It does what one node does with jobs, keys, retries, expiries, policies of topics, dead letters, rates, weights and late
+ * jobs. It leaves out what needs a connection or another node: sessions, subscriptions, time-outs, and jobs that come due
+ * late because the queue was down. It has no limits but those of topics, and topics without jobs stay. `failNext` stands in
+ * for a server that refuses or does not answer.
  */
 final class FakeQueue implements Queue
 {
-    private const PRIORITY = 1024;
-    private const PRIORITY_UNSAID = 0xFFFFFFFF;
-    private const TTR_MS = 60_000;
-
-    /** @var array<int, FakeJob> by id */
-    private array $jobs = [];
-    /** @var array<string, bool> topics, and whether they are paused */
-    private array $paused = [];
-    /** @var array<string, array<string, int>> pushed, finished, deleted, expired */
-    private array $totals = [];
-    /** @var array<string, array<int, int>> standings of topics with weights */
-    private array $standings = [];
-    private int $lastId = 0;
-    private int $lastFence = 0;
+    private readonly FakeEngine $engine;
     private readonly LeaseClock $leases;
+    /** @var list<AdjournException> what the next calls throw */
+    private array $failures = [];
 
     public function __construct(
         public readonly TestClock $clock = new TestClock(),
         private readonly BodyCodec $codec = new JsonCodec(),
     ) {
+        $this->engine = new FakeEngine($clock);
         $this->leases = new LeaseClock();
+    }
+
+    /** Lets the next call fail, and nothing else happen. Several failures are for several calls. */
+    public function failNext(AdjournException|ErrorCode ...$with): void
+    {
+        foreach ($with as $failure) {
+            $this->failures[] = $failure instanceof ErrorCode ? self::refusal($failure) : $failure;
+        }
     }
 
     public function push(
@@ -83,13 +86,13 @@ final class FakeQueue implements Queue
         return $this->pushMany($topic, [$job])[0]->orThrow();
     }
 
-    public function pushMany(string $topic, iterable $jobs): array
+    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array
     {
         Topic::check($topic);
+        $engine = $this->engine();
         $results = [];
         foreach ($jobs as $job) {
-            $this->sweep();
-            $results[] = $this->add($topic, $job);
+            $results[] = $engine->add($topic, $job, $job->fields($this->codec));
         }
 
         return $results;
@@ -100,18 +103,19 @@ final class FakeQueue implements Queue
         $fields = Topic::fields($topics);
         $names = array_column($fields['topics'], 'topic');
         $weights = $fields['weights'] === null ? null : array_column($fields['weights'], 'weight');
+        $engine = $this->engine();
         $until = $this->clock->nowMs() + $waitMs;
         $taken = [];
         while (!$cancel?->isCancelled()) {
-            $this->sweep();
-            while (count($taken) < $jobsMax && ($job = $this->next($names, $weights)) !== null) {
-                $taken[] = $this->grant($job);
+            $engine->sweep();
+            while (count($taken) < $jobsMax && ($job = $engine->take($names, $weights)) !== null) {
+                $taken[] = $this->leased($job);
             }
             $left = $until - $this->clock->nowMs();
             if ($taken !== [] || $left <= 0) {
                 break;
             }
-            $this->clock->advance(min($left, $this->untilNextMs()));
+            $this->clock->advance(min($left, $engine->untilNextMs($names)));
         }
 
         return $taken;
@@ -119,18 +123,12 @@ final class FakeQueue implements Queue
 
     public function finish(Lease|Job $lease): void
     {
-        $job = $this->held($lease);
-        ++$this->totals[$job->topic]['finished'];
-        if ($job->attributes->retentionMs > 0) {
-            $job->state = JobState::Finished;
-            $job->finishedMs = $this->clock->wallMs();
-        } else {
-            unset($this->jobs[$job->id]);
-        }
+        $this->engine()->finish($this->held($lease));
     }
 
     public function release(Lease|Job $lease, ?Release $how = null, string $reason = ''): void
     {
+        $engine = $this->engine();
         $job = $this->held($lease);
         $delayMs = ($how ?? Release::backoff())->delayMs;
         $job->reason = $reason === '' ? $job->reason : Reason::cut($reason);
@@ -138,12 +136,27 @@ final class FakeQueue implements Queue
             --$job->attempts;
             $job->state = JobState::Ready;
         } else {
-            $this->fail($job, $delayMs === Release::BACKOFF ? null : $delayMs);
+            $engine->fail($job, $delayMs === Release::BACKOFF ? null : $delayMs);
         }
+    }
+
+    public function finishMany(iterable $leases): array
+    {
+        $this->engine();
+
+        return $this->endMany($leases, fn (Lease|Job $lease) => $this->finish($lease));
+    }
+
+    public function releaseMany(iterable $leases, ?Release $how = null, string $reason = ''): array
+    {
+        $this->engine();
+
+        return $this->endMany($leases, fn (Lease|Job $lease) => $this->release($lease, $how, $reason));
     }
 
     public function touch(Lease|Job $lease, ?int $ttrMs = null): void
     {
+        $this->engine();
         $job = $this->held($lease);
         $job->untilMs = $this->clock->wallMs() + ($ttrMs ?? $job->ttrMs);
         if ($lease instanceof Job) {
@@ -153,96 +166,89 @@ final class FakeQueue implements Queue
 
     public function bury(Lease|Job $lease, string $reason = ''): void
     {
+        $engine = $this->engine();
         $job = $this->held($lease);
         $job->reason = $reason === '' ? $job->reason : Reason::cut($reason);
-        $job->state = JobState::Buried;
-        $job->buried = BuriedReason::ByConsumer;
+        $engine->setAside($job, BuriedReason::ByConsumer);
     }
 
     public function get(int|JobRef $job): JobReport
     {
+        $this->engine();
+
         return $this->found($job)->report($this->clock->wallMs(), true);
     }
 
     public function delete(int|JobRef $job): Changed
     {
+        $engine = $this->engine();
         $found = $this->found($job);
-        $this->remove($found, 'deleted');
+        $engine->remove($found);
 
         return self::changed($found);
     }
 
     public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null): Changed
     {
-        $found = $this->waiting($job);
-        $found->due(Due::of($delayMs, $at), $this->clock->wallMs());
+        $due = Due::of($delayMs, $at);
+        $this->engine();
+        $found = self::waiting($this->found($job));
+        $found->due($due, $this->clock->wallMs());
 
         return self::changed($found);
     }
 
     public function runNow(int|JobRef $job): Changed
     {
-        $found = $this->waiting($job);
-        if ($found->state === JobState::Delayed) {
-            $found->due(Due::afterMs(0), $this->clock->wallMs());
-        }
+        $this->engine();
+        $found = self::waiting($this->found($job));
+        $this->makeReady($found);
 
         return self::changed($found);
     }
 
     public function kick(int|JobRef $job): Changed
     {
+        $engine = $this->engine();
         $found = $this->found($job);
         if ($found->state !== JobState::Buried) {
             throw self::refusal(ErrorCode::WrongState);
         }
-        $this->unbury($found);
+        $engine->unbury($found);
 
         return self::changed($found);
     }
 
     public function kickMany(string $topic, int $jobsMax = 1024): int
     {
-        $buried = array_filter($this->ofTopic($topic), static fn (FakeJob $j): bool => $j->state === JobState::Buried);
-        usort($buried, self::inOrder(...));
-        $kicked = array_slice($buried, 0, $jobsMax);
-        array_map($this->unbury(...), $kicked);
+        $engine = $this->engine();
+        $kicked = array_slice($engine->inOrder(Topic::check($topic), JobState::Buried), 0, $jobsMax);
+        array_map($engine->unbury(...), $kicked);
 
         return count($kicked);
     }
 
     public function peek(string $topic): ?JobReport
     {
-        $this->sweep();
-        $jobs = $this->ofTopic(Topic::check($topic));
-        foreach ([JobState::Ready, JobState::Delayed] as $state) {
-            $found = array_filter($jobs, static fn (FakeJob $j): bool => $j->state === $state);
-            usort($found, $state === JobState::Ready
-                ? self::inOrder(...)
-                : static fn (FakeJob $a, FakeJob $b): int => [$a->dueMs, $a->id] <=> [$b->dueMs, $b->id]);
-            if ($found !== []) {
-                return $found[0]->report($this->clock->wallMs(), true);
-            }
-        }
+        $engine = $this->engine();
+        $next = $engine->inOrder(Topic::check($topic), JobState::Ready)[0] ?? $engine->byDue($topic)[0] ?? null;
 
-        return null;
+        return $next?->report($this->clock->wallMs(), true);
     }
 
     public function pause(string $topic): void
     {
-        $this->known($topic);
-        $this->paused[$topic] = true;
+        $this->known($topic)->isPaused = true;
     }
 
     public function resume(string $topic): void
     {
-        $this->known($topic);
-        $this->paused[$topic] = false;
+        $this->known($topic)->isPaused = false;
     }
 
     public function list(Filter $filter, ListOrder $order = ListOrder::Due, bool $withBodies = false, int $pageJobsMax = 256): iterable
     {
-        $jobs = $this->matching($filter);
+        $jobs = $this->engine()->matching($filter);
         usort($jobs, static fn (FakeJob $a, FakeJob $b): int => match ($order) {
             ListOrder::Due => [$a->dueMs, $a->id] <=> [$b->dueMs, $b->id],
             ListOrder::Id => $a->id <=> $b->id,
@@ -257,219 +263,99 @@ final class FakeQueue implements Queue
 
     public function count(Filter $filter): int
     {
-        return count($this->matching($filter));
+        return count($this->engine()->matching($filter));
     }
 
     public function bulk(BulkChange $change, Filter $filter, string $cursor = '', int $stepJobsMax = 1024): iterable
     {
+        $engine = $this->engine();
         $changed = 0;
         $inTheWay = 0;
-        foreach ($this->matching($filter) as $job) {
-            try {
-                if ($change->to !== null) {
-                    if ($job->state === JobState::Reserved) {
-                        continue;
-                    }
-                    if ($job->key !== null && $this->byKey($change->to, $job->key) !== null) {
-                        ++$inTheWay;
-                        continue;
-                    }
-                    ++$this->totals[$job->topic]['deleted'];
-                    $this->topic($change->to);
-                    $job->topic = $change->to;
-                    ++$this->totals[$job->topic]['pushed'];
-                } else {
-                    match ($change->kind) {
-                        0 => $this->delete($job->id),
-                        1 => $this->kick($job->id),
-                        2 => $this->runNow($job->id),
-                        default => $this->reschedule($job->id, at: \Adjourn\Time::at($change->dueMs)),
-                    };
-                }
-                ++$changed;
-            } catch (ServerError) {
-                // Jobs that cannot be changed this way are skipped.
+        foreach ($engine->matching($filter) as $job) {
+            if ($change->to !== null && $job->key !== null && $engine->byKey($change->to, $job->key) !== null) {
+                $inTheWay += $job->state === JobState::Reserved ? 0 : 1;
+                continue;
             }
+            $changed += $this->change($job, $change) ? 1 : 0;
         }
         yield new BulkStep($changed, $inTheWay, '');
     }
 
     public function topics(): array
     {
-        $this->sweep();
-        ksort($this->paused);
-        $reports = [];
-        foreach ($this->paused as $topic => $isPaused) {
-            $topic = (string) $topic;
-            $counts = array_fill(0, 5, 0);
-            $oldest = 0;
-            foreach ($this->ofTopic($topic) as $job) {
-                ++$counts[$job->state->value];
-                $oldest = $job->state === JobState::Ready ? max($oldest, $this->clock->wallMs() - $job->dueMs) : $oldest;
-            }
-            $totals = $this->totals[$topic];
-            $reports[] = new TopicReport(
-                $topic,
-                $isPaused,
-                $counts[0],
-                $counts[1],
-                $counts[2],
-                $counts[3],
-                $totals['pushed'],
-                $totals['finished'],
-                $totals['deleted'],
-                $totals['expired'],
-                $oldest,
-            );
-        }
+        return $this->engine()->reports();
+    }
 
-        return $reports;
+    public function setTopic(string $topic, TopicPolicy $policy): void
+    {
+        if ($policy->deadLetters === Topic::check($topic)) {
+            throw self::refusal(ErrorCode::Invalid);
+        }
+        $this->engine()->topic($topic)->change($policy);
+    }
+
+    public function showTopic(string $topic): TopicSettings
+    {
+        return $this->known($topic)->settings($this->engine->ofTopic($topic));
     }
 
     public function deleteTopic(string $topic): void
     {
         $this->known($topic);
-        if ($this->ofTopic($topic) !== []) {
+        if ($this->engine->ofTopic($topic) !== []) {
             throw self::refusal(ErrorCode::WrongState);
         }
-        unset($this->paused[$topic], $this->totals[$topic]);
+        $this->engine->deleteTopic($topic);
     }
 
     public function close(int $timeoutMs = 2000): void
     {
     }
 
-    private function add(string $topic, NewJob $new): PushResult
+    /** Each call passes here once: the engine at the present time, unless the call is to fail. */
+    private function engine(): FakeEngine
     {
-        $fields = $new->fields($this->codec);
-        $attributes = Attributes::decode($fields['attributes']);
-        $old = $new->key === null ? null : $this->byKey($topic, $new->key);
-        $now = $this->clock->wallMs();
-        if ($old !== null) {
-            $refuses = static fn (ErrorCode $code): PushResult => new PushResult(PushOutcome::Refused, $old->id, $code->value);
-            if ($new->ifExists === IfExists::Reject) {
-                return $refuses(ErrorCode::KeyExists);
-            }
-            if ($new->ifExists === IfExists::Keep) {
-                return new PushResult(PushOutcome::Kept, $old->id);
-            }
-            if ($old->state === JobState::Reserved && $new->ifExists !== IfExists::ReplaceAny) {
-                return $refuses(ErrorCode::Reserved);
-            }
-            if ($new->ifExists === IfExists::Postpone && in_array($old->state, [JobState::Delayed, JobState::Ready], true)) {
-                $old->body = $fields['body'];
-                $old->attributes = $attributes;
-                $old->priority = self::priority($fields['priority']);
-                $old->ttrMs = $new->ttrMs ?? self::TTR_MS;
-                $old->capMs = $new->postponeMaxMs === null ? PHP_INT_MAX : $old->pushedMs + $new->postponeMaxMs;
-                $old->due($new->due, $now);
-
-                return new PushResult(PushOutcome::Postponed, $old->id);
-            }
-            $this->remove($old, 'deleted');
+        $failure = array_shift($this->failures);
+        if ($failure !== null) {
+            throw $failure;
         }
-        $job = new FakeJob(
-            ++$this->lastId,
-            $topic,
-            $new->key,
-            self::priority($fields['priority']),
-            $new->ttrMs ?? self::TTR_MS,
-            $attributes,
-            $fields['body'],
-            $new->due,
-            $now,
-        );
-        if ($job->expiresMs() < $job->dueMs) {
-            return new PushResult(PushOutcome::Refused, null, ErrorCode::ExpiresBeforeDue->value);
-        }
-        $this->topic($topic);
-        ++$this->totals[$topic]['pushed'];
-        $this->jobs[$job->id] = $job;
+        $this->engine->sweep();
 
-        return new PushResult($old === null ? PushOutcome::Pushed : PushOutcome::Replaced, $job->id);
+        return $this->engine;
     }
 
-    /** What the clock asks for: jobs that become due, leases that end, jobs that expire. */
-    private function sweep(): void
+    /** One job of a bulk change. Says whether it could be changed. */
+    private function change(FakeJob $job, BulkChange $change): bool
     {
-        $now = $this->clock->wallMs();
-        foreach ($this->jobs as $job) {
-            if ($job->state === JobState::Reserved && $job->untilMs <= $now) {
-                $this->fail($job, null);
-            }
-            if ($job->state === JobState::Delayed && $job->dueMs <= $now) {
-                $job->state = JobState::Ready;
-            }
-            $isOver = $job->state === JobState::Finished
-                && $job->finishedMs + $job->attributes->retentionMs <= $now;
-            if ($isOver) {
-                unset($this->jobs[$job->id]);
-            } elseif ($job->expiresMs() <= $now && !in_array($job->state, [JobState::Reserved, JobState::Finished], true)) {
-                $this->remove($job, 'expired');
-            }
+        $isWaiting = in_array($job->state, [JobState::Delayed, JobState::Ready], true);
+        $fits = match ($change->kind) {
+            BulkChange::DELETE => true,
+            BulkChange::KICK => $job->state === JobState::Buried,
+            BulkChange::MOVE => $job->state !== JobState::Reserved,
+            default => $isWaiting,
+        };
+        if ($fits) {
+            match ($change->kind) {
+                BulkChange::DELETE => $this->engine->remove($job),
+                BulkChange::KICK => $this->engine->unbury($job),
+                BulkChange::RUN_NOW => $this->makeReady($job),
+                BulkChange::RESCHEDULE => $job->due(Due::atMs($change->dueMs), $this->clock->wallMs()),
+                BulkChange::MOVE => $this->engine->move($job, $change->to),
+            };
+        }
+
+        return $fits;
+    }
+
+    private function makeReady(FakeJob $job): void
+    {
+        if ($job->state === JobState::Delayed) {
+            $job->due(Due::afterMs(0), $this->clock->wallMs());
         }
     }
 
-    private function fail(FakeJob $job, ?int $delayMs): void
+    private function leased(FakeJob $job): Job
     {
-        $now = $this->clock->wallMs();
-        if ($job->attributes->attemptsMax !== null && $job->attempts >= $job->attributes->attemptsMax) {
-            $job->state = JobState::Buried;
-            $job->buried = BuriedReason::AttemptsUsedUp;
-
-            return;
-        }
-        $wait = $delayMs ?? $job->attributes->backoff?->waitMs($job->attempts) ?? 0;
-        $job->state = JobState::Ready;
-        if ($wait > 0) {
-            $job->capMs = PHP_INT_MAX;
-            $job->due(Due::afterMs($wait), $now);
-        }
-    }
-
-    /** @param list<string> $names @param list<int>|null $weights */
-    private function next(array $names, ?array $weights): ?FakeJob
-    {
-        $first = [];
-        foreach ($names as $place => $name) {
-            $ready = ($this->paused[$name] ?? false) ? [] : array_filter(
-                $this->ofTopic($name),
-                static fn (FakeJob $job): bool => $job->state === JobState::Ready,
-            );
-            if ($ready !== []) {
-                usort($ready, self::inOrder(...));
-                $first[$place] = $ready[0];
-            }
-        }
-        if ($first === []) {
-            return null;
-        }
-        if ($weights === null) {
-            usort($first, self::inOrder(...));
-
-            return $first[0];
-        }
-        $standings = &$this->standings[json_encode([$names, $weights])];
-        $best = null;
-        foreach (array_keys($first) as $place) {
-            $standings[$place] = ($standings[$place] ?? 0) + $weights[$place];
-            $best = $best === null || $standings[$place] > $standings[$best] ? $place : $best;
-        }
-        $standings[$best] -= array_sum(array_intersect_key($weights, $first));
-
-        return $first[$best];
-    }
-
-    private function grant(FakeJob $job): Job
-    {
-        $wall = $this->clock->wallMs();
-        ++$job->attempts;
-        $job->state = JobState::Reserved;
-        $job->fence = ++$this->lastFence;
-        $job->untilMs = $wall + $job->ttrMs;
-        $job->reservedFirstMs ??= $wall;
-        $job->reservedLastMs = $wall;
-
         return new Job([
             'job' => $job->id,
             'fence' => $job->fence,
@@ -486,12 +372,35 @@ final class FakeQueue implements Queue
         ], $this, $this->codec, $this->clock, $this->leases);
     }
 
+    /**
+     * @param iterable<Lease|Job> $leases
+     * @return list<AdjournError|null>
+     */
+    private function endMany(iterable $leases, \Closure $end): array
+    {
+        [$failures, $this->failures] = [$this->failures, []];
+        $refusals = [];
+        foreach ($leases as $lease) {
+            try {
+                $lease instanceof Job && $lease->throwIfLost();
+                $end($lease);
+                $lease instanceof Job && $lease->settled();
+                $refusals[] = null;
+            } catch (AdjournError $refusal) {
+                $refusals[] = $refusal;
+            }
+        }
+        $this->failures = $failures;
+
+        return $refusals;
+    }
+
     private function held(Lease|Job $lease): FakeJob
     {
-        $this->sweep();
         $id = $lease instanceof Job ? $lease->lease : $lease;
-        $job = $this->jobs[$id->job] ?? null;
+        $job = $this->engine->get($id->job);
         if ($job === null || $job->state !== JobState::Reserved || $job->fence !== $id->fence) {
+            $lease instanceof Job && $lease->lost();
             throw self::refusal(ErrorCode::StaleLease);
         }
 
@@ -500,17 +409,19 @@ final class FakeQueue implements Queue
 
     private function found(int|JobRef $ref): FakeJob
     {
-        $this->sweep();
         $fields = is_int($ref) ? ['job' => $ref] : $ref->fields;
-        $job = isset($fields['job']) ? $this->jobs[$fields['job']] ?? null : $this->byKey($fields['topic'], $fields['key']);
+        $job = isset($fields['job']) ? $this->engine->get($fields['job']) : $this->engine->byKey($fields['topic'], $fields['key']);
 
         return $job ?? throw self::refusal(ErrorCode::NotFound);
     }
 
-    private function waiting(int|JobRef $ref): FakeJob
+    private function known(string $topic): FakeTopic
     {
-        $job = $this->found($ref);
+        return $this->engine()->knownTopic($topic) ?? throw self::refusal(ErrorCode::NotFound);
+    }
 
+    private static function waiting(FakeJob $job): FakeJob
+    {
         return match ($job->state) {
             JobState::Delayed, JobState::Ready => $job,
             JobState::Reserved => throw self::refusal(ErrorCode::Reserved),
@@ -518,91 +429,12 @@ final class FakeQueue implements Queue
         };
     }
 
-    private function byKey(string $topic, string $key): ?FakeJob
-    {
-        foreach ($this->ofTopic($topic) as $job) {
-            if ($job->key === $key) {
-                return $job;
-            }
-        }
-
-        return null;
-    }
-
-    /** @return list<FakeJob> */
-    private function ofTopic(string $topic): array
-    {
-        return array_values(array_filter($this->jobs, static fn (FakeJob $job): bool => $job->topic === $topic));
-    }
-
-    /** @return list<FakeJob> */
-    private function matching(Filter $filter): array
-    {
-        $this->sweep();
-        $now = $this->clock->wallMs();
-
-        return array_values(array_filter($this->jobs, static fn (FakeJob $job): bool => $filter->matches($job->report($now, false))));
-    }
-
-    private function unbury(FakeJob $job): void
-    {
-        $job->attempts = 0;
-        $job->buried = null;
-        $job->due(Due::afterMs(0), $this->clock->wallMs());
-    }
-
-    private function remove(FakeJob $job, string $total): void
-    {
-        unset($this->jobs[$job->id]);
-        if ($job->state !== JobState::Finished) {
-            ++$this->totals[$job->topic][$total];
-        }
-    }
-
-    private function topic(string $topic): void
-    {
-        $this->paused[$topic] ??= false;
-        $this->totals[$topic] ??= ['pushed' => 0, 'finished' => 0, 'deleted' => 0, 'expired' => 0];
-    }
-
-    private function known(string $topic): void
-    {
-        if (!isset($this->paused[$topic])) {
-            throw self::refusal(ErrorCode::NotFound);
-        }
-    }
-
-    private function untilNextMs(): int
-    {
-        $next = PHP_INT_MAX;
-        foreach ($this->jobs as $job) {
-            $at = match ($job->state) {
-                JobState::Delayed => $job->dueMs,
-                JobState::Reserved => $job->untilMs,
-                default => PHP_INT_MAX,
-            };
-            $next = min($next, $at - $this->clock->wallMs());
-        }
-
-        return max(1, $next);
-    }
-
-    private static function inOrder(FakeJob $a, FakeJob $b): int
-    {
-        return [$a->priority, $a->dueMs, $a->id] <=> [$b->priority, $b->dueMs, $b->id];
-    }
-
-    private static function priority(int $priority): int
-    {
-        return $priority === self::PRIORITY_UNSAID ? self::PRIORITY : $priority;
-    }
-
     private static function changed(FakeJob $job): Changed
     {
         return new Changed($job->id, $job->dueMs, $job->state);
     }
 
-    private static function refusal(ErrorCode $code): \Adjourn\Error\AdjournError
+    private static function refusal(ErrorCode $code): AdjournException
     {
         return ServerError::of(ErrorReply::ofItem($code->value, ''));
     }

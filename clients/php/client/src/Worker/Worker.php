@@ -36,6 +36,8 @@ final class Worker
     private const RETRY_MS_MAX = 5000;
     private const PAUSE_STEP_MS = 50;
     private const LAST_ALARM_S = 2;
+    /** For how long the job of a handler that was stopped may take to be settled. */
+    private const LAST_SETTLE_MS = 1000;
 
     private readonly WorkerOptions $options;
     private CancelToken $stopping;
@@ -83,6 +85,9 @@ final class Worker
             $this->isRunning = false;
             $this->giveBack();
             $signals->restore();
+            if ($this->queue instanceof Client) {
+                $this->queue->session()->endCallsBy(null);
+            }
         }
 
         return $this->finished + $this->failed + $this->lost - $handled;
@@ -97,6 +102,11 @@ final class Worker
         $withinMs ??= $this->options->stopMs;
         $this->stopAtMs ??= $this->clock->nowMs() + $withinMs;
         $this->stopping->cancel();
+        if ($this->queue instanceof Client) {
+            // A server that does not answer must not hold up the end.
+            $session = $this->queue->session();
+            $session->endCallsBy($session->clock->nowMs() + $withinMs + self::LAST_SETTLE_MS);
+        }
         if ($this->options->handlesSignals && $this->isRunning && function_exists('pcntl_alarm')) {
             pcntl_alarm(max(1, intdiv($withinMs + 999, 1000)));
         }
@@ -305,16 +315,16 @@ final class Worker
     /** No attempt counts for a job that no handler has started. */
     private function giveBack(): void
     {
-        foreach ($this->waiting as $job) {
-            if (!$job->isLost()) {
-                try {
-                    $job->release(Release::notStarted());
-                } catch (AdjournError $error) {
-                    $this->logger->warning("adjourn: job $job->lease was not given back: {$error->getMessage()}");
-                }
-            }
-        }
+        $jobs = array_values(array_filter($this->waiting, static fn (Job $job): bool => !$job->isLost()));
         $this->waiting = [];
+        try {
+            $refusals = array_filter($this->queue->releaseMany($jobs, Release::notStarted()));
+        } catch (AdjournError $error) {
+            $refusals = [$error];
+        }
+        foreach ($refusals as $error) {
+            $this->logger->warning("adjourn: a job was not given back: {$error->getMessage()}");
+        }
         if ($this->isEndingProcess) {
             $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
             $this->queue->close(min($left, $this->options->stopMs));

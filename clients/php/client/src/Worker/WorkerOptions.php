@@ -12,7 +12,8 @@ final readonly class WorkerOptions
     /**
      * @param int $prefetch jobs that wait in memory, under leases that run already, while a handler works
      * @param int $stopMs a worker that is told to stop ends within this time, and so does its handler
-     * @param int|null $maxRunMs a handler that runs for longer is stopped; its job is released as a failed attempt
+     * @param int|null $maxRunMs a handler that runs for longer is stopped by its next tick or alarm, and its job is released as
+     *     a failed attempt. So no lease is extended for ever. Null: it may run for as long as it ticks
      * @param bool $usesAlarm touch the job, and stop a handler whose lease is lost, from SIGALRM, once a second.
      *     Leave it off if the handler uses alarms itself, and give the job a ttr that covers the handler
      * @param bool $handlesSignals stop on SIGTERM and SIGINT
@@ -24,7 +25,7 @@ final readonly class WorkerOptions
     public function __construct(
         public int $prefetch = 0,
         public int $stopMs = 10_000,
-        public ?int $maxRunMs = null,
+        public ?int $maxRunMs = 3_600_000,
         public bool $usesAlarm = false,
         public bool $handlesSignals = true,
         public array $middleware = [],

@@ -1,0 +1,122 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Connection;
+
+use Adjourn\Error\ConnectionError;
+use Adjourn\Error\ErrorCode;
+use Adjourn\Error\ErrorReply;
+use Adjourn\Error\ProtocolError;
+use Adjourn\Error\ServerError;
+use Adjourn\Options;
+use Adjourn\Protocol\Malformed;
+
+/** The way to a connection: goes round the addresses, says HELLO, and waits between two rounds. */
+final class Connector
+{
+    private const WAIT_MS_MAX = 500;
+
+    private readonly Greeting $greeting;
+    private int $dialAtMs = 0;
+
+    public function __construct(
+        private readonly Options $options,
+        private readonly Dialer $dialer,
+        private readonly Clock $clock,
+        private readonly Search $search,
+        private readonly Calls $calls,
+        private readonly Feeds $feeds,
+    ) {
+        $this->greeting = new Greeting($options, $clock);
+    }
+
+    /** The connection is over: the next round is after a wait. */
+    public function pause(): void
+    {
+        $this->dialAtMs = $this->clock->nowMs() + $this->search->waitMs();
+    }
+
+    /** A welcomed connection, or null if there is none yet. `$last` is the session to resume. */
+    public function connect(?Welcome $last, int $untilMs): ?Welcomed
+    {
+        $now = $this->clock->nowMs();
+        if ($now < $this->dialAtMs) {
+            $this->clock->sleepMs(min($this->dialAtMs - $now, max($untilMs - $now, 1), self::WAIT_MS_MAX));
+
+            return null;
+        }
+        $wasAnswered = false;
+        $error = null;
+        foreach ($this->search->round() as $address) {
+            $left = $untilMs - $this->clock->nowMs();
+            if ($left <= 0) {
+                return null;
+            }
+            try {
+                $reply = $this->greet($address, $last, min($this->options->connectTimeoutMs, $left));
+            } catch (ConnectionError|ProtocolError $error) {
+                $this->options->logger->debug("adjourn: $address: {$error->getMessage()}");
+                continue;
+            }
+            if ($reply instanceof Welcomed) {
+                return $reply;
+            }
+            $wasAnswered = true;
+            $this->search->pause($reply->retryAfterMs);
+            $this->search->hint($reply->leader);
+            $error = ServerError::of($reply);
+            if (!$reply->isRetryable && $reply->known() !== ErrorCode::SessionUnknown) {
+                $this->calls->failAll($error);
+
+                return null;
+            }
+        }
+        $this->pause();
+        if ($last === null && !$wasAnswered && $error !== null) {
+            // A first connection fails at once: the address may be wrong.
+            $this->calls->failAll($error);
+        }
+        foreach ($this->calls->open as $call) {
+            // What the caller is told if its time is over before it was sent.
+            $call->error = $call->mayBeApplied ? null : $error;
+        }
+
+        return null;
+    }
+
+    /** Says HELLO. */
+    private function greet(Address $address, ?Welcome $last, int $timeoutMs): Welcomed|ErrorReply
+    {
+        $until = $this->clock->nowMs() + $timeoutMs;
+        $wire = new Wire($this->dialer->dial($address, $timeoutMs));
+        $said = $this->clock->nowMs();
+        $wire->queue($this->greeting->hello($last));
+        if ($last === null) {
+            // A new session: what waits goes in the same packet. It is refused if HELLO is.
+            $this->calls->send($wire, $said);
+        }
+        $reply = null;
+        try {
+            $reply = $this->greeting->await($wire, $until);
+        } catch (Malformed $error) {
+            throw new ProtocolError("$address does not speak this protocol: {$error->getMessage()}", $error);
+        } finally {
+            if (!$reply instanceof Welcome) {
+                if ($reply instanceof ErrorReply) {
+                    // Nothing that was sent behind a refused HELLO is applied.
+                    $wire->sentBytes = 0;
+                }
+                $wire->close();
+                $this->feeds->takeOffWire();
+                $this->calls->takeOffWire($wire, $last !== null);
+            }
+        }
+
+        return match (true) {
+            $reply instanceof Welcome => new Welcomed($wire, $reply, $said),
+            $reply instanceof ErrorReply => $reply,
+            default => throw new ConnectionError("$address did not answer HELLO."),
+        };
+    }
+}

@@ -1,0 +1,135 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Connection;
+
+use Adjourn\Protocol\Opcode;
+
+/** One connection, from WELCOME to its end: when to send PING, for how long to wait, and when to give it up. */
+final class Link
+{
+    private const DRAIN_MS_MAX = 2000;
+    private const WAIT_MS_MAX = 500;
+
+    private readonly Pulse $pulse;
+    private ?int $drainUntilMs = null;
+
+    /** @param bool $needsProof whether leases are lost without answers of the leader */
+    public function __construct(
+        private readonly Wire $wire,
+        Welcome $welcome,
+        ?int $graceMs,
+        private readonly bool $needsProof,
+        private readonly Calls $calls,
+        private readonly LeaseClock $leases,
+        private readonly Clock $clock,
+    ) {
+        $this->pulse = new Pulse($clock->nowMs(), $welcome->heartbeatMs, $graceMs);
+    }
+
+    public function wire(): Wire
+    {
+        return $this->wire;
+    }
+
+    /** Nothing new is sent. The connection ends when the answers to what was sent have come, or do not come. */
+    public function drain(): void
+    {
+        $this->drainUntilMs ??= $this->clock->nowMs() + self::DRAIN_MS_MAX;
+    }
+
+    public function isDraining(): bool
+    {
+        return $this->drainUntilMs !== null;
+    }
+
+    /** If the client was away, the connection may have ended since. Finds out before something is sent on it. */
+    public function look(int $now): void
+    {
+        if ($this->pulse->looks($now)) {
+            $this->read($now);
+        }
+    }
+
+    /** An answer came that a server gives only if it makes progress. */
+    public function moved(): void
+    {
+        $this->pulse->moved($this->clock->nowMs());
+    }
+
+    /** Sends PING if it is time, and what else may be sent. */
+    public function send(int $now): void
+    {
+        if (!$this->isDraining()) {
+            if ($now >= $this->pulse->pingAtMs($this->provenMs())) {
+                $this->calls->add(Opcode::Ping, [], isOwn: true);
+                $this->pulse->pinged($now);
+            }
+            $this->calls->send($this->wire, $now);
+        }
+        if ($this->wire->flush()) {
+            $this->pulse->spoken($now);
+        }
+    }
+
+    /** Waits until something comes or has to be done, and takes what has come. If the connection is to be given up, says why instead. */
+    public function wait(int $now, int $untilMs): ?string
+    {
+        $giveUpAt = $this->giveUpAt();
+        if ($now >= $giveUpAt['ms']) {
+            return $giveUpAt['why'];
+        }
+        $wakeAt = max($now, min($untilMs, $giveUpAt['ms'], $this->nextTimer(), $now + self::WAIT_MS_MAX));
+        $this->wire->wait($wakeAt - $now);
+        $now = $this->clock->nowMs();
+        $this->pulse->waited($wakeAt, $now);
+        $this->read($now);
+
+        return null;
+    }
+
+    private function read(int $now): void
+    {
+        if ($this->wire->receive()) {
+            $this->pulse->heard($now);
+        }
+    }
+
+    private function nextTimer(): int
+    {
+        $next = $this->drainUntilMs ?? $this->pulse->pingAtMs($this->provenMs());
+        foreach ($this->calls->open as $call) {
+            $next = min($next, $call->isDone ? PHP_INT_MAX : min($call->deadlineMs, $this->calls->latestMs));
+            if (!$call->isOnWire && $call->notBeforeMs > 0) {
+                $next = min($next, $call->notBeforeMs);
+            }
+        }
+
+        return min($next, $this->leases->lostAtMs() ?? PHP_INT_MAX);
+    }
+
+    /** @return array{ms: int, why: string} */
+    private function giveUpAt(): array
+    {
+        if ($this->drainUntilMs !== null) {
+            return ['ms' => $this->calls->hasOnWire() ? $this->drainUntilMs : 0, 'why' => 'the server sent this client away'];
+        }
+        $first = ['ms' => $this->pulse->lostAtMs(), 'why' => 'nothing came for too long'];
+        foreach ($this->calls->open as $call) {
+            if ($call->isOnWire) {
+                $stuck = $this->pulse->stuckAtMs($call->sentMs + $call->waitMs());
+                if ($stuck < $first['ms']) {
+                    $first = ['ms' => $stuck, 'why' => $call->opcode->name . ' got no answer'];
+                }
+            }
+        }
+
+        return $first;
+    }
+
+    private function provenMs(): ?int
+    {
+        return $this->needsProof ? $this->leases->provenMs() : null;
+    }
+}
