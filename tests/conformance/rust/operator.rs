@@ -1,7 +1,7 @@
 //! The operator's commands: one job, topics, many jobs, and the connections of others.
 
 use adjourn::client::{Changed, Client, ClientError};
-use adjourn::protocol::{ConnectionList, Request, Response, Totals};
+use adjourn::protocol::{ConnectionList, Request, Response, TopicSet, Totals};
 use adjourn::types::TopicName;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Fail
         "resume" => done(client.resume(&topic(command)?).await),
         "topic_delete" => done(client.delete_topic(&topic(command)?).await),
         "topic_set" => {
-            let Request::TopicSet { topic, change } = request_of("TOPIC_SET", command)? else {
+            let Request::TopicSet(TopicSet { topic, change }) = request_of("TOPIC_SET", command)? else {
                 return Err(shown::usage("settings"));
             };
             done(client.set_topic(&topic, *change).await)
