@@ -107,6 +107,12 @@ struct Missed {
     elsewhere: Elsewhere,
 }
 
+/// Whether a HELLO that failed so may still reach a server.
+fn may_have_arrived(error: &ClientError) -> bool {
+    let ClientError::CannotConnect { source, .. } = error else { return false };
+    source.kind() != io::ErrorKind::ConnectionRefused
+}
+
 /// Tries each address once, and where they point to, until the leader is found.
 async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(Link, Welcome), Missed> {
     let mut missed = Missed::default();
@@ -133,12 +139,18 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
                     missed.elsewhere.heed(reply);
                     reply.leader.iter().for_each(|leader| search.redirect(leader));
                     missed.error = Some(error);
-                } else if !missed.was_answered {
-                    missed.error = Some(error);
+                } else {
+                    if may_have_arrived(&error) {
+                        search.gave_up_hello();
+                    }
+                    if !missed.was_answered {
+                        missed.error = Some(error);
+                    }
                 }
             }
             Err(_) => {
                 tracing::debug!(address, "no answer in time");
+                search.gave_up_hello();
                 missed.was_silent = true;
                 if !missed.was_answered {
                     missed.error = Some(unreachable(&address, io::ErrorKind::TimedOut.into()));
@@ -198,7 +210,7 @@ impl Task {
                 requests.down(fault, answers);
                 (requests.proven, requests.heartbeats.is_taken_over)
             });
-            if is_taken_over {
+            if is_taken_over && !search.took_itself_over() {
                 return ClientError::Closed;
             }
             if proven {

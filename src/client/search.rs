@@ -32,6 +32,9 @@ pub(super) struct Search {
     /// Did not answer when they were tried last.
     silent: Vec<String>,
     rounds: u32,
+    /// HELLOs that were given up without an answer. A server may still get one, and then says on the connection that came
+    /// later that the session was taken over.
+    hellos_given_up: u32,
 }
 
 impl Elsewhere {
@@ -54,7 +57,20 @@ impl Search {
             tried: Vec::new(),
             silent: Vec::new(),
             rounds: 0,
+            hellos_given_up: 0,
         }
+    }
+
+    /// A HELLO was given up that a server may still get.
+    pub(super) fn gave_up_hello(&mut self) {
+        self.hellos_given_up = self.hellos_given_up.saturating_add(1);
+    }
+
+    /// The session was taken over. Whether it may have been by a HELLO of this client itself; each does that once.
+    pub(super) fn took_itself_over(&mut self) -> bool {
+        let may_have = self.hellos_given_up > 0;
+        self.hellos_given_up = self.hellos_given_up.saturating_sub(1);
+        may_have
     }
 
     /// Begins a round.

@@ -173,6 +173,10 @@ fn about_a_topic() -> impl Strategy<Value = Request> {
     ]
 }
 
+fn credit(subscription: u32, credit_jobs: u32, credit_bytes: u64) -> Request {
+    Request::Credit { subscription, credit_jobs, credit_bytes }
+}
+
 pub(super) fn request() -> impl Strategy<Value = Request> {
     let leases = || vec(lease(), 1..20);
     prop_oneof![
@@ -191,13 +195,8 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
                 Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights })
             }
         ),
-        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
-            |(subscription, credit_jobs, credit_bytes)| Request::Credit {
-                subscription,
-                credit_jobs,
-                credit_bytes
-            }
-        ),
+        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX)
+            .prop_map(|(subscription, jobs, bytes)| credit(subscription, jobs, bytes)),
         any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
         any::<u32>().prop_map(|request| Request::Cancel { request }),
         (any::<u64>(), 1..=RESERVE_JOBS_MAX)

@@ -156,8 +156,10 @@ fn collect(root: &Path, folder: &Path, texts: &mut Vec<Text>) {
         let inner = path.strip_prefix(root).expect("below the root").to_string_lossy().replace('\\', "/");
         let name = inner.rsplit('/').next().unwrap_or(&inner);
         if path.is_dir() {
-            let ignored =
-                matches!(name, "target" | "corpus" | "artifacts" | "seeds" | "formats" | "adjourn-data");
+            let ignored = matches!(
+                name,
+                "target" | "corpus" | "artifacts" | "seeds" | "formats" | "adjourn-data" | "node_modules"
+            );
             if !ignored && (!name.starts_with('.') || name == ".ci") {
                 collect(root, &path, texts);
             }
