@@ -44,7 +44,7 @@ pub struct List {
     pub filter: Filter,
     /// In which order.
     pub order: ListOrder,
-    /// At most this many: 1 to [`LIST_JOBS_MAX`](crate::types::limits::LIST_JOBS_MAX).
+    /// At most this many: 1 to [`LIST_JOBS_MAX`].
     pub jobs_max: u32,
     /// Whether their bodies are shown.
     pub with_bodies: bool,
@@ -59,7 +59,7 @@ pub struct Bulk {
     pub change: Change,
     /// To which jobs.
     pub filter: Filter,
-    /// To at most this many: 1 to [`BULK_JOBS_MAX`](crate::types::limits::BULK_JOBS_MAX).
+    /// To at most this many: 1 to [`BULK_JOBS_MAX`].
     pub jobs_max: u32,
     /// What the step before gave; empty for the first one.
     pub cursor: Bytes,

@@ -187,11 +187,8 @@ impl Consumer {
         }
         match endpoint.random.below(60) {
             0 => {
-                _ = endpoint.send(Request::Credit {
-                    subscription: asked.0,
-                    credit_jobs: 3,
-                    credit_bytes: 1000,
-                })
+                let credit = Request::Credit { subscription: asked.0, credit_jobs: 3, credit_bytes: 1000 };
+                _ = endpoint.send(credit);
             }
             1 => _ = endpoint.send(Request::Unsubscribe { subscription: asked.0 }),
             2 => _ = endpoint.send(Request::Goodbye),
