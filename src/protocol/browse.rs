@@ -3,7 +3,7 @@
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::field::{Field, detached_bytes};
+use super::field::Field;
 use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,
@@ -108,7 +108,7 @@ impl Field for List {
     }
 
     fn detach(self) -> Self {
-        Self { filter: self.filter.detached(), cursor: detached_bytes(&self.cursor), ..self }
+        Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self }
     }
 }
 
@@ -240,7 +240,7 @@ impl Bulk {
             Change::Move { to } => Change::Move { to: to.detached() },
             change => change.clone(),
         };
-        Self { change, filter: self.filter.detached(), cursor: detached_bytes(&self.cursor), ..*self }
+        Self { change, filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..*self }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The parts of a request, each with its form on the wire.
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::wire::{Fixed, Reader, put_text8, put_topic8, when, when_fields};
@@ -89,9 +89,4 @@ impl Field for String {
     fn detach(self) -> Self {
         self
     }
-}
-
-/// A copy of bytes in a buffer of their own.
-pub(super) fn detached_bytes(bytes: &Bytes) -> Bytes {
-    Bytes::copy_from_slice(bytes)
 }

@@ -4,7 +4,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::{Field, detached_bytes};
+use super::field::Field;
 use super::response::PushResult;
 use super::wire::{
     Fields, Fixed, Reader, in_range, key_bytes, put_list, put_piece, put_topic8, when, when_fields,
@@ -130,7 +130,7 @@ impl Field for Push {
         let jobs = self.jobs.into_iter().map(|job| NewJob {
             key: job.key.as_ref().map(Key::detached),
             attributes: job.attributes.detached(),
-            body: detached_bytes(&job.body),
+            body: Bytes::copy_from_slice(&job.body),
             ..job
         });
         Self { topic: self.topic.detached(), sequence: self.sequence, jobs: jobs.collect() }

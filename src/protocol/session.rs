@@ -4,7 +4,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::{Applied, ErrorCode, ErrorReply};
-use super::field::{Field, detached_bytes};
+use super::field::Field;
 use super::response::{GoingAway, Member, Response, Welcome};
 use super::wire::{Fixed, Reader, put_list, put_text8, put_text16, shortened};
 use crate::types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
@@ -99,7 +99,7 @@ impl Field for Hello {
     }
 
     fn detach(self) -> Self {
-        Self { token: detached_bytes(&self.token), ..self }
+        Self { token: Bytes::copy_from_slice(&self.token), ..self }
     }
 }
 
