@@ -140,7 +140,7 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
                     reply.leader.iter().for_each(|leader| search.redirect(leader));
                     missed.error = Some(error);
                 } else {
-                    if may_have_arrived(&error) {
+                    if hello.resume.is_some() && may_have_arrived(&error) {
                         search.gave_up_hello();
                     }
                     if !missed.was_answered {
@@ -150,7 +150,9 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
             }
             Err(_) => {
                 tracing::debug!(address, "no answer in time");
-                search.gave_up_hello();
+                if hello.resume.is_some() {
+                    search.gave_up_hello();
+                }
                 missed.was_silent = true;
                 if !missed.was_answered {
                     missed.error = Some(unreachable(&address, io::ErrorKind::TimedOut.into()));

@@ -32,7 +32,7 @@ pub(super) struct Search {
     /// Did not answer when they were tried last.
     silent: Vec<String>,
     rounds: u32,
-    /// HELLOs that were given up without an answer. A server may still get one, and then says on the connection that came
+    /// HELLOs that named a session and were given up without an answer. A server may still get one, and then says on the connection that came
     /// later that the session was taken over.
     hellos_given_up: u32,
 }

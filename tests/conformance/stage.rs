@@ -1,6 +1,7 @@
 //! Plays a scenario: one step after the other, for one client.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
@@ -23,6 +24,8 @@ struct Stage<'a> {
     nodes: Option<Nodes>,
     fake: Option<Fake>,
     proxy: Option<Proxy>,
+    /// Takes connections and says nothing.
+    silent: TcpListener,
     /// Where `connect` goes if it does not say it.
     addresses: Vec<String>,
     saved: BTreeMap<String, Value>,
@@ -52,11 +55,14 @@ impl<'a> Stage<'a> {
             nodes: None,
             fake: None,
             proxy: None,
+            silent: TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?,
             addresses: Vec::new(),
             // TOML has no null.
             saved: BTreeMap::from([("null".to_owned(), Value::Null)]),
             under_way: BTreeMap::new(),
         };
+        let silent = stage.silent.local_addr().map_err(|error| error.to_string())?;
+        stage.saved.insert("silent".to_owned(), json!(silent.to_string()));
         let mut arguments = scenario.arguments.clone();
         if scenario.has_proxy {
             let proxy = stage.proxy.insert(Proxy::start());
