@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{BuryReason, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When};
+use crate::types::{
+    BuryReason, IfExists, JobId, Lease, Millis, PolicyChange, SessionId, SessionSecret, TopicId, When,
+};
 
 /// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -269,6 +271,17 @@ pub enum Command<'a> {
         #[serde(with = "serde_bytes", borrow)]
         change: &'a [u8],
     },
+}
+
+impl Command<'_> {
+    /// Whether this version can read what the command carries in an encoding of its own. If not, it comes from a newer one, and
+    /// to leave it out would make this replica's state differ from the others'.
+    pub(super) fn is_readable(&self) -> bool {
+        match self {
+            Self::TopicPolicy { change, .. } => PolicyChange::decode(change).is_ok(),
+            _ => true,
+        }
+    }
 }
 
 /// A job with its key, so that its key's hash for another topic is known without reading its record.

@@ -96,7 +96,11 @@ impl<'a> Entry<'a> {
         let mut commands = Vec::with_capacity(count);
         let mut decoder = bincode::Deserializer::from_slice(rest, options());
         for _ in 0..count {
-            commands.push(Command::deserialize(&mut decoder).map_err(|_| EntryError::Malformed)?);
+            let command = Command::deserialize(&mut decoder).map_err(|_| EntryError::Malformed)?;
+            if !command.is_readable() {
+                return Err(EntryError::Malformed);
+            }
+            commands.push(command);
         }
         Ok(Self { stamp: Millis(u64::from_le_bytes(*stamp)), commands })
     }
@@ -111,7 +115,7 @@ fn options() -> impl Options {
 mod tests {
     use super::*;
     use crate::engine::command::{NewJob, TopicSelect};
-    use crate::types::{Fence, IfExists, JobId, Lease, SessionId, TopicId, When};
+    use crate::types::{Fence, IfExists, JobId, Lease, PolicyChange, SessionId, TopicId, When};
 
     fn commands() -> Vec<Command<'static>> {
         let job = NewJob {
@@ -146,6 +150,18 @@ mod tests {
         assert_eq!(builder.commands(), 0);
         let empty = builder.finish(Millis(100));
         assert_eq!(Entry::decode(&empty), Ok(Entry { stamp: Millis(100), commands: Vec::new() }));
+    }
+
+    #[test]
+    fn a_policy_of_a_newer_version_is_refused_with_its_entry() {
+        let entry = |change: &[u8]| {
+            let mut builder = EntryBuilder::default();
+            builder.push(&Command::TopicPolicy { topic: TopicSelect::Name("orders"), change });
+            builder.finish(Millis(1))
+        };
+        let known = PolicyChange::default().encode();
+        assert!(Entry::decode(&entry(&known)).is_ok());
+        assert_eq!(Entry::decode(&entry(&[0xFF; 3])), Err(EntryError::Malformed));
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl Engine {
 
     /// Changes the settings of a topic, which is made if it is new.
     pub(super) fn change_policy(&mut self, topic: TopicSelect<'_>, change: &[u8]) -> Result<Outcome, Reject> {
-        // It was checked before it was proposed.
+        // An entry with a change that this version cannot read was refused as a whole.
         let change = PolicyChange::decode(change).map_err(|_| Reject::NotFound)?;
         let id = self.intern(topic)?;
         let policy = self.topic_policy(id).cloned().unwrap_or_default().changed(&change);
