@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
-use super::output::{aligned, print, time_text, write_json};
+use super::output::{print, time_text, write_json};
+use super::table::aligned;
 use crate::protocol::ConnectionReport;
 use crate::types::{SessionId, TopicName};
 

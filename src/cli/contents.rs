@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::output::{aligned, time_text};
+use super::output::time_text;
+use super::table::aligned;
 use crate::engine::TopicCounts;
 use crate::storage::UnreadableJob;
 use crate::storage::inspect::{CheckpointReport, ChunkReport, PagesReport};

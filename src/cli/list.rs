@@ -9,7 +9,7 @@ use super::arguments::ArgumentError;
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
 use super::filter::FilterArgs;
-use super::output::{jobs_table, listed_json, print, write_json};
+use super::output::{JobsTable, listed_json, print, write_json};
 use crate::client::{Client, ClientError};
 use crate::protocol::{JobReport, List};
 use crate::types::ListOrder;
@@ -93,15 +93,14 @@ pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
         List { filter: args.filter.filter(), order, jobs_max: 0, with_bodies: args.bodies, cursor };
     let mut left = if args.all { u64::MAX } else { args.limit };
     args.server.with_client(Leases::EndWithIt, async |client| {
-        let mut is_first = true;
+        let mut table = JobsTable::default();
         while left > 0 {
             list.jobs_max = u32::try_from(left).unwrap_or(u32::MAX).min(LIST_JOBS_MAX);
             let jobs = next_page(client, &mut list).await?;
             left -= jobs.len() as u64;
-            if show(args, &jobs, is_first).is_err() || list.cursor.is_empty() {
+            if show(args, &jobs, &mut table).is_err() || list.cursor.is_empty() {
                 return Ok(());
             }
-            is_first = false;
         }
         eprintln!("there may be more: go on with --cursor {}", URL_SAFE_NO_PAD.encode(&list.cursor));
         Ok(())
@@ -126,10 +125,10 @@ async fn next_page(client: &Client, list: &mut List) -> Result<Vec<JobReport>, C
     }
 }
 
-fn show(args: &ListArgs, jobs: &[JobReport], with_head: bool) -> Result<(), Failure> {
+fn show(args: &ListArgs, jobs: &[JobReport], table: &mut JobsTable) -> Result<(), Failure> {
     print(|out| {
         if !args.json {
-            return out.write_all(jobs_table(jobs, with_head).as_bytes());
+            return out.write_all(table.page(jobs).as_bytes());
         }
         jobs.iter().try_for_each(|job| write_json(out, &listed_json(job, args.bodies)))
     })

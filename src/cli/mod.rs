@@ -32,6 +32,7 @@ mod restore;
 mod serve;
 mod settle;
 mod stats;
+mod table;
 mod topic;
 
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use serde::{Serialize, Serializer};
 
 use super::arguments::{backoff_text, spelled};
 use super::exit::{Exit, Failure};
+use super::table::{aligned, aligned_on};
 use crate::client::Changed;
 use crate::protocol::{Delivered, JobReport, StatsReport, TopicReport, Totals};
 use crate::types::{Attributes, JobState, Key, Millis, When};
@@ -165,24 +166,35 @@ pub(super) fn topics_table(topics: &[TopicReport]) -> String {
     aligned(&topic_rows(topics))
 }
 
-/// Jobs, as a table.
-pub(super) fn jobs_table(jobs: &[JobReport], with_head: bool) -> String {
-    let head = ["ID", "TOPIC", "STATE", "DUE", "PRIORITY", "ATTEMPTS", "BYTES", "KEY"];
-    let rows = jobs.iter().map(|job| {
-        let key = job.key.as_ref().map_or("-", Key::as_str);
-        [
-            job.id.0.to_string(),
-            job.topic.to_string(),
-            state_text(job.state),
-            time_text(job.due),
-            job.priority.to_string(),
-            job.attempts.to_string(),
-            job.body_bytes.to_string(),
-            key.to_owned(),
-        ]
-    });
-    let head = with_head.then(|| head.map(str::to_owned));
-    aligned(&head.into_iter().chain(rows).collect::<Vec<_>>())
+/// Jobs, as a table that is written page by page.
+#[derive(Default)]
+pub(super) struct JobsTable {
+    /// Of the columns so far, so that the next page stands below them.
+    widths: [usize; 8],
+}
+
+impl JobsTable {
+    /// The next page; the first one has the head.
+    pub(super) fn page(&mut self, jobs: &[JobReport]) -> String {
+        let head = ["ID", "TOPIC", "STATE", "DUE", "PRIORITY", "ATTEMPTS", "BYTES", "KEY"].map(str::to_owned);
+        let head = (self.widths == [0; 8]).then_some(head);
+        let rows: Vec<_> = head.into_iter().chain(jobs.iter().map(job_row)).collect();
+        aligned_on(&rows, &mut self.widths)
+    }
+}
+
+fn job_row(job: &JobReport) -> [String; 8] {
+    let key = job.key.as_ref().map_or("-", Key::as_str);
+    [
+        job.id.0.to_string(),
+        job.topic.to_string(),
+        state_text(job.state),
+        time_text(job.due),
+        job.priority.to_string(),
+        job.attempts.to_string(),
+        job.body_bytes.to_string(),
+        key.to_owned(),
+    ]
 }
 
 /// A point in time as RFC 3339 writes it, in UTC, to the millisecond.
@@ -402,27 +414,10 @@ fn row(name: String, totals: &Totals) -> [String; COLUMNS] {
     [name, delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest]
 }
 
-/// A table: the first column stands left, the others right, with two spaces between them.
-pub(super) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.len().max(*width);
-        }
-    }
-    let mut text = String::new();
-    for row in rows {
-        let mut cells = row.iter().zip(widths);
-        let first = cells.next().map(|(cell, width)| format!("{cell:<width$}"));
-        let others = cells.map(|(cell, width)| format!("  {cell:>width$}"));
-        text.extend(first.into_iter().chain(others));
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::types::{AttributesBuilder, BuryReason, Fence, JobHistory, JobId, Lease, SessionId};
 
@@ -473,12 +468,11 @@ mod tests {
         assert!(line.contains(r#""headers":{"a":"2","b":["1","3"]}"#), "{line}");
     }
 
-    #[test]
-    fn a_report_names_what_is_set_and_nothing_else() {
+    fn report() -> JobReport {
         let backoff = super::super::arguments::backoff("1s..10m").expect("a backoff");
         let builder =
             AttributesBuilder::default().expires(When::At(Millis(0))).attempts_max(5).backoff(&backoff);
-        let report = JobReport {
+        JobReport {
             id: JobId(9),
             state: Some(JobState::Buried),
             topic: "orders".parse().expect("a topic"),
@@ -493,7 +487,12 @@ mod tests {
             body_bytes: 0,
             body: Bytes::new(),
             history: JobHistory::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_report_names_what_is_set_and_nothing_else() {
+        let report = report();
         let history = JobHistory {
             pushed: Some(Millis(1)),
             reserved_first: None,
@@ -560,6 +559,18 @@ mod tests {
             json(&stats_json(&stats())),
             format!("{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true}}}}}}\n")
         );
+    }
+
+    #[test]
+    fn the_pages_of_a_table_stand_below_each_other() {
+        let page = |table: &mut JobsTable, ids: std::ops::Range<u64>| {
+            table.page(&ids.map(|id| JobReport { id: JobId(id), ..report() }).collect::<Vec<_>>())
+        };
+        let mut table = JobsTable::default();
+        let pages = [page(&mut table, 99_990..99_992), page(&mut table, 7..9)].concat();
+        assert_eq!(pages.lines().count(), 5, "one head: {pages}");
+        let widths: BTreeSet<usize> = pages.lines().map(str::len).collect();
+        assert_eq!(widths.len(), 1, "{pages}");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::super::connection::{Leases, ServerArgs, failure, runtime};
 use super::super::contents::id_text;
 use super::super::exit::{Exit, Failure};
-use super::super::output::{aligned, print, print_json};
+use super::super::output::{print, print_json};
+use super::super::table::aligned;
 use crate::client::{Client, ClientConfig, ClientError};
 use crate::protocol::{ClusterReport, MemberReport, Role};
 
