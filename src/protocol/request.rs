@@ -287,7 +287,7 @@ requests! {
         connections_max: u32 = 1..=CONNECTIONS_LISTED_MAX,
     }
     /// Closes the connection of another client to this node.
-    Disconnect = 0x55, "DISCONNECT", Own, Unsafe, [Invalid, NotFound] {
+    Disconnect = 0x55, "DISCONNECT", Own, Unsafe, [Invalid, Busy, NotFound] {
         /// Its number, as [`Request::Connections`] shows it.
         connection: u64,
         /// Ends its session as well: its leases are given back at once. Otherwise the session's grace begins.

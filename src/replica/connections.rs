@@ -177,9 +177,9 @@ impl Connections {
         }
     }
 
-    /// Those with a greater number.
-    pub(super) fn ids_after(&self, id: ConnectionId) -> impl Iterator<Item = ConnectionId> {
-        self.all.range((Bound::Excluded(id), Bound::Unbounded)).map(|(id, _)| *id)
+    /// The one with the next greater number.
+    pub(super) fn next_id(&self, after: ConnectionId) -> Option<ConnectionId> {
+        self.all.range((Bound::Excluded(after), Bound::Unbounded)).next().map(|(id, _)| *id)
     }
 
     pub(super) fn ids(&self) -> Vec<ConnectionId> {

@@ -6,6 +6,7 @@ use super::Replica;
 use super::connections::Phase;
 use super::io::ConnectionId;
 use super::proposals::Reply;
+use super::requests::retry_later;
 use super::waiters::Demand;
 use crate::engine::Command;
 use crate::protocol::{
@@ -16,18 +17,24 @@ use crate::types::{SessionId, TopicId, TopicName};
 
 /// The number of a connection's subscriptions and long polls that are read for its topics.
 const WAITERS_LOOKED_AT: usize = 16;
-/// The number of connections that are one unit of work.
+/// The number of subscriptions and long polls that are one unit of work.
 const WAITERS_PER_WORK: usize = 8;
+/// Units of work after which a page ends.
+const PAGE_WORK_MAX: u64 = 1024;
 
 impl Replica {
-    /// The connections with a greater number than `after`, up to the given maximum.
+    /// The connections with a greater number than `after`, up to the given maximum: fewer if they have many subscriptions.
     pub(super) fn connection_list(&mut self, after: ConnectionId, connections_max: u32) -> ConnectionList {
-        let mut ids = self.connections.ids_after(after);
-        let found: Vec<ConnectionId> = ids.by_ref().take(connections_max as usize).collect();
-        let has_more = ids.next().is_some();
-        drop(ids);
-        let connections = found.into_iter().filter_map(|id| self.connection_report(id)).collect();
-        ConnectionList { has_more, connections }
+        let (mut last, mut connections) = (after, Vec::new());
+        let until = self.work_done() + PAGE_WORK_MAX;
+        while connections.len() < connections_max as usize
+            && self.work_done() < until
+            && let Some(id) = self.connections.next_id(last)
+        {
+            last = id;
+            connections.extend(self.connection_report(id));
+        }
+        ConnectionList { has_more: self.connections.next_id(last).is_some(), connections }
     }
 
     fn connection_report(&mut self, id: ConnectionId) -> Option<ConnectionReport> {
@@ -89,6 +96,11 @@ impl Replica {
         if other == connection {
             let own = "this is the connection that asks: say GOODBYE, or close it";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, own));
+        }
+        if matches!(phase, Phase::Opening) {
+            // Its session is on its way through the log, and could not be ended here.
+            let opening = "its HELLO is not answered yet: try again";
+            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, opening, 100));
         }
         let why = "an operator has closed this connection";
         self.end_waiters(other, why);

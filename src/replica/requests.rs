@@ -75,7 +75,6 @@ impl Replica {
             Request::Disconnect { connection: other, ends_session } => {
                 self.disconnect(connection, id, ConnectionId(other), ends_session);
             }
-            Request::ClusterStatus => self.cluster_status(connection, id),
             Request::ClusterAdd { address } => self.cluster_add(connection, id, &address),
             Request::ClusterRemove { node } => self.cluster_remove(connection, id, node),
             Request::ClusterTransfer { node } => self.cluster_transfer(connection, id, node),

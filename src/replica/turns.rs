@@ -194,7 +194,7 @@ impl Replica {
     }
 
     /// Work that was done since this node started.
-    fn work_done(&self) -> u64 {
+    pub(super) fn work_done(&self) -> u64 {
         self.turns.done + self.engine.changes() + self.records.blocks_read() * BLOCK_WORK
     }
 }

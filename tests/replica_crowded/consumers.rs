@@ -416,3 +416,53 @@ fn an_operator_ends_a_session_with_its_connection() {
     }
     assert_ne!(session.session, SessionId(0));
 }
+
+#[test]
+fn a_connection_is_closed_once_its_hello_is_answered() {
+    let mut rig = Rig::new();
+    let operator = rig.connect(1);
+    let connection = rig.open(5);
+    rig.ask(connection, 0, Request::Hello(hello()));
+    let disconnect = || Request::Disconnect { connection: 5, ends_session: true };
+    rig.ask(operator, 1, disconnect());
+    assert_eq!(rig.refusal(operator, 1), Some(ErrorCode::Busy), "its session is being opened");
+    rig.settle();
+    assert!(matches!(rig.answer(connection, 0), Response::Welcome(_)));
+    rig.ask(operator, 2, disconnect());
+    rig.settle();
+    assert_eq!(rig.answer(operator, 2), &Response::Done);
+    let session = rig.session(connection);
+    let again = rig.open(6);
+    rig.ask(again, 0, Request::Hello(Hello { resume: Some(session), ..hello() }));
+    rig.settle();
+    assert!(matches!(rig.answer(again, 0), Response::Welcome(welcome) if !welcome.resumed));
+}
+
+#[test]
+fn a_page_of_connections_with_many_subscriptions_is_short() {
+    const SUBSCRIPTIONS: u32 = 1024;
+    const CONNECTIONS: u64 = 20;
+    let mut rig = Rig::new();
+    let operator = rig.connect(1);
+    for number in 2..2 + CONNECTIONS {
+        let connection = rig.connect(number);
+        for id in 1..=SUBSCRIPTIONS {
+            rig.subscribe(connection, id, 0);
+        }
+        rig.settle();
+    }
+    let (first, has_more) = rig.connections(operator, 1, 0, 256);
+    assert!(has_more && first.len() < 20, "{} in one page", first.len());
+    let (mut seen, mut has_more, mut id) = (first, has_more, 1);
+    while has_more {
+        id += 1;
+        let after = seen.last().expect("every page has one").connection;
+        let (page, more) = rig.connections(operator, id, after, 256);
+        assert!(!page.is_empty());
+        seen.extend(page);
+        has_more = more;
+    }
+    let numbers: Vec<u64> = seen.iter().map(|report| report.connection).collect();
+    assert_eq!(numbers, (1..2 + CONNECTIONS).collect::<Vec<_>>());
+    assert!(seen.iter().skip(1).all(|report| report.subscriptions == SUBSCRIPTIONS));
+}
