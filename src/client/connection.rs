@@ -120,7 +120,7 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
         match timeout(search.patience(limit), dial(&address, hello.clone())).await {
             Ok(Ok(found)) => {
                 search.answered(&address);
-                search.found();
+                search.found(found.1.resumed);
                 tracing::debug!(address, "welcomed");
                 return Ok(found);
             }

@@ -134,9 +134,12 @@ impl Search {
         }
     }
 
-    /// The leader is found.
-    pub(super) fn found(&mut self) {
+    /// The leader is found. No HELLO that was given up can take a new session over.
+    pub(super) fn found(&mut self, has_resumed: bool) {
         self.rounds = 0;
+        if !has_resumed {
+            self.hellos_given_up = 0;
+        }
     }
 }
 
@@ -206,9 +209,22 @@ mod tests {
             search.patience(limit).as_secs()
         };
         assert_eq!([(); 4].map(|()| patience(&mut search)), [1, 2, 4, 4]);
-        search.found();
+        search.found(true);
         assert_eq!(patience(&mut search), 1);
         assert_eq!(patience(&mut Search::new("a:1")), 4);
+    }
+
+    #[test]
+    fn each_hello_that_was_given_up_may_take_the_session_over_once() {
+        let mut search = Search::new("a:1");
+        assert!(!search.took_itself_over(), "another process did");
+        search.gave_up_hello();
+        search.gave_up_hello();
+        search.found(true);
+        assert_eq!([(); 3].map(|()| search.took_itself_over()), [true, true, false]);
+        search.gave_up_hello();
+        search.found(false);
+        assert!(!search.took_itself_over(), "it named a session that is gone");
     }
 
     #[test]
