@@ -5,6 +5,8 @@
 //! takes three nodes instead of one server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 use super::clients::Client;
 use super::harness::{Harness, PATIENCE};
 use super::rig::now;
+use super::server_rig::adjourn;
 use super::site::Site;
 use super::wire::base64_of;
 
@@ -263,23 +266,16 @@ impl<'a> Soak<'a> {
 
     /// Nothing lost, nothing doubled.
     fn judge(&mut self) -> Result<String, String> {
-        let producer = self.producers.first_mut().ok_or("no producer")?;
-        let filter = json!({ "topic": "soak", "states": 16 });
-        let list = json!({ "do": "list", "client": "c", "filter": filter, "order": 1, "with_bodies": false });
-        let listed = producer.harness.ask(&list)?;
-        let jobs = listed["ok"]["jobs"].as_array().cloned().ok_or_else(|| format!("no list: {listed}"))?;
-        let mut pushed: BTreeMap<&str, u64> = BTreeMap::new();
-        for job in &jobs {
-            *pushed.entry(header(job)).or_default() += 1;
-            let id = job["job"].as_str().unwrap_or_default();
-            if !self.starts.contains_key(id) {
-                return Err(format!("nobody began job {id}, and it is finished"));
-            }
-        }
+        let mut pushed: BTreeMap<String, u64> = BTreeMap::new();
+        self.finished(|id, key| {
+            *pushed.entry(key.to_owned()).or_default() += 1;
+            let is_known = self.starts.contains_key(id);
+            if is_known { Ok(()) } else { Err(format!("nobody began job {id}, and it is finished")) }
+        })?;
         if let Some((key, times)) = pushed.iter().find(|(_, times)| **times > 1) {
             return Err(format!("job {key} was pushed {times} times"));
         }
-        if let Some(lost) = self.acknowledged.iter().find(|key| !pushed.contains_key(key.as_str())) {
+        if let Some(lost) = self.acknowledged.iter().find(|key| !pushed.contains_key(*key)) {
             return Err(format!("job {lost} was acknowledged, and is lost"));
         }
         let known = |key: &str| self.acknowledged.contains(key) || self.doubtful.contains(key);
@@ -298,6 +294,22 @@ impl<'a> Soak<'a> {
         ))
     }
 
+    /// Calls `visit` with the id and the number of each finished job. The command line lists them one by one: after hours they
+    /// would be too much for one answer of a harness.
+    fn finished(&self, mut visit: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), String> {
+        let addresses = self.site.addresses().join(",");
+        let mut list = adjourn(&["list", "--server", &addresses, "--topic", "soak", "--state", "finished"]);
+        list.args(["--order", "id", "--all", "--json"]).stdout(Stdio::piped());
+        let mut list = list.spawn().map_err(|error| error.to_string())?;
+        for line in BufReader::new(list.stdout.take().expect("piped")).lines() {
+            let line = line.map_err(|error| error.to_string())?;
+            let job: Value = serde_json::from_str(&line).map_err(|error| format!("{line}: {error}"))?;
+            visit(&job["id"].to_string(), job["headers"]["number"].as_str().unwrap_or_default())?;
+        }
+        let status = list.wait().map_err(|error| error.to_string())?;
+        if status.success() { Ok(()) } else { Err(format!("the list ended with {status}")) }
+    }
+
     /// The next random number below `bound`: xorshift.
     fn draw(&mut self, bound: usize) -> usize {
         self.random ^= self.random << 13;
@@ -313,8 +325,4 @@ fn job(key: &str) -> Value {
         "body": base64_of(br#"{"after_ms": 2}"#),
         "attributes": { "headers": [["number", key]], "dedupe_retention_ms": "86400000" },
     })
-}
-
-fn header(job: &Value) -> &str {
-    job["attributes"]["headers"][0][1].as_str().unwrap_or_default()
 }
