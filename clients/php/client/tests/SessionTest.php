@@ -11,7 +11,6 @@ use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ProtocolError;
 use Adjourn\Error\Server\Busy;
 use Adjourn\Error\Server\Unauthorised;
-use Adjourn\Error\SessionTaken;
 use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
 use Adjourn\JobRef;
@@ -409,25 +408,6 @@ final class SessionTest extends TestCase
         $client->push('t', 'x');
         $this->expectException(WrongQueue::class);
         $client->get(1);
-    }
-
-    public function testASessionThatWasTakenOverIsNotTakenBack(): void
-    {
-        $server = new ScriptedServer(static function (Listener $listener): void {
-            $peer = $listener->accept();
-            $peer->greet();
-            $peer->next();
-            $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
-            $peer->next();
-        });
-        $client = new Client($server->address());
-        try {
-            $client->get(1);
-            self::fail('The session was taken.');
-        } catch (SessionTaken) {
-            $this->expectException(SessionTaken::class);
-            $client->get(2);
-        }
     }
 
     public function testAWrongTokenIsTold(): void

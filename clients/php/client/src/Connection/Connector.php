@@ -99,6 +99,9 @@ final class Connector
         $reply = null;
         try {
             $reply = $this->greeting->await($wire, $until);
+            if ($reply === null && $last !== null && $wire->sentBytes === $wire->queuedBytes) {
+                $this->search->gaveUpHello();
+            }
         } catch (Malformed $error) {
             throw new ProtocolError("$address does not speak this protocol: {$error->getMessage()}", $error);
         } finally {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
-/** Which addresses to try, in which order, and how long to wait between two rounds. */
+/** The way to the leader: which addresses to try, in which order, and how long to wait between two rounds. Knows no socket and no clock. */
 final class Search
 {
     private const WAIT_MS_MIN = 50;
@@ -14,6 +14,11 @@ final class Search
     private ?Address $hint = null;
     private int $pauseMs = 0;
     private int $boundMs = self::WAIT_MS_MIN;
+    /**
+     * HELLOs that named a session and were given up without an answer. One that arrives late takes the session over from
+     * this client's own newer connection.
+     */
+    private int $hellosGivenUp = 0;
 
     /** @param non-empty-list<Address> $configured */
     public function __construct(
@@ -69,10 +74,31 @@ final class Search
         return $wait;
     }
 
-    public function found(): void
+    /** A server welcomed the client. No HELLO that was given up can take a new session over. */
+    public function found(bool $hasResumed): void
     {
         $this->boundMs = self::WAIT_MS_MIN;
         $this->pauseMs = 0;
         $this->hint = null;
+        if (!$hasResumed) {
+            $this->hellosGivenUp = 0;
+        }
+    }
+
+    /** A HELLO that named a session was sent and got no answer. */
+    public function gaveUpHello(): void
+    {
+        ++$this->hellosGivenUp;
+    }
+
+    /** The session was taken over. Says whether a HELLO of this client may have done it; each does so once. */
+    public function tookItselfOver(): bool
+    {
+        if ($this->hellosGivenUp === 0) {
+            return false;
+        }
+        --$this->hellosGivenUp;
+
+        return true;
     }
 }

@@ -299,7 +299,7 @@ final class Session
     private function goesAway(Link $link, array $fields): void
     {
         $this->options->logger->info("adjourn: the server closes the connection: {$fields['message']}");
-        if ($fields['reason'] === self::TAKEN) {
+        if ($fields['reason'] === self::TAKEN && !$this->search->tookItselfOver()) {
             $this->hangUp();
             $this->stop(new SessionTaken('Another process has resumed this session.'));
 
@@ -323,7 +323,7 @@ final class Session
         $this->welcome = $welcome;
         $this->calls->limits = $welcome->limits;
         $this->search->learn($welcome->members);
-        $this->search->found();
+        $this->search->found($welcome->isResumed);
         $hasGrace = !$areOutliving && $welcome->heartbeatMs > 0;
         $grace = $hasGrace ? max($welcome->graceMs, self::GRACE_MS_MIN) : null;
         $areKept = $areOutliving || $welcome->areLeasesKept;

@@ -1,0 +1,88 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn\Tests;
+
+use Adjourn\Client;
+use Adjourn\Error\SessionTaken;
+use Adjourn\Protocol\Opcode;
+use PHPUnit\Framework\TestCase;
+
+/** How a client finds its server, and comes back to it, against servers that do what a script says. */
+final class ConnectTest extends TestCase
+{
+    public function testASessionThatWasTakenOverIsNotTakenBack(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        try {
+            $client->get(1);
+            self::fail('The session was taken.');
+        } catch (SessionTaken) {
+            $this->expectException(SessionTaken::class);
+            $client->get(2);
+        }
+    }
+
+    public function testAHelloOfItsOwnThatArrivesLateDoesNotEndTheClient(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $taken = ['message' => 'taken', 'reason' => 3];
+            $peer = $listener->accept();
+            $peer->greet();
+            $listener->report($peer->next()->fields['sequence']);
+            $peer->close();
+            // This HELLO gets no answer.
+            $peer = $listener->accept();
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 1]);
+            $listener->report($peer->next()->fields['sequence']);
+            $peer->send(Opcode::GoingAway, 0, $taken);
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 1]);
+            $push = $peer->next();
+            $listener->report($push->fields['sequence']);
+            $peer->pushed($push, 42);
+            $peer->next();
+            $peer->send(Opcode::GoingAway, 0, $taken);
+            $peer->next();
+        });
+        $client = new Client($server->address());
+        $client->session()->step($client->session()->clock->nowMs() + 10_000);
+        self::assertTrue($client->isConnected());
+        self::assertSame(42, $client->push('t', 'x')->job);
+        self::assertSame([1, 1, 1], [$server->report(), $server->report(), $server->report()]);
+        $this->expectException(SessionTaken::class);
+        $client->get(1);
+    }
+
+    public function testAHelloThatWasGivenUpCannotTakeANewSessionOver(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->next();
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['session' => 10]);
+            $peer->next();
+            $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
+            $peer->next();
+        });
+        $this->expectException(SessionTaken::class);
+        (new Client($server->address()))->get(1);
+    }
+}
