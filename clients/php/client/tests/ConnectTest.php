@@ -5,13 +5,45 @@ declare(strict_types=1);
 namespace Adjourn\Tests;
 
 use Adjourn\Client;
+use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\SessionTaken;
+use Adjourn\Options;
 use Adjourn\Protocol\Opcode;
 use PHPUnit\Framework\TestCase;
 
 /** How a client finds its server, and comes back to it, against servers that do what a script says. */
 final class ConnectTest extends TestCase
 {
+    public function testAMemberThatIsSilentLeavesTimeForTheOthers(): void
+    {
+        $silent = new ScriptedServer(self::silent(...));
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->error($peer->next()->requestId, 36);
+            $peer->next();
+        });
+        $client = new Client(new Options([$silent->address(), $server->address()], connectTimeoutMs: 2000, requestTimeoutMs: 1500));
+        $this->expectException(NotFound::class);
+        $client->get(1);
+    }
+
+    public function testAMemberThatNeedsMoreThanItsShareOfTheTimeGetsItInTheNextRound(): void
+    {
+        $silent = new ScriptedServer(self::silent(...));
+        $slow = new ScriptedServer(static function (Listener $listener): void {
+            // The first HELLO gets no answer.
+            $given = $listener->accept();
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->error($peer->next()->requestId, 36);
+            $peer->next();
+        });
+        $client = new Client(new Options([$silent->address(), $slow->address()], connectTimeoutMs: 400));
+        $this->expectException(NotFound::class);
+        $client->get(1);
+    }
+
     public function testASessionThatWasTakenOverIsNotTakenBack(): void
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
@@ -84,5 +116,13 @@ final class ConnectTest extends TestCase
         });
         $this->expectException(SessionTaken::class);
         (new Client($server->address()))->get(1);
+    }
+
+    /** Takes connections and never says anything. */
+    private static function silent(Listener $listener): void
+    {
+        for ($open = []; true;) {
+            $open[] = $listener->accept();
+        }
     }
 }
