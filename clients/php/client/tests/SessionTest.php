@@ -282,12 +282,12 @@ final class SessionTest extends TestCase
                 $ping = $peer->next(pongs: false);
                 $peer->send(Opcode::Pong, $ping->requestId, ['now_ms' => 1, 'clock_ms' => 1]);
             }
-            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => []]);
+            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => [Peer::delivered(4, 7)]]);
             $listener->report($pings);
             $peer->next();
         });
         $client = new Client($server->address());
-        self::assertSame([], $client->reserve('t', 10_000));
+        self::assertCount(1, $client->reserve('t', 10_000));
         self::assertSame(4, $server->report());
     }
 
@@ -430,14 +430,10 @@ final class SessionTest extends TestCase
 
     public function testLeasesThatNeverCameAreGivenBackAfterAResume(): void
     {
-        $job = static fn (int $job, int $fence): array => [
-            'job' => $job, 'fence' => $fence, 'due_ms' => 1, 'priority' => 1, 'attempts' => 1, 'ttr_left_ms' => 60_000,
-            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'deadline_ms' => 0,
-        ];
-        $server = new ScriptedServer(static function (Listener $listener) use ($job): void {
+        $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->greet();
-            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => [$job(4, 7)]]);
+            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => [Peer::delivered(4, 7)]]);
             $peer->next();
             $peer->close();
             $peer = $listener->accept();
@@ -445,15 +441,15 @@ final class SessionTest extends TestCase
             $leases = $peer->next();
             $listener->report($leases->opcode->name);
             $reserve = $peer->next();
-            $peer->send(Opcode::Leased, $leases->requestId, ['marks' => 0, 'jobs' => [$job(4, 7), $job(5, 8)]]);
+            $peer->send(Opcode::Leased, $leases->requestId, ['marks' => 0, 'jobs' => [Peer::delivered(4, 7), Peer::delivered(5, 8)]]);
             $release = $peer->next();
             $listener->report([$release->opcode->name, $release->fields['delay_ms'], $release->fields['leases']]);
-            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => []]);
+            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => [Peer::delivered(6, 9)]]);
             $peer->next();
         });
         $client = new Client(new Options($server->address(), leasesOutlive: false));
         self::assertCount(1, $client->reserve('t', 1000));
-        self::assertSame([], $client->reserve('t', 5000));
+        self::assertSame(6, $client->reserve('t', 5000)[0]->id);
         self::assertSame('Leases', $server->report());
         self::assertSame(['Release', -2, [['job' => 5, 'fence' => 8]]], $server->report());
     }

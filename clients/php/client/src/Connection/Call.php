@@ -23,6 +23,7 @@ final class Call
     public int $outputOffset = 0;
     /** Not to be sent again before this. */
     public int $notBeforeMs = 0;
+    /** How often the server has refused it, or ended its wait early. */
     public int $refusals = 0;
     /** PUSH: the number of its first job, once it has one. */
     public ?int $firstNumber = null;
@@ -33,6 +34,8 @@ final class Call
     public bool $isDone = false;
     /** Nobody waits for the answer any more. */
     public bool $isAbandoned = false;
+    /** RESERVE: the next answer is the last one, also if it has no job and the wait is not over. */
+    public bool $isCancelled = false;
 
     /** @param array<string, mixed> $fields */
     public function __construct(

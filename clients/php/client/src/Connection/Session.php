@@ -113,21 +113,20 @@ final class Session
     public function await(Call $call, ?CancelToken $cancel = null): array
     {
         $until = $call->deadlineMs;
-        $isCancelled = false;
         if ($this->isBusy()) {
             // A signal handler has interrupted the session: it can be continued only when the handler has returned.
             unset($this->calls->open[$call->id]);
             throw new TimeoutError($call->opcode->name . ' was not sent: a signal handler called while the client was at work.');
         }
         while (!$call->isDone) {
-            if ($cancel?->isCancelled() && !$isCancelled) {
-                $isCancelled = true;
+            if ($cancel?->isCancelled() && !$call->isCancelled) {
+                $call->isCancelled = true;
                 $until = $this->clock->nowMs() + self::CANCEL_MS_MAX;
                 if ($call->isOnWire && $this->end === null) {
                     $this->calls->add(Opcode::Cancel, ['request' => $call->id], isOwn: true);
                 }
             }
-            if ($isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $until)) {
+            if ($call->isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $until)) {
                 $call->isAbandoned = true;
                 $call->fulfil(['jobs' => []]);
                 break;
@@ -233,6 +232,10 @@ final class Session
     {
         if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
+            foreach ($this->calls->open as $waiting) {
+                // The end of the session ends its wait.
+                $waiting->isCancelled = true;
+            }
             $call = $this->calls->add(Opcode::Goodbye, [], $timeoutMs);
             while (!$call->isDone && $this->isConnected() && $this->clock->nowMs() < $until) {
                 $this->step($until);
