@@ -501,7 +501,6 @@ final class Client implements Queue
     /** @param array<string, mixed> $f */
     private static function changed(array $f): Changed
     {
-        return new Changed($f['job'], $f['due_ms'], JobState::tryFrom($f['state'])
-            ?? throw new Error\ProtocolError("The job is in the unknown state {$f['state']}."));
+        return new Changed($f['job'], $f['due_ms'], JobState::of($f['state']));
     }
 }

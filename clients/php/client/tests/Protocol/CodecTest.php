@@ -7,6 +7,8 @@ namespace Adjourn\Tests\Protocol;
 use Adjourn\Attributes;
 use Adjourn\Backoff;
 use Adjourn\BuriedReason;
+use Adjourn\Error\OutcomeUnknown;
+use Adjourn\Error\UsageError;
 use Adjourn\Filter;
 use Adjourn\JobReport;
 use Adjourn\JobState;
@@ -15,6 +17,8 @@ use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\FrameBuffer;
 use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
+use Adjourn\PushOutcome;
+use Adjourn\PushResult;
 use Adjourn\Tests\Repository;
 use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
@@ -219,6 +223,32 @@ final class CodecTest extends TestCase
         }
         self::assertSame([42, JobState::Buried, BuriedReason::AttemptsUsedUp], [$job->id, $job->state, $job->buried]);
         self::assertSame([5, 9, 'no such address', null], [$job->attributes->attemptsMax, $job->heldBy, $job->reason, $job->finishedMs]);
+    }
+
+    public function testWhatANewerServerKnowsIsShownAsUnknown(): void
+    {
+        $shown = [
+            'job' => 42, 'due_ms' => 1, 'state' => 200, 'buried' => 200, 'priority' => 1, 'attempts' => 3, 'ttr_ms' => 1, 'ttr_left_ms' => 0,
+            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '',
+        ];
+        $message = Codec::decode(substr(Codec::encode(Opcode::Job, 7, ['shown' => $shown]), Codec::LENGTH_BYTES));
+        $job = JobReport::of($message->fields['shown'] + $message->fields);
+        self::assertSame([42, JobState::Unknown, BuriedReason::Unknown, 3], [$job->id, $job->state, $job->buried, $job->attempts]);
+        self::assertNull(JobReport::of(['buried' => 0] + $shown)->buried);
+
+        $results = array_map(PushResult::of(...), [['outcome' => 200, 'code' => 0, 'job' => 42], ['outcome' => 0, 'code' => 0, 'job' => 43]]);
+        $error = $results[0]->error();
+        self::assertInstanceOf(OutcomeUnknown::class, $error);
+        self::assertStringContainsString('job 42', $error->getMessage());
+        self::assertTrue($error->mayBeApplied);
+        self::assertSame([PushOutcome::Refused, 42], [$results[0]->outcome, $results[0]->job]);
+        self::assertNull($results[1]->error());
+    }
+
+    public function testAFilterCannotAskForWhatIsUnknown(): void
+    {
+        $this->expectException(UsageError::class);
+        new Filter(states: [JobState::Unknown]);
     }
 
     public function testWaitsOfTheSpecification(): void
