@@ -13,6 +13,7 @@ use Adjourn\Error\Server\Busy;
 use Adjourn\Error\Server\Unauthorised;
 use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
+use Adjourn\Filter;
 use Adjourn\JobRef;
 use Adjourn\NewJob;
 use Adjourn\Options;
@@ -291,26 +292,55 @@ final class SessionTest extends TestCase
         self::assertSame(4, $server->report());
     }
 
-    public function testAGarbledStreamEndsTheConnectionWithATypedError(): void
+    public function testAGarbledFrameEndsTheConnectionAndWhatMayBeRepeatedIsSentAgain(): void
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->greet();
-            $peer->next();
+            $listener->report($peer->next()->opcode->name);
             $peer->raw("\xff\xff\xff\xff garbage");
             $peer = $listener->accept();
-            $peer->greet(['marks' => 3]);
-            $peer->error($peer->next()->requestId, 36);
+            $peer->greet(['marks' => 1]);
+            $count = $peer->next();
+            $listener->report($count->opcode->name);
+            $peer->send(Opcode::Counted, $count->requestId, ['jobs' => 5]);
+            $listener->report($peer->next()->fields['sequence']);
+            $peer->raw("\0\0\0\0");
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 1]);
+            $push = $peer->next();
+            $listener->report($push->fields['sequence']);
+            $peer->pushed($push, 6);
             $peer->next();
         });
         $client = new Client($server->address());
-        try {
-            $client->get(1);
-            self::fail('The stream is garbled.');
-        } catch (ProtocolError) {
-            self::assertFalse($client->isConnected());
+        self::assertSame(5, $client->count(new Filter('t')));
+        self::assertSame(6, $client->push('t', 'x')->job);
+        self::assertSame(['Count', 'Count', 1, 1], [$server->report(), $server->report(), $server->report(), $server->report()]);
+    }
+
+    public function testAServerWhoseAnswersAreAlwaysGarbledIsAProtocolError(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            while (true) {
+                $peer = $listener->accept();
+                $peer->greet(['marks' => 3]);
+                $listener->report($peer->next()->opcode->name);
+                $peer->raw("\xff\xff\xff\xff");
+                $peer->next();
+            }
+        });
+        $client = new Client($server->address());
+        foreach (['count' => fn () => $client->count(new Filter('t')), 'kick' => fn () => $client->kick(4)] as $call) {
+            try {
+                $call();
+                self::fail('No answer can be read.');
+            } catch (ProtocolError $error) {
+                self::assertTrue($error->mayBeApplied);
+            }
         }
-        self::assertNull($this->notFound(static fn () => $client->get(2)));
+        $sent = [$server->report(), $server->report(), $server->report(), $server->report()];
+        self::assertSame(['Count', 'Count', 'Count', 'Kick'], $sent, 'KICK must not be repeated.');
     }
 
     public function testUnknownResponsesAndRequestIdsAreIgnored(): void

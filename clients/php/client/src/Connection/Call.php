@@ -18,6 +18,8 @@ final class Call
     public bool $mayBeApplied = false;
     /** Copies that were sent. */
     public int $copies = 0;
+    /** Connections that it was sent on and that ended with a garbled stream. */
+    public int $faults = 0;
     public int $sentMs = 0;
     /** The connection's count of output bytes before its first byte. */
     public int $outputOffset = 0;
