@@ -35,6 +35,7 @@ final class Client implements Queue
 
     private readonly Options $options;
     private readonly Session $session;
+    private int $backups = 0;
 
     public function __construct(
         Options|string $options = new Options(),
@@ -379,6 +380,19 @@ final class Client implements Queue
     public function clusterTransfer(?int $node = null): void
     {
         $this->session->call(Opcode::ClusterTransfer, ['node' => $node ?? 0]);
+    }
+
+    /**
+     * Takes a backup of the whole queue. Waits until the server has written a checkpoint, which may take minutes; at most an
+     * hour. It contains everything that was answered before this call.
+     */
+    public function backup(): Backup
+    {
+        $number = ++$this->backups;
+        $ready = $this->session->call(Opcode::BackupBegin);
+
+        // The closure keeps the client, and with it the connection, for as long as the backup is used.
+        return new Backup($this->session, $ready, fn (): bool => $this->backups === $number);
     }
 
     public function ping(): Pong

@@ -19,6 +19,8 @@ final class MemoryServer implements Dialer, Transport
     public readonly TestClock $clock;
     private readonly FrameBuffer $input;
     private string $output = '';
+    /** @var array<int, string> frames to send, by their time */
+    private array $later = [];
 
     /** @param \Closure(Message, self): void $answer gets each request but HELLO and PING */
     public function __construct(private readonly \Closure $answer)
@@ -30,6 +32,12 @@ final class MemoryServer implements Dialer, Transport
     public function send(Opcode $opcode, int $id, array $fields = []): void
     {
         $this->output .= Codec::encode($opcode, $id, $fields);
+    }
+
+    /** Sends it when the clock has moved by so much. */
+    public function later(int $afterMs, Opcode $opcode, int $id, array $fields = []): void
+    {
+        $this->later[$this->clock->nowMs() + $afterMs] = Codec::encode($opcode, $id, $fields);
     }
 
     public function dial(Address $address, int $timeoutMs): Transport
@@ -63,6 +71,12 @@ final class MemoryServer implements Dialer, Transport
     {
         if (!$toWrite && $this->output === '') {
             $this->clock->advance($ms);
+        }
+        foreach ($this->later as $atMs => $frame) {
+            if ($atMs <= $this->clock->nowMs()) {
+                $this->output .= $frame;
+                unset($this->later[$atMs]);
+            }
         }
     }
 

@@ -11,6 +11,8 @@ final class Call
 {
     /** The server may take so long to look at many jobs, one after the other. */
     private const BROWSE_MS_MAX = 600_000;
+    /** The server may take so long to write a checkpoint. */
+    private const CHECKPOINT_MS_MAX = 3_600_000;
 
     /** Whether a copy of it is on the present connection, or in the output for it. */
     public bool $isOnWire = false;
@@ -59,6 +61,7 @@ final class Call
         return match ($this->opcode) {
             Opcode::Reserve => $this->fields['wait_ms'],
             Opcode::ListJobs, Opcode::Count, Opcode::Bulk, Opcode::Peek => self::BROWSE_MS_MAX,
+            Opcode::BackupBegin => self::CHECKPOINT_MS_MAX,
             default => 0,
         };
     }

@@ -43,6 +43,7 @@ final class Session
     private Answers $answers;
     private Connector $connector;
     private ?Link $link = null;
+    private int $connections = 0;
     private ?Welcome $welcome = null;
     private bool $consumes = false;
     private bool $isBusy = false;
@@ -75,6 +76,12 @@ final class Session
     public function isConnected(): bool
     {
         return $this->link !== null && !$this->link->isDraining() && $this->pid === getmypid();
+    }
+
+    /** The present connection, as one of all that this session had; null if it has none. */
+    public function connectionNumber(): ?int
+    {
+        return $this->isConnected() ? $this->connections : null;
     }
 
     /** Whether nothing can be called any more. */
@@ -331,6 +338,7 @@ final class Session
         $grace = $hasGrace ? max($welcome->graceMs, self::GRACE_MS_MIN) : null;
         $areKept = $areOutliving || $welcome->areLeasesKept;
         $this->leases->welcomed($connected->saidMs, $grace, $areKept, $welcome->clockMs);
+        ++$this->connections;
         $this->link = new Link($connected->wire, $welcome, $grace, !$areOutliving, $this->calls, $this->leases, $this->clock);
         if ($isAgain) {
             $this->options->logger->info('adjourn: connected again', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
