@@ -7,6 +7,7 @@ namespace Adjourn\Tests;
 use Adjourn\Client;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\SessionTaken;
+use Adjourn\NewJob;
 use Adjourn\Options;
 use Adjourn\Protocol\Opcode;
 use PHPUnit\Framework\TestCase;
@@ -49,15 +50,21 @@ final class ConnectTest extends TestCase
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->greet();
+            $push = $peer->next();
             $peer->next();
             $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
-            $peer->next();
+            $peer->pushed($push, 4);
+            $peer->close();
+            $listener->report($listener->accept()->next()?->opcode->name);
         });
         $client = new Client($server->address());
+        $jobs = [(new NewJob('x'))->fields($client->options()->codec)];
+        $push = $client->session()->submit(Opcode::Push, ['sequence' => null, 'topic' => 't', 'jobs' => $jobs]);
         try {
             $client->get(1);
             self::fail('The session was taken.');
         } catch (SessionTaken) {
+            self::assertSame(4, $push->answer['results'][0]['job'], 'A server answers what it has accepted.');
             $this->expectException(SessionTaken::class);
             $client->get(2);
         }
@@ -87,7 +94,7 @@ final class ConnectTest extends TestCase
             $peer->pushed($push, 42);
             $peer->next();
             $peer->send(Opcode::GoingAway, 0, $taken);
-            $peer->next();
+            $peer->close();
         });
         $client = new Client($server->address());
         $client->session()->step($client->session()->clock->nowMs() + 10_000);
@@ -96,6 +103,43 @@ final class ConnectTest extends TestCase
         self::assertSame([1, 1, 1], [$server->report(), $server->report(), $server->report()]);
         $this->expectException(SessionTaken::class);
         $client->get(1);
+    }
+
+    public function testAHelloWhoseWaitASignalHandlerEndedMayArriveLate(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->next();
+            $peer->close();
+            $given = $listener->accept();
+            $given->next();
+            posix_kill(posix_getppid(), SIGUSR1);
+            $given->next();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 1]);
+            $peer->next();
+            $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 1]);
+            while (($request = $peer->next()) !== null) {
+                $peer->error($request->requestId, 36);
+            }
+        });
+        $client = new Client($server->address());
+        $wereAsync = pcntl_async_signals(true);
+        pcntl_signal(SIGUSR1, static fn () => throw new \DomainException('A signal came.'));
+        try {
+            $client->get(1);
+            self::fail('The handler throws.');
+        } catch (\DomainException) {
+            $this->expectException(NotFound::class);
+            $client->get(1);
+        } finally {
+            pcntl_signal(SIGUSR1, SIG_DFL);
+            pcntl_async_signals($wereAsync);
+        }
     }
 
     public function testAHelloThatWasGivenUpCannotTakeANewSessionOver(): void
@@ -112,7 +156,7 @@ final class ConnectTest extends TestCase
             $peer->greet(['session' => 10]);
             $peer->next();
             $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
-            $peer->next();
+            $peer->close();
         });
         $this->expectException(SessionTaken::class);
         (new Client($server->address()))->get(1);

@@ -108,14 +108,16 @@ final class Connector
             $this->calls->send($wire, $said);
         }
         $reply = null;
+        $garbled = null;
         try {
             $reply = $this->greeting->await($wire, $untilMs);
-            if ($reply === null && $last !== null && $wire->sentBytes === $wire->queuedBytes) {
+        } catch (Malformed $garbled) {
+            throw new ProtocolError("$address does not speak this protocol: {$garbled->getMessage()}", $garbled);
+        } finally {
+            // Also if a signal handler has thrown.
+            if (($reply ?? $garbled) === null && $last !== null && $wire->sentBytes === $wire->queuedBytes) {
                 $this->search->gaveUpHello();
             }
-        } catch (Malformed $error) {
-            throw new ProtocolError("$address does not speak this protocol: {$error->getMessage()}", $error);
-        } finally {
             if (!$reply instanceof Welcome) {
                 if ($reply instanceof ErrorReply) {
                     // Nothing that was sent behind a refused HELLO is applied.

@@ -45,6 +45,8 @@ final class Session
     private ?Link $link = null;
     private int $connections = 0;
     private ?Welcome $welcome = null;
+    /** Another process has resumed the session: this client does not take it back when its connection ends. */
+    private bool $isTaken = false;
     private bool $consumes = false;
     private bool $isBusy = false;
     /** The fiber that is at work, if it is one. */
@@ -309,12 +311,7 @@ final class Session
     private function goesAway(Link $link, array $fields): void
     {
         $this->options->logger->info("adjourn: the server closes the connection: {$fields['message']}");
-        if ($fields['reason'] === self::TAKEN && !$this->search->tookItselfOver()) {
-            $this->hangUp();
-            $this->stop(new SessionTaken('Another process has resumed this session.'));
-
-            return;
-        }
+        $this->isTaken = $fields['reason'] === self::TAKEN && !$this->search->tookItselfOver();
         $this->search->pause($fields['reason'] === self::DISCONNECTED ? self::DISCONNECTED_PAUSE_MS : 0);
         $link->drain();
     }
@@ -385,6 +382,9 @@ final class Session
         $this->calls->takeOffWire($wire, $this->welcome !== null, $fault);
         $this->feeds->lost();
         $this->connector->pause();
+        if ($this->isTaken) {
+            $this->stop(new SessionTaken('Another process has resumed this session.'));
+        }
     }
 
     /** Closes this process's end of the connection. */
