@@ -29,6 +29,19 @@ final class ConnectTest extends TestCase
         $client->get(1);
     }
 
+    public function testAFirstPushWaitsForTheMemberThatAnswers(): void
+    {
+        $silent = new ScriptedServer(self::silent(...));
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $peer->pushed($peer->next(), 5);
+            $peer->next();
+        });
+        $client = new Client(new Options([$silent->address(), $server->address()], connectTimeoutMs: 800));
+        self::assertSame(5, $client->push('t', 'x')->job, 'The silent member may not have it.');
+    }
+
     public function testAMemberThatNeedsMoreThanItsShareOfTheTimeGetsItInTheNextRound(): void
     {
         $silent = new ScriptedServer(self::silent(...));

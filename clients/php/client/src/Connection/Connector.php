@@ -103,8 +103,9 @@ final class Connector
         $wire = new Wire($this->dialer->dial($address, max(1, $untilMs - $this->clock->nowMs())));
         $said = $this->clock->nowMs();
         $wire->queue($this->greeting->hello($last));
-        if ($last === null) {
-            // A new session: what waits goes in the same packet. It is refused if HELLO is.
+        if ($last === null && $this->search->isAlone()) {
+            // A new session: what waits goes in the same packet. It is refused if HELLO is. A member that does not answer would
+            // leave its outcome unknown, although another one may answer.
             $this->calls->send($wire, $said);
         }
         $reply = null;

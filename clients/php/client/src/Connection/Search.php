@@ -81,9 +81,13 @@ final class Search
      */
     public function patienceMs(int $limitMs): int
     {
-        $isAlone = count($this->tried) + count($this->ahead) === 1;
+        return max(1, intdiv($limitMs, $this->isAlone() ? 1 : self::SHARES[$this->rounds] ?? 1));
+    }
 
-        return max(1, intdiv($limitMs, $isAlone ? 1 : self::SHARES[$this->rounds] ?? 1));
+    /** Whether this round has no other address than the one that came last. */
+    public function isAlone(): bool
+    {
+        return count($this->tried) + count($this->ahead) === 1;
     }
 
     /** The address answered, even if only by refusing the connection. */
