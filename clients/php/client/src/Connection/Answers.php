@@ -149,7 +149,10 @@ final class Answers
         }
     }
 
-    /** No job came that is the client's own. Asks again with the rest of the wait, which a server may end early. Says whether there is a rest. */
+    /**
+     * No job came that is the client's own. A server may end a wait early: asks again with the rest of it. Says whether there is
+     * a rest.
+     */
     private function waitsOn(Call $reserve, Link $link): bool
     {
         $now = $this->clock->nowMs();

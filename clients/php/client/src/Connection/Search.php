@@ -151,7 +151,9 @@ final class Search
             $this->hint = null;
         }
         $address = array_shift($this->ahead);
-        $this->tried[(string) $address] = true;
+        if ($address !== null) {
+            $this->tried[(string) $address] = true;
+        }
 
         return $address;
     }

@@ -242,8 +242,8 @@ final class Session
         if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
             foreach ($this->calls->open as $waiting) {
-                // The end of the session ends its wait.
-                $waiting->isCancelled = true;
+                // GOODBYE ends the wait of a RESERVE. Other calls are answered as always.
+                $waiting->isCancelled = $waiting->isCancelled || $waiting->opcode === Opcode::Reserve;
             }
             $call = $this->calls->add(Opcode::Goodbye, [], $timeoutMs);
             while (!$call->isDone && $this->isConnected() && $this->clock->nowMs() < $until) {
@@ -311,7 +311,9 @@ final class Session
     private function goesAway(Link $link, array $fields): void
     {
         $this->options->logger->info("adjourn: the server closes the connection: {$fields['message']}");
-        $this->isTaken = $fields['reason'] === self::TAKEN && !$this->search->tookItselfOver();
+        if ($fields['reason'] === self::TAKEN && !$this->search->tookItselfOver()) {
+            $this->isTaken = true;
+        }
         $this->search->pause($fields['reason'] === self::DISCONNECTED ? self::DISCONNECTED_PAUSE_MS : 0);
         $link->drain();
     }
@@ -437,6 +439,7 @@ final class Session
         $this->feeds->end(new ClosedError('The subscription belongs to the parent process.'));
         $this->welcome = null;
         $this->isBusy = false;
+        $this->isTaken = false;
         $this->consumes = false;
         $this->begin();
     }
