@@ -66,6 +66,7 @@ final class ConnectTest extends TestCase
             $push = $peer->next();
             $peer->next();
             $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
+            $peer->send(Opcode::GoingAway, 0, ['message' => 'stops', 'reason' => 1]);
             $peer->pushed($push, 4);
             $peer->close();
             $listener->report($listener->accept()->next()?->opcode->name);
