@@ -115,8 +115,8 @@ final class Connector
         } catch (Malformed $garbled) {
             throw new ProtocolError("$address does not speak this protocol: {$garbled->getMessage()}", $garbled);
         } finally {
-            // Also if a signal handler has thrown.
-            if (($reply ?? $garbled) === null && $last !== null && $wire->sentBytes === $wire->queuedBytes) {
+            // Also if a signal handler has thrown, perhaps before the sent bytes were counted.
+            if (($reply ?? $garbled) === null && $last !== null) {
                 $this->search->gaveUpHello();
             }
             if (!$reply instanceof Welcome) {

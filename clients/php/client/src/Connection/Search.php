@@ -124,7 +124,7 @@ final class Search
         }
     }
 
-    /** A HELLO that named a session was sent and got no answer. */
+    /** A HELLO that named a session got no answer, and may have been sent. */
     public function gaveUpHello(): void
     {
         ++$this->hellosGivenUp;
