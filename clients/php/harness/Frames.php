@@ -9,6 +9,7 @@ use Adjourn\Backoff;
 use Adjourn\BuriedReason;
 use Adjourn\Due;
 use Adjourn\Filter;
+use Adjourn\JobReport;
 use Adjourn\JobState;
 use Adjourn\LatePolicy;
 use Adjourn\Protocol\Codec;
@@ -96,8 +97,15 @@ final class Frames
             }
         }
         if ($message->opcode === Opcode::Pushed) {
-            array_map(PushResult::of(...), $message->fields['results']);
+            $fields['results'] = array_map(self::pushResult(...), $message->fields['results']);
         }
+        // A client must be able to show every job.
+        match ($message->opcode) {
+            Opcode::Job => JobReport::of($message->fields['shown'] + $message->fields),
+            Opcode::Jobs => array_map(JobReport::of(...), $message->fields['jobs']),
+            Opcode::Changed => JobState::of($message->fields['state']),
+            default => null,
+        };
         if ($message->opcode === Opcode::QueueStats) {
             $fields['totals'] = array_intersect_key($fields, array_flip(self::TOTALS));
         }
@@ -186,7 +194,7 @@ final class Frames
     {
         $time = static fn (?string $ms): ?\DateTimeInterface => $ms === null ? null : Time::at(U64::parse($ms));
         $states = isset($f['states'])
-            ? array_values(array_filter(JobState::cases(), static fn (JobState $state): bool => ($f['states'] >> $state->value & 1) === 1))
+            ? array_values(array_filter(JobState::cases(), static fn (JobState $state): bool => $state !== JobState::Unknown && ($f['states'] >> $state->value & 1) === 1))
             : null;
 
         return new Filter(
@@ -250,6 +258,14 @@ final class Frames
     public static function backoffIn(?array $b): ?Backoff
     {
         return $b === null ? null : Backoff::decode(pack('CCV*', $b['kind'], $b['jitter'], ...$b['waits_ms']));
+    }
+
+    /** @param array{outcome: int, code: int, job: int} $fields */
+    private static function pushResult(array $fields): array
+    {
+        $result = PushResult::of($fields);
+
+        return ['outcome' => $result->outcome->value, 'code' => $result->code, 'job' => U64::toString($result->job ?? 0)];
     }
 
     private static function opcode(string $name): Opcode

@@ -114,7 +114,11 @@ final readonly class Attributes
                     $found['attemptsMax'] = Tagged::number('V', $value);
                     break;
                 case self::BACKOFF:
-                    $found['backoff'] = Backoff::decode($value);
+                    if (Backoff::hasKnownKind($value)) {
+                        $found['backoff'] = Backoff::decode($value);
+                    } else {
+                        $found['unknown'][] = [$tag, $value];
+                    }
                     break;
                 case self::FAIRNESS_KEY:
                     $found['fairnessKey'] = $value;

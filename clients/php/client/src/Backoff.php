@@ -74,6 +74,12 @@ final readonly class Backoff
         return pack('CCV*', $this->kind, $this->jitterPercent, ...$this->valuesMs);
     }
 
+    /** False for a kind of a newer version: only the server has to know it. */
+    public static function hasKnownKind(string $value): bool
+    {
+        return ord($value[0] ?? "\0") <= self::WAITS;
+    }
+
     public static function decode(string $value): self
     {
         $values = strlen($value) < 6 ? [] : array_values(unpack('V*', $value, 2));

@@ -35,6 +35,7 @@ final class Client implements Queue
 
     private readonly Options $options;
     private readonly Session $session;
+    private int $backups = 0;
 
     public function __construct(
         Options|string $options = new Options(),
@@ -381,6 +382,19 @@ final class Client implements Queue
         $this->session->call(Opcode::ClusterTransfer, ['node' => $node ?? 0]);
     }
 
+    /**
+     * Takes a backup of the whole queue. Waits until the server has written a checkpoint, which may take minutes; at most an
+     * hour. It contains everything that was answered before this call.
+     */
+    public function backup(): Backup
+    {
+        $number = ++$this->backups;
+        $ready = $this->session->call(Opcode::BackupBegin);
+
+        // The closure keeps the client, and with it the connection, for as long as the backup is used.
+        return new Backup($this->session, $ready, fn (): bool => $this->backups === $number);
+    }
+
     public function ping(): Pong
     {
         $sent = $this->session->clock->nowMs();
@@ -501,7 +515,6 @@ final class Client implements Queue
     /** @param array<string, mixed> $f */
     private static function changed(array $f): Changed
     {
-        return new Changed($f['job'], $f['due_ms'], JobState::tryFrom($f['state'])
-            ?? throw new Error\ProtocolError("The job is in the unknown state {$f['state']}."));
+        return new Changed($f['job'], $f['due_ms'], JobState::of($f['state']));
     }
 }

@@ -24,6 +24,9 @@ final readonly class Filter
         if ($topic !== null) {
             Topic::check($topic);
         }
+        if ($buried === BuriedReason::Unknown || in_array(JobState::Unknown, $states ?? [], true)) {
+            throw new Error\UsageError('A filter cannot name what this client does not know.');
+        }
     }
 
     public function encode(): string

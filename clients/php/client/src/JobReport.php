@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
-use Adjourn\Protocol\Malformed;
-
 /** A job as the queue shows it, without a lease. Times are on the wall clock; null if it is not known, or did not happen. */
 final readonly class JobReport
 {
@@ -39,8 +37,8 @@ final readonly class JobReport
             id: $f['job'],
             topic: $f['topic'],
             key: $f['key'] === '' ? null : $f['key'],
-            state: JobState::tryFrom($f['state']) ?? throw new Malformed("The job is in the unknown state {$f['state']}."),
-            buried: BuriedReason::tryFrom($f['buried']),
+            state: JobState::of($f['state']),
+            buried: BuriedReason::of($f['buried']),
             priority: $f['priority'],
             attempts: $f['attempts'],
             dueMs: $f['due_ms'],

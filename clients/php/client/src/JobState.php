@@ -12,4 +12,11 @@ enum JobState: int
     case Buried = 3;
     /** Finished, and still remembered. */
     case Finished = 4;
+    /** A state of a newer server. No frame has this number. */
+    case Unknown = -1;
+
+    public static function of(int $number): self
+    {
+        return self::tryFrom($number) ?? self::Unknown;
+    }
 }

@@ -23,6 +23,7 @@ final readonly class Options
 
     /**
      * @param string|list<string> $server `adjourn://host:port,host:port`, `host:port`, or a list of `host:port`
+     * @param int $connectTimeoutMs the longest time to connect to one address and be welcomed there
      * @param bool $leasesOutlive true: a lease lasts for the job's ttr whatever happens to the connection. Leave it true
      *     unless the client can speak while a handler runs: a PHP handler that blocks for longer than the session's grace
      *     would lose its lease

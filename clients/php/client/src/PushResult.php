@@ -11,7 +11,10 @@ use Adjourn\Error\ServerError;
 /** What became of one pushed job. */
 final readonly class PushResult
 {
-    /** @param int|null $job the job's id; for Kept, and for a refusal by a key, the id of the job that exists */
+    /**
+     * @param int|null $job the job's id; for Kept, and for a refusal by a key, the id of the job that exists; for an unknown
+     *     outcome, the id of the job to look at
+     */
     public function __construct(
         public PushOutcome $outcome,
         public ?int $job,
@@ -22,12 +25,13 @@ final readonly class PushResult
     /** @param array{outcome: int, code: int, job: int} $fields */
     public static function of(array $fields): self
     {
+        $job = $fields['job'] ?: null;
         $outcome = PushOutcome::tryFrom($fields['outcome']);
-        if ($outcome === null) {
-            throw new \Adjourn\Protocol\Malformed("PUSHED has the unknown outcome {$fields['outcome']}.");
-        }
 
-        return new self($outcome, $fields['job'] ?: null, $fields['code']);
+        return $outcome === null
+            // Of a newer server: only a look at the job tells.
+            ? new self(PushOutcome::Refused, $job, ErrorCode::OutcomeUnknown->value)
+            : new self($outcome, $job, $fields['code']);
     }
 
     /** Why the job was refused; null if it was not. */
@@ -39,6 +43,7 @@ final readonly class PushResult
         $job = $this->job === null ? '' : 'job ' . U64::toString($this->job);
         $why = match (ErrorCode::tryFrom($this->code)) {
             ErrorCode::KeyExists => "$job has this key already.",
+            ErrorCode::OutcomeUnknown => 'The outcome of this push is unknown' . ($job === '' ? '.' : ": look at $job."),
             ErrorCode::Reserved => "$job has this key, and a consumer works on it.",
             default => '',
         };

@@ -90,7 +90,7 @@ final readonly class TopicPolicy
                 continue;
             }
             $found[$name] = match ($tag) {
-                self::BACKOFF => Backoff::decode($value),
+                self::BACKOFF => Backoff::hasKnownKind($value) ? Backoff::decode($value) : null,
                 self::LATE => LatePolicy::decode($value),
                 self::DEAD_LETTERS => $value,
                 default => Tagged::number(self::NUMBERS[$name][1], $value),

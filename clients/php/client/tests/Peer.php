@@ -81,6 +81,15 @@ final class Peer
         ];
     }
 
+    /** A job in RESERVED or LEASED, under a lease of a minute. */
+    public static function delivered(int $job, int $fence): array
+    {
+        return [
+            'job' => $job, 'fence' => $fence, 'due_ms' => 1, 'priority' => 1, 'attempts' => 1, 'ttr_left_ms' => 60_000,
+            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'deadline_ms' => 0,
+        ];
+    }
+
     /** Reads HELLO and welcomes the client. */
     public function greet(array $fields = []): Message
     {

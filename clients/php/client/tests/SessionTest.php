@@ -11,9 +11,9 @@ use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ProtocolError;
 use Adjourn\Error\Server\Busy;
 use Adjourn\Error\Server\Unauthorised;
-use Adjourn\Error\SessionTaken;
 use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
+use Adjourn\Filter;
 use Adjourn\JobRef;
 use Adjourn\NewJob;
 use Adjourn\Options;
@@ -121,14 +121,13 @@ final class SessionTest extends TestCase
         self::assertSame([1, 'new'], $server->report(), 'A new session numbers from 1.');
     }
 
-    public function testAPushThatWasLostBeforeAnyWelcomeIsNotRepeatedAtAnotherMember(): void
+    public function testAPushThatWasLostBeforeAnyWelcomeIsNotRepeated(): void
     {
-        $first = new ScriptedServer(static function (Listener $listener): void {
+        $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->next();
+            $listener->report($peer->next()->opcode->name);
             $peer->close();
-        });
-        $second = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->greet();
             $request = $peer->next();
@@ -136,7 +135,7 @@ final class SessionTest extends TestCase
             $request->opcode === Opcode::Push ? $peer->pushed($request) : $peer->error($request->requestId, 36);
             $peer->next();
         });
-        $client = new Client(new Options([$first->address(), $second->address()], requestTimeoutMs: 5000));
+        $client = new Client(new Options($server->address(), requestTimeoutMs: 5000));
         try {
             $client->push('t', 'once');
             self::fail('The outcome is unknown.');
@@ -144,7 +143,7 @@ final class SessionTest extends TestCase
             self::assertTrue($error->mayBeApplied);
         }
         self::assertNull($this->notFound(static fn () => $client->get(1)));
-        self::assertSame('Get', $second->report());
+        self::assertSame(['Push', 'Get'], [$server->report(), $server->report()]);
     }
 
     public function testWhatMustNotBeRepeatedIsReportedAsUnknown(): void
@@ -283,35 +282,64 @@ final class SessionTest extends TestCase
                 $ping = $peer->next(pongs: false);
                 $peer->send(Opcode::Pong, $ping->requestId, ['now_ms' => 1, 'clock_ms' => 1]);
             }
-            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => []]);
+            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => [Peer::delivered(4, 7)]]);
             $listener->report($pings);
             $peer->next();
         });
         $client = new Client($server->address());
-        self::assertSame([], $client->reserve('t', 10_000));
+        self::assertCount(1, $client->reserve('t', 10_000));
         self::assertSame(4, $server->report());
     }
 
-    public function testAGarbledStreamEndsTheConnectionWithATypedError(): void
+    public function testAGarbledFrameEndsTheConnectionAndWhatMayBeRepeatedIsSentAgain(): void
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->greet();
-            $peer->next();
+            $listener->report($peer->next()->opcode->name);
             $peer->raw("\xff\xff\xff\xff garbage");
             $peer = $listener->accept();
-            $peer->greet(['marks' => 3]);
-            $peer->error($peer->next()->requestId, 36);
+            $peer->greet(['marks' => 1]);
+            $count = $peer->next();
+            $listener->report($count->opcode->name);
+            $peer->send(Opcode::Counted, $count->requestId, ['jobs' => 5]);
+            $listener->report($peer->next()->fields['sequence']);
+            $peer->raw("\0\0\0\0");
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 1]);
+            $push = $peer->next();
+            $listener->report($push->fields['sequence']);
+            $peer->pushed($push, 6);
             $peer->next();
         });
         $client = new Client($server->address());
-        try {
-            $client->get(1);
-            self::fail('The stream is garbled.');
-        } catch (ProtocolError) {
-            self::assertFalse($client->isConnected());
+        self::assertSame(5, $client->count(new Filter('t')));
+        self::assertSame(6, $client->push('t', 'x')->job);
+        self::assertSame(['Count', 'Count', 1, 1], [$server->report(), $server->report(), $server->report(), $server->report()]);
+    }
+
+    public function testAServerWhoseAnswersAreAlwaysGarbledIsAProtocolError(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            while (true) {
+                $peer = $listener->accept();
+                $peer->greet(['marks' => 3]);
+                $listener->report($peer->next()->opcode->name);
+                $peer->raw("\xff\xff\xff\xff");
+                $peer->next();
+            }
+        });
+        $client = new Client($server->address());
+        foreach (['count' => fn () => $client->count(new Filter('t')), 'kick' => fn () => $client->kick(4)] as $call) {
+            try {
+                $call();
+                self::fail('No answer can be read.');
+            } catch (ProtocolError $error) {
+                self::assertTrue($error->mayBeApplied);
+            }
         }
-        self::assertNull($this->notFound(static fn () => $client->get(2)));
+        $sent = [$server->report(), $server->report(), $server->report(), $server->report()];
+        self::assertSame(['Count', 'Count', 'Count', 'Kick'], $sent, 'KICK must not be repeated.');
     }
 
     public function testUnknownResponsesAndRequestIdsAreIgnored(): void
@@ -411,25 +439,6 @@ final class SessionTest extends TestCase
         $client->get(1);
     }
 
-    public function testASessionThatWasTakenOverIsNotTakenBack(): void
-    {
-        $server = new ScriptedServer(static function (Listener $listener): void {
-            $peer = $listener->accept();
-            $peer->greet();
-            $peer->next();
-            $peer->send(Opcode::GoingAway, 0, ['message' => 'taken', 'reason' => 3]);
-            $peer->next();
-        });
-        $client = new Client($server->address());
-        try {
-            $client->get(1);
-            self::fail('The session was taken.');
-        } catch (SessionTaken) {
-            $this->expectException(SessionTaken::class);
-            $client->get(2);
-        }
-    }
-
     public function testAWrongTokenIsTold(): void
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
@@ -450,14 +459,10 @@ final class SessionTest extends TestCase
 
     public function testLeasesThatNeverCameAreGivenBackAfterAResume(): void
     {
-        $job = static fn (int $job, int $fence): array => [
-            'job' => $job, 'fence' => $fence, 'due_ms' => 1, 'priority' => 1, 'attempts' => 1, 'ttr_left_ms' => 60_000,
-            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'deadline_ms' => 0,
-        ];
-        $server = new ScriptedServer(static function (Listener $listener) use ($job): void {
+        $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $peer->greet();
-            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => [$job(4, 7)]]);
+            $peer->send(Opcode::Reserved, $peer->next()->requestId, ['jobs' => [Peer::delivered(4, 7)]]);
             $peer->next();
             $peer->close();
             $peer = $listener->accept();
@@ -465,15 +470,15 @@ final class SessionTest extends TestCase
             $leases = $peer->next();
             $listener->report($leases->opcode->name);
             $reserve = $peer->next();
-            $peer->send(Opcode::Leased, $leases->requestId, ['marks' => 0, 'jobs' => [$job(4, 7), $job(5, 8)]]);
+            $peer->send(Opcode::Leased, $leases->requestId, ['marks' => 0, 'jobs' => [Peer::delivered(4, 7), Peer::delivered(5, 8)]]);
             $release = $peer->next();
             $listener->report([$release->opcode->name, $release->fields['delay_ms'], $release->fields['leases']]);
-            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => []]);
+            $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => [Peer::delivered(6, 9)]]);
             $peer->next();
         });
         $client = new Client(new Options($server->address(), leasesOutlive: false));
         self::assertCount(1, $client->reserve('t', 1000));
-        self::assertSame([], $client->reserve('t', 5000));
+        self::assertSame(6, $client->reserve('t', 5000)[0]->id);
         self::assertSame('Leases', $server->report());
         self::assertSame(['Release', -2, [['job' => 5, 'fence' => 8]]], $server->report());
     }

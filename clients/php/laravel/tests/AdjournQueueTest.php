@@ -14,7 +14,7 @@ use Adjourn\Tests\TestServer;
 use Illuminate\Bus\Dispatcher as Bus;
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\Repository as Cache;
-use Illuminate\Console\Command;
+use Illuminate\Console\Application as Artisan;
 use Illuminate\Container\Container;
 use Illuminate\Contracts\Bus\Dispatcher as BusContract;
 use Illuminate\Contracts\Cache\Repository as CacheContract;
@@ -23,6 +23,7 @@ use Illuminate\Contracts\Debug\ExceptionHandler;
 use Illuminate\Contracts\Events\Dispatcher as EventsContract;
 use Illuminate\Events\Dispatcher as Events;
 use Illuminate\Queue\Console\ClearCommand;
+use Illuminate\Queue\Console\RetryCommand;
 use Illuminate\Queue\Console\WorkCommand;
 use Illuminate\Queue\Events\JobFailed;
 use Illuminate\Queue\QueueManager;
@@ -30,7 +31,7 @@ use Illuminate\Queue\Worker;
 use Illuminate\Queue\WorkerOptions;
 use PHPUnit\Framework\TestCase;
 use Psr\Log\AbstractLogger;
-use Symfony\Component\Console\Input\ArrayInput;
+use Symfony\Component\Console\Input\StringInput;
 use Symfony\Component\Console\Output\BufferedOutput;
 
 /** The driver under Laravel's own worker. */
@@ -39,6 +40,7 @@ final class AdjournQueueTest extends TestCase
     private static TestServer $server;
     private Container $app;
     private QueueManager $manager;
+    private FailedJobs $failedJobs;
     private string $topic;
     private object $logger;
     /** @var list<string> */
@@ -76,6 +78,11 @@ final class AdjournQueueTest extends TestCase
             {
                 return 'testing';
             }
+
+            public function isDownForMaintenance(): bool
+            {
+                return false;
+            }
         };
         $this->app->instance('config', new class([
             'queue.default' => 'adjourn',
@@ -98,7 +105,10 @@ final class AdjournQueueTest extends TestCase
         $events->listen(JobFailed::class, function (JobFailed $event): void {
             $this->failed[] = $event->job->resolveName();
         });
+        $this->failedJobs = new FailedJobs();
+        $this->app->instance('queue.failer', $this->failedJobs);
         $this->manager = new QueueManager($this->app);
+        $this->app->instance('queue', $this->manager);
         $this->manager->addConnector('adjourn', fn (): AdjournConnector => new AdjournConnector($this->logger));
     }
 
@@ -176,16 +186,33 @@ final class AdjournQueueTest extends TestCase
     {
         $this->queue()->push(new Recorder('low'), '', "$this->topic-low");
         $this->queue()->push(new Recorder('high'), '', "$this->topic-high");
-        $work = new WorkCommand($this->worker(), $this->app->make(CacheContract::class));
-        $said = $this->run_($work, ['--queue' => "$this->topic-high,$this->topic-low", '--stop-when-empty' => true, '--sleep' => 0]);
+        $said = $this->artisan("queue:work --queue=$this->topic-high,$this->topic-low --stop-when-empty --sleep=0");
         self::assertSame(['high 1', 'low 1'], Recorder::$seen);
         self::assertSame(2, substr_count($said, 'Processed:'));
 
         $this->queue()->push(new Recorder('a'));
         $this->queue()->later(60, new Recorder('b'));
-        $this->app->instance('queue', $this->manager);
-        self::assertStringContainsString("Cleared 2 jobs from the [$this->topic] queue", $this->run_(new ClearCommand(), []));
+        self::assertStringContainsString("Cleared 2 jobs from the [$this->topic] queue", $this->artisan('queue:clear --force'));
         self::assertSame(0, $this->queue()->size());
+    }
+
+    public function testAFailedJobIsRetriedByTheRealCommand(): void
+    {
+        Flaky::$isDown = true;
+        $this->queue()->push(new Flaky('a', timeout: 120));
+        self::assertStringContainsString('Failed:', $this->artisan('queue:work --tries=1 --stop-when-empty --sleep=0'));
+        self::assertSame(['a 1', 'a failed: a fails'], Recorder::$seen);
+        [$row] = $this->failedJobs->all();
+        self::assertSame(['adjourn', $this->topic], [$row->connection, $row->queue]);
+        self::assertSame(0, $this->queue()->size());
+
+        Flaky::$isDown = false;
+        self::assertStringContainsString("The failed job [$row->id] has been pushed back onto the queue!", $this->artisan('queue:retry all'));
+        self::assertSame([], $this->failedJobs->all());
+        self::assertSame(130_000, $this->queue()->client()->peek($this->topic)->ttrMs, 'Its timeout still counts.');
+        self::assertStringContainsString('Processed:', $this->artisan('queue:work --tries=1 --stop-when-empty --sleep=0'));
+        self::assertSame(['a 1', 'a failed: a fails', 'a 1'], Recorder::$seen, 'Its attempts count anew.');
+        self::assertSame([0, []], [$this->queue()->size(), $this->failedJobs->all()]);
     }
 
     public function testAQueueIsCleared(): void
@@ -297,12 +324,15 @@ final class AdjournQueueTest extends TestCase
         return $this->worker()->daemon('adjourn', $queue ?? $this->topic, $options);
     }
 
-    /** Runs a command of artisan. @param array<string, mixed> $input */
-    private function run_(Command $command, array $input): string
+    /** Runs a command, as `php artisan` does. What it prints. */
+    private function artisan(string $line): string
     {
-        $command->setLaravel($this->app);
+        $artisan = new Artisan($this->app, new Events($this->app), '8');
+        $artisan->add(new WorkCommand($this->worker(), $this->app->make(CacheContract::class)));
+        $artisan->add(new ClearCommand());
+        $artisan->add(new RetryCommand());
         $output = new BufferedOutput();
-        self::assertSame(0, $command->run(new ArrayInput($input + ['--force' => true]), $output));
+        self::assertSame(0, $artisan->run(new StringInput($line), $output));
 
         return $output->fetch();
     }

@@ -68,7 +68,7 @@ final class Answers
         if ($message->opcode !== Opcode::Pong) {
             $link->moved();
         }
-        $this->answered($call, $message->fields);
+        $this->answered($call, $message->fields, $link);
     }
 
     /** A frame came that cannot be decoded. It costs its request alone. */
@@ -94,7 +94,7 @@ final class Answers
     }
 
     /** @param array<string, mixed> $answer */
-    private function answered(Call $call, array $answer): void
+    private function answered(Call $call, array $answer, Link $link): void
     {
         $this->calls->done($call);
         $items = match ($call->opcode) {
@@ -114,14 +114,10 @@ final class Answers
 
                     return;
                 }
-                $jobs = $this->holdings->receive($answer['jobs'], $this->clock->nowMs());
-                if ($jobs === [] && $answer['jobs'] !== [] && !$call->isDone) {
-                    // They came too late. The wait goes on.
-                    $this->calls->open[$call->id] = $call;
-
+                $answer['jobs'] = $this->holdings->receive($answer['jobs'], $this->clock->nowMs());
+                if ($answer['jobs'] === [] && $this->waitsOn($call, $link)) {
                     return;
                 }
-                $answer['jobs'] = $jobs;
                 break;
             case Opcode::Leases:
                 if ($call->isOwn) {
@@ -151,6 +147,24 @@ final class Answers
         if (!$call->isDone) {
             $call->fulfil($answer);
         }
+    }
+
+    /**
+     * No job came that is the client's own. A server may end a wait early: asks again with the rest of it. Says whether there is
+     * a rest.
+     */
+    private function waitsOn(Call $reserve, Link $link): bool
+    {
+        $now = $this->clock->nowMs();
+        $untilMs = $reserve->madeMs + $reserve->waitMs();
+        if ($reserve->isDone || $reserve->isCancelled || $now >= $untilMs) {
+            return false;
+        }
+        // A server that always answers at once is not asked at once. The next connection has a wait of its own.
+        $reserve->notBeforeMs = $link->isDraining() ? 0 : min($now + $this->growingWaitMs($reserve), $untilMs);
+        $this->calls->open[$reserve->id] = $reserve;
+
+        return true;
     }
 
     private function refused(Call $call, ErrorReply $reply, Link $link): void
@@ -213,8 +227,7 @@ final class Answers
     /** Waits, and sends the same again. If there is no time for that, the caller gets the server's answer. */
     private function tryLater(Call $call, ErrorReply $reply): void
     {
-        $bound = min(self::RETRY_MS_MIN << min($call->refusals++, 10), self::RETRY_MS_MAX);
-        $call->notBeforeMs = $this->clock->nowMs() + max($reply->retryAfterMs, random_int(0, $bound));
+        $call->notBeforeMs = $this->clock->nowMs() + max($reply->retryAfterMs, $this->growingWaitMs($call));
         if ($call->isAbandoned || $call->notBeforeMs >= $call->deadlineMs) {
             $this->calls->fail($call, $call->mayBeApplied && !$call->opcode->isRead()
                 ? Calls::outcomeUnknown($call, $reply->message)
@@ -223,6 +236,11 @@ final class Answers
             return;
         }
         $call->error = null;
+    }
+
+    private function growingWaitMs(Call $call): int
+    {
+        return random_int(0, min(self::RETRY_MS_MIN << min($call->refusals++, 10), self::RETRY_MS_MAX));
     }
 
     /** The server sends the client to another one. */

@@ -11,6 +11,8 @@ final class Call
 {
     /** The server may take so long to look at many jobs, one after the other. */
     private const BROWSE_MS_MAX = 600_000;
+    /** The server may take so long to write a checkpoint. */
+    private const CHECKPOINT_MS_MAX = 3_600_000;
 
     /** Whether a copy of it is on the present connection, or in the output for it. */
     public bool $isOnWire = false;
@@ -18,11 +20,14 @@ final class Call
     public bool $mayBeApplied = false;
     /** Copies that were sent. */
     public int $copies = 0;
+    /** Connections that it was sent on and that ended with a garbled stream. */
+    public int $faults = 0;
     public int $sentMs = 0;
     /** The connection's count of output bytes before its first byte. */
     public int $outputOffset = 0;
     /** Not to be sent again before this. */
     public int $notBeforeMs = 0;
+    /** How often the server has refused it, or ended its wait early. */
     public int $refusals = 0;
     /** PUSH: the number of its first job, once it has one. */
     public ?int $firstNumber = null;
@@ -33,6 +38,8 @@ final class Call
     public bool $isDone = false;
     /** Nobody waits for the answer any more. */
     public bool $isAbandoned = false;
+    /** RESERVE: the next answer is the last one, also if it has no job and the wait is not over. */
+    public bool $isCancelled = false;
 
     /** @param array<string, mixed> $fields */
     public function __construct(
@@ -54,6 +61,7 @@ final class Call
         return match ($this->opcode) {
             Opcode::Reserve => $this->fields['wait_ms'],
             Opcode::ListJobs, Opcode::Count, Opcode::Bulk, Opcode::Peek => self::BROWSE_MS_MAX,
+            Opcode::BackupBegin => self::CHECKPOINT_MS_MAX,
             default => 0,
         };
     }

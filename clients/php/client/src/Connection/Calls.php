@@ -18,6 +18,8 @@ final class Calls
 {
     private const PRODUCER_WINDOW = 16_384;
     private const UNSENT_BYTES_MAX = 1 << 20;
+    /** A call that was on so many garbled connections is not sent again: its answer may be what cannot be read. */
+    private const FAULTS_MAX = 3;
     /** The request id of HELLO. No call has it. */
     public const HELLO_ID = 0xFFFFFFFF;
 
@@ -157,7 +159,7 @@ final class Calls
         }
     }
 
-    /** The connection is over: some calls are to be sent again, the others end. */
+    /** The connection is over: some calls are to be sent again, the others end. `$fault`: the server broke the protocol on it. */
     public function takeOffWire(Wire $wire, bool $hasSession, ?ProtocolError $fault = null): void
     {
         foreach ($this->open as $call) {
@@ -172,11 +174,12 @@ final class Calls
             } elseif ($call->isOfConnection()) {
                 $this->done($call);
                 $call->isOwn ? $call->fulfil([]) : $call->fail(new TimeoutError('The connection was lost.'));
-            } elseif ($wasSent && $fault !== null) {
-                $this->fail($call, $fault);
-            } elseif ($wasSent && (!$call->isRepeatable() || ($call->isNumbered() && !$hasSession))) {
+            } elseif ($wasSent) {
+                $call->faults += $fault === null ? 0 : 1;
                 // Without WELCOME its numbers belong to a session that nobody can resume.
-                $this->fail($call, self::outcomeUnknown($call, 'the connection was lost before its answer.'));
+                if (!$call->isRepeatable() || ($call->isNumbered() && !$hasSession) || $call->faults >= self::FAULTS_MAX) {
+                    $this->fail($call, $fault ?? self::outcomeUnknown($call, 'the connection was lost before its answer.'));
+                }
             }
         }
     }

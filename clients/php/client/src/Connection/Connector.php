@@ -16,6 +16,8 @@ use Adjourn\Protocol\Malformed;
 final class Connector
 {
     private const WAIT_MS_MAX = 500;
+    /** A wait for a socket may end this much before its time. */
+    private const EARLY_MS_MAX = 1;
 
     private readonly Greeting $greeting;
     private int $dialAtMs = 0;
@@ -47,18 +49,28 @@ final class Connector
             return null;
         }
         $wasAnswered = false;
+        $mayStillAnswer = false;
         $error = null;
         foreach ($this->search->round() as $address) {
-            $left = $untilMs - $this->clock->nowMs();
-            if ($left <= 0) {
+            $now = $this->clock->nowMs();
+            if ($now >= $untilMs) {
                 return null;
             }
+            $patienceMs = $this->search->patienceMs($this->options->connectTimeoutMs);
+            $giveUpAtMs = min($now + $patienceMs, $untilMs);
             try {
-                $reply = $this->greet($address, $last, min($this->options->connectTimeoutMs, $left));
+                $reply = $this->greet($address, $last, $giveUpAtMs);
             } catch (ConnectionError|ProtocolError $error) {
                 $this->options->logger->debug("adjourn: $address: {$error->getMessage()}");
+                if ($this->clock->nowMs() < $giveUpAtMs - self::EARLY_MS_MAX) {
+                    $this->search->answered($address);
+                } else {
+                    $this->search->silent($address);
+                    $mayStillAnswer = $mayStillAnswer || $patienceMs < $this->options->connectTimeoutMs;
+                }
                 continue;
             }
+            $this->search->answered($address);
             if ($reply instanceof Welcomed) {
                 return $reply;
             }
@@ -73,8 +85,8 @@ final class Connector
             }
         }
         $this->pause();
-        if ($last === null && !$wasAnswered && $error !== null) {
-            // A first connection fails at once: the address may be wrong.
+        if ($last === null && !$wasAnswered && !$mayStillAnswer && $error !== null) {
+            // A first connection fails in the first round in which each address had its whole time: the address may be wrong.
             $this->calls->failAll($error);
         }
         foreach ($this->calls->open as $call) {
@@ -86,22 +98,27 @@ final class Connector
     }
 
     /** Says HELLO. */
-    private function greet(Address $address, ?Welcome $last, int $timeoutMs): Welcomed|ErrorReply
+    private function greet(Address $address, ?Welcome $last, int $untilMs): Welcomed|ErrorReply
     {
-        $until = $this->clock->nowMs() + $timeoutMs;
-        $wire = new Wire($this->dialer->dial($address, $timeoutMs));
+        $wire = new Wire($this->dialer->dial($address, max(1, $untilMs - $this->clock->nowMs())));
         $said = $this->clock->nowMs();
         $wire->queue($this->greeting->hello($last));
-        if ($last === null) {
-            // A new session: what waits goes in the same packet. It is refused if HELLO is.
+        if ($last === null && $this->search->isAlone()) {
+            // A new session: what waits goes in the same packet. It is refused if HELLO is. A member that does not answer would
+            // leave its outcome unknown, although another one may answer.
             $this->calls->send($wire, $said);
         }
         $reply = null;
+        $garbled = null;
         try {
-            $reply = $this->greeting->await($wire, $until);
-        } catch (Malformed $error) {
-            throw new ProtocolError("$address does not speak this protocol: {$error->getMessage()}", $error);
+            $reply = $this->greeting->await($wire, $untilMs);
+        } catch (Malformed $garbled) {
+            throw new ProtocolError("$address does not speak this protocol: {$garbled->getMessage()}", $garbled);
         } finally {
+            // Also if a signal handler has thrown, perhaps before the sent bytes were counted.
+            if (($reply ?? $garbled) === null && $last !== null) {
+                $this->search->gaveUpHello();
+            }
             if (!$reply instanceof Welcome) {
                 if ($reply instanceof ErrorReply) {
                     // Nothing that was sent behind a refused HELLO is applied.

@@ -43,7 +43,10 @@ final class Session
     private Answers $answers;
     private Connector $connector;
     private ?Link $link = null;
+    private int $connections = 0;
     private ?Welcome $welcome = null;
+    /** Another process has resumed the session: this client does not take it back when its connection ends. */
+    private bool $isTaken = false;
     private bool $consumes = false;
     private bool $isBusy = false;
     /** The fiber that is at work, if it is one. */
@@ -75,6 +78,12 @@ final class Session
     public function isConnected(): bool
     {
         return $this->link !== null && !$this->link->isDraining() && $this->pid === getmypid();
+    }
+
+    /** The present connection, as one of all that this session had; null if it has none. */
+    public function connectionNumber(): ?int
+    {
+        return $this->isConnected() ? $this->connections : null;
     }
 
     /** Whether nothing can be called any more. */
@@ -113,21 +122,20 @@ final class Session
     public function await(Call $call, ?CancelToken $cancel = null): array
     {
         $until = $call->deadlineMs;
-        $isCancelled = false;
         if ($this->isBusy()) {
             // A signal handler has interrupted the session: it can be continued only when the handler has returned.
             unset($this->calls->open[$call->id]);
             throw new TimeoutError($call->opcode->name . ' was not sent: a signal handler called while the client was at work.');
         }
         while (!$call->isDone) {
-            if ($cancel?->isCancelled() && !$isCancelled) {
-                $isCancelled = true;
+            if ($cancel?->isCancelled() && !$call->isCancelled) {
+                $call->isCancelled = true;
                 $until = $this->clock->nowMs() + self::CANCEL_MS_MAX;
                 if ($call->isOnWire && $this->end === null) {
                     $this->calls->add(Opcode::Cancel, ['request' => $call->id], isOwn: true);
                 }
             }
-            if ($isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $until)) {
+            if ($call->isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $until)) {
                 $call->isAbandoned = true;
                 $call->fulfil(['jobs' => []]);
                 break;
@@ -233,6 +241,10 @@ final class Session
     {
         if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
+            foreach ($this->calls->open as $waiting) {
+                // GOODBYE ends the wait of a RESERVE. Other calls are answered as always.
+                $waiting->isCancelled = $waiting->isCancelled || $waiting->opcode === Opcode::Reserve;
+            }
             $call = $this->calls->add(Opcode::Goodbye, [], $timeoutMs);
             while (!$call->isDone && $this->isConnected() && $this->clock->nowMs() < $until) {
                 $this->step($until);
@@ -299,11 +311,8 @@ final class Session
     private function goesAway(Link $link, array $fields): void
     {
         $this->options->logger->info("adjourn: the server closes the connection: {$fields['message']}");
-        if ($fields['reason'] === self::TAKEN) {
-            $this->hangUp();
-            $this->stop(new SessionTaken('Another process has resumed this session.'));
-
-            return;
+        if ($fields['reason'] === self::TAKEN && !$this->search->tookItselfOver()) {
+            $this->isTaken = true;
         }
         $this->search->pause($fields['reason'] === self::DISCONNECTED ? self::DISCONNECTED_PAUSE_MS : 0);
         $link->drain();
@@ -323,11 +332,12 @@ final class Session
         $this->welcome = $welcome;
         $this->calls->limits = $welcome->limits;
         $this->search->learn($welcome->members);
-        $this->search->found();
+        $this->search->found($welcome->isResumed);
         $hasGrace = !$areOutliving && $welcome->heartbeatMs > 0;
         $grace = $hasGrace ? max($welcome->graceMs, self::GRACE_MS_MIN) : null;
         $areKept = $areOutliving || $welcome->areLeasesKept;
         $this->leases->welcomed($connected->saidMs, $grace, $areKept, $welcome->clockMs);
+        ++$this->connections;
         $this->link = new Link($connected->wire, $welcome, $grace, !$areOutliving, $this->calls, $this->leases, $this->clock);
         if ($isAgain) {
             $this->options->logger->info('adjourn: connected again', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
@@ -374,6 +384,9 @@ final class Session
         $this->calls->takeOffWire($wire, $this->welcome !== null, $fault);
         $this->feeds->lost();
         $this->connector->pause();
+        if ($this->isTaken) {
+            $this->stop(new SessionTaken('Another process has resumed this session.'));
+        }
     }
 
     /** Closes this process's end of the connection. */
@@ -426,6 +439,7 @@ final class Session
         $this->feeds->end(new ClosedError('The subscription belongs to the parent process.'));
         $this->welcome = null;
         $this->isBusy = false;
+        $this->isTaken = false;
         $this->consumes = false;
         $this->begin();
     }

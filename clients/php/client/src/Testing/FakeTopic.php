@@ -59,7 +59,7 @@ final class FakeTopic
     /** @param list<FakeJob> $jobs of this topic */
     public function report(array $jobs, int $wallMs): TopicReport
     {
-        $counts = array_fill(0, count(JobState::cases()), 0);
+        $counts = array_fill_keys(array_column(JobState::cases(), 'value'), 0);
         $oldest = 0;
         foreach ($jobs as $job) {
             ++$counts[$job->state->value];

@@ -7,6 +7,8 @@ namespace Adjourn\Tests\Protocol;
 use Adjourn\Attributes;
 use Adjourn\Backoff;
 use Adjourn\BuriedReason;
+use Adjourn\Error\OutcomeUnknown;
+use Adjourn\Error\UsageError;
 use Adjourn\Filter;
 use Adjourn\JobReport;
 use Adjourn\JobState;
@@ -15,6 +17,9 @@ use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\FrameBuffer;
 use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
+use Adjourn\Protocol\Tagged;
+use Adjourn\PushOutcome;
+use Adjourn\PushResult;
 use Adjourn\Tests\Repository;
 use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
@@ -191,7 +196,7 @@ final class CodecTest extends TestCase
         return [
             'cut off head' => ["\x01\0\x05"], 'cut off value' => ["\x01\0\x05\0ab"], 'header without a name' => ["\x01\0\0\0"],
             'header cut off' => ["\x01\0\x02\0\x09a"], 'attempts of two bytes' => ["\x03\x80\x02\0ab"],
-            'backoff of an unknown kind' => ["\x04\x80\x06\0\x09\0\1\0\0\0"], 'empty expiry' => ["\x02\x80\0\0"],
+            'backoff without a wait' => ["\x04\x80\x02\0\0\0"], 'empty backoff' => ["\x04\x80\0\0"], 'empty expiry' => ["\x02\x80\0\0"],
         ];
     }
 
@@ -219,6 +224,38 @@ final class CodecTest extends TestCase
         }
         self::assertSame([42, JobState::Buried, BuriedReason::AttemptsUsedUp], [$job->id, $job->state, $job->buried]);
         self::assertSame([5, 9, 'no such address', null], [$job->attributes->attemptsMax, $job->heldBy, $job->reason, $job->finishedMs]);
+    }
+
+    public function testWhatANewerServerKnowsIsShownAsUnknown(): void
+    {
+        $shown = [
+            'job' => 42, 'due_ms' => 1, 'state' => 200, 'buried' => 200, 'priority' => 1, 'attempts' => 3, 'ttr_ms' => 1, 'ttr_left_ms' => 0,
+            'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '',
+        ];
+        $message = Codec::decode(substr(Codec::encode(Opcode::Job, 7, ['shown' => $shown]), Codec::LENGTH_BYTES));
+        $job = JobReport::of($message->fields['shown'] + $message->fields);
+        self::assertSame([42, JobState::Unknown, BuriedReason::Unknown, 3], [$job->id, $job->state, $job->buried, $job->attempts]);
+        self::assertNull(JobReport::of(['buried' => 0] + $shown)->buried);
+
+        $backoff = pack('CCVV', 200, 0, 1000, 2000);
+        $attributes = Tagged::encode([[0x8003, pack('V', 5)], [0x8004, $backoff]]);
+        self::assertSame([5, null], [Attributes::decode($attributes)->attemptsMax, Attributes::decode($attributes)->backoff]);
+        self::assertSame(bin2hex($attributes), bin2hex(Attributes::decode($attributes)->encode()), 'It is kept as it came.');
+        self::assertEquals(new TopicPolicy(ttrMs: 7), TopicPolicy::decode(Tagged::encode([[1, pack('V', 7)], [4, $backoff]])));
+
+        $results = array_map(PushResult::of(...), [['outcome' => 200, 'code' => 0, 'job' => 42], ['outcome' => 0, 'code' => 0, 'job' => 43]]);
+        $error = $results[0]->error();
+        self::assertInstanceOf(OutcomeUnknown::class, $error);
+        self::assertStringContainsString('job 42', $error->getMessage());
+        self::assertTrue($error->mayBeApplied);
+        self::assertSame([PushOutcome::Refused, 42], [$results[0]->outcome, $results[0]->job]);
+        self::assertNull($results[1]->error());
+    }
+
+    public function testAFilterCannotAskForWhatIsUnknown(): void
+    {
+        $this->expectException(UsageError::class);
+        new Filter(states: [JobState::Unknown]);
     }
 
     public function testWaitsOfTheSpecification(): void
