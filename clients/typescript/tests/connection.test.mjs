@@ -38,7 +38,7 @@ async function scripted(answer = () => undefined, options = {}) {
 }
 
 async function client(server, options = {}) {
-  const q = await connect(typeof server === 'string' ? server : server.address, { closeTimeoutMs: 100, reconnectWaitMsMax: 20, ...options });
+  const q = await connect(server.address ?? server, { closeTimeoutMs: 100, reconnectWaitMsMax: 20, ...options });
   ends.push(() => q.close());
   return q;
 }
@@ -348,6 +348,49 @@ test('a session that another process took over is not taken back', async () => {
   const error = await q.count().catch((e) => e);
   assert.ok(error instanceof ClosedError, String(error));
   assert.equal(server.connections, 1);
+});
+
+test('a HELLO of its own that comes late takes the session over: the client comes back, once for each', async () => {
+  const takesOver = ({ send }) => void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
+  const server = await scripted(
+    (request, peer) => {
+      if (request.name === 'HELLO') return peer.connection === 2 ? void peer.socket.destroy() : ['WELCOME', { ...WELCOME, marks: 3 }];
+      if (peer.connection === 1) return void peer.socket.destroy();
+      if (peer.connection === 3) return takesOver(peer);
+      return server.seen('PUSH').length === 3 ? pushed(request) : takesOver(peer);
+    },
+    { answers: ['HELLO'] },
+  );
+  const q = await client(server);
+  assert.equal(await q.push('t', 'x'), 40n);
+  assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.sequence), [1n, 1n, 1n], 'the numbers stay');
+  await assert.rejects(q.push('t', 'y'), OutcomeUnknownError);
+  assert.equal(q.health().isClosed, true);
+  assert.equal(server.connections, 4);
+});
+
+test('a HELLO that was given up cannot take a new session over', async () => {
+  const server = await scripted(
+    (request, { connection, socket, send }) => {
+      if (request.name === 'HELLO') return connection === 2 ? void socket.destroy() : ['WELCOME', { ...WELCOME, session: BigInt(connection) }];
+      return connection === 1 ? void socket.destroy() : void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
+    },
+    { answers: ['HELLO'] },
+  );
+  const q = await client(server);
+  await assert.rejects(q.count(), ClosedError);
+  assert.equal(server.connections, 3);
+});
+
+test('a silent member leaves time for the others', async () => {
+  const [silent, server] = [await scripted(() => undefined, { answers: ['HELLO'] }), await scripted(() => ['COUNTED', { jobs: 1n }])];
+  const clock = new ManualClock();
+  const connected = client([silent.address, server.address], { clock, connectTimeoutMs: 8_000 });
+  await until('HELLO is read', () => silent.seen('HELLO').length === 1);
+  await clock.advance(1_999);
+  assert.equal(server.connections, 0);
+  await clock.advance(1);
+  assert.equal(await (await connected).count(), 1);
 });
 
 test('another cluster at the address ends the client', async () => {

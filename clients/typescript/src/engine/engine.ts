@@ -27,9 +27,9 @@ import { codeName } from '../protocol/codes.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { RELEASE_NOT_STARTED } from '../protocol/limits.js';
 import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
-import { addressesOf, faultOf, isNotHere, otherCluster } from './answers.js';
+import { addressesOf, faultOf, hasKeptLeases, isNotHere, isResumed, otherCluster } from './answers.js';
 import { Feed } from './feed.js';
-import { LEASES_KEPT_MARK, Leases, RESUMED_MARK, heartbeatOf, type Delivery } from './leases.js';
+import { Leases, heartbeatOf, type Delivery } from './leases.js';
 import type { CallOptions, Elsewhere, LeaseIds, Wiring } from './interfaces.js';
 import { Open, type Waiter } from './open.js';
 import { Outbox } from './outbox.js';
@@ -64,7 +64,7 @@ export class Engine {
   /** Whether the present connection has answered something. */
   isProven = false;
   elsewhere: Elsewhere = { leader: '', pauseMs: 0 };
-  /** Another process uses the session: the client does not come back. */
+  /** The server closes the connection because another one took the session over. */
   takenOver: ClosedError | null = null;
   /** Set when nothing is accepted any more. */
   ended: AdjournError | null = null;
@@ -299,9 +299,9 @@ export class Engine {
   up(said: number, welcome: Welcome): void {
     const other = otherCluster(this.welcome, welcome);
     if (other) throw new WrongClusterError(other.expected, other.found);
-    const isResumed = (welcome.marks & RESUMED_MARK) !== 0 && welcome.session === this.welcome.session;
-    const areKept = this.config.leasesOutlive || (isResumed && (welcome.marks & LEASES_KEPT_MARK) !== 0);
-    if (!isResumed) this.renumber();
+    const isSame = isResumed(this.welcome, welcome);
+    const areKept = this.config.leasesOutlive || (isSame && hasKeptLeases(welcome));
+    if (!isSame) this.renumber();
     if (!areKept) this.forgetJobs();
     this.leases.up(said, welcome, areKept);
     this.pulse = new Pulse(this.now, heartbeatOf(welcome, this.config.heartbeatMs, this.config.leasesOutlive));
@@ -310,6 +310,7 @@ export class Engine {
     this.reconnects += 1;
     this.isProven = false;
     this.knowsCancel = true;
+    this.takenOver = null;
     this.elsewhere = { leader: '', pauseMs: 0 };
     this.state = 'up';
     if (!areKept) this.unseen.close();
