@@ -3,7 +3,7 @@
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
-import { AdjournError, OutcomeUnknownError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
@@ -12,7 +12,7 @@ import { OperatorCalls } from './operator-calls.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
 import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BACKOFF, RELEASE_NOT_STARTED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
-import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields, ResponseName, Welcome } from './protocol/messages.js';
+import { REFUSED, type NewJobValue, type RequestFields, type RequestName, type Response, type ResponseFields, type ResponseName, type Welcome } from './protocol/messages.js';
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
@@ -64,7 +64,6 @@ export interface Stoppable {
 }
 
 const OUTCOMES = ['pushed', 'kept', 'replaced', 'refused', 'postponed'] as const;
-const REFUSED = 3;
 /** Connects and opens a session. `url` is `adjourn://host:port[,host:port]` or `host:port`: any member of a cluster. */
 export async function connect(url: string | readonly string[], options: ConnectOptions = {}): Promise<Client> {
   const config = configOf(url, options);
@@ -319,8 +318,7 @@ class Sender implements PushSender {
 
 function pushResult({ outcome, code, job }: PushOutcome): PushResult {
   if (outcome === REFUSED) return { outcome: 'refused', error: itemRefusal(code, job) };
-  const known = OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'> | undefined;
-  return known ? { outcome: known, id: job } : { outcome: 'refused', error: new OutcomeUnknownError() };
+  return { outcome: OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'>, id: job };
 }
 
 function raise([result]: readonly SettleResult[]): void {

@@ -125,6 +125,33 @@ test('a reserve that ends early without a job asks for the rest of its wait', as
   assert.ok(waits.length === 3 && waits[2] > 0n && waits[2] <= waits[1], String(waits));
 });
 
+test('a reserve that ends early on a connection that closes goes on over the next one', async () => {
+  const server = await scripted((request, { connection, send }) => {
+    if (connection === 2) return ['RESERVED', { jobs: [delivered({})] }];
+    send('GOING_AWAY', { message: 'stops', reason: 1 }, 0);
+    return ['RESERVED', { jobs: [] }];
+  });
+  const q = await client(server);
+  assert.equal((await q.reserve('t', { waitMs: 60_000 })).length, 1);
+  assert.deepEqual(server.seen('RESERVE').map(({ connection }) => connection), [1, 2]);
+});
+
+test('a server that ends every wait at once is not asked all the time, and the wait ends in time', async () => {
+  const server = await scripted(() => ['RESERVED', { jobs: [] }]);
+  const clock = new ManualClock();
+  const q = await client(server, { clock });
+  let isOver = false;
+  const reserved = q.reserve('t', { waitMs: 5_000 }).finally(() => (isOver = true));
+  await until('the wait is over', async () => {
+    await clock.advance(10);
+    return isOver;
+  });
+  assert.deepEqual(await reserved, []);
+  const waits = server.seen('RESERVE').map(({ fields }) => fields.waitMs);
+  assert.ok(waits.length >= 5 && waits.length <= 60, `${waits.length} times`);
+  assert.ok(waits.every((waitMs) => waitMs >= 1n), String(waits));
+});
+
 test('what a newer server knows more does not harm what is known', async () => {
   const server = await scripted(({ name }) => {
     if (name === 'PUSH') return ['PUSHED', { results: [{ outcome: 0, code: 0, job: 1n }, { outcome: 9, code: 0, job: 2n }] }];
@@ -134,6 +161,7 @@ test('what a newer server knows more does not harm what is known', async () => {
   const [first, second] = await q.pushMany('t', [{ body: 'a' }, { body: 'b' }]);
   assert.deepEqual(first, { outcome: 'pushed', id: 1n });
   assert.ok(second.error instanceof OutcomeUnknownError);
+  assert.equal(second.error.job, 2n, 'the job to look at');
   assert.equal((await q.kick(1n)).state, 'unknown');
 });
 

@@ -46,6 +46,8 @@ const ID_MAX = OWN_ID_MIN - 1;
 const OWN_REQUESTS = 2;
 /** What nobody waits for is given up after this time. */
 const UNHEARD_MS_MAX = 60_000;
+/** The bound of the random wait before a request is sent again doubles from the first to the second. */
+const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1_000;
 const DISCONNECTED_PAUSE_MS = 5_000;
 
@@ -379,7 +381,7 @@ export class Engine {
     if (fault) return this.finish(open, fault);
     if (response.name === 'RESERVED') {
       if (!open.waiter) this.giveBack(response.fields.jobs);
-      else if (this.isEarly(open, response.fields.jobs)) return this.again(open);
+      else if (this.isEarly(open, response.fields.jobs)) return this.askAgain(open);
     }
     this.finish(open, response);
   }
@@ -406,14 +408,19 @@ export class Engine {
     return this.accept(jobs).length === 0;
   }
 
-  /** Sends a request again: at once the first time, here or over the next connection if this one is closing. */
-  private again(open: Open): void {
-    if (open.tries > 0) return this.retryLater(open, null, 0);
-    open.tries += 1;
+  /** Asks for the rest of the wait, but does not ask a server all the time that answers at once. */
+  private askAgain(open: Open): void {
+    if (this.state === 'draining') return this.putBack(open);
+    this.retryLater(open, null, 0);
+    open.retryAt = Math.min(open.retryAt, open.acceptedAt + waitMsOf(open.request));
+    this.wiring.wakeAt(open.retryAt);
+  }
+
+  /** It goes on over the next connection. */
+  private putBack(open: Open): void {
     open.isOnWire = false;
-    this.outbox.add(open);
+    if (open.feed) open.feed.isActive = false;
     this.uncount(open);
-    this.wiring.wake();
   }
 
   private fed(open: Open, feed: Feed, response: Response): void {
@@ -467,12 +474,7 @@ export class Engine {
     const mayRepeat = notApplied || isRepeatable(open.request);
     if (isNotHere(reply) && !this.ended) {
       this.drain({ leader: code === 'NOT_LEADER' ? reply.leader : '', pauseMs: reply.retryAfterMs });
-      if (mayRepeat) {
-        // It goes on over the next connection.
-        open.isOnWire = false;
-        if (open.feed) open.feed.isActive = false;
-        return this.uncount(open);
-      }
+      if (mayRepeat) return this.putBack(open);
     }
     const error = open.isDoubtfulPush ? new OutcomeUnknownError() : refusal(reply);
     if (code === 'BUSY' && mayRepeat && waitsWhileBusy(open.request) && !this.ended && (open.waiter || name === 'RELEASE' || open.feed)) {
@@ -486,8 +488,8 @@ export class Engine {
     this.uncount(open);
     open.isOnWire = false;
     open.refusal = refusalError;
+    const boundMs = Math.min(RETRY_MS_MIN * 2 ** Math.min(open.tries, 10), RETRY_MS_MAX);
     open.tries += 1;
-    const boundMs = Math.min(50 * 2 ** Math.min(open.tries, 10), RETRY_MS_MAX);
     open.retryAt = this.now + retryAfterMs + Math.random() * boundMs;
     this.delayed.add(open);
     this.wiring.wakeAt(open.retryAt);

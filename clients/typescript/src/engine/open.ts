@@ -63,9 +63,13 @@ export class Open {
     view.setUint32(ID_AT, this.id, true);
     if (this.request.name === 'PUSH') view.setBigUint64(PAYLOAD_AT, this.sequence, true);
     if (this.request.name === 'RESERVE') {
-      const leftMs = Math.max(0, Number(this.request.fields.waitMs) - (now - this.acceptedAt));
-      view.setBigUint64(PAYLOAD_AT, BigInt(Math.ceil(leftMs)), true);
+      view.setBigUint64(PAYLOAD_AT, BigInt(Math.ceil(this.waitLeftMs(Number(this.request.fields.waitMs), now))), true);
     }
     return this.frame;
+  }
+
+  /** A RESERVE that waits stays one when it is sent again, however late: one that does not is another request to the server. */
+  private waitLeftMs(waitMs: number, now: number): number {
+    return waitMs === 0 ? 0 : Math.max(1, waitMs - (now - this.acceptedAt));
   }
 }
