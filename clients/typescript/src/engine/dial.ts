@@ -6,7 +6,7 @@ import { encodeRequest } from '../protocol/frame.js';
 import { VERSION } from '../protocol/limits.js';
 import type { ErrorReply, Welcome } from '../protocol/messages.js';
 import { isNotHere, isResumed } from './answers.js';
-import { OWN_ID } from './engine.js';
+import { HELLO_ID } from './ids.js';
 import type { Elsewhere } from './interfaces.js';
 import type { Search } from './search.js';
 import { decode, Wire } from './wire.js';
@@ -118,7 +118,7 @@ function refused(reply: ErrorReply): Attempt {
 }
 
 function hello(config: Config, session: Session | null): Uint8Array {
-  return encodeRequest('HELLO', OWN_ID, {
+  return encodeRequest('HELLO', HELLO_ID, {
     magic: undefined,
     versionMin: VERSION,
     versionMax: VERSION,
