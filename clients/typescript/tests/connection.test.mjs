@@ -50,7 +50,7 @@ test('an answer that comes byte by byte is read', async () => {
     for (const byte of encodeResponse('COUNTED', request.id, { jobs: 77n })) socket.write(Uint8Array.of(byte));
   });
   const q = await client(server);
-  assert.equal(await q.count(), 77);
+  assert.equal(await q.count(), 77n);
 });
 
 test('answers come in any order', async () => {
@@ -60,7 +60,7 @@ test('answers come in any order', async () => {
     if (held.length === 3) for (const answer of held.reverse()) answer();
   });
   const q = await client(server);
-  assert.deepEqual(await Promise.all([1, 2, 3].map((n) => q.count({ attemptsMin: n }))), [1, 2, 3]);
+  assert.deepEqual(await Promise.all([1, 2, 3].map((n) => q.count({ attemptsMin: n }))), [1n, 2n, 3n]);
 });
 
 test('an unknown opcode and an unknown request id are ignored', async () => {
@@ -72,7 +72,7 @@ test('an unknown opcode and an unknown request id are ignored', async () => {
     return ['COUNTED', { jobs: 2n }];
   });
   const q = await client(server);
-  assert.equal(await q.count(), 2);
+  assert.equal(await q.count(), 2n);
 });
 
 test('an answer that cannot be read ends its call alone', async () => {
@@ -87,7 +87,7 @@ test('an answer that cannot be read ends its call alone', async () => {
   const q = await client(server);
   const error = await q.count().catch((e) => e);
   assert.ok(error instanceof ProtocolError);
-  assert.equal(await q.count(), 5);
+  assert.equal(await q.count(), 5n);
   assert.equal(server.connections, 1);
 });
 
@@ -111,7 +111,7 @@ test('a frame whose end cannot be found costs the connection: what is safe is re
   const [push, kick, count] = await Promise.allSettled([q.push('t', 'x'), q.kick(7n), q.count()]);
   assert.equal(push.value, 3n);
   assert.ok(kick.reason instanceof ProtocolError && kick.reason.applied === 'unknown');
-  assert.equal(count.value, 5);
+  assert.equal(count.value, 5n);
   assert.equal(server.seen('KICK').length, 1);
 });
 
@@ -163,6 +163,26 @@ test('what a newer server knows more does not harm what is known', async () => {
   assert.ok(second.error instanceof OutcomeUnknownError);
   assert.equal(second.error.job, 2n, 'the job to look at');
   assert.equal((await q.kick(1n)).state, 'unknown');
+});
+
+test('counts of 64 bits are not rounded', async () => {
+  const most = 2n ** 64n - 1n;
+  const totals = Object.fromEntries(['delayed', 'ready', 'reserved', 'buried', 'pushed', 'finished', 'deleted', 'expired', 'oldestReadyMs'].map((name) => [name, most]));
+  const answers = {
+    COUNT: ['COUNTED', { jobs: most }],
+    TOPICS: ['TOPIC_COUNTS', { topics: [{ marks: 1, topic: 't', ...totals }] }],
+    STATS: ['QUEUE_STATS', { now: 0n, uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, totals, topics: [] }],
+    TOPIC_SHOW: ['TOPIC_SETTINGS', { jobs: most, bytes: most - 1n, marks: 0, settings: { rememberMs: most, late: { afterMs: most, action: 0, value: most } } }],
+    CONNECTIONS: ['CONNECTION_LIST', { marks: 0, connections: [{ connection: 1n, session: 0n, sinceMs: 0n, leases: 0, subscriptions: 0, reserves: 0, creditJobs: most, creditBytes: most, unsentBytes: most, marks: 0, address: 'a', clientName: 'c', topics: [] }] }],
+  };
+  const server = await scripted(({ name }) => answers[name]);
+  const q = await client(server);
+  assert.equal(await q.count(), most);
+  assert.deepEqual(await q.topics(), [{ topic: 't', isPaused: true, ...totals }]);
+  assert.deepEqual(await q.stats(), { now: new Date(0), uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, ...totals, topics: [] });
+  assert.deepEqual(await q.showTopic('t'), { jobs: most, bytes: most - 1n, isPaused: false, policy: { rememberMs: most, late: { afterMs: most, action: 'rate', perSecond: most } } });
+  const { value: connection } = await q.connections().next();
+  assert.deepEqual([connection.creditJobs, connection.creditBytes, connection.unsentBytes], [most, most, most]);
 });
 
 test('heartbeats without an answer have ids of their own', async () => {
@@ -342,7 +362,7 @@ test('the leader is followed: from HELLO, and from a request', async () => {
   const next = await scripted(() => ['COUNTED', { jobs: 9n }]);
   const q = await client(follower);
   await q.push('t', 'x');
-  assert.equal(await q.count(), 9);
+  assert.equal(await q.count(), 9n);
   assert.equal(next.seen('HELLO')[0].fields.session, 9n, 'it resumes the session');
 });
 
@@ -365,8 +385,8 @@ test('GOING_AWAY: what is under way is answered, then the client goes on elsewhe
     return void setTimeout(() => send('COUNTED', { jobs: 1n }), 30);
   });
   const q = await client(server);
-  assert.equal(await q.count(), 1);
-  assert.equal(await q.count(), 2);
+  assert.equal(await q.count(), 1n);
+  assert.equal(await q.count(), 2n);
   assert.equal(server.connections, 2);
 });
 
@@ -418,7 +438,7 @@ test('a silent member leaves time for the others', async () => {
   await clock.advance(1_999);
   assert.equal(server.connections, 0);
   await clock.advance(1);
-  assert.equal(await (await connected).count(), 1);
+  assert.equal(await (await connected).count(), 1n);
 });
 
 test('another cluster at the address ends the client', async () => {
@@ -465,7 +485,7 @@ test('a silent connection is given up after two heartbeats, and the call goes on
     welcome: { heartbeatMs: 100 },
   });
   const q = await client(server);
-  assert.equal(await q.count(), 8);
+  assert.equal(await q.count(), 8n);
   assert.equal(server.connections, 2);
   assert.ok(server.seen('PING').some(({ connection }) => connection === 1), 'it asked before it gave up');
 });
@@ -523,7 +543,7 @@ test('a call that was made while the connection is away waits for the next one',
   const q = await client(server);
   server.cut();
   await until('the loss is noticed', () => !q.health().isConnected || q.health().reconnects > 0);
-  assert.equal(await q.count(), 4);
+  assert.equal(await q.count(), 4n);
   assert.equal(q.health().reconnects, 1);
 });
 
@@ -559,7 +579,7 @@ test('an operator closed the connection: the client comes back after some second
     return server.connections === 2;
   });
   assert.ok(clock.now() >= 6_000);
-  assert.equal(await call, 1);
+  assert.equal(await call, 1n);
 });
 
 test('a log that throws harms nobody', async () => {
@@ -569,7 +589,7 @@ test('a log that throws harms nobody', async () => {
       throw new Error('full');
     },
   });
-  assert.equal(await q.count(), 1);
+  assert.equal(await q.count(), 1n);
 });
 
 test('a cluster that does not know reasons yet gets the job back without one', async () => {

@@ -84,7 +84,7 @@ test('long polls, keys, lists, cuts', async () => {
   const jobs = [];
   for await (const job of q.list({ topic: 't' })) jobs.push(job.state);
   assert.deepEqual(jobs.sort(), ['ready', 'reserved']);
-  assert.equal((await q.stats()).pushed, 2);
+  assert.equal((await q.stats()).pushed, 2n);
   await q.close();
 });
 
@@ -124,6 +124,6 @@ test('the policy of a topic: a rate, no more leases or bytes than it allows, and
   await fake.advance(60_001);
   assert.deepEqual(await q.reserve(['buried', 'dropped'], { max: 5 }), []);
   assert.equal((await q.get(id)).buried, 'too_late');
-  assert.equal((await q.topics()).find(({ topic }) => topic === 'dropped').expired, 1);
+  assert.equal((await q.topics()).find(({ topic }) => topic === 'dropped').expired, 1n);
   await q.close();
 });
