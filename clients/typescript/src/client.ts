@@ -1,5 +1,6 @@
 /** The client: one session, and the connection that carries it at the time. */
 
+import { Backup } from './backup.js';
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
@@ -77,6 +78,8 @@ export class Client extends OperatorCalls {
   private readonly owner: JobOwner;
   private readonly held: Held;
   private readonly gathered: GatheredPushes;
+  private readonly asking: OperatorCalls['ask'] = (name, fields, answer, options) => this.ask(name, fields, answer, options);
+  private backupsBegun = 0;
   private closing: Promise<void> | null = null;
 
   /** Use `connect`. */
@@ -86,7 +89,7 @@ export class Client extends OperatorCalls {
     readonly connection: Connection,
   ) {
     super();
-    this.cluster = new ClusterCalls((name, fields, answer, options) => this.ask(name, fields, answer, options));
+    this.cluster = new ClusterCalls(this.asking);
     this.owner = new Owner(this);
     this.held = new Held(connection.engine);
     this.gathered = new GatheredPushes(new Sender(this));
@@ -204,6 +207,16 @@ export class Client extends OperatorCalls {
   }
 
   // --- the client itself -----------------------------------------------------------------------------------------
+
+  /**
+   * Takes a backup of the whole queue, with everything that was answered before this call. The server writes a checkpoint
+   * first, which may take minutes: the call waits for up to an hour longer than others.
+   */
+  async backup(options: CallOptions = {}): Promise<Backup> {
+    const begun = (this.backupsBegun += 1);
+    const ready = await this.ask('BACKUP_BEGIN', {}, 'BACKUP_READY', options);
+    return new Backup(this.asking, this.connection.engine, () => this.backupsBegun === begun, ready);
+  }
 
   /** The session that the queue knows this client by. It changes when the queue forgot it. */
   get session(): bigint {

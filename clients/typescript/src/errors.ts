@@ -110,6 +110,18 @@ export class ProtocolError extends ConnectionError {
   }
 }
 
+/** The server holds the backup no longer: its connection is gone, another one was begun, or it was not read for too long. */
+export class BackupLostError extends AdjournError {
+  constructor(cause?: unknown) {
+    super('the backup is gone, with its connection or because another one was begun: take a new one', {
+      code: 'BACKUP_LOST',
+      retryable: false,
+      applied: 'no',
+      cause,
+    });
+  }
+}
+
 /** Why the client gave a lease up. */
 export type LossReason = 'lease_lost' | 'time_over' | 'presumed_lost';
 

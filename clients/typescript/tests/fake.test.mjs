@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyExistsError, Worker } from 'adjourn';
+import { KeyExistsError, UnsupportedError, Worker } from 'adjourn';
 import { FakeQueue } from 'adjourn/testing';
 
 test('a job is due when the test says so', async () => {
@@ -125,5 +125,6 @@ test('the policy of a topic: a rate, no more leases or bytes than it allows, and
   assert.deepEqual(await q.reserve(['buried', 'dropped'], { max: 5 }), []);
   assert.equal((await q.get(id)).buried, 'too_late');
   assert.equal((await q.topics()).find(({ topic }) => topic === 'dropped').expired, 1n);
+  await assert.rejects(q.backup(), UnsupportedError);
   await q.close();
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  BackupLostError,
   ClosedError,
   ConnectionError,
   InvalidError,
@@ -266,6 +267,35 @@ test('what is larger than a number can say comes back as it went', async () => {
   const shown = await q.get(id);
   assert.deepEqual([shown.dueMs, shown.due.getTime()], [wide, NaN], 'no date is so late');
   assert.equal((await q.reschedule(id, { at: wide + 2n })).dueMs, wide + 2n);
+});
+
+test('a backup is read whole and in parts', async () => {
+  await q.pushMany(topic(), Array.from({ length: 20 }, (_, n) => ({ body: new Uint8Array(100_000).fill(n) })));
+  const backup = await q.backup();
+  assert.ok(backup.jobs >= 20n && backup.index > 0n && backup.bytes > 2_000_000n, `${backup.jobs} jobs, ${backup.bytes} bytes`);
+  const pieces = await collect(backup);
+  const whole = Buffer.concat(pieces);
+  assert.ok(pieces.length > 1);
+  assert.equal(BigInt(whole.length), backup.bytes);
+  assert.equal(whole.toString('latin1', 0, 8), 'ADJBCKUP');
+  const [late, early] = await Promise.all([backup.read(1_000_000n, 1_000), backup.read(0, 8)]);
+  assert.deepEqual([Buffer.from(late), Buffer.from(early)], [whole.subarray(1_000_000, 1_001_000), whole.subarray(0, 8)]);
+  assert.equal((await backup.read(backup.bytes - 5n, 10)).byteLength, 5, 'fewer at the end');
+  assert.equal((await backup.read(backup.bytes, 10)).byteLength, 0, 'none after it');
+  await assert.rejects(backup.read(0, 0), UsageError);
+  await assert.rejects(backup.read(2 ** 53, 1), UsageError);
+  await backup.end();
+  await backup.end();
+  await assert.rejects(backup.read(0, 8), UsageError);
+});
+
+test('a backup ends when another one begins', async () => {
+  const first = await q.backup();
+  const second = await q.backup();
+  await assert.rejects(first.read(0, 8), BackupLostError);
+  await first.end();
+  assert.equal(Buffer.from(await second.read(0, 8)).toString(), 'ADJBCKUP', 'the end of the first one does not release it');
+  await second.end();
 });
 
 test('stats, connections, disconnect, cluster, ping', async () => {
