@@ -54,7 +54,7 @@ export class Backup implements AsyncIterable<Uint8Array>, AsyncDisposable {
   async read(offset: number | bigint, bytes: number, options: CallOptions = {}): Promise<Uint8Array> {
     const fields = { offset: wideNumber('offset', offset), bytes: wholeNumber('bytes', bytes, BACKUP_READ_BYTES_MAX) };
     if (this.hasEnded) throw new UsageError('the backup was ended');
-    if (!this.isHeld || this.engine.state === 'down') throw new BackupLostError();
+    if (this.isGone) throw new BackupLostError();
     try {
       const { data } = await this.ask('BACKUP_READ', fields, 'BACKUP_DATA', options);
       // The answer may be about another backup, over a later connection.
@@ -91,8 +91,8 @@ export class Backup implements AsyncIterable<Uint8Array>, AsyncDisposable {
   async end(options: CallOptions = {}): Promise<void> {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    // The end of its connection released it, or the next one did.
-    if (!this.isHeld || this.engine.ended || this.engine.state === 'down') return;
+    // The end of its connection released it, or the next backup did.
+    if (this.isGone || this.engine.ended) return;
     try {
       await this.ask('BACKUP_END', {}, 'DONE', options);
     } catch (error) {
@@ -102,6 +102,11 @@ export class Backup implements AsyncIterable<Uint8Array>, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
+  }
+
+  /** Whether there is nothing to ask for. A client that was closed says that itself. */
+  private get isGone(): boolean {
+    return !this.isHeld || (this.engine.state === 'down' && !this.engine.ended);
   }
 
   private get isHeld(): boolean {
