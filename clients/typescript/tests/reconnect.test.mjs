@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { CannotConnectError, ClosedError, OutcomeUnknownError, ProtocolError, TimeoutError, UnauthorisedError, WrongClusterError, connect } from 'adjourn';
 import { ManualClock } from 'adjourn/testing';
 import { ERROR, WELCOME, client, delivered, pushed, scripted } from './support/scripted.mjs';
+import { freePort } from './support/server.mjs';
 import { until } from './support/until.mjs';
 
 test('something else at the address is no server', async () => {
@@ -162,23 +163,32 @@ test('a session that another process took over is not taken back', async () => {
   assert.equal(server.connections, 1);
 });
 
-test('a HELLO of its own that comes late takes the session over: the client comes back, once for each', async () => {
-  const takesOver = ({ send }) => void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
-  const server = await scripted(
-    (request, peer) => {
-      if (request.name === 'HELLO') return peer.connection === 2 ? void peer.socket.destroy() : ['WELCOME', { ...WELCOME, marks: 3 }];
-      if (peer.connection === 1) return void peer.socket.destroy();
-      if (peer.connection === 3) return takesOver(peer);
-      return server.seen('PUSH').length === 3 ? pushed(request) : takesOver(peer);
-    },
-    { answers: ['HELLO'] },
-  );
-  const q = await client(server);
-  assert.equal(await q.push('t', 'x'), 40n);
-  assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.sequence), [1n, 1n, 1n], 'the numbers stay');
-  await assert.rejects(q.push('t', 'y'), OutcomeUnknownError);
-  assert.equal(q.health().isClosed, true);
-  assert.equal(server.connections, 4);
+for (const [fate, leave] of [['was lost', ({ socket }) => void socket.destroy()], ['had no answer', () => undefined]]) {
+  test(`a HELLO of its own that ${fate} takes the session over later: the client comes back, once for each`, async () => {
+    const takesOver = ({ send }) => void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
+    const server = await scripted(
+      (request, peer) => {
+        if (request.name === 'HELLO') return peer.connection === 2 ? leave(peer) : ['WELCOME', { ...WELCOME, marks: 3 }];
+        if (peer.connection === 1) return void peer.socket.destroy();
+        if (peer.connection === 3) return takesOver(peer);
+        return server.seen('PUSH').length === 3 ? pushed(request) : takesOver(peer);
+      },
+      { answers: ['HELLO'] },
+    );
+    const q = await client(server, { connectTimeoutMs: 500 });
+    assert.equal(await q.push('t', 'x'), 40n);
+    assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.sequence), [1n, 1n, 1n], 'the numbers stay');
+    await assert.rejects(q.push('t', 'y'), OutcomeUnknownError);
+    assert.equal(q.health().isClosed, true);
+    assert.equal(server.connections, 4);
+  });
+}
+
+test('a HELLO that no server can have got is not waited for', async () => {
+  const server = await scripted((_, { connection, socket, send }) => (connection === 1 ? void socket.destroy() : void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0)));
+  const q = await client([`127.0.0.1:${await freePort()}`, server.address]);
+  await assert.rejects(q.count(), ClosedError);
+  assert.equal(server.connections, 2);
 });
 
 test('a HELLO that was given up cannot take a new session over', async () => {
