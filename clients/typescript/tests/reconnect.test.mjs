@@ -8,6 +8,12 @@ import { ERROR, WELCOME, client, delivered, pushed, scripted } from './support/s
 import { freePort } from './support/server.mjs';
 import { until } from './support/until.mjs';
 
+/** Says that another connection took the session over. */
+function takeOver({ send, socket }) {
+  send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
+  socket.end();
+}
+
 test('something else at the address is no server', async () => {
   const server = await scripted();
   server.server.prependListener('connection', (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -156,7 +162,7 @@ test('GOING_AWAY: what is under way is answered, then the client goes on elsewhe
 });
 
 test('a session that another process took over is not taken back', async () => {
-  const server = await scripted((_, { send }) => void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0));
+  const server = await scripted((_, peer) => takeOver(peer));
   const q = await client(server);
   const error = await q.count().catch((e) => e);
   assert.ok(error instanceof ClosedError, String(error));
@@ -165,13 +171,12 @@ test('a session that another process took over is not taken back', async () => {
 
 for (const [fate, leave] of [['was lost', ({ socket }) => void socket.destroy()], ['had no answer', () => undefined]]) {
   test(`a HELLO of its own that ${fate} takes the session over later: the client comes back, once for each`, async () => {
-    const takesOver = ({ send }) => void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
     const server = await scripted(
       (request, peer) => {
         if (request.name === 'HELLO') return peer.connection === 2 ? leave(peer) : ['WELCOME', { ...WELCOME, marks: 3 }];
         if (peer.connection === 1) return void peer.socket.destroy();
-        if (peer.connection === 3) return takesOver(peer);
-        return server.seen('PUSH').length === 3 ? pushed(request) : takesOver(peer);
+        if (peer.connection === 3) return takeOver(peer);
+        return server.seen('PUSH').length === 3 ? pushed(request) : takeOver(peer);
       },
       { answers: ['HELLO'] },
     );
@@ -185,7 +190,7 @@ for (const [fate, leave] of [['was lost', ({ socket }) => void socket.destroy()]
 }
 
 test('a HELLO that no server can have got is not waited for', async () => {
-  const server = await scripted((_, { connection, socket, send }) => (connection === 1 ? void socket.destroy() : void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0)));
+  const server = await scripted((_, peer) => (peer.connection === 1 ? void peer.socket.destroy() : takeOver(peer)));
   const q = await client([`127.0.0.1:${await freePort()}`, server.address]);
   await assert.rejects(q.count(), ClosedError);
   assert.equal(server.connections, 2);
@@ -193,9 +198,10 @@ test('a HELLO that no server can have got is not waited for', async () => {
 
 test('a HELLO that was given up cannot take a new session over', async () => {
   const server = await scripted(
-    (request, { connection, socket, send }) => {
+    (request, peer) => {
+      const { connection, socket } = peer;
       if (request.name === 'HELLO') return connection === 2 ? void socket.destroy() : ['WELCOME', { ...WELCOME, session: BigInt(connection) }];
-      return connection === 1 ? void socket.destroy() : void send('GOING_AWAY', { message: 'taken', reason: 3 }, 0);
+      return connection === 1 ? void socket.destroy() : takeOver(peer);
     },
     { answers: ['HELLO'] },
   );
