@@ -29,7 +29,7 @@ export function deliveredJson(job) {
     key: job.key ?? '',
     priority: job.priority,
     attempts: job.attempts,
-    due_ms: String(job.due.getTime()),
+    due_ms: String(job.dueMs),
     body: base64(job.body),
     attributes: toJson(job.attributes),
   };
@@ -45,7 +45,7 @@ export function shownJson(job) {
     priority: job.priority,
     body: base64(job.body),
     body_bytes: job.bodyBytes,
-    due_ms: String(job.due.getTime()),
+    due_ms: String(job.dueMs),
     reason: job.reason ?? '',
     attributes: toJson(job.attributes),
   };
@@ -75,8 +75,8 @@ export function filterOf(filter = {}) {
   });
 }
 
-export function changedJson({ id, state, due }) {
-  return { job: id.toString(), state, due_ms: String(due.getTime()) };
+export function changedJson({ id, state, dueMs }) {
+  return { job: id.toString(), state, due_ms: String(dueMs) };
 }
 
 export function countsJson(counts) {
@@ -108,8 +108,8 @@ function backoffJson({ kind, jitterPercent = 0, waitMs, stepMs, firstMs, maxMs, 
 }
 
 function lateOf({ afterMs, action, value }) {
-  const amount = { rate: { perSecond: Number(value) }, spread: { overMs: Number(value) } }[ACTIONS[action]];
-  return { afterMs: Number(afterMs), action: ACTIONS[action], ...amount };
+  const amount = { rate: { perSecond: value }, spread: { overMs: value } }[ACTIONS[action]];
+  return { afterMs, action: ACTIONS[action], ...amount };
 }
 
 function lateJson({ afterMs, action, perSecond, overMs }) {
@@ -118,15 +118,10 @@ function lateJson({ afterMs, action, perSecond, overMs }) {
 
 /** Settings in JSON as a change of a topic's policy; `null` takes a setting away. */
 export function policyOf(settings) {
-  const { bodyMax, expiresAfterMs, jobsMax, bytesMax, rememberMs, backoff, late, ...rest } = fromJson(settings);
-  const numbers = { expiresAfterMs, jobsMax, bytesMax, rememberMs, bodyBytesMax: bodyMax };
-  const wide = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, map(value, Number)]));
-  return defined({ ...rest, ...wide, backoff: map(backoff, backoffOf), late: map(late, lateOf) });
+  const { bodyMax: bodyBytesMax, backoff, late, ...rest } = fromJson(settings);
+  return defined({ ...rest, bodyBytesMax, backoff: map(backoff, backoffOf), late: map(late, lateOf) });
 }
 
-export function policyJson({ bodyBytesMax, expiresAfterMs, jobsMax, bytesMax, rememberMs, backoff, late, ...rest }) {
-  const wide = defined({ expiresAfterMs, jobsMax, bytesMax, rememberMs });
-  const texts = Object.fromEntries(Object.entries(wide).map(([name, value]) => [name, String(value)]));
-  const bodyMax = bodyBytesMax;
-  return { ...toJson(defined({ ...rest, ...texts, bodyMax })), ...defined({ backoff: map(backoff, backoffJson), late: map(late, lateJson) }) };
+export function policyJson({ bodyBytesMax: bodyMax, backoff, late, ...rest }) {
+  return { ...toJson(defined({ ...rest, bodyMax })), ...defined({ backoff: map(backoff, backoffJson), late: map(late, lateJson) }) };
 }

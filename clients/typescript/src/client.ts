@@ -1,9 +1,10 @@
 /** The client: one session, and the connection that carries it at the time. */
 
+import { Backup } from './backup.js';
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
-import { AdjournError, OutcomeUnknownError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
@@ -12,7 +13,7 @@ import { OperatorCalls } from './operator-calls.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
 import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BACKOFF, RELEASE_NOT_STARTED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
-import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields, ResponseName, Welcome } from './protocol/messages.js';
+import { REFUSED, type NewJobValue, type RequestFields, type RequestName, type Response, type ResponseFields, type ResponseName, type Welcome } from './protocol/messages.js';
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
@@ -64,7 +65,6 @@ export interface Stoppable {
 }
 
 const OUTCOMES = ['pushed', 'kept', 'replaced', 'refused', 'postponed'] as const;
-const REFUSED = 3;
 /** Connects and opens a session. `url` is `adjourn://host:port[,host:port]` or `host:port`: any member of a cluster. */
 export async function connect(url: string | readonly string[], options: ConnectOptions = {}): Promise<Client> {
   const config = configOf(url, options);
@@ -78,6 +78,8 @@ export class Client extends OperatorCalls {
   private readonly owner: JobOwner;
   private readonly held: Held;
   private readonly gathered: GatheredPushes;
+  private readonly asking: OperatorCalls['ask'] = (name, fields, answer, options) => this.ask(name, fields, answer, options);
+  private backupsBegun = 0;
   private closing: Promise<void> | null = null;
 
   /** Use `connect`. */
@@ -87,7 +89,7 @@ export class Client extends OperatorCalls {
     readonly connection: Connection,
   ) {
     super();
-    this.cluster = new ClusterCalls((name, fields, answer, options) => this.ask(name, fields, answer, options));
+    this.cluster = new ClusterCalls(this.asking);
     this.owner = new Owner(this);
     this.held = new Held(connection.engine);
     this.gathered = new GatheredPushes(new Sender(this));
@@ -206,6 +208,16 @@ export class Client extends OperatorCalls {
 
   // --- the client itself -----------------------------------------------------------------------------------------
 
+  /**
+   * Takes a backup of the whole queue, with everything that was answered before this call. The server writes a checkpoint
+   * first, which may take minutes: the call waits for up to an hour longer than others.
+   */
+  async backup(options: CallOptions = {}): Promise<Backup> {
+    const begun = (this.backupsBegun += 1);
+    const ready = await this.ask('BACKUP_BEGIN', {}, 'BACKUP_READY', options);
+    return new Backup(this.asking, this.connection.engine, () => this.backupsBegun === begun, ready);
+  }
+
   /** The session that the queue knows this client by. It changes when the queue forgot it. */
   get session(): bigint {
     return this.connection.engine.welcome.session;
@@ -319,8 +331,7 @@ class Sender implements PushSender {
 
 function pushResult({ outcome, code, job }: PushOutcome): PushResult {
   if (outcome === REFUSED) return { outcome: 'refused', error: itemRefusal(code, job) };
-  const known = OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'> | undefined;
-  return known ? { outcome: known, id: job } : { outcome: 'refused', error: new OutcomeUnknownError() };
+  return { outcome: OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'>, id: job };
 }
 
 function raise([result]: readonly SettleResult[]): void {

@@ -57,7 +57,11 @@ const LOST_ANSWER =
 
 /** The answer is lost, and a repeat is not safe: the call may or may not have had its effect. */
 export class OutcomeUnknownError extends AdjournError {
-  constructor(message = LOST_ANSWER) {
+  constructor(
+    message = LOST_ANSWER,
+    /** The job to look at with `get`, if the queue named one. */
+    readonly job?: bigint,
+  ) {
     super(message, { code: 'OUTCOME_UNKNOWN', retryable: false, applied: 'unknown' });
   }
 }
@@ -103,6 +107,18 @@ export class WrongClusterError extends ConnectionError {
 export class ProtocolError extends ConnectionError {
   constructor(message: string, applied: Applied = 'unknown', cause?: unknown) {
     super(`the server does not speak the protocol as this client does: ${message}`, { code: 'PROTOCOL', retryable: false, applied, cause });
+  }
+}
+
+/** The server holds the backup no longer: its connection is gone, another one was begun, or it was not read for too long. */
+export class BackupLostError extends AdjournError {
+  constructor(cause?: unknown) {
+    super('the backup is gone, with its connection or because another one was begun: take a new one', {
+      code: 'BACKUP_LOST',
+      retryable: false,
+      applied: 'no',
+      cause,
+    });
   }
 }
 
@@ -216,7 +232,7 @@ export function refusal(reply: ErrorReply): ServerError | OutcomeUnknownError {
 /** The error for one job or one lease of a batch. Nothing was changed for it. */
 export function itemRefusal(code: number, job?: bigint): ServerError | OutcomeUnknownError {
   const name = codeName(code);
-  if (name === 'OUTCOME_UNKNOWN') return new OutcomeUnknownError();
+  if (name === 'OUTCOME_UNKNOWN') return new OutcomeUnknownError(undefined, job || undefined);
   const at = job ? `, because of job ${job}` : '';
   const marks: Marks = { code: name ?? 'UNKNOWN', retryable: name !== undefined && isRetryable(name), applied: 'no' };
   return new (name ? CLASSES[name] : UnknownCodeError)(`refused: ${name ?? code}${at}`, marks, job || undefined);

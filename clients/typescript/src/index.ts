@@ -6,6 +6,7 @@
 
 export { connect } from './client.js';
 export type { Client, ClientHealth, PushResult, ReserveOptions, SettleResult, SubscribeOptions } from './client.js';
+export type { Backup } from './backup.js';
 export type { ClusterCalls } from './cluster-calls.js';
 export type { BulkChange, BulkOptions, BulkStep, Changed, Due, ListOptions, OperatorCalls } from './operator-calls.js';
 export type { CallOptions } from './engine/interfaces.js';

@@ -44,6 +44,8 @@ export class Job implements Lease {
   /** How often it was reserved, this time included. */
   readonly attempts: number;
   readonly due: Date;
+  /** `due` in milliseconds, exact also after the year 275760, where `Date` ends. */
+  readonly dueMs: bigint;
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   readonly attributes: Attributes;
@@ -60,6 +62,7 @@ export class Job implements Lease {
     this.priority = job.priority;
     this.attempts = job.attempts;
     this.due = new Date(Number(job.dueMs));
+    this.dueMs = job.dueMs;
     this.body = job.body;
     this.attributes = job.attributes;
     this.headers = headersOf(job.attributes);
@@ -169,6 +172,8 @@ export interface JobInfo {
   readonly priority: number;
   readonly attempts: number;
   readonly due: Date;
+  /** `due` in milliseconds, exact also after the year 275760, where `Date` ends. */
+  readonly dueMs: bigint;
   readonly ttrMs: number;
   readonly ttrLeftMs: number;
   readonly buried: BuryReason | Unknown | null;
@@ -196,6 +201,7 @@ export function jobInfo(shown: Omit<ListedValue, 'bodyBytes'> & { readonly bodyB
     priority: shown.priority,
     attempts: shown.attempts,
     due: new Date(Number(shown.dueMs)),
+    dueMs: shown.dueMs,
     ttrMs: shown.ttrMs,
     ttrLeftMs: shown.ttrLeftMs,
     buried: shown.buried === 0 ? null : (BURY_REASONS[shown.buried - 1] ?? 'unknown'),

@@ -20,6 +20,8 @@ export interface Changed {
   /** The state it is in now; for `delete`, the one it was in. */
   readonly state: JobState | Unknown;
   readonly due: Date;
+  /** `due` in milliseconds, exact also after the year 275760, where `Date` ends. */
+  readonly dueMs: bigint;
 }
 
 export interface ListOptions extends CallOptions {
@@ -106,7 +108,7 @@ export abstract class OperatorCalls {
 
   private async change(answer: Promise<ResponseFields<'CHANGED'>>): Promise<Changed> {
     const { job, dueMs, state } = await answer;
-    return { id: job, state: stateOf(state), due: new Date(Number(dueMs)) };
+    return { id: job, state: stateOf(state), due: new Date(Number(dueMs)), dueMs };
   }
 
   /** Makes up to `max` buried jobs of a topic ready. Returns how many. */
@@ -139,8 +141,8 @@ export abstract class OperatorCalls {
   }
 
   /** How many jobs match. */
-  async count(filter: JobFilter = {}, options: CallOptions = {}): Promise<number> {
-    return Number((await this.ask('COUNT', { filter: filterValue(filter) }, 'COUNTED', options)).jobs);
+  async count(filter: JobFilter = {}, options: CallOptions = {}): Promise<bigint> {
+    return (await this.ask('COUNT', { filter: filterValue(filter) }, 'COUNTED', options)).jobs;
   }
 
   /** Changes all jobs that match, step by step: iterate to go on. Stop at any step, and go on later from its cursor. */

@@ -31,7 +31,10 @@ export interface ConnectOptions {
   token?: string | Uint8Array;
   /** Leases run to their deadline whatever becomes of this client, `close` included. */
   leasesOutlive?: boolean;
-  /** How long one attempt to connect may take, HELLO included, and how long `connect` tries: 5,000. */
+  /**
+   * How long one attempt to connect may take, HELLO included, and how long `connect` tries: 5,000. While there are other
+   * addresses, an attempt of the first round takes a quarter of it, one of the second a half.
+   */
   connectTimeoutMs?: number;
   /** How long a call may wait for its answer, all reconnects included: 30,000; 0 for no bound. The wait of a `reserve` is added. */
   requestTimeoutMs?: number;

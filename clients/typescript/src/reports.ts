@@ -1,4 +1,4 @@
-/** What the queue tells of itself. */
+/** What the queue tells of itself. Numbers that the protocol carries in 64 bits are `bigint`. */
 
 import type { Unknown } from './job.js';
 import type { ResponseFields } from './protocol/messages.js';
@@ -6,17 +6,17 @@ import { topicPolicy, type TopicPolicy } from './topic-policy.js';
 
 export interface Totals {
   /** Jobs in that state now. */
-  readonly delayed: number;
-  readonly ready: number;
-  readonly reserved: number;
-  readonly buried: number;
+  readonly delayed: bigint;
+  readonly ready: bigint;
+  readonly reserved: bigint;
+  readonly buried: bigint;
   /** Jobs so far. */
-  readonly pushed: number;
-  readonly finished: number;
-  readonly deleted: number;
-  readonly expired: number;
+  readonly pushed: bigint;
+  readonly finished: bigint;
+  readonly deleted: bigint;
+  readonly expired: bigint;
   /** Time since the oldest ready job was due. */
-  readonly oldestReadyMs: number;
+  readonly oldestReadyMs: bigint;
 }
 
 export interface TopicCounts extends Totals {
@@ -26,7 +26,7 @@ export interface TopicCounts extends Totals {
 
 export interface QueueStats extends Totals {
   readonly now: Date;
-  readonly uptimeMs: number;
+  readonly uptimeMs: bigint;
   readonly connections: number;
   readonly sessions: number;
   readonly waiting: number;
@@ -39,8 +39,8 @@ export interface QueueStats extends Totals {
 export interface TopicSettings {
   readonly policy: TopicPolicy;
   readonly isPaused: boolean;
-  readonly jobs: number;
-  readonly bytes: number;
+  readonly jobs: bigint;
+  readonly bytes: bigint;
 }
 
 export interface ConnectionInfo {
@@ -52,7 +52,7 @@ export interface ConnectionInfo {
   readonly reserves: number;
   readonly creditJobs: bigint;
   readonly creditBytes: bigint;
-  readonly unsentBytes: number;
+  readonly unsentBytes: bigint;
   readonly address: string;
   readonly clientName: string;
   readonly topics: readonly string[];
@@ -65,7 +65,7 @@ export interface ClusterMember {
   readonly isConnected: boolean;
   readonly matched: bigint | null;
   readonly applied: bigint | null;
-  readonly aheadMs: number | null;
+  readonly aheadMs: bigint | null;
   readonly audited: bigint;
   readonly hasSameState: boolean | null;
   readonly peerAddress: string;
@@ -86,46 +86,21 @@ export interface ClusterStatus {
 
 type Counts = ResponseFields<'TOPIC_COUNTS'>['topics'][number];
 
-function totals(of: Omit<Counts, 'marks' | 'topic'>): Totals {
-  return {
-    delayed: Number(of.delayed),
-    ready: Number(of.ready),
-    reserved: Number(of.reserved),
-    buried: Number(of.buried),
-    pushed: Number(of.pushed),
-    finished: Number(of.finished),
-    deleted: Number(of.deleted),
-    expired: Number(of.expired),
-    oldestReadyMs: Number(of.oldestReadyMs),
-  };
-}
-
-export function topicCounts(counts: Counts): TopicCounts {
-  return { topic: counts.topic, isPaused: (counts.marks & 1) !== 0, ...totals(counts) };
+export function topicCounts({ marks, ...counts }: Counts): TopicCounts {
+  return { ...counts, isPaused: (marks & 1) !== 0 };
 }
 
 export function queueStats(stats: ResponseFields<'QUEUE_STATS'>): QueueStats {
-  const { connections, sessions, waiting, appliedIndex, term, stateHash } = stats;
-  return {
-    now: new Date(Number(stats.now)),
-    uptimeMs: Number(stats.uptimeMs),
-    connections,
-    sessions,
-    waiting,
-    appliedIndex,
-    term,
-    stateHash,
-    ...totals(stats.totals),
-    topics: stats.topics.map(topicCounts),
-  };
+  const { now, totals, topics, ...same } = stats;
+  return { ...same, ...totals, now: new Date(Number(now)), topics: topics.map(topicCounts) };
 }
 
 export function topicSettings({ jobs, bytes, marks, settings }: ResponseFields<'TOPIC_SETTINGS'>): TopicSettings {
-  return { policy: topicPolicy(settings), isPaused: (marks & 1) !== 0, jobs: Number(jobs), bytes: Number(bytes) };
+  return { policy: topicPolicy(settings), isPaused: (marks & 1) !== 0, jobs, bytes };
 }
 
 export function connectionInfo(report: ResponseFields<'CONNECTION_LIST'>['connections'][number]): ConnectionInfo {
-  const { connection, leases, subscriptions, reserves, creditJobs, creditBytes, address, clientName, topics } = report;
+  const { connection, leases, subscriptions, reserves, creditJobs, creditBytes, unsentBytes, address, clientName, topics } = report;
   return {
     connection,
     session: report.session || null,
@@ -135,7 +110,7 @@ export function connectionInfo(report: ResponseFields<'CONNECTION_LIST'>['connec
     reserves,
     creditJobs,
     creditBytes,
-    unsentBytes: Number(report.unsentBytes),
+    unsentBytes,
     address,
     clientName,
     topics,
@@ -163,7 +138,7 @@ export function clusterStatus(report: ResponseFields<'CLUSTER_REPORT'>): Cluster
         isConnected: known(0),
         matched: known(1) ? member.matched : null,
         applied: known(2) ? member.applied : null,
-        aheadMs: known(3) ? Number(member.aheadMs) : null,
+        aheadMs: known(3) ? member.aheadMs : null,
         audited: member.audited,
         hasSameState: known(4) ? known(5) : null,
         peerAddress: member.peerAddress,

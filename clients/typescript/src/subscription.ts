@@ -3,9 +3,10 @@
 import { pause, type Clock } from './clock.js';
 import type { Engine } from './engine/engine.js';
 import type { Open } from './engine/open.js';
-import { CREDIT_BYTES_MAX } from './protocol/limits.js';
 import type { Held } from './held.js';
 import { Job, type JobOwner } from './job.js';
+import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX } from './protocol/limits.js';
+import { wholeNumber } from './whole-number.js';
 
 /**
  * Yields jobs until it is closed, or the client is. Survives reconnects. Ending the loop, or `close`, gives back the
@@ -79,8 +80,8 @@ export class Subscription implements AsyncIterableIterator<Job> {
   }
 
   /** Asks for more jobs at once than before. */
-  addCredit(jobs: number, bytes = CREDIT_BYTES_MAX): Promise<void> {
-    return this.engine.credit(this.open, jobs, BigInt(bytes));
+  async addCredit(jobs: number, bytes = CREDIT_BYTES_MAX): Promise<void> {
+    return this.engine.credit(this.open, wholeNumber('jobs', jobs, CREDIT_JOBS_MAX), BigInt(wholeNumber('bytes', bytes, CREDIT_BYTES_MAX)));
   }
 
   /** Ends it. Resolves when the server sends no more jobs. */

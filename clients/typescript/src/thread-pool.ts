@@ -18,6 +18,7 @@ export interface ThreadJob {
   readonly priority: number;
   readonly attempts: number;
   readonly due: Date;
+  readonly dueMs: bigint;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   /** The body as its content type says. */
@@ -163,6 +164,6 @@ export class ThreadPool {
 }
 
 function plain(job: Job): ThreadJob {
-  const { id, fence, topic, key, priority, attempts, due, headers, body } = job;
-  return { id, fence, topic, key, priority, attempts, due, headers, body, value: job.value() };
+  const { id, fence, topic, key, priority, attempts, due, dueMs, headers, body } = job;
+  return { id, fence, topic, key, priority, attempts, due, dueMs, headers, body, value: job.value() };
 }

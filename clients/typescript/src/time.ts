@@ -2,19 +2,16 @@
 
 import { UsageError } from './errors.js';
 import { DELAY_MS_MAX } from './protocol/limits.js';
+import { wideNumber } from './whole-number.js';
 
 /** A point in time: a `Date`, a text in ISO 8601 that says its zone, or a `bigint` of milliseconds since the Unix epoch. */
 export type Instant = Date | string | bigint;
 
-const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const WITH_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Milliseconds since the Unix epoch. A text without a zone is refused: it would mean another time on another machine. */
 export function instantMs(name: string, value: Instant): bigint {
-  if (typeof value === 'bigint') {
-    if (value < 0n || value > U64_MAX) throw new UsageError(`${name} is ${value}, it must be 0 to ${U64_MAX}`);
-    return value;
-  }
+  if (typeof value === 'bigint') return wideNumber(name, value);
   if (typeof value === 'string' && !WITH_ZONE.test(value)) {
     throw new UsageError(`${name}: "${value}" must be an ISO 8601 time with a zone, as 2030-12-24T18:00:00Z`);
   }
@@ -33,6 +30,11 @@ export function durationMs(name: string, value: number, max = DELAY_MS_MAX): num
   const ms = Math.ceil(value);
   if (ms > max) throw new UsageError(`${name} is ${ms} ms, at most ${max} are accepted`);
   return ms;
+}
+
+/** A duration that the protocol does not bound. Parts of a millisecond are rounded up here, too. */
+export function wideDurationMs(name: string, value: number | bigint): bigint {
+  return wideNumber(name, typeof value === 'number' && value > 0 ? Math.ceil(value) : value);
 }
 
 /** A date of the wire; `null` for "did not happen". */

@@ -58,7 +58,7 @@ test('the leader is killed: pushes are answered once, a worker goes on, nothing 
   await Promise.all(producers);
   assert.equal(new Set(ids).size, ids.length);
   await until('all are handled', () => handled.size === ids.length, 20_000);
-  await until('all are settled', async () => (await q.count({ topic: 't' })) === 0, 20_000);
+  await until('all are settled', async () => (await q.count({ topic: 't' })) === 0n, 20_000);
   assert.deepEqual([...handled.keys()].sort(), [...ids].sort());
   assert.ok(q.health().reconnects >= 1);
   await q.close();

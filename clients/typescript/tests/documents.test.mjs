@@ -62,7 +62,7 @@ test('the tutorial', async () => {
   assert.match(there, /^job \d+ is there already$/);
   assert.equal(gone, 'it is gone');
   assert.deepEqual(await output('tutorial-3.ts'), ['attempt 1', 'attempt 2', 'attempt 3', 'finished']);
-  assert.deepEqual(await output('tutorial-4.ts'), ['abandoned: 0', '1']);
+  assert.deepEqual(await output('tutorial-4.ts'), ['abandoned: 0', '1n']);
   assert.deepEqual(await output('tutorial-5.ts'), ['0', '{ order: 20 }']);
 });
 

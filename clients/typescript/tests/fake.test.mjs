@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyExistsError, Worker } from 'adjourn';
+import { KeyExistsError, UnsupportedError, Worker } from 'adjourn';
 import { FakeQueue } from 'adjourn/testing';
 
 test('a job is due when the test says so', async () => {
@@ -84,7 +84,7 @@ test('long polls, keys, lists, cuts', async () => {
   const jobs = [];
   for await (const job of q.list({ topic: 't' })) jobs.push(job.state);
   assert.deepEqual(jobs.sort(), ['ready', 'reserved']);
-  assert.equal((await q.stats()).pushed, 2);
+  assert.equal((await q.stats()).pushed, 2n);
   await q.close();
 });
 
@@ -124,6 +124,7 @@ test('the policy of a topic: a rate, no more leases or bytes than it allows, and
   await fake.advance(60_001);
   assert.deepEqual(await q.reserve(['buried', 'dropped'], { max: 5 }), []);
   assert.equal((await q.get(id)).buried, 'too_late');
-  assert.equal((await q.topics()).find(({ topic }) => topic === 'dropped').expired, 1);
+  assert.equal((await q.topics()).find(({ topic }) => topic === 'dropped').expired, 1n);
+  await assert.rejects(q.backup(), UnsupportedError);
   await q.close();
 });

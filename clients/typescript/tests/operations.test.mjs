@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  BackupLostError,
   ClosedError,
   ConnectionError,
   InvalidError,
@@ -144,7 +145,7 @@ test('a batch has a result for each job; a large one is sent in several requests
   const large = await q.pushMany(t, Array.from({ length: 3 }, () => ({ body: new Uint8Array(900_000) })));
   assert.ok(large.every(({ outcome }) => outcome === 'pushed'));
   assert.deepEqual(await q.pushMany(t, []), []);
-  assert.equal(await q.count({ topic: t }), 5_005);
+  assert.equal(await q.count({ topic: t }), 5_005n);
 });
 
 test('release, touch and bury', async () => {
@@ -207,7 +208,7 @@ test('list, count and bulk', async () => {
   const keys = await collect(q.list({ topic: t, keyPrefix: 'key-2' }, { order: 'key' }));
   assert.deepEqual(keys.map(({ key }) => key), ['key-2', 'key-20', 'key-21', 'key-22', 'key-23', 'key-24']);
   assert.equal(keys[0].bodyBytes, 6);
-  assert.equal(await q.count({ topic: t, states: ['ready'] }), 0);
+  assert.equal(await q.count({ topic: t, states: ['ready'] }), 0n);
   const steps = await collect(q.bulk({ change: 'run_now' }, { topic: t, states: ['delayed'] }, { stepSize: 10 }));
   assert.equal(steps.reduce((sum, { changed }) => sum + changed, 0), 25);
   assert.ok(steps.length > 1);
@@ -215,18 +216,18 @@ test('list, count and bulk', async () => {
   const [moved] = await collect(q.bulk({ change: 'move', to: other }, { topic: t }));
   assert.equal(moved.changed, 25);
   await collect(q.bulk({ change: 'reschedule', at: '2031-01-01T00:00:00Z' }, { topic: other }));
-  assert.equal(await q.count({ topic: other, dueFrom: '2030-12-31T00:00:00Z', dueBefore: new Date('2031-01-02T00:00:00Z') }), 25);
+  assert.equal(await q.count({ topic: other, dueFrom: '2030-12-31T00:00:00Z', dueBefore: new Date('2031-01-02T00:00:00Z') }), 25n);
   const now = (await q.ping()).getTime();
   await collect(q.bulk({ change: 'reschedule', delayMs: 3_600_000 }, { topic: other }));
   const hour = { topic: other, dueFrom: new Date(now + 3_600_000), dueBefore: new Date(now + 7_200_000) };
-  assert.equal(await q.count(hour), 25, 'counted from the clock of the server');
+  assert.equal(await q.count(hour), 25n, 'counted from the clock of the server');
   const [deleted] = await collect(q.bulk({ change: 'delete' }, { topic: other }));
   assert.equal(deleted.changed, 25);
 });
 
 test('topics: pause, policy, counts, delete', async () => {
   const t = topic();
-  const policy = { ttrMs: 30_000, rate: 50, deadLetters: 'failed', jobsMax: 2, backoff: { kind: 'list', waitsMs: [10, 20], jitterPercent: 5 }, late: { afterMs: 5_000, action: 'spread', overMs: 60_000 } };
+  const policy = { ttrMs: 30_000, rate: 50, deadLetters: 'failed', jobsMax: 2n, backoff: { kind: 'list', waitsMs: [10, 20], jitterPercent: 5 }, late: { afterMs: 5_000n, action: 'spread', overMs: 60_000n } };
   await q.setTopic(t, policy);
   assert.deepEqual((await q.showTopic(t)).policy, policy);
   await q.setTopic(t, { rate: null, late: null });
@@ -238,11 +239,63 @@ test('topics: pause, policy, counts, delete', async () => {
   await assert.rejects(q.reserve(t), PausedError);
   assert.equal((await q.showTopic(t)).isPaused, true);
   await q.resume(t);
-  assert.equal((await q.topics()).find((one) => one.topic === t).ready, 2);
+  assert.equal((await q.topics()).find((one) => one.topic === t).ready, 2n);
   await assert.rejects(q.deleteTopic(t), WrongStateError);
   await q.finish(await q.reserve(t, { max: 5 }));
   await q.deleteTopic(t);
   await assert.rejects(q.showTopic(t), NotFoundError);
+});
+
+test('what is larger than a number can say comes back as it went', async () => {
+  const t = topic();
+  const wide = 2n ** 53n + 1n;
+  const policy = { jobsMax: wide, bytesMax: 2n ** 64n - 1n, late: { afterMs: 1n, action: 'spread', overMs: 3_600_001n } };
+  await q.setTopic(t, policy);
+  assert.deepEqual((await q.showTopic(t)).policy, policy);
+  await q.setTopic(t, { jobsMax: Number.MAX_SAFE_INTEGER, bytesMax: 7, rememberMs: 0.5 });
+  const { jobsMax, bytesMax, rememberMs } = (await q.showTopic(t)).policy;
+  assert.deepEqual([jobsMax, bytesMax, rememberMs], [2n ** 53n - 1n, 7n, 1n]);
+  for (const bad of [2 ** 53, 1.5, -1, NaN, '7', -1n, 2n ** 64n]) {
+    await assert.rejects(q.setTopic(t, { bytesMax: bad }), UsageError, `bytesMax ${bad}`);
+  }
+  for (const bad of [2 ** 53, -0.5, Infinity, -1n]) {
+    await assert.rejects(q.setTopic(t, { expiresAfterMs: bad }), UsageError, `expiresAfterMs ${bad}`);
+    await assert.rejects(q.setTopic(t, { late: { afterMs: bad, action: 'drop' } }), UsageError, `late.afterMs ${bad}`);
+  }
+  await q.setTopic(t, { jobsMax: null, bytesMax: null });
+  const id = await q.push(t, 'x', { at: wide });
+  const shown = await q.get(id);
+  assert.deepEqual([shown.dueMs, shown.due.getTime()], [wide, NaN], 'no date is so late');
+  assert.equal((await q.reschedule(id, { at: wide + 2n })).dueMs, wide + 2n);
+});
+
+test('a backup is read whole and in parts', async () => {
+  await q.pushMany(topic(), Array.from({ length: 20 }, (_, n) => ({ body: new Uint8Array(100_000).fill(n) })));
+  const backup = await q.backup();
+  assert.ok(backup.jobs >= 20n && backup.index > 0n && backup.bytes > 2_000_000n, `${backup.jobs} jobs, ${backup.bytes} bytes`);
+  const pieces = await collect(backup);
+  const whole = Buffer.concat(pieces);
+  assert.ok(pieces.length > 1);
+  assert.equal(BigInt(whole.length), backup.bytes);
+  assert.equal(whole.toString('latin1', 0, 8), 'ADJBCKUP');
+  const [late, early] = await Promise.all([backup.read(1_000_000n, 1_000), backup.read(0, 8)]);
+  assert.deepEqual([Buffer.from(late), Buffer.from(early)], [whole.subarray(1_000_000, 1_001_000), whole.subarray(0, 8)]);
+  assert.equal((await backup.read(backup.bytes - 5n, 10)).byteLength, 5, 'fewer at the end');
+  assert.equal((await backup.read(backup.bytes, 10)).byteLength, 0, 'none after it');
+  await assert.rejects(backup.read(0, 0), UsageError);
+  await assert.rejects(backup.read(2 ** 53, 1), UsageError);
+  await backup.end();
+  await backup.end();
+  await assert.rejects(backup.read(0, 8), UsageError);
+});
+
+test('a backup ends when another one begins', async () => {
+  const first = await q.backup();
+  const second = await q.backup();
+  await assert.rejects(first.read(0, 8), BackupLostError);
+  await first.end();
+  assert.equal(Buffer.from(await second.read(0, 8)).toString(), 'ADJBCKUP', 'the end of the first one does not release it');
+  await second.end();
 });
 
 test('stats, connections, disconnect, cluster, ping', async () => {
@@ -286,7 +339,7 @@ test('a subscription yields jobs within its credit, and gives back what was not 
   await until('the added credit is used', () => subscription.waiting === 4);
   await subscription.close();
   assert.equal((await subscription.next()).done, true);
-  await until('the rest is ready again', async () => (await q.count({ topic: t, states: ['ready'] })) === 4);
+  await until('the rest is ready again', async () => (await q.count({ topic: t, states: ['ready'] })) === 4n);
   const again = await q.reserve(t, { max: 10 });
   assert.ok(again.every(({ attempts }) => attempts === 1), 'no attempt was counted');
   await q.finish(again);
@@ -299,7 +352,7 @@ test('the end of a loop ends its subscription', async () => {
     await job.finish();
     break;
   }
-  await until('the second job is ready again', async () => (await q.count({ topic: t, states: ['ready'] })) === 1);
+  await until('the second job is ready again', async () => (await q.count({ topic: t, states: ['ready'] })) === 1n);
 });
 
 test('topics take turns by their weights', async () => {
@@ -318,7 +371,7 @@ test('leases shows what the session holds', async () => {
   const jobs = await own.reserve(t, { max: 3 });
   assert.deepEqual((await own.leases()).map(({ fence }) => fence).sort(), jobs.map(({ fence }) => fence).sort());
   await own.close();
-  await until('the leases were given back', async () => (await q.count({ topic: t, states: ['ready'] })) === 3);
+  await until('the leases were given back', async () => (await q.count({ topic: t, states: ['ready'] })) === 3n);
 });
 
 test('close ends subscriptions, and gives back what was not taken without an attempt', async () => {

@@ -63,7 +63,7 @@ test('SIGTERM and a new start: leases go on, and are settled over the new connec
   await finished;
   await jobs[1].finish();
   assert.equal(q.session, session);
-  assert.equal(await q.count({ topic: 't' }), 0);
+  assert.equal(await q.count({ topic: 't' }), 0n);
 });
 
 test('a subscription and a long poll go on after kill -9', async () => {
@@ -92,7 +92,7 @@ test('a frozen server is noticed, and what it held goes on when it thaws', async
   await until('the silence is noticed', () => !q.health().isConnected);
   server.thaw();
   await push;
-  assert.equal(await q.count({ topic: 't' }), 2);
+  assert.equal(await q.count({ topic: 't' }), 2n);
 });
 
 test('leases are presumed lost when the grace passes without a proof', async () => {

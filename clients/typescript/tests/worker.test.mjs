@@ -211,7 +211,7 @@ test('stop: nothing new, what was not started is given back without an attempt, 
   await until('one runs and two wait', () => worker.health().waiting === 2);
   const stopped = worker.stop({ timeoutMs: 5_000 });
   assert.equal(worker.health().isConsuming, false);
-  await until('the others are ready', async () => (await other.count({ topic: t, states: ['ready'] })) === 3);
+  await until('the others are ready', async () => (await other.count({ topic: t, states: ['ready'] })) === 3n);
   open();
   assert.deepEqual(await stopped, { abandoned: 0 });
   assert.equal(await worker.ended, null);

@@ -11,6 +11,19 @@ export function isNotHere(reply: ErrorReply): boolean {
   return code === 'NOT_LEADER' || code === 'NO_LEADER' || code === 'STOPPING' || code === 'SESSION_UNKNOWN';
 }
 
+const RESUMED_MARK = 1;
+const LEASES_KEPT_MARK = 2;
+
+/** Whether WELCOME resumes the session that HELLO named. */
+export function isResumed(known: { readonly session: bigint } | null, welcome: Welcome): boolean {
+  return (welcome.marks & RESUMED_MARK) !== 0 && welcome.session === known?.session;
+}
+
+/** Whether WELCOME says that the leases of the session were kept. */
+export function hasKeptLeases(welcome: Welcome): boolean {
+  return (welcome.marks & LEASES_KEPT_MARK) !== 0;
+}
+
 /** An answer must have an item for each that was asked about. */
 export function faultOf(request: Request, response: Response): ProtocolError | null {
   const asked = itemsOf(request);

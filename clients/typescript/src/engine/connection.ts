@@ -6,8 +6,10 @@ import type { Config } from '../options.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { Backoff } from './backoff.js';
 import { dialRound, type Link } from './dial.js';
-import { Engine, MEMBERS_ID } from './engine.js';
+import { Engine } from './engine.js';
+import { MEMBERS_ID } from './ids.js';
 import type { Elsewhere } from './interfaces.js';
+import { Search } from './search.js';
 import type { Loss, Wire } from './wire.js';
 
 /** A connection that the server is about to close is given so long to answer what is under way. */
@@ -27,12 +29,14 @@ export async function open(config: Config, signal?: AbortSignal): Promise<Connec
   signal?.addEventListener('abort', stop);
   if (signal?.aborted) stop();
   const waits = new Backoff(config.reconnectWaitMsMax);
+  const search = new Search(config.addresses);
   let last: AdjournError | null = null;
   let leader = '';
   try {
-    for (let round = 0; !limit.signal.aborted; round += 1) {
-      const result = await dialRound(config, [...(leader ? [leader] : []), ...config.addresses], null, round, limit.signal);
-      if ('wire' in result) return new Connection(config, result);
+    while (!limit.signal.aborted) {
+      search.begin(leader, []);
+      const result = await dialRound(config, search, null, limit.signal);
+      if ('wire' in result) return new Connection(config, search, result);
       if (signal?.aborted) break;
       if (result.error && (result.isHopeless || !result.isWorthAnother)) throw result.error;
       last = result.error ?? last;
@@ -56,7 +60,11 @@ export class Connection {
   private readonly stopping = new AbortController();
   private readonly waits: Backoff;
 
-  constructor(private readonly config: Config, link: Link) {
+  constructor(
+    private readonly config: Config,
+    private readonly search: Search,
+    link: Link,
+  ) {
     this.waits = new Backoff(config.reconnectWaitMsMax);
     this.engine = new Engine(config, link.said, link.welcome);
     this.engine.wiring = { wake: () => this.wake(), wakeAt: (time) => this.arm(time) };
@@ -222,7 +230,7 @@ export class Connection {
     engine.down(loss.error instanceof ProtocolError ? loss.error : null);
     if (engine.isProven) this.waits.reset();
     config.log({ level: 'warn', event: 'connection_lost', message: 'the connection is lost', fields: { why: loss.why, error: loss.error } });
-    if (engine.takenOver) return this.giveUp(engine.takenOver);
+    if (engine.takenOver && !this.search.tookItselfOver()) return this.giveUp(engine.takenOver);
     if (engine.ended && engine.pending === 0) return this.stop(engine.ended);
     try {
       await this.reconnect(elsewhere);
@@ -233,13 +241,13 @@ export class Connection {
 
   /** Looks for the leader until it is found, and goes on with the session there. */
   private async reconnect(elsewhere: Elsewhere): Promise<void> {
-    const { engine, config } = this;
+    const { engine, config, search } = this;
     const { signal } = this.stopping;
-    for (let round = 0; ; round += 1) {
+    for (;;) {
       this.arm(engine.nextLook);
       await pause(config.clock, this.waits.next() + elsewhere.pauseMs, signal);
-      const addresses = [elsewhere.leader, ...config.addresses, ...engine.members].filter((address) => address !== '');
-      const result = await dialRound(config, addresses, engine.welcome, round, signal);
+      search.begin(elsewhere.leader, engine.members);
+      const result = await dialRound(config, search, engine.welcome, signal);
       if (signal.aborted) {
         if ('wire' in result) result.wire.lose({ why: 'closed', error: null });
         return;

@@ -1,14 +1,14 @@
-/** Finds the leader: tries addresses in turn, and goes where the answers point to. */
+/** One round of the search for the leader: connects to one address after the other, and says HELLO. */
 
 import { AdjournError, CannotConnectError, ProtocolError, refusal } from '../errors.js';
-import { isUsable, parseAddress, type Config } from '../options.js';
-import { codeName } from '../protocol/codes.js';
+import { parseAddress, type Config } from '../options.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { VERSION } from '../protocol/limits.js';
 import type { ErrorReply, Welcome } from '../protocol/messages.js';
-import { isNotHere } from './answers.js';
-import { OWN_ID } from './engine.js';
+import { isNotHere, isResumed } from './answers.js';
+import { HELLO_ID } from './ids.js';
 import type { Elsewhere } from './interfaces.js';
+import type { Search } from './search.js';
 import { decode, Wire } from './wire.js';
 
 /** A connection whose HELLO was answered. */
@@ -35,38 +35,26 @@ export interface Missed {
 }
 
 const FRESH: Session = { session: 0n, secret: new Uint8Array(16) };
-/** While there are other addresses, a silent one is not waited for longer than this at first. */
-const PATIENCE_MS_MIN = 1_000;
-
-/** Tries each address once, and those that servers name. */
-export async function dialRound(
-  config: Config,
-  addresses: readonly string[],
-  session: Session | null,
-  round: number,
-  signal: AbortSignal,
-): Promise<Link | Missed> {
+/** Tries each address of the round once, and those that servers name. */
+export async function dialRound(config: Config, search: Search, session: Session | null, signal: AbortSignal): Promise<Link | Missed> {
   const missed: Missed = { error: null, isHopeless: false, isWorthAnother: false, elsewhere: { leader: '', pauseMs: 0 } };
-  const queue = [...new Set(addresses)];
-  const tried = new Set<string>();
   let wasAnswered = false;
-  while (queue.length > 0 && !signal.aborted) {
-    const address = queue.shift()!;
-    if (tried.has(address)) continue;
-    tried.add(address);
-    const patienceMs = addresses.length > 1 ? Math.min(config.connectTimeoutMs, PATIENCE_MS_MIN * 2 ** Math.min(round, 8)) : config.connectTimeoutMs;
-    const attempt = await dial(config, address, session, patienceMs, signal);
-    if ('wire' in attempt) return attempt;
+  for (let address = search.next(); address !== null && !signal.aborted; address = search.next()) {
+    const attempt = await dial(config, address, session, search.patienceMs(config.connectTimeoutMs), signal);
+    if ('wire' in attempt) {
+      search.answered(address);
+      search.found(isResumed(session, attempt.welcome));
+      return attempt;
+    }
     if (attempt.isHopeless) return { ...missed, error: attempt.error, isHopeless: true };
-    missed.isWorthAnother ||= attempt.isSilent;
+    if (attempt.isSilent) search.silent(address);
+    else search.answered(address);
+    if (session && attempt.mayArrive) search.gaveUpHello();
+    missed.isWorthAnother ||= attempt.isSilent || attempt.reply !== null;
     if (attempt.reply) {
       wasAnswered = true;
-      missed.isWorthAnother = true;
-      missed.elsewhere.pauseMs = Math.max(missed.elsewhere.pauseMs, attempt.reply.retryAfterMs);
-      if (codeName(attempt.reply.code) === 'NOT_LEADER' && isUsable(attempt.reply.leader)) {
-        missed.elsewhere.leader = attempt.reply.leader;
-        queue.unshift(attempt.reply.leader);
-      }
+      heed(missed.elsewhere, attempt.reply);
+      search.redirect(attempt.reply.leader);
     }
     // What a server said tells more than that another one cannot be reached.
     if (attempt.reply || !wasAnswered) missed.error = attempt.error;
@@ -74,10 +62,19 @@ export async function dialRound(
   return missed;
 }
 
+/** The newest word on the leader counts, and the longest wait. */
+function heed(elsewhere: Elsewhere, reply: ErrorReply): void {
+  elsewhere.leader = reply.leader || elsewhere.leader;
+  elsewhere.pauseMs = Math.max(elsewhere.pauseMs, reply.retryAfterMs);
+}
+
 interface Attempt {
   readonly error: AdjournError;
   readonly isHopeless: boolean;
+  /** Nothing came in time. */
   readonly isSilent: boolean;
+  /** HELLO was written and not answered: a server may still get it. */
+  readonly mayArrive: boolean;
   readonly reply: ErrorReply | null;
 }
 
@@ -89,12 +86,13 @@ async function dial(config: Config, address: string, session: Session | null, pa
   signal.addEventListener('abort', stop);
   const cancel = config.clock.after(patienceMs, () => late.abort(new Error(`no answer within ${patienceMs} ms`)));
   let wire: Wire | null = null;
+  let said: number | null = null;
   try {
     wire = new Wire(await config.dialer(to, late.signal));
     const open = wire;
     late.signal.addEventListener('abort', () => open.lose({ why: 'silent', error: late.signal.reason as Error }));
     if (late.signal.aborted) throw late.signal.reason as Error;
-    const said = config.clock.now();
+    said = config.clock.now();
     const frame = await wire.greet(hello(config, session));
     const response = decode(frame);
     if (response instanceof Error) throw response;
@@ -106,8 +104,8 @@ async function dial(config: Config, address: string, session: Session | null, pa
   } catch (cause) {
     wire?.lose({ why: 'closed', error: null });
     // Something else may answer at the address for now: a client with a session tries again.
-    if (cause instanceof ProtocolError) return { error: cause, isHopeless: session === null, isSilent: true, reply: null };
-    return { error: new CannotConnectError(address, cause), isHopeless: false, isSilent: late.signal.aborted, reply: null };
+    if (cause instanceof ProtocolError) return { error: cause, isHopeless: session === null, isSilent: false, mayArrive: false, reply: null };
+    return { error: new CannotConnectError(address, cause), isHopeless: false, isSilent: late.signal.aborted, mayArrive: said !== null, reply: null };
   } finally {
     cancel();
     signal.removeEventListener('abort', stop);
@@ -116,11 +114,11 @@ async function dial(config: Config, address: string, session: Session | null, pa
 
 function refused(reply: ErrorReply): Attempt {
   const error = refusal(reply);
-  return { error, isHopeless: !error.retryable && !isNotHere(reply), isSilent: false, reply };
+  return { error, isHopeless: !error.retryable && !isNotHere(reply), isSilent: false, mayArrive: false, reply };
 }
 
 function hello(config: Config, session: Session | null): Uint8Array {
-  return encodeRequest('HELLO', OWN_ID, {
+  return encodeRequest('HELLO', HELLO_ID, {
     magic: undefined,
     versionMin: VERSION,
     versionMax: VERSION,

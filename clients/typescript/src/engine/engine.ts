@@ -1,5 +1,5 @@
 /**
- * The requests of a client and their progress, without a socket.
+ * The client without a socket: what it asks, what the answers mean, and what goes on over the next connection.
  *
  * ```text
  *   accept --> in line --> on the wire --> answered
@@ -7,50 +7,33 @@
  *                 +---- down ----+--> outcome unknown (not safe to repeat, or the session is lost)
  * ```
  *
+ * `requests.ts` keeps the requests, `outcome.ts` decides what becomes of those that were refused or lost.
+ *
  * Promised: a push is sent under new numbers only if no copy of it can have been applied.
  */
 
-import {
-  AdjournError,
-  ClosedError,
-  OutcomeUnknownError,
-  ProtocolError,
-  QueueFullError,
-  TimeoutError,
-  UsageError,
-  WrongClusterError,
-  refusal,
-} from '../errors.js';
+import { AdjournError, ClosedError, OutcomeUnknownError, ProtocolError, UsageError, WrongClusterError } from '../errors.js';
 import type { Config } from '../options.js';
 import { isUsable } from '../options.js';
 import { codeName } from '../protocol/codes.js';
 import { encodeRequest } from '../protocol/frame.js';
 import { RELEASE_NOT_STARTED } from '../protocol/limits.js';
 import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
-import { addressesOf, faultOf, isNotHere, otherCluster } from './answers.js';
+import { addressesOf, faultOf, hasKeptLeases, isNotHere, isResumed, otherCluster } from './answers.js';
 import { Feed } from './feed.js';
-import { LEASES_KEPT_MARK, Leases, RESUMED_MARK, heartbeatOf, type Delivery } from './leases.js';
+import { MEMBERS_ID, OWN_REQUESTS, isOwnId } from './ids.js';
 import type { CallOptions, Elsewhere, LeaseIds, Wiring } from './interfaces.js';
-import { Open, type Waiter } from './open.js';
-import { Outbox } from './outbox.js';
+import { Leases, heartbeatOf, type Delivery } from './leases.js';
+import type { Open, Waiter } from './open.js';
+import { DONE, afterDeadline, afterEnd, afterLoss, afterRefusal } from './outcome.js';
 import { Pulse } from './pulse.js';
-import { isReading, isRepeatable, settledBy, waitMsOf, waitsWhileBusy } from './repeat.js';
-import { checkSize } from './sizes.js';
+import { settledBy, waitMsOf } from './repeat.js';
+import { Requests, isResponse, type Entry } from './requests.js';
 import { Unseen } from './unseen.js';
 
-/** Under ids from here on the connection itself asks: no call has them. Heartbeats have those between. */
-const OWN_ID_MIN = 0xffff_ff00;
-export const OWN_ID = 0xffff_ffff;
-export const MEMBERS_ID = 0xffff_fffe;
-const ID_MAX = OWN_ID_MIN - 1;
-const OWN_REQUESTS = 2;
 /** What nobody waits for is given up after this time. */
 const UNHEARD_MS_MAX = 60_000;
-const RETRY_MS_MAX = 1_000;
 const DISCONNECTED_PAUSE_MS = 5_000;
-
-/** What was on the wire of so many connections on which the server broke the protocol is not sent again: it may be the cause. */
-const FAULTS_MAX = 3;
 
 type State = 'down' | 'up' | 'draining';
 
@@ -64,24 +47,20 @@ export class Engine {
   /** Whether the present connection has answered something. */
   isProven = false;
   elsewhere: Elsewhere = { leader: '', pauseMs: 0 };
-  /** Another process uses the session: the client does not come back. */
+  /** The server closes the connection because another one took the session over. */
   takenOver: ClosedError | null = null;
   /** Set when nothing is accepted any more. */
   ended: AdjournError | null = null;
   /** The longest time for which the event loop was blocked. */
   blockedMsMax = 0;
   wiring: Wiring = { wake() {}, wakeAt() {} };
-  private readonly opens = new Map<number, Open>();
-  private readonly outbox = new Outbox();
-  private readonly delayed = new Set<Open>();
+  private readonly requests: Requests;
   private readonly unseen = new Unseen();
   private unseenAsk: Open | null = null;
   private knowsCancel = true;
-  private pendingBytes = 0;
-  private serial = 0;
-  private idNext = 1;
 
   constructor(private readonly config: Config, said: number, welcome: Welcome) {
+    this.requests = new Requests(config, { wake: () => this.wiring.wake(), wakeAt: (time) => this.wiring.wakeAt(time) });
     this.welcome = welcome;
     this.members = addressesOf(welcome);
     this.leases = new Leases(said, welcome, config.leasesOutlive);
@@ -93,7 +72,7 @@ export class Engine {
   }
 
   get pending(): number {
-    return this.opens.size;
+    return this.requests.size;
   }
 
   // --- calls -----------------------------------------------------------------------------------------------------
@@ -112,7 +91,7 @@ export class Engine {
         resolve: (response) => (done(), resolve(response)),
         reject: (error) => (done(), reject(error as Error)),
       };
-      const open = this.enter(request, waiter, null, deadline);
+      const open = this.enter({ request, waiter, deadline });
       signal?.addEventListener('abort', abort);
     });
   }
@@ -126,7 +105,7 @@ export class Engine {
     });
     // Whoever takes jobs learns of the failure from the feed, too.
     acknowledged.catch(() => {});
-    return { open: this.enter({ name: 'SUBSCRIBE', fields }, waiter, feed, Infinity), acknowledged };
+    return { open: this.enter({ request: { name: 'SUBSCRIBE', fields }, waiter, feed, deadline: Infinity }), acknowledged };
   }
 
   /** Adds credit, now and after each reconnect. */
@@ -144,10 +123,10 @@ export class Engine {
     if (feed.hasEnded) return;
     feed.end(null);
     this.giveBack(feed.drain().map(({ job }) => job));
-    if (!open.isOnWire) return this.finish(open, { name: 'DONE', fields: {} });
+    if (!open.isOnWire) return this.finish(open, DONE);
     // It ends with the connection, too.
     await this.call('UNSUBSCRIBE', { subscription: open.id }).catch(() => {});
-    this.finish(open, { name: 'DONE', fields: {} });
+    this.finish(open, DONE);
   }
 
   /** Gives leases back: no attempt is counted, or `delayMs`. Nobody waits for the answer. */
@@ -161,7 +140,7 @@ export class Engine {
    * back. Rejects when the session cannot be ended in order.
    */
   goodbye(): Promise<Response> {
-    for (const open of this.opens.values()) if (open.feed) void this.unsubscribe(open).catch(() => {});
+    for (const open of this.requests) if (open.feed) void this.unsubscribe(open).catch(() => {});
     const answer = this.call('GOODBYE', {});
     this.ended ??= new ClosedError();
     return answer;
@@ -171,52 +150,16 @@ export class Engine {
   end(error: AdjournError): void {
     this.ended = error;
     this.state = 'down';
-    this.outbox.restart([]);
-    for (const open of [...this.opens.values()]) {
-      this.finish(open, open.isDoubtfulPush || (open.doubts > 0 && !isReading(open.request)) ? new OutcomeUnknownError() : error);
-    }
+    for (const open of this.requests) this.finish(open, afterEnd(open, error));
   }
 
   private unheard(request: Request): void {
-    if (!this.ended) this.enter(request, null, null, this.now + UNHEARD_MS_MAX);
+    if (!this.ended) this.enter({ request, waiter: null, deadline: this.now + UNHEARD_MS_MAX });
   }
 
-  private enter(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
-    const open = this.opened(request, waiter, feed, deadline);
-    this.outbox.add(open);
-    return open;
-  }
-
-  private opened(request: Request, waiter: Waiter | null, feed: Feed | null, deadline: number): Open {
+  private enter(entry: Entry): Open {
     if (this.ended) throw this.ended;
-    const id = this.freeId();
-    let frame: Uint8Array;
-    try {
-      frame = encodeRequest(request.name, id, request.fields as never);
-    } catch (error) {
-      throw new UsageError(error instanceof Error ? error.message : String(error));
-    }
-    checkSize(this.welcome, request, frame);
-    if (waiter && (this.opens.size >= this.config.pendingMax || this.pendingBytes + frame.byteLength > this.config.pendingBytesMax)) {
-      throw new QueueFullError(this.opens.size);
-    }
-    const open = new Open(id, (this.serial += 1), request, frame, this.now, deadline, waiter, feed);
-    this.opens.set(id, open);
-    this.pendingBytes += frame.byteLength;
-    this.wiring.wakeAt(deadline);
-    this.wiring.wake();
-    return open;
-  }
-
-  private freeId(): number {
-    while (this.opens.has(this.idNext)) this.stepId();
-    const id = this.idNext;
-    this.stepId();
-    return id;
-  }
-
-  private stepId(): void {
-    this.idNext = this.idNext >= ID_MAX ? 1 : this.idNext + 1;
+    return this.requests.enter(this.welcome, entry);
   }
 
   /** The caller does not wait any more. */
@@ -237,28 +180,19 @@ export class Engine {
     const frames: Uint8Array[] = [];
     const unansweredMax = Math.max(1, this.welcome.inFlightMax - OWN_REQUESTS);
     for (let bytes = 0; this.state === 'up' && bytes < bytesMax; ) {
-      const open = this.outbox.next(unansweredMax);
+      const open = this.requests.next(unansweredMax);
       if (!open) break;
       if (open.frame.byteLength - 4 > this.welcome.frameBytesMax) {
         this.finish(open, new UsageError('the request is longer than this server takes'));
         continue;
       }
-      const frame = this.send(open);
+      this.unseen.consumes ||= open.request.name === 'RESERVE' || open.request.name === 'SUBSCRIBE';
+      const frame = this.requests.send(open, this.now);
       frames.push(frame);
       bytes += frame.byteLength;
     }
     if (frames.length > 0) this.pulse.spoke(this.now);
     return frames;
-  }
-
-  private send(open: Open): Uint8Array {
-    const now = this.now;
-    this.outbox.sent(open);
-    this.unseen.consumes ||= open.request.name === 'RESERVE' || open.request.name === 'SUBSCRIBE';
-    open.isOnWire = true;
-    open.sentAt = now;
-    open.doubts += 1;
-    return open.toSend(now);
   }
 
   // --- the connection --------------------------------------------------------------------------------------------
@@ -267,41 +201,24 @@ export class Engine {
   down(fault: ProtocolError | null): void {
     this.state = 'down';
     this.unseenAsk = null;
-    const waiting: Open[] = [];
-    for (const open of [...this.opens.values()]) {
+    for (const open of this.requests) {
       const wasOnWire = open.isOnWire;
       open.isOnWire = false;
       open.isCounted = false;
       if (open.feed) open.feed.isActive = false;
-      const outcome = this.afterLoss(open, wasOnWire, fault);
+      const outcome = afterLoss(open, wasOnWire, fault);
       if (outcome) this.finish(open, outcome);
-      else if (!open.isDone && open.retryAt === 0) waiting.push(open);
     }
-    this.outbox.restart(waiting);
-  }
-
-  private afterLoss(open: Open, wasOnWire: boolean, fault: ProtocolError | null): Error | Response | null {
-    const { name } = open.request;
-    const isOwn = name === 'LEASES' && !open.waiter;
-    // These were about the old connection.
-    if (open.wasLeft || isOwn || name === 'UNSUBSCRIBE' || name === 'CANCEL' || name === 'CREDIT') return { name: 'DONE', fields: {} };
-    if (open.feed || !wasOnWire) return null;
-    if (fault) {
-      open.faults += 1;
-      if (open.faults >= FAULTS_MAX || !isRepeatable(open.request)) return fault;
-    }
-    // Whoever asked was told long ago that there is no answer.
-    if (!open.waiter && name !== 'RELEASE') return new OutcomeUnknownError();
-    return isRepeatable(open.request) ? null : new OutcomeUnknownError();
+    this.requests.restart();
   }
 
   /** A new connection, whose HELLO was sent at `said`: sends again what may be sent again. */
   up(said: number, welcome: Welcome): void {
     const other = otherCluster(this.welcome, welcome);
     if (other) throw new WrongClusterError(other.expected, other.found);
-    const isResumed = (welcome.marks & RESUMED_MARK) !== 0 && welcome.session === this.welcome.session;
-    const areKept = this.config.leasesOutlive || (isResumed && (welcome.marks & LEASES_KEPT_MARK) !== 0);
-    if (!isResumed) this.renumber();
+    const isSame = isResumed(this.welcome, welcome);
+    const areKept = this.config.leasesOutlive || (isSame && hasKeptLeases(welcome));
+    if (!isSame) this.renumber();
     if (!areKept) this.forgetJobs();
     this.leases.up(said, welcome, areKept);
     this.pulse = new Pulse(this.now, heartbeatOf(welcome, this.config.heartbeatMs, this.config.leasesOutlive));
@@ -310,6 +227,7 @@ export class Engine {
     this.reconnects += 1;
     this.isProven = false;
     this.knowsCancel = true;
+    this.takenOver = null;
     this.elsewhere = { leader: '', pauseMs: 0 };
     this.state = 'up';
     if (!areKept) this.unseen.close();
@@ -320,13 +238,10 @@ export class Engine {
     this.wiring.wake();
   }
 
-  /** The session is new: its numbers start at 1. */
+  /** The session is new: what may have been applied in the old one is not pushed again. */
   private renumber(): void {
-    this.outbox.renumber();
-    for (const open of [...this.opens.values()]) {
-      if (open.isDoubtfulPush) this.finish(open, new OutcomeUnknownError());
-      else open.sequence = 0n;
-    }
+    for (const open of this.requests) if (open.isDoubtfulPush) this.finish(open, new OutcomeUnknownError());
+    this.requests.renumber();
   }
 
   /** Nothing more is sent on this connection. */
@@ -339,20 +254,19 @@ export class Engine {
 
   /** Whether the connection can be closed without losing an answer. */
   get isDrained(): boolean {
-    return this.state === 'draining' && this.outbox.isAnswered;
+    return this.state === 'draining' && this.requests.isAnswered;
   }
 
   /** Asks before everything that waits for its turn. */
   private askForLeases(after: bigint): void {
     if (this.ended) return;
-    const open = this.opened({ name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } }, null, null, Infinity);
-    this.outbox.addFirst(open);
-    this.unseenAsk = open;
+    const request: Request = { name: 'LEASES', fields: { after, jobsMax: Math.max(1, this.welcome.reserveJobsMax) } };
+    this.unseenAsk = this.enter({ request, waiter: null, deadline: Infinity, isFirst: true });
   }
 
   /** Jobs that wait in memory, taken out. */
   private forgetJobs(): LeaseIds[] {
-    return [...this.opens.values()].flatMap((open) => open.feed?.drain() ?? []).map(({ job }) => job);
+    return [...this.requests].flatMap((open) => open.feed?.drain() ?? []).map(({ job }) => job);
   }
 
   // --- answers ---------------------------------------------------------------------------------------------------
@@ -360,9 +274,9 @@ export class Engine {
   /** A response came; `null` for one of a newer server. A `ProtocolError` says that its payload cannot be read. */
   answer(id: number, response: Response | ProtocolError | null): void {
     if (response === null) return;
-    if (id === 0 || id >= OWN_ID_MIN) return this.unasked(id, response);
+    if (isOwnId(id)) return this.unasked(id, response);
     this.pulse.movedAt = this.now;
-    const open = this.opens.get(id);
+    const open = this.requests.get(id);
     if (!open?.isOnWire) {
       if (!(response instanceof Error) && response.name === 'DELIVER') this.giveBack(response.fields.jobs);
       return;
@@ -378,7 +292,7 @@ export class Engine {
     if (fault) return this.finish(open, fault);
     if (response.name === 'RESERVED') {
       if (!open.waiter) this.giveBack(response.fields.jobs);
-      else if (this.isEarly(open, response.fields.jobs)) return this.again(open);
+      else if (this.isEarly(open, response.fields.jobs)) return this.askAgain(open);
     }
     this.finish(open, response);
   }
@@ -405,20 +319,16 @@ export class Engine {
     return this.accept(jobs).length === 0;
   }
 
-  /** Sends a request again: at once the first time, here or over the next connection if this one is closing. */
-  private again(open: Open): void {
-    if (open.tries > 0) return this.retryLater(open, null, 0);
-    open.tries += 1;
-    open.isOnWire = false;
-    this.outbox.add(open);
-    this.uncount(open);
-    this.wiring.wake();
+  /** Asks for the rest of the wait, but does not ask a server all the time that answers at once. */
+  private askAgain(open: Open): void {
+    if (this.state === 'draining') this.requests.putBack(open);
+    else this.requests.sendLater(open, { latest: open.acceptedAt + waitMsOf(open.request) });
   }
 
   private fed(open: Open, feed: Feed, response: Response): void {
     if (response.name === 'SUBSCRIBED') {
       feed.isActive = !feed.hasEnded;
-      this.uncount(open);
+      this.requests.uncount(open);
       open.waiter?.resolve(response);
       open.waiter = null;
     } else if (response.name === 'DELIVER') {
@@ -432,10 +342,10 @@ export class Engine {
   private leased(open: Open, response: Response): void {
     if (response.name !== 'LEASED') {
       this.unseen.close();
-      return this.finish(open, { name: 'DONE', fields: {} });
+      return this.finish(open, DONE);
     }
     const { jobs, marks } = response.fields;
-    const settling = new Set([...this.opens.values()].flatMap((one) => settledBy(one.request)).map(({ fence }) => fence));
+    const settling = new Set([...this.requests].flatMap((one) => settledBy(one.request)).map(({ fence }) => fence));
     const unseen = jobs.filter((job) => this.unseen.isUnseen(job) && !settling.has(job.fence));
     if (unseen.length > 0) {
       this.config.log({
@@ -447,7 +357,7 @@ export class Engine {
     }
     this.giveBack(unseen);
     const { after } = (open.request as Request<'LEASES'>).fields;
-    this.finish(open, { name: 'DONE', fields: {} });
+    this.finish(open, DONE);
     this.unseenAsk = null;
     if (marks & 1) this.askForLeases(jobs.at(-1)?.job ?? after);
     else this.unseen.close();
@@ -455,42 +365,14 @@ export class Engine {
 
   private refused(open: Open, reply: ErrorReply): void {
     const code = codeName(reply.code);
-    const notApplied = reply.applied === 0;
-    if (notApplied && open.doubts > 0) open.doubts -= 1;
-    const { name } = open.request;
-    if (name === 'GOODBYE' && code === 'SESSION_UNKNOWN') return this.finish(open, { name: 'DONE', fields: {} });
-    if (name === 'UNSUBSCRIBE' || name === 'CANCEL') {
-      if (name === 'CANCEL' && code === 'UNSUPPORTED') this.knowsCancel = false;
-      return this.finish(open, { name: 'DONE', fields: {} });
-    }
-    const mayRepeat = notApplied || isRepeatable(open.request);
-    if (isNotHere(reply) && !this.ended) {
-      this.drain({ leader: code === 'NOT_LEADER' ? reply.leader : '', pauseMs: reply.retryAfterMs });
-      if (mayRepeat) {
-        // It goes on over the next connection.
-        open.isOnWire = false;
-        if (open.feed) open.feed.isActive = false;
-        return this.uncount(open);
-      }
-    }
-    const error = open.isDoubtfulPush ? new OutcomeUnknownError() : refusal(reply);
-    if (code === 'BUSY' && mayRepeat && waitsWhileBusy(open.request) && !this.ended && (open.waiter || name === 'RELEASE' || open.feed)) {
-      return this.retryLater(open, error, reply.retryAfterMs);
-    }
+    if (reply.applied === 0 && open.doubts > 0) open.doubts -= 1;
+    if (open.request.name === 'CANCEL' && code === 'UNSUPPORTED') this.knowsCancel = false;
+    const after = afterRefusal(open, reply, this.ended !== null);
+    if (isNotHere(reply) && !this.ended) this.drain({ leader: code === 'NOT_LEADER' ? reply.leader : '', pauseMs: reply.retryAfterMs });
+    if (after.next === 'elsewhere') return this.requests.putBack(open);
+    if (after.next === 'later') return this.requests.sendLater(open, { refusal: after.error, pauseMs: reply.retryAfterMs });
     if (open === this.unseenAsk) this.unseen.close();
-    this.finish(open, !mayRepeat && !open.isDoubtfulPush && reply.applied !== 0 ? new OutcomeUnknownError(reply.message) : error);
-  }
-
-  private retryLater(open: Open, refusalError: AdjournError | null, retryAfterMs: number): void {
-    this.uncount(open);
-    open.isOnWire = false;
-    open.refusal = refusalError;
-    open.tries += 1;
-    const boundMs = Math.min(50 * 2 ** Math.min(open.tries, 10), RETRY_MS_MAX);
-    open.retryAt = this.now + retryAfterMs + Math.random() * boundMs;
-    this.delayed.add(open);
-    this.wiring.wakeAt(open.retryAt);
-    this.wiring.wake();
+    this.finish(open, after.outcome);
   }
 
   private unasked(id: number, response: Response | ProtocolError): void {
@@ -518,25 +400,10 @@ export class Engine {
 
   /** Ends one request and tells who waits. */
   private finish(open: Open, outcome: unknown): void {
-    if (open.isDone) return;
-    open.isDone = true;
-    this.opens.delete(open.id);
-    this.delayed.delete(open);
-    this.pendingBytes -= open.frame.byteLength;
-    this.uncount(open);
-    const isResponse = !(outcome instanceof Error) && typeof (outcome as Response | null)?.name === 'string' && 'fields' in (outcome as object);
-    if (open.feed) {
-      open.feed.end(isResponse ? null : (outcome as Error));
-      // What came before is leased to this session still.
-      if (!isResponse) this.giveBack(open.feed.drain().map(({ job }) => job));
-    }
-    if (isResponse) open.waiter?.resolve(outcome as Response);
-    else open.waiter?.reject(outcome);
-    open.waiter = null;
-  }
-
-  private uncount(open: Open): void {
-    if (this.outbox.answered(open) && (!this.outbox.isEmpty || this.state === 'draining')) this.wiring.wake();
+    if (!this.requests.finish(open, outcome) || !open.feed) return;
+    open.feed.end(isResponse(outcome) ? null : (outcome as Error));
+    // What came before is leased to this session still.
+    if (!isResponse(outcome)) this.giveBack(open.feed.drain().map(({ job }) => job));
   }
 
   // --- time ------------------------------------------------------------------------------------------------------
@@ -549,24 +416,16 @@ export class Engine {
       this.config.log({ level: 'warn', event: 'leases_presumed_lost', message: 'no answer shows that the leases are kept', fields: {} });
       this.giveBack(this.forgetJobs());
     }
-    const due = [...this.delayed].filter((open) => open.retryAt <= now).sort((a, b) => a.serial - b.serial);
-    for (const open of due) {
-      this.delayed.delete(open);
-      open.retryAt = 0;
-    }
-    if (due.length > 0) this.outbox.addFirst(...due);
-    for (const open of [...this.opens.values()]) if (open.deadline <= now) this.expire(open);
-    if (due.length > 0) this.wiring.wake();
+    this.requests.wakeDelayed(now);
+    for (const open of this.requests) if (open.deadline <= now) this.expire(open);
   }
 
   private expire(open: Open): void {
     if (!open.waiter) {
-      if (!open.isOnWire) this.finish(open, { name: 'DONE', fields: {} });
+      if (!open.isOnWire) this.finish(open, DONE);
       return;
     }
-    const wasSent = open.doubts > 0 && !isReading(open.request);
-    const late = open.refusal ?? new TimeoutError(this.config.requestTimeoutMs, wasSent ? 'unknown' : 'no');
-    const error = open.isDoubtfulPush ? new OutcomeUnknownError() : late;
+    const error = afterDeadline(open, this.config.requestTimeoutMs);
     if (!open.isOnWire) return this.finish(open, error);
     open.waiter.reject(error);
     open.waiter = null;
@@ -574,18 +433,11 @@ export class Engine {
 
   /** When to look again. */
   get nextLook(): number {
-    let next = this.leases.endsAt;
-    for (const open of this.opens.values()) if (open.waiter || !open.isOnWire) next = Math.min(next, open.deadline);
-    for (const open of this.delayed) next = Math.min(next, open.retryAt);
-    return next;
+    return Math.min(this.leases.endsAt, this.requests.nextDue);
   }
 
   /** Since when the request waits that has waited longest for its answer, but for what it waits on purpose. */
   get oldestUnanswered(): number {
-    let oldest = Infinity;
-    for (const open of this.opens.values()) {
-      if (open.isCounted) oldest = Math.min(oldest, open.sentAt + waitMsOf(open.request));
-    }
-    return oldest;
+    return this.requests.oldestUnanswered;
   }
 }

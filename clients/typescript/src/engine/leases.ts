@@ -17,9 +17,6 @@ const HEARTBEAT_MS_MIN = 100;
 /** The wall clock runs ahead of the monotonic one by more than this only if the machine slept, or somebody set it. */
 const SLEPT_MS_MIN = 1_000;
 
-export const RESUMED_MARK = 1;
-export const LEASES_KEPT_MARK = 2;
-
 /** A delivered job, and when its lease ends on the client's monotonic clock. */
 export interface Delivery {
   readonly job: DeliveredValue;

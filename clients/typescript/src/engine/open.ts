@@ -2,6 +2,7 @@
 
 import type { AdjournError } from '../errors.js';
 import type { Request, Response } from '../protocol/messages.js';
+import type { Backoff } from './backoff.js';
 import type { Feed } from './feed.js';
 
 /** The payload begins with the sequence of a PUSH, or the wait of a RESERVE. */
@@ -24,9 +25,10 @@ export class Open {
   /** Whether it takes a place of those in flight. */
   isCounted = false;
   isDone = false;
-  /** When it is sent again after BUSY; 0 if it does not wait for that. */
+  /** When it is sent again after a refusal, or after an answer that was not the last word; 0 if it does not wait for that. */
   retryAt = 0;
-  tries = 0;
+  /** How long it waits each time. */
+  waits: Backoff | null = null;
   /** Connections that ended with a fault of the protocol while it was on the wire. */
   faults = 0;
   /** The last refusal that led to a retry. */
@@ -63,9 +65,13 @@ export class Open {
     view.setUint32(ID_AT, this.id, true);
     if (this.request.name === 'PUSH') view.setBigUint64(PAYLOAD_AT, this.sequence, true);
     if (this.request.name === 'RESERVE') {
-      const leftMs = Math.max(0, Number(this.request.fields.waitMs) - (now - this.acceptedAt));
-      view.setBigUint64(PAYLOAD_AT, BigInt(Math.ceil(leftMs)), true);
+      view.setBigUint64(PAYLOAD_AT, BigInt(Math.ceil(this.waitLeftMs(Number(this.request.fields.waitMs), now))), true);
     }
     return this.frame;
+  }
+
+  /** A RESERVE that waits stays one when it is sent again, however late: one that does not is another request to the server. */
+  private waitLeftMs(waitMs: number, now: number): number {
+    return waitMs === 0 ? 0 : Math.max(1, waitMs - (now - this.acceptedAt));
   }
 }

@@ -1,14 +1,12 @@
 /** When to send a heartbeat, and when a server counts as gone or stuck. */
 
+import { PING_ID_MAX, PING_ID_MIN } from './ids.js';
+
 /** A server may take so long for an answer while nothing else moves, or two heartbeats if that is more. */
 const ANSWER_MS_MAX = 5_000;
 /** WELCOME names the members once; so often the client asks again, to know where to go when its server dies. */
 const MEMBERS_EVERY_MS = 5_000;
 const MEMBERS_FIRST_MS = 1_000;
-
-/** Heartbeats have ids of their own, in turn: an id is not used again while its answer is missing. */
-const PING_ID_MIN = 0xffff_ff00;
-const PING_ID_MAX = 0xffff_fffd;
 
 export class Pulse {
   /** When something came last. */

@@ -19,6 +19,7 @@ export const KICK_JOBS_MAX = 4_096;
 export const LIST_JOBS_MAX = 1_024;
 export const BULK_JOBS_MAX = 1_024;
 export const CONNECTIONS_LISTED_MAX = 256;
+export const BACKUP_READ_BYTES_MAX = 1_048_576;
 export const WAIT_MS_MAX = 3_600_000;
 export const DELAY_MS_MAX = 315_360_000_000;
 export const TTR_MS_MIN = 100;

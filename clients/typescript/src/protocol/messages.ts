@@ -2,6 +2,7 @@
 
 import { decodeAttributes, encodeAttributes } from './attributes.js';
 import { DecodeError } from './bytes.js';
+import { ERROR_CODES } from './codes.js';
 import { decodeFilter, encodeFilter } from './filter.js';
 import { DELAY_MS_MAX, RELEASE_NOT_STARTED, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
 import { decodeSettings, encodeSettings } from './policy.js';
@@ -21,6 +22,7 @@ import {
   message,
   nested,
   optional,
+  readAs,
   text,
   texts8,
   topic8,
@@ -64,7 +66,13 @@ const magic: Field<undefined> = {
 const MAGIC = Uint8Array.of(0x41, 0x44, 0x4a, 0x31);
 
 /** 0 no; everything else: unknown. */
-const doubt: Field<number> = { ...u8, take: (from, name) => Math.min(from.u8(name), 1) };
+const doubt = readAs(u8, (applied) => Math.min(applied, 1));
+
+/** What became of a job of a PUSH: pushed, kept, replaced, refused, postponed. */
+export const REFUSED = 3;
+const OUTCOME_MAX = 4;
+/** An outcome that only a newer server knows. */
+const NEWER_OUTCOME = { outcome: REFUSED, code: ERROR_CODES.OUTCOME_UNKNOWN };
 
 const attributes = nested(encodeAttributes, decodeAttributes);
 const filter = nested(encodeFilter, decodeFilter);
@@ -150,6 +158,8 @@ const connectionReport = block({
   topics: texts8,
 });
 
+const pushResult = block({ outcome: u8, code: u16, job: u64 });
+const pushResults = readAs(list(pushResult), (results) => results.map((result) => (result.outcome > OUTCOME_MAX ? { ...result, ...NEWER_OUTCOME } : result)));
 const leases = list(lease, 1);
 const topics = column(topic8, 1);
 const weights = optional(column(u16), [] as number[]);
@@ -237,7 +247,7 @@ export const RESPONSES = {
   PONG: [0x82, message({ now: u64, clockMs: late(u64, 0n) })],
   DONE: [0x83, nothing],
   GOING_AWAY: [0x84, message({ message: text(2), reason: late(u8, 0) })],
-  PUSHED: [0x90, message({ results: list(block({ outcome: u8, code: u16, job: u64 })) })],
+  PUSHED: [0x90, message({ results: pushResults })],
   RESERVED: [0xa0, message({ jobs: list(delivered) })],
   SUBSCRIBED: [0xa1, nothing],
   DELIVER: [0xa2, message({ jobs: list(delivered) })],

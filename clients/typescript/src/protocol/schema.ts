@@ -89,9 +89,14 @@ export function checked<T>(field: Field<T>, fault: (value: T) => string | null):
   };
 }
 
+/** A field whose values of a newer peer are read as what they mean to this version. */
+export function readAs<T>(field: Field<T>, known: (value: T) => T): Field<T> {
+  return { ...field, take: (from, name) => known(field.take(from, name)) };
+}
+
 /** A set of bits: those that are not known are ignored. */
 export function bits(of: Field<number>, known: number): Field<number> {
-  return plain(of.width, (to, value) => of.put(to, value), (from, name) => of.take(from, name) & known);
+  return readAs(of, (value) => value & known);
 }
 
 function piece<T>(

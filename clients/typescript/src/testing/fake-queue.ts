@@ -188,6 +188,14 @@ export class FakeQueue {
         return this.settle(request.fields.leases, (lease) => this.jobs.touch(lease, request.fields.ttrMs));
       case 'BURY':
         return this.settle(request.fields.leases, (lease) => this.jobs.bury(lease, request.fields.reason));
+      default:
+        return this.lookAfter(request);
+    }
+  }
+
+  /** The requests of operators: about jobs, topics and the queue. */
+  private lookAfter(request: Request): Answer {
+    switch (request.name) {
       case 'GET':
         return this.shown(this.jobs.find(request.fields.reference));
       case 'PEEK':

@@ -1,6 +1,8 @@
 // A server that does what a test says, over a real socket.
 
 import { createServer } from 'node:net';
+import { afterEach } from 'node:test';
+import { connect } from 'adjourn';
 import { FrameSplitter, decodeRequest, encodeResponse } from 'adjourn/protocol';
 
 export const WELCOME = {
@@ -32,7 +34,7 @@ export function delivered(fields) {
  * `answer(request, peer, count)` returns the response as `[name, fields]`, or nothing to stay silent. HELLO and the
  * questions of the connection itself are answered here, unless `answers` names them.
  */
-export class Scripted {
+class Scripted {
   static async start(answer, options = {}) {
     const scripted = new Scripted(answer, options);
     await new Promise((resolve) => scripted.server.listen(0, '127.0.0.1', resolve));
@@ -92,3 +94,25 @@ function usual(request, connection, welcome = {}) {
   if (request.name === 'UNSUBSCRIBE' || request.name === 'CANCEL') return ['DONE', {}];
   return undefined;
 }
+
+const ends = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** A scripted server; it stops after the test. */
+export async function scripted(answer = () => undefined, options = {}) {
+  const server = await Scripted.start(answer, options);
+  ends.push(() => server.stop());
+  return server;
+}
+
+/** A client that is connected to it, with short waits; it closes after the test. */
+export async function client(server, options = {}) {
+  const q = await connect(server.address ?? server, { closeTimeoutMs: 100, reconnectWaitMsMax: 20, ...options });
+  ends.push(() => q.close());
+  return q;
+}
+
+/** The answer to a PUSH, with ids from `first` on. */
+export const pushed = ({ fields }, first = 40n) => ['PUSHED', { results: fields.jobs.map((_, at) => ({ outcome: 0, code: 0, job: first + BigInt(at) })) }];
