@@ -60,7 +60,8 @@ type Error struct {
 	Leader string
 	// Message is a sentence for a person.
 	Message string
-	// Job is the job that lives, for ErrKeyExists and ErrReserved of a push.
+	// Job is the job that lives, for ErrKeyExists and ErrReserved of a push. For ErrOutcomeUnknown of one job it is the
+	// job to look at, if there is one.
 	Job JobID
 }
 

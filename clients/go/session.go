@@ -70,9 +70,12 @@ type session struct {
 	unseen   unseen
 	where    elsewhere
 	proven   bool // the present connection has answered something
-	links    int  // connections so far
-	ended    error
-	closing  bool // GOODBYE was accepted
+	// HELLOs that named the session and were given up without an answer. A server may still get one, and then says on the
+	// connection that came later that the session was taken over.
+	hellosGivenUp int
+	links         int // connections so far
+	ended         error
+	closing       bool // GOODBYE was accepted
 }
 
 // elsewhere is what servers said of where to go on, and when.
@@ -463,6 +466,7 @@ func (s *session) resume(w *wire.Welcome, said time.Time) {
 	resumed := w.Marks&wire.MarkResumed != 0 && w.Session == s.welcome.Session
 	kept := s.cfg.leasesOutlive || resumed && w.Marks&wire.MarkLeasesKept != 0
 	if !resumed {
+		s.hellosGivenUp = 0
 		s.renumber()
 	}
 	for _, c := range s.open {
