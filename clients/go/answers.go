@@ -62,6 +62,9 @@ func (s *session) answered(now time.Time, c *call, m wire.Message) {
 	case *wire.Leased:
 		s.leased(now, c, m)
 		return
+	case *wire.BackupReady:
+		s.backupReady(now, c, m)
+		return
 	case *wire.ClusterReport:
 		s.membersTold(m)
 	case *wire.Done:
