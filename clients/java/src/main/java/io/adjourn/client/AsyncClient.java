@@ -270,6 +270,15 @@ public final class AsyncClient {
         return done(new Request.OneNode(Opcode.CLUSTER_TRANSFER, node));
     }
 
+    /** As {@link Client#backup}. */
+    public CompletableFuture<Backup> backup() {
+        return handOver(exchange.submit(new Request.Plain(Opcode.BACKUP_BEGIN), null, true).future().thenApply(this::backup));
+    }
+
+    Backup backup(Answer answer) {
+        return new Backup(exchange, expect(answer, Response.BackupReady.class));
+    }
+
     // ---- answers
 
     private CompletableFuture<Void> done(Request request) {
