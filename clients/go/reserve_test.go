@@ -95,7 +95,7 @@ func TestAServerThatAlwaysAnswersAtOnceIsNotAskedAllTheTime(t *testing.T) {
 	if err := q.Pause(ctx, "t"); err != nil {
 		t.Error(err)
 	}
-	if n := <-asked; len(jobs) != 0 || n < 2 || n > 100 {
+	if n := <-asked; len(jobs) != 0 || n < 2 || n > 30 {
 		t.Errorf("%d jobs, asked %d times", len(jobs), n)
 	}
 }

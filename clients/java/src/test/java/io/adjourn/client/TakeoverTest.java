@@ -27,9 +27,9 @@ class TakeoverTest {
         peer.send(Opcode.GOING_AWAY, 0, body -> body.text16("taken over").u8(3));
     }
 
-    private Script pushThenTakenOver(int marks) {
+    private Script pushThenTakenOver(long session, int marks) {
         return peer -> {
-            peer.welcome(marks == 0 ? 10 : 9, marks);
+            peer.welcome(session, marks);
             welcomedAgain.countDown();
             assertEquals(1, peer.next(Opcode.PUSH).u64(0));
             pushes.incrementAndGet();
@@ -39,7 +39,7 @@ class TakeoverTest {
 
     @Test
     void theClientComesBackOnceForEachHelloThatItGaveUp() throws IOException {
-        Script taken = pushThenTakenOver(3);
+        Script taken = pushThenTakenOver(9, 3);
         try (ScriptedServer server = new ScriptedServer(peer -> {
             peer.welcome(9, 0);
             peer.next(Opcode.PUSH);
@@ -54,7 +54,7 @@ class TakeoverTest {
     void aHelloThatWasRefusedIsNotCounted() throws Exception {
         try (ScriptedServer server = new ScriptedServer(peer -> peer.welcome(9, 0), peer -> {
             peer.error(peer.next(Opcode.HELLO).id(), ErrorCode.NO_LEADER, true, 0, 0);
-        }, pushThenTakenOver(3), pushThenTakenOver(3)); Client client = client(server)) {
+        }, pushThenTakenOver(9, 3), pushThenTakenOver(9, 3)); Client client = client(server)) {
             welcomedAgain.await();
             assertThrows(OutcomeUnknownException.class, () -> client.push("t", NewJob.text("x")));
             assertEquals(1, pushes.get());
@@ -63,8 +63,8 @@ class TakeoverTest {
 
     @Test
     void aNewSessionCannotBeTakenOverByAHelloThatNamedTheOldOne() throws Exception {
-        try (ScriptedServer server = new ScriptedServer(peer -> peer.welcome(9, 0), GIVEN_UP, pushThenTakenOver(0), pushThenTakenOver(3));
-                Client client = client(server)) {
+        try (ScriptedServer server = new ScriptedServer(peer -> peer.welcome(9, 0), GIVEN_UP, pushThenTakenOver(10, 0),
+                pushThenTakenOver(10, 3)); Client client = client(server)) {
             welcomedAgain.await();
             assertThrows(OutcomeUnknownException.class, () -> client.push("t", NewJob.text("x")));
             assertEquals(1, pushes.get());
