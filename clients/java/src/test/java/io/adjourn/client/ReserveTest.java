@@ -94,19 +94,32 @@ class ReserveTest {
     }
 
     @Test
-    void itCanBeLeftWhileItPauses() throws Exception {
+    void oneThatWasLeftWhileItPausedIsNotSentAgain() throws Exception {
         CountDownLatch answered = new CountDownLatch(1);
+        AtomicInteger longOnes = new AtomicInteger();
         try (ScriptedServer server = new ScriptedServer(peer -> {
             peer.welcome(9, 0);
             while (true) {
-                noJob(peer, nextReserve(peer));
-                answered.countDown();
+                ScriptedServer.Request request = peer.next();
+                if (request.is(Opcode.COUNT)) {
+                    longOnes.set(0); // what was sent before the caller left
+                    peer.send(Opcode.COUNTED, request.id(), body -> body.u64(7));
+                } else if (request.is(Opcode.RESERVE)) {
+                    longOnes.addAndGet(request.u64(0) > 1_000 ? 1 : 0);
+                    noJob(peer, request.id());
+                    answered.countDown();
+                } else {
+                    peer.send(Opcode.DONE, request.id(), body -> { });
+                }
             }
         }); Client client = client(server)) {
-            left.set(Duration.ofHours(1).toMillis());
             CompletableFuture<List<Job>> waiting = client.reserveAsync(List.of(TopicShare.of("t")), 1, Duration.ofHours(1));
             answered.await();
             assertTrue(waiting.cancel(true));
+            assertEquals(7, client.count(Filter.ALL));
+            // Longer than the pause of the one that was left.
+            assertEquals(List.of(), client.reserve("t", 1, Duration.ofMillis(400)));
+            assertEquals(0, longOnes.get());
             client.close(Duration.ofMillis(1));
         }
     }

@@ -173,7 +173,7 @@ public final class Session implements Exchange {
                 return;
             }
             left.isLeft = true;
-            if (!left.onWire && left.doubts == 0) {
+            if (!left.onWire && (left.doubts == 0 || left.isReserve())) {
                 requests.forget(left);
             } else if (left.onWire && left.isReserve() && wire.isUp()) {
                 requests.cancelAtServer(left);
