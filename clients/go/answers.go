@@ -56,8 +56,14 @@ func (s *session) answered(now time.Time, c *call, m wire.Message) {
 			s.giveBack(leasesOf(m.Jobs), wire.DelayNotStarted)
 			m.Jobs = nil
 		}
+		if s.waitsOn(now, c, m.Jobs) {
+			return
+		}
 	case *wire.Leased:
 		s.leased(now, c, m)
+		return
+	case *wire.BackupReady:
+		s.backupReady(now, c, m)
 		return
 	case *wire.ClusterReport:
 		s.membersTold(m)
@@ -138,15 +144,23 @@ func (s *session) refused(now time.Time, c *call, e *wire.Error) {
 
 // retryLater sends the same request again after a pause. A push keeps its numbers.
 func (s *session) retryLater(now time.Time, c *call, err *Error) {
-	s.leaveWire(c)
-	if c.retries == nil {
-		c.retries = newWaits(s.cfg.waitMax)
-	}
-	pause := c.retries.next()
+	pause := s.nextPause(c)
 	if err.RetryAfter > pause {
 		pause = err.RetryAfter + random(waitFirst)
 	}
 	c.refused = err
+	s.sendAgain(now, c, pause)
+}
+
+func (s *session) nextPause(c *call) time.Duration {
+	if c.retries == nil {
+		c.retries = newWaits(s.cfg.waitMax)
+	}
+	return c.retries.next()
+}
+
+func (s *session) sendAgain(now time.Time, c *call, pause time.Duration) {
+	s.leaveWire(c)
 	c.retryAt = now.Add(pause)
 	s.delayed = append(s.delayed, c)
 	signal(s.kick)
@@ -159,9 +173,7 @@ func (s *session) unasked(now time.Time, m wire.Message) {
 		s.cfg.logf("adjourn: the server is about to close the connection: %s (reason %d)", m.Message, m.Reason)
 		switch m.Reason {
 		case wire.AwayTakenOver:
-			if s.ended == nil {
-				s.ended = ErrSessionTaken
-			}
+			s.takenOver()
 		case wire.AwayDisconnected:
 			if s.where.pause < disconnectedPause {
 				s.where.pause = disconnectedPause
@@ -170,6 +182,17 @@ func (s *session) unasked(now time.Time, m wire.Message) {
 		s.drain(now)
 	case *wire.Error:
 		s.cfg.logf("adjourn: the server says of the connection: %v", refusal(m))
+	}
+}
+
+// takenOver is told that another connection speaks for the session. It may be one of this client's own that it gave up
+// before WELCOME came; each does that once. Otherwise another process uses the session, and this client leaves it.
+func (s *session) takenOver() {
+	switch {
+	case s.hellosGivenUp > 0:
+		s.hellosGivenUp--
+	case s.ended == nil:
+		s.ended = ErrSessionTaken
 	}
 }
 

@@ -32,6 +32,9 @@ func (f *Filter) toWire() (w wire.Filter, err error) {
 	if len(f.States) > 0 {
 		var states uint8
 		for _, state := range f.States {
+			if state > Finished {
+				return w, usage("jobs cannot be looked for by a state of a newer server: %d", state)
+			}
 			states |= 1 << state
 		}
 		w.States = &states

@@ -74,10 +74,10 @@ func (c *call) isRead() bool {
 }
 
 // retriesRefusals says whether the session waits and sends it again after a retryable refusal. That a topic is paused
-// is an answer, and a change of the cluster is an operator's: both are told.
+// is an answer, and a change of the cluster or a backup is an operator's: all are told.
 func (c *call) retriesRefusals(code Code) bool {
 	switch c.req.(type) {
-	case *wire.ClusterAdd, *wire.ClusterRemove, *wire.ClusterTransfer, *wire.BackupBegin:
+	case *wire.ClusterAdd, *wire.ClusterRemove, *wire.ClusterTransfer, *wire.BackupBegin, *wire.BackupRead, *wire.BackupEnd:
 		return false
 	}
 	return code != ErrPaused && (c.awaited || c.own || isRelease(c.req))
@@ -87,6 +87,15 @@ func (c *call) retriesRefusals(code Code) bool {
 func (c *call) belongsToConnection() bool {
 	switch c.req.(type) {
 	case *wire.Credit, *wire.Unsubscribe, *wire.Cancel:
+		return true
+	}
+	return false
+}
+
+// isOfBackup says whether it is about a backup, which ends with its connection.
+func (c *call) isOfBackup() bool {
+	switch c.req.(type) {
+	case *wire.BackupRead, *wire.BackupEnd:
 		return true
 	}
 	return false
@@ -114,7 +123,7 @@ func (c *call) firstNumber() uint64 {
 
 // mayBeApplied says whether a copy that was sent may have changed something.
 func (c *call) mayBeApplied() bool {
-	if c.doubts == 0 || c.isRead() {
+	if c.doubts == 0 || c.isRead() || c.isOfBackup() {
 		return false
 	}
 	switch c.req.(type) {
@@ -184,6 +193,10 @@ func answeredBy(op wire.Opcode) wire.Opcode {
 		return wire.OpConnectionList
 	case wire.OpTopicShow:
 		return wire.OpTopicSettings
+	case wire.OpBackupBegin:
+		return wire.OpBackupReady
+	case wire.OpBackupRead:
+		return wire.OpBackupData
 	case wire.OpClusterStatus:
 		return wire.OpClusterReport
 	}

@@ -43,6 +43,9 @@ func (s *session) round(ctx context.Context, resuming bool) (*found, *missed) {
 			s.search.found()
 			return &found{l, w, said}, nil
 		}
+		if resuming && mayStillArrive(said, err) {
+			s.gaveUpHello()
+		}
 		s.missed(missed, address, err, timedOut, resuming)
 		if missed.hopeless {
 			return nil, missed
@@ -83,6 +86,20 @@ func (s *session) missed(missed *missed, address string, err error, timedOut, re
 			missed.err = err
 		}
 	}
+}
+
+// mayStillArrive says whether a server may yet get the HELLO of an attempt that failed: it was written, and nothing
+// answered it.
+func mayStillArrive(said time.Time, err error) bool {
+	var refused *Error
+	var broken *ProtocolError
+	return !said.IsZero() && !errors.As(err, &refused) && !errors.As(err, &broken) && !errors.Is(err, ErrUsage)
+}
+
+func (s *session) gaveUpHello() {
+	s.mu.Lock()
+	s.hellosGivenUp++
+	s.mu.Unlock()
 }
 
 func isTimeout(err error) bool {

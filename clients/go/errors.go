@@ -15,6 +15,9 @@ var (
 	ErrClosed = errors.New("adjourn: the client is closed")
 	// ErrSessionTaken ends a client whose session another process has taken over.
 	ErrSessionTaken = fmt.Errorf("adjourn: another connection took the session over: %w", ErrClosed)
+	// ErrBackupLost ends the reads of a [Backup] that the server does not hold any more, because the connection was lost,
+	// another backup was taken, or nothing was read for too long.
+	ErrBackupLost = errors.New("adjourn: the backup is lost: take another one")
 	// ErrUsage is what every [UsageError] is.
 	ErrUsage = errors.New("adjourn: wrong usage")
 )
@@ -60,7 +63,8 @@ type Error struct {
 	Leader string
 	// Message is a sentence for a person.
 	Message string
-	// Job is the job that lives, for ErrKeyExists and ErrReserved of a push.
+	// Job is the job that lives, for ErrKeyExists and ErrReserved of a push. For ErrOutcomeUnknown of one job it is the
+	// job to look at, if there is one.
 	Job JobID
 }
 

@@ -2,8 +2,10 @@ package adjourn_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"testing"
 	"time"
@@ -209,6 +211,25 @@ func ExampleOnPush() {
 	// Output:
 	// begins under 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 	// ends
+}
+
+func ExampleClient_Backup() {
+	ctx := context.Background()
+	q, err := adjourn.Dial(ctx, "adjourn://127.0.0.1:7440")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer q.Close()
+	backup, err := q.Backup(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer backup.End(ctx)
+	hash := sha256.New()
+	if _, err := io.Copy(hash, backup.NewReader(ctx)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d jobs, %d bytes, %x\n", backup.Jobs, backup.Bytes, hash.Sum(nil))
 }
 
 // The queue in memory has a clock of its own.

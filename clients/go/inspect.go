@@ -34,7 +34,7 @@ func (r JobRef) check() error {
 	return nil
 }
 
-// State is the state of a job.
+// State is the state of a job. A newer server may send others than these; their String is "unknown".
 type State uint8
 
 // The states.
@@ -54,7 +54,7 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// BuriedReason is why a job is buried.
+// BuriedReason is why a job is buried. A newer server may send others than these; their String is "unknown".
 type BuriedReason uint8
 
 // The reasons.
@@ -64,6 +64,14 @@ const (
 	AttemptsUsedUp BuriedReason = 2
 	TooLate        BuriedReason = 3
 )
+
+func (r BuriedReason) String() string {
+	names := [...]string{"not buried", "buried by a worker", "attempts used up", "too late"}
+	if int(r) < len(names) {
+		return names[r]
+	}
+	return "unknown"
+}
 
 // JobInfo shows a job. Times that did not happen or are not known are zero.
 type JobInfo struct {

@@ -41,7 +41,8 @@ func (l *link) fail(cause error) {
 	})
 }
 
-// dial connects to one address and says HELLO. The context bounds all of it.
+// dial connects to one address and says HELLO. The context bounds all of it. The time is when HELLO was said, also if it
+// failed afterwards; zero if no connection was made.
 func (s *session) dial(ctx context.Context, address string, hello *wire.Hello) (*link, *wire.Welcome, time.Time, error) {
 	conn, err := s.cfg.dialer.DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -20,8 +20,9 @@ type ReserveRequest struct {
 	Wait time.Duration
 }
 
-// Reserve waits until jobs are ready and leases them, up to Max; it returns none if the wait ended first. When the
-// context ends, the server is told, so that no job is leased for nothing.
+// Reserve waits until jobs are ready and leases them, up to Max; it returns none if the wait ended first. A wait that a
+// server ends early, because it stops, goes on by itself. When the context ends, the server is told, so that no job is
+// leased for nothing.
 //
 // The caller settles the jobs, and touches those that take long. [Client.Worker] does all that.
 func (q *Client) Reserve(ctx context.Context, r ReserveRequest) ([]*Job, error) {
@@ -60,6 +61,31 @@ func checkTopics(topics []string, weights []uint16) error {
 		}
 	}
 	return nil
+}
+
+// waitsOn keeps a reserve open whose answer brought no job before its wait was over, and says whether it did. A server
+// ends waits early when it is about to close the connection; then the reserve goes on over the next one. If the
+// connection stays, it is sent again after a pause: a server that always answers at once must not be asked all the time.
+func (s *session) waitsOn(now time.Time, c *call, came []wire.Delivered) bool {
+	left := c.accepted.Add(c.wait()).Sub(now)
+	if !c.awaited || left < time.Millisecond {
+		return false
+	}
+	for i := range came {
+		if s.leases.left(now, &came[i]) > 0 {
+			return false
+		}
+	}
+	if s.state != linkUp || s.closing {
+		s.leaveWire(c)
+		return true
+	}
+	pause := s.nextPause(c)
+	if pause > left {
+		pause = left
+	}
+	s.sendAgain(now, c, pause)
+	return true
 }
 
 // jobs makes jobs of what was delivered; those whose lease is over are left out.

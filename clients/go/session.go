@@ -70,9 +70,13 @@ type session struct {
 	unseen   unseen
 	where    elsewhere
 	proven   bool // the present connection has answered something
-	links    int  // connections so far
-	ended    error
-	closing  bool // GOODBYE was accepted
+	// HELLOs that named the session and were given up without an answer. A server may still get one, and then says on the
+	// connection that came later that the session was taken over.
+	hellosGivenUp int
+	backup        *wire.BackupReady // the one that the server holds for this connection
+	links         int               // connections so far
+	ended         error
+	closing       bool // GOODBYE was accepted
 }
 
 // elsewhere is what servers said of where to go on, and when.
@@ -236,7 +240,8 @@ func (s *session) await(ctx context.Context, c *call) (wire.Message, error) {
 	var late <-chan time.Time
 	if s.cfg.requestTimeout > 0 {
 		wait := time.Duration(0)
-		if _, is := c.req.(*wire.Reserve); is {
+		switch c.req.(type) {
+		case *wire.Reserve, *wire.BackupBegin:
 			wait = c.wait()
 		}
 		timer := time.NewTimer(s.cfg.requestTimeout + wait)
@@ -403,7 +408,7 @@ func (s *session) down(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.link, s.state = nil, linkDown
-	s.out = nil
+	s.out, s.backup = nil, nil
 	var waiting []*call
 	for _, c := range s.open {
 		wasOnWire := c.onWire
@@ -411,6 +416,8 @@ func (s *session) down(cause error) {
 		switch {
 		case c.own, c.belongsToConnection():
 			s.finish(c, &wire.Done{}, nil)
+		case c.isOfBackup():
+			s.finish(c, nil, fmt.Errorf("%w: the connection was lost: %v", ErrBackupLost, cause))
 		case c.sub != nil && c.sub.left:
 			s.finish(c, nil, nil)
 		case c.sub != nil:
@@ -463,6 +470,7 @@ func (s *session) resume(w *wire.Welcome, said time.Time) {
 	resumed := w.Marks&wire.MarkResumed != 0 && w.Session == s.welcome.Session
 	kept := s.cfg.leasesOutlive || resumed && w.Marks&wire.MarkLeasesKept != 0
 	if !resumed {
+		s.hellosGivenUp = 0
 		s.renumber()
 	}
 	for _, c := range s.open {

@@ -21,7 +21,7 @@ import (
 //
 // It differs from a server in this: backoffs have no jitter. A queue that is never down has no jobs that come due late,
 // so [adjourn.LateRate] and [adjourn.LateSpread] do nothing; a first delivery is late if nobody took the job before.
-// Backups are left out.
+// It has no backups: [adjourn.Client.Backup] fails with [adjourn.ErrUnsupported].
 type Queue struct {
 	t testing.TB
 

@@ -89,7 +89,7 @@ type Kicked struct{ Jobs uint32 }
 func (*Kicked) Opcode() Opcode  { return OpKicked }
 func (m *Kicked) code(c *coder) { c.u32(&m.Jobs) }
 
-// States of a job.
+// States of a job. A newer server may have others.
 const (
 	StateDelayed  = 0
 	StateReady    = 1
@@ -111,7 +111,7 @@ func (*Changed) Opcode() Opcode { return OpChanged }
 func (m *Changed) code(c *coder) {
 	c.u64(&m.Job)
 	c.u64(&m.DueMs)
-	c.choice(&m.State, StateFinished, "state")
+	c.u8(&m.State)
 }
 
 // Job shows a job. It answers Get and Peek.
@@ -142,8 +142,8 @@ type lengths struct{ topic, key, attributes, body int }
 func (m *Job) head(c *coder) lengths {
 	c.u64(&m.Job)
 	c.u64(&m.DueMs)
-	c.choice(&m.State, StateFinished, "state")
-	c.choice(&m.Buried, 3, "buried")
+	c.u8(&m.State)
+	c.u8(&m.Buried)
 	c.u32(&m.Priority)
 	c.u32(&m.Attempts)
 	c.u32(&m.TtrMs)

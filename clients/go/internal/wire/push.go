@@ -70,7 +70,7 @@ func (m *Push) code(c *coder) {
 	}
 }
 
-// Outcomes of one pushed job.
+// Outcomes of one pushed job. Any other is of a newer server, and is read as refused with OUTCOME_UNKNOWN.
 const (
 	OutcomePushed    = 0
 	OutcomeKept      = 1
@@ -78,6 +78,8 @@ const (
 	OutcomeRefused   = 3
 	OutcomePostponed = 4
 )
+
+const codeOutcomeUnknown = 40
 
 // PushResult is what became of one job.
 type PushResult struct {
@@ -96,9 +98,12 @@ func (*Pushed) Opcode() Opcode { return OpPushed }
 
 func (m *Pushed) code(c *coder) {
 	list(c, &m.Results, 11, 11, func(c *coder, v *PushResult) {
-		c.choice(&v.Outcome, OutcomePostponed, "outcome")
+		c.u8(&v.Outcome)
 		c.u16(&v.Code)
 		c.u64(&v.Job)
+		if c.decoding && v.Outcome > OutcomePostponed {
+			v.Outcome, v.Code = OutcomeRefused, codeOutcomeUnknown
+		}
 	})
 }
 

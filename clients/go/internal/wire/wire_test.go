@@ -194,7 +194,6 @@ func TestMalformedPayloadsAreRefused(t *testing.T) {
 		"items of no bytes, without end":          {Opcode: OpPushed, Payload: []byte{0, 0, 255, 255, 255, 255}},
 		"a fixed part that is too short":          {Opcode: OpPushed, Payload: append(head(10, 1), make([]byte, 10)...)},
 		"DELIVER without a job":                   {Opcode: OpDeliver, Payload: head(53, 0)},
-		"a state that does not exist":             {Opcode: OpChanged, Payload: append(make([]byte, 16), 9)},
 		"half a number":                           {Opcode: OpPong, Payload: make([]byte, 7)},
 		"half a late field":                       {Opcode: OpPong, Payload: make([]byte, 12)},
 		"a text that is not UTF-8":                {Opcode: OpGoingAway, Payload: []byte{1, 0, 0xff, 0}},

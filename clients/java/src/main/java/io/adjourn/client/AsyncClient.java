@@ -16,8 +16,9 @@ import java.util.function.Function;
 
 /**
  * The operations of a {@link Client} without waiting for their answers: {@link Client#async}. A call returns at once; it waits only
- * while too much is under way, or for the first connection if it needs the limits of the server. The future ends with the result, or with the {@link AdjournException} that the call without a
- * future throws; what is chained to it runs in the common pool. To cancel a future does not cancel the request.
+ * while too much is under way, or for the first connection if it needs the limits of the server. The future ends with the result,
+ * or with the {@link AdjournException} that the call without a future throws; what is chained to it runs in the common pool. To
+ * cancel a future does not cancel the request.
  *
  * <p>Jobs are pushed and reserved by {@link Client#pushAsync}, {@link Client#pushAllAsync} and {@link Client#reserveAsync}.
  */
@@ -268,6 +269,15 @@ public final class AsyncClient {
     /** As {@link Client#clusterTransfer}. */
     public CompletableFuture<Void> clusterTransfer(long node) {
         return done(new Request.OneNode(Opcode.CLUSTER_TRANSFER, node));
+    }
+
+    /** As {@link Client#backup}. */
+    public CompletableFuture<Backup> backup() {
+        return handOver(exchange.submit(new Request.Plain(Opcode.BACKUP_BEGIN), null, true).future().thenApply(this::backup));
+    }
+
+    Backup backup(Answer answer) {
+        return new Backup(exchange, expect(answer, Response.BackupReady.class));
     }
 
     // ---- answers

@@ -5,6 +5,7 @@ import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.session.Answer;
 import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.session.Grant;
+import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
@@ -148,9 +149,11 @@ public final class Client implements AutoCloseable {
 
     private static PushResult pushResult(Response.PushedItem item) {
         PushResult.Outcome outcome = PushResult.Outcome.values()[item.outcome()];
-        return outcome == PushResult.Outcome.REFUSED
-                ? new PushResult(outcome, 0, ServerException.ofItem(item.code(), item.job()))
-                : new PushResult(outcome, item.job(), null);
+        if (outcome != PushResult.Outcome.REFUSED) {
+            return new PushResult(outcome, item.job(), null);
+        }
+        AdjournException error = ServerException.ofItem(item.code(), item.job());
+        return new PushResult(outcome, error instanceof OutcomeUnknownException ? item.job() : 0, error);
     }
 
     // ---- consumers
@@ -438,6 +441,20 @@ public final class Client implements AutoCloseable {
         await(direct.clusterTransfer(node));
     }
 
+    /**
+     * Takes a backup of the whole queue. Waits until the server has written a checkpoint, which may take minutes, an hour at most. The
+     * backup has everything that was answered before this call.
+     */
+    public Backup backup() {
+        Exchange.Call call = exchange.submit(new Request.Plain(Opcode.BACKUP_BEGIN), null, true);
+        try {
+            return direct.backup(await(call.future()));
+        } catch (InterruptedCallException e) {
+            exchange.cancel(call);
+            throw e;
+        }
+    }
+
     /** Whether there is a live connection to the leader. */
     public boolean isConnected() {
         return exchange.isConnected();
@@ -472,7 +489,7 @@ public final class Client implements AutoCloseable {
         return grants.stream().map(grant -> new Job(this, grant)).toList();
     }
 
-    private static <T> T await(CompletableFuture<T> future) {
+    static <T> T await(CompletableFuture<T> future) {
         try {
             return future.get();
         } catch (InterruptedException e) {

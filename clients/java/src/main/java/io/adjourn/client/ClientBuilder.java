@@ -74,7 +74,7 @@ public final class ClientBuilder {
         return this;
     }
 
-    /** How long one attempt to connect may take; 5 seconds without it. */
+    /** How long one attempt to connect may take; 5 seconds without it. While there are other addresses, the first attempts get less. */
     public ClientBuilder connectTimeout(Duration timeout) {
         connectTimeout = timeout;
         return this;

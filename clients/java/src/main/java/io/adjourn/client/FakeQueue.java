@@ -9,9 +9,9 @@ import java.time.Instant;
  * only {@link #advance} moves. It has the queue's rules for jobs, leases, keys, attempts and backoffs, weights, and the policies
  * of topics: defaults, limits, rates, late jobs, dead letters.
  *
- * <p>It differs from a server in this: there is no cluster, and backoffs have no jitter. A queue that is never down has no jobs
- * that come due late, so {@link TopicPolicy.LateAction#RATE} and {@link TopicPolicy.LateAction#SPREAD} do nothing; a first
- * delivery is late if nobody took the job before.
+ * <p>It differs from a server in this: there is no cluster and no backup, and backoffs have no jitter. A queue that is never
+ * down has no jobs that come due late, so {@link TopicPolicy.LateAction#RATE} and {@link TopicPolicy.LateAction#SPREAD} do
+ * nothing; a first delivery is late if nobody took the job before.
  *
  * <pre>{@code
  * FakeQueue queue = new FakeQueue();

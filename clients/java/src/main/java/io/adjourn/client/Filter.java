@@ -38,6 +38,9 @@ public final class Filter {
 
     /** Those in one of these states. Without this condition all but {@link JobState#FINISHED}. */
     public Filter states(JobState... states) {
+        if (Arrays.asList(states).contains(JobState.UNKNOWN)) {
+            throw new UsageException("jobs cannot be looked for by a state of a newer server");
+        }
         return states(Arrays.stream(states).mapToInt(state -> 1 << state.ordinal()).reduce(0, (a, b) -> a | b));
     }
 
@@ -86,6 +89,9 @@ public final class Filter {
 
     /** Those that are buried for this reason. */
     public Filter buried(BuriedReason reason) {
+        if (reason == BuriedReason.UNKNOWN) {
+            throw new UsageException("jobs cannot be looked for by a reason of a newer server");
+        }
         return buried(reason.ordinal());
     }
 

@@ -4,7 +4,7 @@ package io.adjourn.client;
  * What became of one pushed job.
  *
  * @param outcome what
- * @param id the id of the job that lives now, unsigned; 0 if it was refused
+ * @param id the id of the job that lives now, unsigned; 0 if it was refused. If the outcome is unknown: the job to look at, or 0
  * @param error why it was refused, else {@code null}
  */
 public record PushResult(Outcome outcome, long id, AdjournException error) {

@@ -42,7 +42,7 @@ public abstract sealed class ServerException extends AdjournException {
         ErrorCode code = ErrorCode.of(number);
         String message = code == ErrorCode.UNKNOWN ? "code " + number : "refused";
         if (job != 0) {
-            message += ", by job " + Long.toUnsignedString(job);
+            message += (code == ErrorCode.OUTCOME_UNKNOWN ? ", look at job " : ", by job ") + Long.toUnsignedString(job);
         }
         return of(new Refusal(number, code.isRetryable(), Applied.NO, 0, job, message));
     }
@@ -70,7 +70,7 @@ public abstract sealed class ServerException extends AdjournException {
             case SESSION_UNKNOWN -> new SessionUnknown(refusal);
             case EXPIRES_BEFORE_DUE -> new ExpiresBeforeDue(refusal);
             case SEQUENCE_REUSED -> new SequenceReused(refusal);
-            case OUTCOME_UNKNOWN -> new OutcomeUnknownException("the queue has forgotten the outcome: " + refusal.message);
+            case OUTCOME_UNKNOWN -> new OutcomeUnknownException("the outcome is not known: " + refusal.message);
             case UNKNOWN -> new Unknown(refusal);
         };
     }

@@ -132,6 +132,11 @@ public final class FakeExchange implements Exchange {
         }
     }
 
+    @Override
+    public Call submitOf(Response.BackupReady backup, Request request) {
+        return submit(request, null, false);
+    }
+
     private static AdjournException refusal(FakeState.Refused refused) {
         return ServerException.ofRequest(refused.code.number(), refused.code == ErrorCode.PAUSED, Applied.NO, 0, refused.getMessage());
     }

@@ -87,6 +87,8 @@ final class Answers {
                 unseen.came(leased.jobs());
             }
             requests.succeed(call, new Answer(leased, good));
+        } else if (response instanceof Response.BackupReady ready) {
+            requests.backupReady(call, ready);
         } else {
             int asked = items(call.request);
             int found = response instanceof Response.Pushed pushed ? pushed.results().size()
@@ -135,11 +137,11 @@ final class Answers {
     private void reserved(Open call, Response.Reserved reserved) {
         List<Grant> good = granted(reserved.jobs());
         List<Lease> given = good.stream().map(grant -> grant.hold().lease()).toList();
-        long left = call.accepted + ((Request.Reserve) call.request).waitMs() * MS - ticker.now();
-        if (good.isEmpty() && left > 100 * MS && !call.isUnwanted() && !requests.isClosing()) {
+        long left = call.waitLeft(ticker.now());
+        if (good.isEmpty() && left >= MS && !call.isUnwanted() && !requests.isClosing()) {
             // The server ended the wait early, because it stops or another connection speaks for the session; or the
-            // leases were over when they came.
-            requests.retry(call, RETRY_FIRST);
+            // leases were over when they came. One that always answers at once must not be asked all the time.
+            requests.retry(call, Math.min(left, nextPause(call)));
         } else if (call.isUnwanted()) {
             requests.forget(call);
             requests.release(given, Request.NOT_STARTED);
@@ -224,16 +226,20 @@ final class Answers {
             requests.offWire(call);
             return;
         }
-        if (error.retryable() && code != ErrorCode.PAUSED && mayRepeat) {
-            long pause = Math.min(RETRY_MAX, RETRY_FIRST << Math.min(call.retries, 10));
-            call.retries++;
-            requests.retry(call,
-                    Integer.toUnsignedLong(error.retryAfterMs()) * MS + ThreadLocalRandom.current().nextLong(pause + 1));
+        if (error.retryable() && code != ErrorCode.PAUSED && mayRepeat && call.retriesRefusals()) {
+            requests.retry(call, Integer.toUnsignedLong(error.retryAfterMs()) * MS + nextPause(call));
             return;
         }
         boolean isDoubtful = call.doubts > 0 && (call.isPush() || error.mayBeApplied() && !call.request.repeatable());
         requests.fail(call, isDoubtful
                 ? new OutcomeUnknownException("the server cannot say what became of it: " + error.message(), refusal) : refusal);
+    }
+
+    /** Between 0 and a bound that grows with each. */
+    private static long nextPause(Open call) {
+        long bound = Math.min(RETRY_MAX, RETRY_FIRST << Math.min(call.retries, 10));
+        call.retries++;
+        return ThreadLocalRandom.current().nextLong(bound + 1);
     }
 
     private static int items(Request request) {

@@ -7,6 +7,7 @@ import io.adjourn.client.ErrorCode;
 import io.adjourn.client.ServerException;
 import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.MalformedFrameException;
+import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -15,10 +16,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.HashSet;
-import java.util.LinkedHashSet;
-import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -33,6 +30,7 @@ final class Connector {
 
     private final Session session;
     private final SessionConfig config;
+    private final Search search;
     private final Thread thread;
     private final AtomicReference<Dialer.Stream> dialed = new AtomicReference<>();
     private long bound = BOUND_FIRST;
@@ -40,6 +38,7 @@ final class Connector {
     Connector(Session session, SessionConfig config) {
         this.session = session;
         this.config = config;
+        this.search = new Search(config.addresses());
         this.thread = Session.daemon(this::run, "adjourn-connection");
     }
 
@@ -155,7 +154,8 @@ final class Connector {
             if (!session.pause(wait)) {
                 return null;
             }
-            Round round = new Round(hint);
+            search.begin(hint, session.members());
+            Round round = new Round();
             Greeted greeted = round.run();
             if (greeted != null || round.isHopeless) {
                 return greeted;
@@ -167,32 +167,30 @@ final class Connector {
 
     /** Each address once. */
     private final class Round {
-        private final ArrayDeque<Address> line = new ArrayDeque<>();
-        private final Set<Address> tried = new HashSet<>();
         private String hint = "";
         private long pauseMs;
         private boolean isHopeless;
 
-        Round(String hint) {
-            Set<Address> all = new LinkedHashSet<>();
-            Address.named(hint).ifPresent(all::add);
-            all.addAll(config.addresses());
-            session.members().forEach(member -> Address.named(member).ifPresent(all::add));
-            line.addAll(all);
-        }
-
         Greeted run() {
-            while (!line.isEmpty() && !isHopeless && session.pause(0)) {
-                Address address = line.poll();
-                if (tried.add(address)) {
-                    try {
-                        Greeted greeted = greet(address);
-                        if (greeted != null) {
-                            return greeted;
-                        }
-                    } catch (IOException | MalformedFrameException e) {
-                        LOG.log(Level.DEBUG, "cannot connect to {0}: {1}", address, e);
-                        session.failed(new ConnectionException("cannot connect to " + address + ": " + e.getMessage(), e));
+            while (!isHopeless && session.pause(0)) {
+                Address address = search.next();
+                if (address == null) {
+                    break;
+                }
+                try {
+                    Greeted greeted = greet(address);
+                    search.answered(address);
+                    if (greeted != null) {
+                        search.found();
+                        return greeted;
+                    }
+                } catch (IOException | MalformedFrameException e) {
+                    LOG.log(Level.DEBUG, "cannot connect to {0}: {1}", address, e);
+                    session.failed(new ConnectionException("cannot connect to " + address + ": " + e.getMessage(), e));
+                    if (e instanceof SocketTimeoutException) {
+                        search.wasSilent(address);
+                    } else {
+                        search.answered(address);
                     }
                 }
             }
@@ -200,8 +198,9 @@ final class Connector {
         }
 
         private Greeted greet(Address address) throws IOException, MalformedFrameException {
-            long deadline = session.now() + config.connectTimeout().toNanos();
-            Dialer.Stream stream = config.dialer().dial(address, config.connectTimeout());
+            long patience = search.patience(config.connectTimeout().toNanos());
+            long deadline = session.now() + patience;
+            Dialer.Stream stream = config.dialer().dial(address, Duration.ofNanos(patience));
             dialed.set(stream);
             boolean isWelcome = false;
             try {
@@ -209,11 +208,8 @@ final class Connector {
                     return null;
                 }
                 long said = session.now();
-                FrameWriter hello = new FrameWriter(256);
-                session.hello().encodeFrame(1, hello);
-                stream.output().write(hello.toBytes());
                 FrameInput input = new FrameInput(stream.input(), new Patience(stream, deadline));
-                FrameInput.Frame frame = input.next();
+                FrameInput.Frame frame = sayHello(stream, input);
                 Response answer = Response.decode(frame.opcode(), frame.payload());
                 if (answer instanceof Response.Welcome welcome) {
                     stream.readTimeout(Duration.ZERO);
@@ -232,6 +228,22 @@ final class Connector {
             }
         }
 
+        /** The answer to HELLO. */
+        private FrameInput.Frame sayHello(Dialer.Stream stream, FrameInput input) throws IOException, MalformedFrameException {
+            Request.Hello hello = session.hello();
+            FrameWriter frame = new FrameWriter(256);
+            hello.encodeFrame(1, frame);
+            try {
+                stream.output().write(frame.toBytes());
+                return input.next();
+            } catch (IOException e) {
+                if (hello.session() != 0) {
+                    session.gaveUpHello();
+                }
+                throw e;
+            }
+        }
+
         private void refused(Address address, Response answer) throws IOException {
             if (!(answer instanceof Response.Error error)) {
                 throw new IOException("HELLO was answered with " + answer.getClass().getSimpleName());
@@ -244,7 +256,7 @@ final class Connector {
             ErrorCode code = ErrorCode.of(error.code());
             if (code == ErrorCode.NOT_LEADER && !error.leader().isEmpty()) {
                 hint = error.leader();
-                Address.named(hint).ifPresent(line::addFirst);
+                search.redirect(hint);
             } else if (!error.retryable() && code != ErrorCode.SESSION_UNKNOWN) {
                 isHopeless = true;
                 session.giveUp(refusal);

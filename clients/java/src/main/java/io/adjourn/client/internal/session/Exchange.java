@@ -2,6 +2,7 @@ package io.adjourn.client.internal.session;
 
 import io.adjourn.client.Lease;
 import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -21,7 +22,10 @@ public interface Exchange {
     /** Hands a request over. Waits while too much is under way, unless {@code mayWait} is false. */
     Call submit(Request request, Duration timeout, boolean mayWait);
 
-    /** Ends a wait whose caller has left. Jobs that come all the same are given back. */
+    /** Hands over a request about a backup. It fails with BackupLostException if the server does not hold the backup any more. */
+    Call submitOf(Response.BackupReady backup, Request request);
+
+    /** Ends a wait whose caller has left. Jobs or a backup that come all the same are given back. */
     void cancel(Call call);
 
     Call subscribe(Request.Subscribe subscribe, Feed feed);

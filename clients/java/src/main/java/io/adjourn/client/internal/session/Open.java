@@ -1,6 +1,7 @@
 package io.adjourn.client.internal.session;
 
 import io.adjourn.client.AdjournException;
+import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import java.util.concurrent.CompletableFuture;
 
@@ -63,9 +64,27 @@ final class Open implements Exchange.Call {
         return request instanceof Request.Reserve;
     }
 
+    /** About a backup, which ends with its connection. */
+    boolean isOfBackup() {
+        return request.opcode() == Opcode.BACKUP_READ || request.opcode() == Opcode.BACKUP_END;
+    }
+
+    /** Whether it is sent again after a refusal that is retryable. A change of the cluster and a backup are an operator's to repeat. */
+    boolean retriesRefusals() {
+        return switch (request.opcode()) {
+            case CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, BACKUP_BEGIN, BACKUP_READ, BACKUP_END -> false;
+            default -> true;
+        };
+    }
+
     /** Nobody wants its answer any more. */
     boolean isUnwanted() {
         return kind == Kind.CALL && (isLeft || future.isDone() && feed == null);
+    }
+
+    /** What is left of the wait of a reserve, in nanoseconds. */
+    long waitLeft(long now) {
+        return Math.max(0, accepted + ((Request.Reserve) request).waitMs() * 1_000_000L - now);
     }
 
     boolean mayRepeat() {

@@ -2,6 +2,7 @@ package io.adjourn.client.internal.session;
 
 import io.adjourn.client.AdjournException;
 import io.adjourn.client.Applied;
+import io.adjourn.client.BackupLostException;
 import io.adjourn.client.ClientClosedException;
 import io.adjourn.client.ErrorCode;
 import io.adjourn.client.Lease;
@@ -34,9 +35,10 @@ import java.util.function.Consumer;
  * </pre>
  */
 final class Requests {
-    static final long BROWSE_MAX = 600_000_000_000L;
     private static final long MS = 1_000_000L;
     private static final long SECOND = 1_000 * MS;
+    private static final long BROWSE_MAX = 600 * SECOND;
+    private static final long CHECKPOINT_MAX = 3_600 * SECOND;
     /** Sequence numbers that may be unanswered. */
     private static final long WINDOW = 16_384;
     private static final int OPEN_MAX = 16_384;
@@ -54,6 +56,8 @@ final class Requests {
     private AdjournException ended;
     private boolean isClosing;
     private boolean consumes;
+    /** The backup that the server holds for the present connection. */
+    private Response.BackupReady backup;
     private long openBytes;
     private int lastId;
     private long nextSequence = 1;
@@ -95,6 +99,11 @@ final class Requests {
         return consumes;
     }
 
+    /** Whether the server holds this backup for the present connection. */
+    boolean holds(Response.BackupReady other) {
+        return backup == other && ended == null;
+    }
+
     /** What ended them all; {@code null} while they go on. */
     AdjournException ended() {
         return ended;
@@ -128,6 +137,10 @@ final class Requests {
             });
             return;
         }
+        if (call.request.opcode() == Opcode.BACKUP_BEGIN || call.request.opcode() == Opcode.BACKUP_END) {
+            // The server releases what it holds when it gets the request.
+            backup = null;
+        }
         enter(call);
         line.add(call);
         pump();
@@ -154,6 +167,21 @@ final class Requests {
         for (int from = 0; from < given.size(); from += part) {
             List<Lease> some = List.copyOf(given.subList(from, Math.min(given.size(), from + part)));
             accept(new Open(Open.Kind.GIVE_BACK, new Request.Release(delayMs, some, ""), null, ticker.now(), GIVE_BACK_MAX));
+        }
+    }
+
+    /**
+     * The server holds a backup. If another request for one is under way, it releases this one for that; if nobody waits for it, the
+     * client lets it go.
+     */
+    void backupReady(Open call, Response.BackupReady ready) {
+        succeed(call, Answer.of(ready));
+        if (open.values().stream().anyMatch(other -> other.request.opcode() == Opcode.BACKUP_BEGIN)) {
+            return;
+        }
+        backup = ready;
+        if (call.isUnwanted()) {
+            accept(new Open(Open.Kind.CONNECTION, new Request.Plain(Opcode.BACKUP_END), null, ticker.now(), GIVE_BACK_MAX));
         }
     }
 
@@ -191,10 +219,11 @@ final class Requests {
             nextSequence += push.jobs().size();
         }
         Request frame = call.request;
-        call.wait = browses(frame) ? BROWSE_MAX : 0;
+        call.wait = waitOf(frame);
         if (frame instanceof Request.Reserve reserve) {
-            long left = Math.max(0, reserve.waitMs() - (now - call.accepted) / MS);
-            frame = reserve.withWait(left);
+            long left = call.waitLeft(now) / MS;
+            // 0 would not wait at all, and be a request of another kind.
+            frame = reserve.withWait(reserve.waitMs() == 0 ? 0 : Math.max(1, left));
             call.wait = left * MS;
         }
         int start = wire.out().size();
@@ -235,6 +264,7 @@ final class Requests {
     void lost() {
         line.clear();
         later.clear();
+        backup = null;
         all().forEach(this::afterLoss);
         line.addAll(open.values());
     }
@@ -250,6 +280,8 @@ final class Requests {
             succeed(call, Answer.of(new Response.Done()));
         } else if (call.isUnwanted()) {
             forget(call);
+        } else if (call.isOfBackup()) {
+            fail(call, new BackupLostException("its connection was lost", wire.lastFailure()));
         } else if (wasOnWire && !call.mayRepeat()) {
             fail(call, new OutcomeUnknownException("the connection was lost before the answer to " + call.request.opcode()));
         }
@@ -432,11 +464,12 @@ final class Requests {
 
     // ---- kinds of requests
 
-    /** Whether the server may take minutes for it on purpose. */
-    static boolean browses(Request request) {
+    /** How long the server may take for it on purpose, in nanoseconds: to scan many jobs, or to write a checkpoint. */
+    static long waitOf(Request request) {
         return switch (request.opcode()) {
-            case LIST, COUNT, BULK, PEEK, BACKUP_BEGIN -> true;
-            default -> false;
+            case LIST, COUNT, BULK, PEEK -> BROWSE_MAX;
+            case BACKUP_BEGIN -> CHECKPOINT_MAX;
+            default -> 0;
         };
     }
 

@@ -1,6 +1,7 @@
 package io.adjourn.client.internal.session;
 
 import io.adjourn.client.AdjournException;
+import io.adjourn.client.BackupLostException;
 import io.adjourn.client.ClientClosedException;
 import io.adjourn.client.Lease;
 import io.adjourn.client.WrongClusterException;
@@ -47,6 +48,8 @@ public final class Session implements Exchange {
     private final Connector connector;
     private final Thread clock;
     private int handlersLeft;
+    /** HELLOs that named the session and got no answer. A server may still get one, and then says that the session was taken over. */
+    private int hellosGivenUp;
 
     public Session(SessionConfig config) {
         this.config = config;
@@ -80,8 +83,8 @@ public final class Session implements Exchange {
         long limit = (timeout == null ? config.requestTimeout() : timeout).toNanos();
         if (request instanceof Request.Reserve reserve) {
             limit += Math.min(reserve.waitMs(), 3_600_000) * MS;
-        } else if (Requests.browses(request)) {
-            limit = Math.max(limit, timeout == null ? Requests.BROWSE_MAX : 0);
+        } else if (timeout == null) {
+            limit = Math.max(limit, Requests.waitOf(request));
         }
         guard.lock();
         try {
@@ -90,6 +93,23 @@ public final class Session implements Exchange {
                 requests.awaitRoom(call);
             }
             requests.accept(call);
+            return call;
+        } finally {
+            guard.unlock();
+        }
+    }
+
+    @Override
+    public Call submitOf(Response.BackupReady backup, Request request) {
+        guard.lock();
+        try {
+            Open call = new Open(Open.Kind.CALL, request, null, ticker.now(), config.requestTimeout().toNanos());
+            if (requests.holds(backup)) {
+                requests.accept(call);
+            } else {
+                call.future.completeExceptionally(requests.ended() != null ? requests.ended()
+                        : new BackupLostException("the server does not hold it any more", null));
+            }
             return call;
         } finally {
             guard.unlock();
@@ -153,7 +173,7 @@ public final class Session implements Exchange {
                 return;
             }
             left.isLeft = true;
-            if (!left.onWire && left.doubts == 0) {
+            if (!left.onWire && (left.doubts == 0 || left.isReserve())) {
                 requests.forget(left);
             } else if (left.onWire && left.isReserve() && wire.isUp()) {
                 requests.cancelAtServer(left);
@@ -275,6 +295,13 @@ public final class Session implements Exchange {
         }
     }
 
+    /** A HELLO that named the session was written, and nothing answered it. */
+    void gaveUpHello() {
+        guard.lock();
+        hellosGivenUp++;
+        guard.unlock();
+    }
+
     List<String> members() {
         guard.lock();
         try {
@@ -340,6 +367,7 @@ public final class Session implements Exchange {
             boolean resumed = !isFirst && said.resumed() && said.session() == before.session();
             boolean kept = config.leasesOutlive() || resumed && said.leasesKept();
             if (!resumed) {
+                hellosGivenUp = 0;
                 requests.renumber();
             }
             if (!kept && !isFirst) {
@@ -445,7 +473,10 @@ public final class Session implements Exchange {
     private void unasked(Response response) {
         if (response instanceof Response.GoingAway away) {
             LOG.log(Level.INFO, "the server closes the connection: {0}", away.message());
-            if (away.reason() == 3) {
+            if (away.reason() == 3 && hellosGivenUp > 0) {
+                // By a HELLO of this client itself, perhaps. Each does that once.
+                hellosGivenUp--;
+            } else if (away.reason() == 3) {
                 end(new ClientClosedException("another process has taken the session over"));
                 return;
             }

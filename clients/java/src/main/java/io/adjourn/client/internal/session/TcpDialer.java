@@ -14,7 +14,8 @@ public final class TcpDialer implements Dialer {
     public Stream dial(Address address, Duration timeout) throws IOException {
         Socket socket = new Socket();
         try {
-            socket.connect(new InetSocketAddress(address.host(), address.port()), (int) timeout.toMillis());
+            // 0 would be: for ever.
+            socket.connect(new InetSocketAddress(address.host(), address.port()), (int) Math.max(1, timeout.toMillis()));
             socket.setTcpNoDelay(true);
             if (socket.getLocalSocketAddress().equals(socket.getRemoteSocketAddress())) {
                 throw new ConnectException("TCP connected the socket to itself: nothing listens there");

@@ -91,14 +91,16 @@ public sealed interface Response {
 
     /** What became of one pushed job. */
     record PushedItem(int outcome, int code, long job) {
+        private static final int REFUSED = 3;
         private static final int OUTCOME_MAX = 4;
+        private static final int CODE_OUTCOME_UNKNOWN = 40;
 
         static PushedItem read(FrameReader f, FrameReader pieces) throws MalformedFrameException {
             int outcome = f.u8();
-            if (outcome > OUTCOME_MAX) {
-                throw new MalformedFrameException("an unknown outcome of a push: " + outcome);
-            }
-            return new PushedItem(outcome, f.u16(), f.u64());
+            int code = f.u16();
+            long job = f.u64();
+            // An outcome of a newer server leaves this job, and no other, in doubt.
+            return outcome > OUTCOME_MAX ? new PushedItem(REFUSED, CODE_OUTCOME_UNKNOWN, job) : new PushedItem(outcome, code, job);
         }
     }
 
