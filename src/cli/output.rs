@@ -47,12 +47,12 @@ pub(super) fn listed_json(job: &JobReport, with_body: bool) -> impl Serialize {
 
 fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
     let history = &job.history;
-    if job.state == Some(JobState::Finished) {
+    // Every job that is there, or is remembered, has a time to run.
+    if job.state == Some(JobState::Finished) && job.ttr_ms == 0 {
         return JobJson::Finished(FinishedJson {
             id: job.id.0,
             state: state_text(job.state),
             topic: job.topic.as_str(),
-            key: job.key.as_ref().map(Key::as_str),
             attempts: job.attempts,
             finished: history.finished.map(time_text),
         });
@@ -80,6 +80,7 @@ fn report_with(job: &JobReport, with_body: bool) -> JobJson<'_> {
         reserved_last: history.reserved_last.map(time_text),
         held_by: history.held_by.map(|session| session.0),
         reason: history.reason.as_deref(),
+        finished: history.finished.map(time_text),
         headers: headers(&job.attributes),
         body_bytes: (!with_body).then_some(job.body_bytes),
         body: with_body.then(|| BodyJson::of(&job.body)),
@@ -247,6 +248,8 @@ struct ReportJson<'a> {
     held_by: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished: Option<String>,
     headers: BTreeMap<&'a str, Header<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_bytes: Option<u32>,
@@ -254,14 +257,12 @@ struct ReportJson<'a> {
     body: Option<BodyJson<'a>>,
 }
 
-/// A job that was finished. All but its key is known of every one.
+/// A job that was finished a short time ago and is not remembered.
 #[derive(Serialize)]
 struct FinishedJson<'a> {
     id: u64,
     state: String,
     topic: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'a str>,
     attempts: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     finished: Option<String>,
@@ -508,7 +509,12 @@ mod tests {
             r#""held_by":7,"reason":"no such address","headers":{}"#
         );
         assert!(line.contains(expected), "{line}");
-        let line = json(&report_json(&JobReport { state: Some(JobState::Finished), ..with_history }));
+        let remembered = JobReport { state: Some(JobState::Finished), ..with_history };
+        let line = json(&report_json(&remembered));
+        let expected =
+            r#""reason":"no such address","finished":"1970-01-01T00:00:03.000Z","headers":{},"body":""}"#;
+        assert!(line.ends_with(&format!("{expected}\n")), "{line}");
+        let line = json(&report_json(&JobReport { ttr_ms: 0, ..remembered }));
         let expected = r#""attempts":5,"finished":"1970-01-01T00:00:03.000Z"}"#;
         assert_eq!(line, format!(r#"{{"id":9,"state":"finished","topic":"orders",{expected}"#) + "\n");
         assert_eq!(
