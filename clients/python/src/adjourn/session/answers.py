@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ..errors import ClientClosedError, OutcomeUnknownError, ProtocolError, SessionTakenOverError, refused
+from ..errors import ClientClosedError, OutcomeUnknownError, ProtocolError, refused
 from ..protocol import requests as rq
 from ..protocol.framing import Frame, decode_response
 from ..protocol.numbers import ErrorCode, GoingAwayReason
@@ -181,7 +181,7 @@ def _going_away(core: Core, response: GoingAway) -> None:
     if response.reason == GoingAwayReason.CLOSED_BY_OPERATOR:
         core.pause = max(core.pause, _CLOSED_BY_OPERATOR_PAUSE)
     elif response.reason == GoingAwayReason.SESSION_TAKEN_OVER:
-        core.fatal = SessionTakenOverError()
+        core.is_taken_over = True
     core.awaits_close = False
     core.drain()
 

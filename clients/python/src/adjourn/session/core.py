@@ -75,8 +75,8 @@ class Core:
         self.was_proven = False
         """The present connection has answered something."""
         self.ended: AdjournError | None = None
-        self.fatal: AdjournError | None = None
-        """Why the session must not be resumed."""
+        self.is_taken_over = False
+        """The server said on the present connection that another one speaks for the session."""
         self._outlive = outlive
         self._timeout = timeout
         self._line: deque[int] = deque()
@@ -183,7 +183,7 @@ class Core:
         self.welcome = welcome
         self.members = welcome.members
         self.pulse = Pulse(now, heartbeat_every(welcome, self._outlive))
-        self.was_proven = self.awaits_close = False
+        self.was_proven = self.awaits_close = self.is_taken_over = False
         self.hint, self.pause = "", 0.0
         if kept and not self._outlive and self.unseen.consumes and self.ended is None:
             self.unseen.open()

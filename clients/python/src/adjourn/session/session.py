@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ..errors import AdjournError, CannotConnectError, ClientClosedError, ForkedError
+from ..errors import AdjournError, CannotConnectError, ClientClosedError, ForkedError, SessionTakenOverError
 from ..protocol.framing import Frame
 from ..protocol.numbers import WAIT_MS_MAX
 from ..protocol.requests import Cancel, Credit, Goodbye, Hello, LeaseRef, Request, Reserve, Subscribe
@@ -275,8 +275,8 @@ class Session:
             log.info("the connection is lost: %s", why)
             core = self._core
             core.down()
-            if core.fatal is not None:
-                return core.fatal
+            if core.is_taken_over and not self._search.took_itself_over():
+                return SessionTakenOverError()
             if core.was_proven:
                 waits.reset()
             error = await self._reconnect(waits)
