@@ -26,8 +26,9 @@ from ..protocol.responses import (
 )
 from ..protocol.wire import MalformedFrame
 from .calls import Arrived, Call
-from .core import MEMBERS_ID, OWN_ID, Core
+from .core import Core
 from .hold import Arrival, Hold
+from .pulse import MEMBERS_ID, PING_ID_MIN
 
 log = logging.getLogger("adjourn")
 
@@ -50,9 +51,9 @@ def received(core: Core, now: float, frame: Frame) -> None:
     elif isinstance(response, GoingAway):
         _going_away(core, response)
     elif frame.request_id == MEMBERS_ID:
-        _members(core, response)
-    elif frame.request_id in (0, OWN_ID):
-        _of_the_connection(core, response)
+        _members(core, now, response)
+    elif frame.request_id == 0 or frame.request_id >= PING_ID_MIN:
+        _of_the_connection(core, frame.request_id, response)
     else:
         core.pulse.moved(now)
         call = core.open.get(frame.request_id)
@@ -186,20 +187,19 @@ def _going_away(core: Core, response: GoingAway) -> None:
     core.drain()
 
 
-def _members(core: Core, response: Response) -> None:
+def _members(core: Core, now: float, response: Response) -> None:
+    if isinstance(response, ClusterReport) or (isinstance(response, Error) and response.retryable):
+        core.pulse.members_told(now)
     if isinstance(response, ClusterReport):
         known = [member for member in response.members if member.client_address]
         if known:
             core.members = tuple(Member(one.node, one.client_address, one.node == response.leader) for one in known)
-    elif not (isinstance(response, Error) and response.retryable):
-        core.pulse.stop_asking_members()
 
 
-def _of_the_connection(core: Core, response: Response) -> None:
-    if isinstance(response, Pong):
-        sent = core.pulse.pong()
-        if sent is not None:
-            core.leases.answered(sent, response)
+def _of_the_connection(core: Core, request_id: int, response: Response) -> None:
+    sent = core.pulse.answered(request_id)
+    if isinstance(response, Pong) and sent is not None:
+        core.leases.answered(sent, response)
     elif isinstance(response, Error) and response.code in NOT_HERE:
         core.drain()
         core.awaits_close |= response.code == ErrorCode.SESSION_UNKNOWN

@@ -28,20 +28,16 @@ from ..errors import (
 )
 from ..protocol import requests as rq
 from ..protocol.framing import encode
-from ..protocol.numbers import PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED, U32_ID_MAX, ErrorCode
+from ..protocol.numbers import PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED, ErrorCode
 from ..protocol.responses import Done, Response, Welcome
 from ..protocol.wire import Unencodable
 from .calls import Arrived, Call, Feed
 from .leases import LeaseClock, heartbeat_every
-from .pulse import Loss, Pulse
+from .pulse import MEMBERS_ID, PING_ID_MIN, Loss, Pulse
 from .unseen import Unseen
 
 log = logging.getLogger("adjourn")
 
-OWN_ID = U32_ID_MAX
-"""The request id of HELLO and PING."""
-MEMBERS_ID = U32_ID_MAX - 1
-"""The request id of the question who the members are."""
 _OWN_REQUESTS = 2
 _OUT_BYTES_MAX = 1 << 20
 _UNCOUNTED_BYTES = 4
@@ -238,8 +234,9 @@ class Core:
             return None
         loss = self.pulse.loss(now, self._oldest())
         if loss is None:
-            if self.pulse.ping_due(now, self.leases.proven):
-                self.out += encode(OWN_ID, rq.Ping())
+            ping = self.pulse.ping_due(now, self.leases.proven)
+            if ping is not None:
+                self.out += encode(ping, rq.Ping())
             if self.link is Link.UP and self.pulse.members_due(now):
                 self.out += encode(MEMBERS_ID, rq.ClusterStatus())
             self.pump(now)
@@ -339,8 +336,9 @@ class Core:
             self._next_sequence = max(self._next_sequence, request.sequence + len(request.jobs))
         if isinstance(request, (rq.Reserve, rq.Subscribe)):
             self.unseen.consumes = True
-            if self.pulse.consumes(now):
-                self.out += encode(OWN_ID, rq.Ping())
+            ping = self.pulse.consumes(now)
+            if ping is not None:
+                self.out += encode(ping, rq.Ping())
         self.out += frame
         call.on_wire, call.sent, call.doubts = True, now, call.doubts + 1
         self._in_flight += call.feed is None
@@ -381,9 +379,9 @@ class Core:
 
     def _free_id(self) -> int:
         while self._next_id in self.open:
-            self._next_id = self._next_id % (MEMBERS_ID - 1) + 1
+            self._next_id = self._next_id % (PING_ID_MIN - 1) + 1
         found = self._next_id
-        self._next_id = self._next_id % (MEMBERS_ID - 1) + 1
+        self._next_id = self._next_id % (PING_ID_MIN - 1) + 1
         return found
 
     def _remove(self, request_id: int) -> Call | None:

@@ -14,7 +14,7 @@ from ..protocol.responses import Error, GoingAway, Response, Welcome
 from ..protocol.wire import MalformedFrame
 from . import clock
 from .connection import Connect, Connection
-from .core import OWN_ID
+from .pulse import HELLO_ID
 from .search import Address, Search
 
 log = logging.getLogger("adjourn")
@@ -101,7 +101,7 @@ class _Attempt:
         is_welcome = False
         try:
             self.said = said = clock.now()
-            connection.send(encode(OWN_ID, self.hello))
+            connection.send(encode(HELLO_ID, self.hello))
             answer = await _answer(connection)
             if isinstance(answer, Welcome):
                 is_welcome = True
