@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
+import pytest
+
 from adjourn.protocol.framing import FrameDecoder, decode_request, encode
-from adjourn.protocol.requests import ClusterStatus, Get, JobRef, Ping, Request, Stats
-from adjourn.protocol.responses import Error, Pong, Response, Welcome
-from adjourn.protocol.numbers import ErrorCode
+from adjourn.protocol.numbers import ErrorCode, GoingAwayReason
+from adjourn.protocol.requests import ClusterStatus, Get, JobRef, Ping, Request, Reserve, Stats
+from adjourn.protocol.responses import Error, GoingAway, Pong, Reserved, Response, Welcome
 from adjourn.session import answers
+from adjourn.session.calls import Arrived
 from adjourn.session.core import Core
 from adjourn.session.pulse import MEMBERS_ID, PING_ID_MIN
-from scripted import WELCOME
+from scripted import RESUMED, WELCOME, delivered
+
+QUIET = replace(WELCOME, heartbeat_ms=0)
+NOTHING = Reserved(())
 
 
 class Client:
@@ -31,6 +38,18 @@ class Client:
         (frame,) = FrameDecoder().feed(encode(request_id, response))
         self.core.pulse.heard(self.now)
         answers.received(self.core, self.now, frame)
+
+    def reserve(self, wait_ms: int) -> tuple[int, asyncio.Future[Response]]:
+        """A waiting RESERVE, sent."""
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        request_id = self.core.submit(self.now, Reserve(("t",), 1, wait_ms), future)
+        self.core.pump(self.now)
+        assert self.reserves() == [(request_id, wait_ms)]
+        return request_id, future
+
+    def reserves(self) -> list[tuple[int, int]]:
+        """The RESERVEs that were sent since the last call, and their waits."""
+        return [(number, request.wait_ms) for number, request in self.sent() if isinstance(request, Reserve)]
 
     def beat(self, now: float) -> list[tuple[int, Request]]:
         self.now = now
@@ -53,7 +72,7 @@ def test_each_heartbeat_proves_from_its_own_time_in_any_order_of_answers() -> No
 
 
 def test_the_members_are_asked_again_only_after_an_answer() -> None:
-    client = Client(replace(WELCOME, heartbeat_ms=0))
+    client = Client(QUIET)
     assert client.beat(1.0) == [(MEMBERS_ID, ClusterStatus())]
     assert client.beat(60.0) == []
     client.answer(MEMBERS_ID, Error(ErrorCode.NO_LEADER, True, 0))
@@ -71,3 +90,69 @@ def test_heartbeats_and_calls_never_share_an_id() -> None:
     client.core._next_id = PING_ID_MIN - 2
     assert client.core.submit(0.0, Stats()) == 2
     assert [client.core.pulse.consumes(0.0), client.core.pulse.ping_due(9.0, 0.0)] == [MEMBERS_ID - 1, PING_ID_MIN]
+
+
+async def test_a_reserve_that_was_answered_too_early_asks_for_the_rest_of_its_wait() -> None:
+    client = Client(QUIET)
+    request_id, call = client.reserve(10_000)
+    at_once_id, at_once = client.reserve(0)
+    client.answer(at_once_id, NOTHING)
+    assert at_once.result() == Arrived(()), "it was not to wait"
+    client.now = 4.0
+    client.answer(request_id, NOTHING)
+    assert client.reserves() == [], "a server that always answers at once is not asked all the time"
+    client.now = 5.0
+    client.core.tick(client.now)
+    assert client.reserves() == [(request_id, 5_000)]
+    # The connection is about to be closed: the next one takes it.
+    client.answer(0, GoingAway("", GoingAwayReason.STOPPING))
+    client.answer(request_id, NOTHING)
+    assert client.core.is_drained and client.reserves() == []
+    client.core.down()
+    client.core.up(client.now, client.now, replace(RESUMED, heartbeat_ms=0))
+    assert client.reserves() == [(request_id, 5_000)]
+    client.now = 10.0
+    client.answer(request_id, NOTHING)
+    assert call.result() == Arrived(()), "its wait is over"
+
+
+async def test_a_server_that_always_answers_at_once_is_asked_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+    client = Client(QUIET)
+    request_id, call = client.reserve(4_000)
+    asked = [0]
+    client.answer(request_id, NOTHING)
+    while not call.done():
+        client.now = client.core.next_tick(client.now)
+        client.core.tick(client.now)
+        for _ in client.reserves():
+            asked.append(round(client.now * 1000))
+            client.answer(request_id, NOTHING)
+    assert asked == [0, 50, 150, 350, 750, 1_550, 2_550, 3_550, 4_000]
+    assert call.result() == Arrived(())
+
+
+async def test_a_reserve_whose_jobs_are_all_over_is_sent_again() -> None:
+    client = Client(replace(QUIET, clock_ms=1_000))
+    request_id, call = client.reserve(10_000)
+    client.now = 3.0
+    over = replace(delivered(1, 5), deadline_ms=2_000)
+    client.answer(request_id, Reserved((over,)))
+    client.now = 4.0
+    client.core.tick(client.now)
+    assert client.reserves() == [(request_id, 6_000)]
+    client.answer(request_id, Reserved((replace(over, deadline_ms=60_000),)))
+    assert isinstance(call.result(), Arrived)
+
+
+async def test_a_reserve_that_was_answered_too_early_is_not_sent_for_nobody() -> None:
+    client = Client(QUIET)
+    (early_id, early), (late_id, late) = client.reserve(10_000), client.reserve(10_000)
+    client.answer(early_id, NOTHING)
+    for request_id, call in ((early_id, early), (late_id, late)):
+        call.cancel()
+        client.core.abandon(client.now, request_id)
+    client.answer(late_id, NOTHING)
+    client.now = 2.0
+    client.core.tick(client.now)
+    assert client.reserves() == [] and early_id not in client.core.open

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -11,11 +10,7 @@ import adjourn
 from adjourn.protocol.numbers import GoingAwayReason
 from adjourn.protocol.requests import Push
 from adjourn.protocol.responses import GoingAway
-from scripted import RESUMED, WELCOME, Peer, Script, pushed, script
-
-
-def quick(stage: Script, **options: object) -> adjourn.connecting.Connecting:  # type: ignore[name-defined]
-    return adjourn.connect(stage.url, reconnect_wait_max=0.02, **options)  # type: ignore[arg-type]
+from scripted import RESUMED, WELCOME, Peer, Script, pushed, quick, script
 
 
 async def lose_a_hello(stage: Script) -> None:

@@ -26,7 +26,7 @@ from ..protocol.responses import (
 )
 from ..protocol.wire import MalformedFrame
 from .calls import Arrived, Call
-from .core import Core
+from .core import Core, Link
 from .hold import Arrival, Hold
 from .pulse import MEMBERS_ID, PING_ID_MIN
 
@@ -73,7 +73,11 @@ def _answer(core: Core, now: float, request_id: int, call: Call, response: Respo
     core.leases.answered(call.sent, response)
     if isinstance(response, Reserved):
         core.unseen.came(response.jobs)
-        core.finish(request_id, Arrived(_arrive(core, now, response.jobs)))
+        arrivals = _arrive(core, now, response.jobs)
+        if not arrivals and core.ended is None and call.still_waits(now):
+            _wait_on(core, now, request_id, call)
+        else:
+            core.finish(request_id, Arrived(arrivals))
     elif isinstance(response, Deliver) and call.feed is not None:
         core.unseen.came(response.jobs)
         arrivals = _arrive(core, now, response.jobs)
@@ -95,6 +99,14 @@ def _answer(core: Core, now: float, request_id: int, call: Call, response: Respo
         _unsubscribed(core, request_id, call.request)
     else:
         _finish_checked(core, request_id, call, response)
+
+
+def _wait_on(core: Core, now: float, request_id: int, call: Call) -> None:
+    """The server ended the wait of a RESERVE early: it goes on here after a while, or on the next connection."""
+    if core.link is Link.UP:
+        core.send_later(min(now + call.busy.wait(), call.accepted + call.wait), request_id)
+    else:
+        core.send_elsewhere(call)
 
 
 def _finish_checked(core: Core, request_id: int, call: Call, response: Response) -> None:

@@ -242,6 +242,10 @@ class Core:
             self.pump(now)
         return loss
 
+    def has_due(self, before: float) -> bool:
+        """Whether a request is to be sent again before this time."""
+        return bool(self._later) and self._later[0][0] < before
+
     def next_tick(self, now: float) -> float:
         """When to call `tick` again."""
         times = [self.pulse.next_look(now, self.leases.proven, self._oldest())]
@@ -277,7 +281,7 @@ class Core:
         self._leave_wire(call)
 
     def send_later(self, when: float, request_id: int) -> None:
-        """A request that was answered "busy" is sent again after a while."""
+        """A request that was answered "busy", or too early, is sent again after a while."""
         self._leave_wire(self.open[request_id])
         heapq.heappush(self._later, (when, request_id))
 

@@ -64,6 +64,8 @@ class Session:
         self._connection: Connection = link.connection
         self._listeners: list[LossListener] = []
         self._wake = asyncio.Event()
+        self._looks_at = 0.0
+        """When the task looks at the clock again, unless it is woken."""
         self._flushes = False
         self._unsent = 0
         self._is_forked = False
@@ -226,7 +228,7 @@ class Session:
         if self._core.out and not self._flushes:
             self._flushes = True
             self._loop.call_soon(self._flush)
-        if self._core.is_drained:
+        if self._core.is_drained or self._core.has_due(self._looks_at):
             self._wake.set()
 
     def _flush(self) -> None:
@@ -321,6 +323,7 @@ class Session:
 
     async def _wait_until(self, wake_at: float) -> None:
         self._wake.clear()
+        self._looks_at = wake_at
         try:
             await asyncio.wait_for(self._wake.wait(), max(0.002, wake_at - clock.now()))
         except asyncio.TimeoutError:
