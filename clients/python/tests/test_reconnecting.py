@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ import adjourn
 from adjourn.protocol.numbers import GoingAwayReason
 from adjourn.protocol.requests import Push
 from adjourn.protocol.responses import GoingAway
+from adjourn.session.search import Address, Search
 from scripted import RESUMED, WELCOME, Peer, Script, pushed, quick, script
 
 
@@ -93,3 +95,62 @@ async def test_other_programs_at_the_addresses_do_not_end_a_client() -> None:
     async with script(play) as stage:
         async with adjourn.connect(f"{stage.url},127.0.0.1:1", reconnect_wait_max=0.02) as q:
             assert (await q.push("t")).id == 42
+
+
+def tried(search: Search) -> list[Address]:
+    return list(iter(search.next, None))
+
+
+def test_patience_grows_from_round_to_round_and_one_address_gets_all_of_it() -> None:
+    search = Search([("a", 1), ("b", 1)])
+
+    def patience(found: Search) -> float:
+        found.begin("", ())
+        found.next()
+        return found.patience(4.0)
+
+    assert [patience(search) for _ in range(4)] == [1, 2, 4, 4]
+    search.found(resumed=True)
+    assert patience(search) == 1
+    assert patience(Search([("a", 1)])) == 4
+
+
+def test_who_was_silent_is_tried_last_until_it_answers() -> None:
+    a, b, c = ("a", 1), ("b", 1), ("c", 1)
+    search = Search([a, b])
+    search.begin("", ())
+    search.silent(a)
+    search.begin("a:1", ["c:1"])
+    assert search.next() == b
+    search.redirect("a:1")
+    assert tried(search) == [c, a], "a stale hint does not bring it forward"
+    search.answered(a)
+    search.begin("a:1", ())
+    assert tried(search) == [a, b]
+
+
+async def test_silent_members_do_not_prolong_the_first_connection() -> None:
+    async def play(stage: Script) -> None:
+        await (await stage.peer()).next()
+
+    async with AsyncExitStack() as stages:
+        silent = [await stages.enter_async_context(script(play)) for _ in range(12)]
+        # Each gets a quarter of the time, so at most four can be asked to the end.
+        with pytest.raises(adjourn.CannotConnectError, match="no answer in time"):
+            await adjourn.connect(",".join(f"127.0.0.1:{stage.port}" for stage in silent), connect_timeout=0.4)
+        assert 1 <= sum(stage.connections for stage in silent) <= 5
+
+
+async def test_a_silent_member_leaves_time_for_the_others() -> None:
+    async def is_silent(stage: Script) -> None:
+        await (await stage.peer()).next()
+
+    async def leads(stage: Script) -> None:
+        peer = await stage.peer()
+        await peer.greet()
+        await peer.serve(lambda request: pushed(request, 5) if isinstance(request, Push) else None)
+
+    async with script(is_silent) as silent, script(leads) as leader:
+        async with adjourn.connect(f"{silent.url},127.0.0.1:{leader.port}", connect_timeout=1) as q:
+            assert (await q.push("t")).id == 5
+        assert silent.connections == 1

@@ -56,7 +56,7 @@ async def round_of(
             (search.silent if silent else search.answered)(address)
             if attempt.said is not None:
                 search.gave_up_hello()
-            failure = _unreachable(address, "no answer in time") if silent else error
+            failure = unreachable(address, "no answer in time") if silent else error
             missed.was_silent |= silent
             log.debug("cannot connect: %s", failure)
             if missed.error is None or not isinstance(missed.error, ServerError):
@@ -97,7 +97,7 @@ class _Attempt:
         try:
             connection = await connect(self.address)
         except OSError as error:
-            raise _unreachable(self.address, str(error)) from error
+            raise unreachable(self.address, str(error)) from error
         is_welcome = False
         try:
             self.said = said = clock.now()
@@ -114,7 +114,7 @@ class _Attempt:
         if isinstance(answer, Error):
             return answer
         if answer is None or isinstance(answer, GoingAway):
-            raise _unreachable(self.address, "the server closed the connection")
+            raise unreachable(self.address, "the server closed the connection")
         return ProtocolError(f"{host}:{port} answered HELLO with {answer.NAME}")
 
 
@@ -126,7 +126,8 @@ async def _answer(connection: Connection) -> Response | None:
     return None
 
 
-def _unreachable(address: Address, why: str) -> CannotConnectError:
+def unreachable(address: Address, why: str) -> CannotConnectError:
+    """No connection to this address."""
     return CannotConnectError(
         f"cannot connect to {address[0]}:{address[1]}: {why}. Is the server running, and is this its address?"
     )
