@@ -154,7 +154,7 @@ class ServerError(AdjournError):
         self.applied = applied
         self.retry_after = retry_after
         self.job_id = job_id
-        """For `KEY_EXISTS` and `RESERVED` in a push: the job that exists."""
+        """For `KEY_EXISTS` and `RESERVED` in a push: the job that exists. For `OUTCOME_UNKNOWN`: the job to look at, if one is named."""
 
 
 class MalformedError(ServerError):
@@ -234,7 +234,7 @@ class SessionUnknownError(ServerError):
 
 
 class ForgottenOutcomeError(ServerError, OutcomeUnknownError):
-    """The queue has forgotten the outcome of this push."""
+    """The queue has forgotten the outcome of this push, or names one that this client does not know."""
 
 
 class ExpiresBeforeDueError(ServerError):

@@ -30,7 +30,7 @@ from .reports import (
 )
 from .requests import LeaseRef
 from .response import RESPONSES, Response, response
-from .wire import U8, U16, U64, MalformedFrame, Reader, Writer, encode_text
+from .wire import U8, U16, U64, Reader, Writer, encode_text
 
 _DELIVERED = struct.Struct("<QQQIIIBHHI")
 _DELIVERED_NOW = struct.Struct("<QQQIIIBHHIQ")
@@ -213,7 +213,8 @@ class Pushed(Response):
         def read(fields: tuple[int, ...], _rest: bytes) -> PushedJob:
             outcome, code, job = fields
             if outcome not in _OUTCOMES:
-                raise MalformedFrame(f"an unknown outcome of a push: {outcome}")
+                # Of a newer server: what became of this job is not known here.
+                return PushedJob(PushOutcome.REFUSED, job, ErrorCode.OUTCOME_UNKNOWN)
             return PushedJob(PushOutcome(outcome), job, known(ErrorCode, code))
 
         return cls(r.items(cls._FIXED, "results", read))
