@@ -9,8 +9,8 @@ import pytest
 
 from adjourn.protocol.framing import FrameDecoder, decode_request, encode
 from adjourn.protocol.numbers import ErrorCode, GoingAwayReason
-from adjourn.protocol.requests import ClusterStatus, Get, JobRef, Ping, Request, Reserve, Stats
-from adjourn.protocol.responses import Error, GoingAway, Pong, Reserved, Response, Welcome
+from adjourn.protocol.requests import BackupBegin, ClusterStatus, Get, JobRef, Ping, Request, Reserve, Stats
+from adjourn.protocol.responses import BackupReady, Error, GoingAway, Pong, Reserved, Response, Welcome
 from adjourn.session import answers
 from adjourn.session.calls import Arrived
 from adjourn.session.core import Core
@@ -156,3 +156,16 @@ async def test_a_reserve_that_was_answered_too_early_is_not_sent_for_nobody() ->
     client.now = 2.0
     client.core.tick(client.now)
     assert client.reserves() == [] and early_id not in client.core.open
+
+
+async def test_a_backup_may_take_minutes() -> None:
+    client = Client(QUIET)
+    client.core._timeout = 30.0
+    call: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+    request_id = client.core.submit(0.0, BackupBegin(), call)
+    client.core.pump(0.0)
+    client.now = 1_800.0
+    assert client.core.tick(client.now) is None
+    client.core.expire(client.now, request_id)
+    client.answer(request_id, BackupReady(1, 2, 3, 4))
+    assert call.result() == BackupReady(1, 2, 3, 4)

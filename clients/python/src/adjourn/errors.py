@@ -8,6 +8,7 @@ Every error has `code`, `retryable`, `applied` and `retry_after`. Decide by them
     ├── OutcomeUnknownError      the request may or may not have been carried out
     ├── RequestTimeoutError      no answer in time
     ├── BatchError               some jobs of a batch were not pushed
+    ├── BackupLostError          the server does not hold the backup any more
     ├── ClientError              this client cannot go on
     │   ├── CannotConnectError
     │   ├── ClientClosedError
@@ -95,6 +96,13 @@ class BatchError(AdjournError):
         self.retryable = all(error.retryable for error in errors)
         if any(error.applied is Applied.UNKNOWN for error in errors):
             self.applied = Applied.UNKNOWN
+
+
+class BackupLostError(AdjournError):
+    """The server does not hold this backup any more: take another one."""
+
+    def __init__(self) -> None:
+        super().__init__("the backup is gone: its connection ended, another one was begun, or it was not read for long")
 
 
 class ClientError(AdjournError):

@@ -33,6 +33,7 @@ DEDUPE_RETENTION_MS_MAX = 2_592_000_000
 CLIENT_NAME_BYTES_MAX = 64
 TOKEN_BYTES_MAX = 256
 BACKOFF_LIST_MAX = 32
+BACKUP_READ_BYTES_MAX = 1_048_576
 
 RELEASE_BACKOFF = (1 << 64) - 1
 """`delay_ms` of a RELEASE: the attempt failed, and the job waits for its backoff."""
