@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from functools import cache
 from typing import TypeVar
 
 MAGIC = b"ADJ1"
@@ -156,9 +157,12 @@ class MemberRole(IntEnum):
 E = TypeVar("E", bound=IntEnum)
 
 
+@cache
+def _members(choice: type[E]) -> dict[int, E]:
+    return {member.value: member for member in choice}
+
+
 def known(choice: type[E], value: int) -> E | int:
     """The named value, or the number that a newer server sent."""
-    try:
-        return choice(value)
-    except ValueError:
-        return value
+    found: E | int = _members(choice).get(value, value)
+    return found
