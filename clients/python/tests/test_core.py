@@ -132,6 +132,15 @@ async def test_a_server_that_always_answers_at_once_is_asked_less_and_less(monke
     assert call.result() == Arrived(())
 
 
+async def test_a_reserve_that_was_refused_here_still_waits_elsewhere() -> None:
+    client = Client(QUIET)
+    request_id, _ = client.reserve(1_000)
+    client.answer(request_id, Error(ErrorCode.NOT_LEADER, True, 0))
+    client.core.down()
+    client.core.up(2.0, 2.0, replace(RESUMED, heartbeat_ms=0))
+    assert client.reserves() == [(request_id, 1)], "without a wait it would be refused if its topic is paused"
+
+
 async def test_a_reserve_whose_jobs_are_all_over_is_sent_again() -> None:
     client = Client(replace(QUIET, clock_ms=1_000))
     request_id, call = client.reserve(10_000)

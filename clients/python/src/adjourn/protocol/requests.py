@@ -156,7 +156,7 @@ class Goodbye(Request):
 
 @dataclass(slots=True)
 class PushJob:
-    """One job of a PUSH. It must not be changed any more: its bytes are kept."""
+    """One job of a PUSH. Do not change it: its bytes are kept."""
 
     body: bytes = b""
     due: Due = Due(False, 0)

@@ -318,8 +318,10 @@ class Core:
             request = replace(request, sequence=self._next_sequence)
         sent = request
         if isinstance(request, rq.Reserve):
-            # One that does not wait is ordered like a change. A repeat need not be.
-            left_ms = max(int(call.doubts > 0), request.wait_ms - int((now - call.accepted) * 1000))
+            # One that does not wait is ordered like a change, and refused if its topics are paused. A repeat need not be, and one that
+            # was to wait must not.
+            least_ms = int(call.doubts > 0 or request.wait_ms > 0)
+            left_ms = max(least_ms, request.wait_ms - int((now - call.accepted) * 1000))
             sent = replace(request, wait_ms=left_ms)
         elif isinstance(request, rq.Subscribe) and call.feed is not None:
             # Jobs that came over an earlier connection do not count against the credit of this one.

@@ -86,6 +86,8 @@ async def round_of(
 
 @dataclass(slots=True)
 class _Attempt:
+    """One try at one address."""
+
     address: Address
     hello: Hello
     said: float | None = None
