@@ -127,7 +127,7 @@ def _counts(totals: rs.Totals) -> Json:
 
 
 def _push_job(job: PushJob) -> Json:
-    found = {one.name: getattr(job, one.name) for one in fields(job)}
+    found = {one.name: getattr(job, one.name) for one in fields(job) if one.init}
     due = found.pop("due")
     return {**found, "due_ms": due.ms, "due_kind": int(due.is_at)}
 

@@ -7,9 +7,13 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
+import adjourn
+from adjourn.connecting import Connecting
+from adjourn.protocol.attributes import Attributes
 from adjourn.protocol.framing import Frame, FrameDecoder, decode_request, encode
-from adjourn.protocol.requests import Cancel, ClusterStatus, Goodbye, Hello, Leases, Ping, Push, Request
+from adjourn.protocol.requests import Cancel, ClusterStatus, Goodbye, Hello, LeaseRef, Leases, Ping, Push, Request
 from adjourn.protocol.responses import (
+    Delivered,
     Done,
     Error,
     Leased,
@@ -105,6 +109,11 @@ def pushed(push: Request, first: int = 1) -> Pushed:
     return Pushed(tuple(PushedJob(PushOutcome.PUSHED, first + n) for n in range(len(push.jobs))))
 
 
+def delivered(job: int, fence: int, ttr_left_ms: int = 60_000) -> Delivered:
+    """A job of the topic `t`, as it comes."""
+    return Delivered(LeaseRef(job, fence), "t", None, 1024, 1, 1, ttr_left_ms, Attributes(), b"x")
+
+
 class Script:
     """Where a scripted server listens, and the connections that came."""
 
@@ -119,6 +128,11 @@ class Script:
 
     async def peer(self) -> Peer:
         return await self.peers.get()
+
+
+def quick(stage: Script, **options: object) -> Connecting:
+    """A client that reconnects soon."""
+    return adjourn.connect(stage.url, reconnect_wait_max=0.02, **options)  # type: ignore[arg-type]
 
 
 @contextlib.asynccontextmanager

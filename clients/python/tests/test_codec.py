@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from adjourn.errors import Applied, OutcomeUnknownError, ServerError
+from adjourn.jobs import PushResult
 from adjourn.protocol.attributes import Attributes, Backoff
 from adjourn.protocol.framing import Frame, FrameDecoder, decode_request, decode_response, encode
 from adjourn.protocol import requests as rq
-from adjourn.protocol.numbers import DELAY_MS_MAX, RESPONSE_BYTES_MAX, TTR_MS_MIN
+from adjourn.protocol.numbers import DELAY_MS_MAX, RESPONSE_BYTES_MAX, TTR_MS_MIN, PushOutcome
 from adjourn.protocol.requests import REQUESTS, Ping, Push, PushJob, Reserve
-from adjourn.protocol.responses import RESPONSES, Done, Error, Pong
+from adjourn.protocol.responses import RESPONSES, Changed, Done, Error, Job, JobReport, Jobs, Pong, Pushed, PushedJob
 from adjourn.protocol.selection import UNSET, Filter, Late, LateAction, TopicPolicy
 from adjourn.protocol.wire import MalformedFrame, Unencodable
 
@@ -120,6 +122,23 @@ def test_an_unknown_response_is_ignored_and_an_unknown_code_kept() -> None:
     error = decode_response(frame_of(encode(1, Error(77, True, 2))))
     assert isinstance(error, Error)
     assert (error.code, error.retryable, error.applied) == (77, True, 1)
+
+
+def test_an_unknown_outcome_of_a_push_costs_this_job_alone() -> None:
+    data = encode(7, Pushed((PushedJob(9, 42), PushedJob(PushOutcome.KEPT, 41))))  # type: ignore[arg-type]
+    answer = decode_response(frame_of(data))
+    assert isinstance(answer, Pushed)
+    newer, kept = map(PushResult.of, answer.results)
+    assert (newer.id, newer.outcome) == (0, PushOutcome.REFUSED)
+    assert isinstance(newer.error, OutcomeUnknownError) and newer.error.applied is Applied.UNKNOWN
+    assert isinstance(newer.error, ServerError) and newer.error.job_id == 42
+    assert kept == PushResult(41, PushOutcome.KEPT)
+
+
+def test_states_and_reasons_of_a_newer_server_are_shown_as_numbers() -> None:
+    shown_job = JobReport(42, 9, "t", buried=7)
+    for message in (Changed(42, 1, 9), Job(shown_job), Jobs((shown_job,), b"")):
+        assert decode_response(frame_of(encode(7, message))) == message
 
 
 def test_frames_arrive_in_any_pieces() -> None:

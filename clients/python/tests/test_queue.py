@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import adjourn
-from adjourn import BulkChange, IfExists, JobState, NewJob, PushOutcome, States, TopicPolicy
+from adjourn import Attributes, BulkChange, IfExists, JobState, NewJob, PushOutcome, States, TopicPolicy
 from conftest import state_of, until_true
 
 
@@ -282,6 +282,23 @@ async def test_errors_of_the_caller_are_refused_before_they_are_sent(url: str, t
         with pytest.raises(adjourn.InvalidError) as invalid:
             await q.push("-no topic", b"")
         assert not invalid.value.retryable
+        assert await q.count(topic=topic) == 0
+
+
+async def test_each_job_of_a_push_is_encoded_once(url: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[Attributes] = []
+    encode = Attributes.encode
+    monkeypatch.setattr(Attributes, "encode", lambda self: encoded.append(self) or encode(self))
+    async with adjourn.connect(url) as q:
+        await q.push_many(topic, [NewJob({"number": n}, key=str(n)) for n in range(5)])
+        assert len(encoded) == 5
+        assert sorted([job.key async for job in q.list_jobs(topic=topic)]) == list("01234")
+
+
+async def test_a_value_that_does_not_fit_is_refused_before_any_job_of_its_batch_is_sent(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        with pytest.raises(adjourn.UsageError):
+            await q.push_many(topic, [b"fits", NewJob(b"", priority=1 << 40)])
         assert await q.count(topic=topic) == 0
 
 

@@ -12,11 +12,13 @@
 """
 
 from . import backoff, sync
+from .backup import Backup
 from .body import Codec, JsonCodec
 from .connecting import connect
 from .errors import (
     AdjournError,
     Applied,
+    BackupLostError,
     BatchError,
     BusyError,
     CannotConnectError,
@@ -90,6 +92,8 @@ __all__ = [
     "Applied",
     "Attributes",
     "Backoff",
+    "Backup",
+    "BackupLostError",
     "BatchError",
     "BulkChange",
     "BulkStep",

@@ -11,6 +11,7 @@ from .errors import UsageError
 CONTENT_TYPE = "content-type"
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class Codec(Protocol):
@@ -32,7 +33,7 @@ class JsonCodec:
 
     def encode(self, value: Any) -> bytes:
         try:
-            return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+            return _JSON.encode(value).encode()
         except (TypeError, ValueError) as error:
             raise UsageError(f"the body cannot be written as JSON: {error}") from error
 

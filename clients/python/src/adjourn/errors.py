@@ -8,6 +8,7 @@ Every error has `code`, `retryable`, `applied` and `retry_after`. Decide by them
     ├── OutcomeUnknownError      the request may or may not have been carried out
     ├── RequestTimeoutError      no answer in time
     ├── BatchError               some jobs of a batch were not pushed
+    ├── BackupLostError          the server does not hold the backup any more
     ├── ClientError              this client cannot go on
     │   ├── CannotConnectError
     │   ├── ClientClosedError
@@ -97,6 +98,13 @@ class BatchError(AdjournError):
             self.applied = Applied.UNKNOWN
 
 
+class BackupLostError(AdjournError):
+    """The server does not hold this backup any more: take another one."""
+
+    def __init__(self) -> None:
+        super().__init__("the backup is gone: its connection ended, another one was begun, or it was not read for long")
+
+
 class ClientError(AdjournError):
     """This client cannot go on."""
 
@@ -154,7 +162,7 @@ class ServerError(AdjournError):
         self.applied = applied
         self.retry_after = retry_after
         self.job_id = job_id
-        """For `KEY_EXISTS` and `RESERVED` in a push: the job that exists."""
+        """For `KEY_EXISTS` and `RESERVED` in a push: the job that exists. For `OUTCOME_UNKNOWN`: the job to look at, if one is named."""
 
 
 class MalformedError(ServerError):
@@ -234,7 +242,7 @@ class SessionUnknownError(ServerError):
 
 
 class ForgottenOutcomeError(ServerError, OutcomeUnknownError):
-    """The queue has forgotten the outcome of this push."""
+    """The queue has forgotten the outcome of this push, or names one that this client does not know."""
 
 
 class ExpiresBeforeDueError(ServerError):

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from . import times
 from .body import CONTENT_TYPE, DEFAULT_CODEC, Codec, decode_body, encode_body
 from .errors import AdjournError, UsageError, item_refused
-from .protocol.attributes import Attributes, Backoff, Expiry
+from .protocol.attributes import NO_ATTRIBUTES, Attributes, Backoff, Expiry
 from .protocol.numbers import HEADERS_BYTES_MAX, KEY_BYTES_MAX, PRIORITY_UNSAID, IfExists, PushOutcome
 from .protocol.requests import PushJob
 from .protocol.responses import Delivered, PushedJob
@@ -52,6 +52,7 @@ class PushOptions(TypedDict, total=False):
 
 
 _OPTION_NAMES = frozenset(PushOptions.__annotations__)
+_ATTRIBUTE_OPTIONS = _OPTION_NAMES - {"delay", "at", "key", "if_exists", "priority", "ttr"}
 
 
 class NewJob:
@@ -70,11 +71,8 @@ class NewJob:
         """The job as it travels. `headers` are those that every push of the client has."""
         option = self.options.get
         body, content_type = encode_body(self.body, codec)
-        merged = dict(headers or {})
-        if content_type is not None:
-            merged[CONTENT_TYPE] = content_type
-        merged.update(option("headers") or {})
         priority, ttr = option("priority"), option("ttr")
+        has_attributes = headers or content_type or not _ATTRIBUTE_OPTIONS.isdisjoint(self.options)
         job = PushJob(
             body=body,
             due=times.to_due(option("delay"), option("at")),
@@ -82,20 +80,28 @@ class NewJob:
             ttr_ms=0 if ttr is None else times.to_ms(ttr, "ttr"),
             if_exists=option("if_exists", IfExists.REJECT),
             key=_checked_key(option("key")),
-            attributes=Attributes(
-                headers=tuple(_checked_headers(merged)),
-                expires=_expiry(option("expires_after"), option("expires_at")),
-                attempts_max=option("attempts_max"),
-                backoff=option("backoff"),
-                dedupe_retention_ms=_ms(option("remember"), "remember"),
-                postpone_max_ms=_ms(option("postpone_max"), "postpone_max"),
-            ),
+            attributes=self._attributes(content_type, headers) if has_attributes else NO_ATTRIBUTES,
         )
         try:
-            job.attributes.encode()
+            _ = job.head
         except Unencodable as error:
             raise UsageError(str(error)) from None
         return job
+
+    def _attributes(self, content_type: str | None, headers: Mapping[str, str] | None) -> Attributes:
+        option = self.options.get
+        merged = dict(headers or {})
+        if content_type is not None:
+            merged[CONTENT_TYPE] = content_type
+        merged.update(option("headers") or {})
+        return Attributes(
+            headers=tuple(_checked_headers(merged)),
+            expires=_expiry(option("expires_after"), option("expires_at")),
+            attempts_max=option("attempts_max"),
+            backoff=option("backoff"),
+            dedupe_retention_ms=_ms(option("remember"), "remember"),
+            postpone_max_ms=_ms(option("postpone_max"), "postpone_max"),
+        )
 
 
 def _checked_key(key: str | None) -> str | None:
@@ -105,12 +111,14 @@ def _checked_key(key: str | None) -> str | None:
 
 
 def _checked_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
-    found = list(headers.items())
-    if not all(isinstance(text, str) for pair in found for text in pair):
-        raise UsageError("the names and values of headers are texts")
-    if sum(len(text.encode()) for pair in found for text in pair) > HEADERS_BYTES_MAX:
+    size = 0
+    for name, value in headers.items():
+        if not (isinstance(name, str) and isinstance(value, str)):
+            raise UsageError("the names and values of headers are texts")
+        size += len(name.encode()) + len(value.encode())
+    if size > HEADERS_BYTES_MAX:
         raise UsageError(f"the headers of a job have at most {HEADERS_BYTES_MAX} bytes")
-    return found
+    return list(headers.items())
 
 
 def _ms(value: Duration | None, name: str) -> int | None:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from . import times
+from .backup import Backup
 from .body import DEFAULT_CODEC, Codec
 from .errors import (
     AdjournError,
@@ -141,6 +142,7 @@ class Queue:
         self._headers = headers
         self._pid = os.getpid()
         self._leaves_leases = False
+        self._backups = 0
 
     @property
     def backend(self) -> Backend:
@@ -429,6 +431,14 @@ class Queue:
     async def cluster_transfer(self, node: int | None = None) -> None:
         """Hands leadership to a member, or to the one that is furthest."""
         await self._ask(rq.ClusterTransfer(node or 0), rs.Done)
+
+    async def backup(self) -> Backup:
+        """Takes a backup of the whole queue, with everything that was answered before. The server writes a checkpoint first, which may
+        take minutes."""
+        self._backups += 1
+        number = self._backups
+        ready = await self._ask(rq.BackupBegin(), rs.BackupReady)
+        return Backup(self._ask, ready, lambda: number == self._backups)
 
     # ---- the end
 

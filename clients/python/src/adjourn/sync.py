@@ -13,18 +13,19 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 from . import connecting
+from .backup import Backup as AsyncBackup
 from .connecting import Connecting
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
 from .protocol import responses as rs
-from .protocol.numbers import BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
+from .protocol.numbers import BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
 from .protocol.selection import TopicPolicy
 from .queue import BulkStep, Page, Settleable, Settled, Where
 from .queue import Job as AsyncJob
@@ -69,6 +70,65 @@ class Job(HeldJob):
         raise TypeError("a job under a lease belongs to its process: send its fields instead")
 
 
+class Backup:
+    """A backup that the server holds ready. See `adjourn.Backup`: the calls are the same, without `await`."""
+
+    def __init__(self, portal: _Portal, backup: AsyncBackup) -> None:
+        self._portal = portal
+        self._backup = backup
+
+    @property
+    def index(self) -> int:
+        """The last log entry in it."""
+        return self._backup.index
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs it has."""
+        return self._backup.jobs
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are to read."""
+        return self._backup.size
+
+    @property
+    def state_hash(self) -> int:
+        """The hash of the queue's state, as `stats` shows it at that entry."""
+        return self._backup.state_hash
+
+    def read(self, offset: int, size: int = BACKUP_READ_BYTES_MAX) -> bytes:
+        """Up to `size` bytes from `offset` on, 1 MiB at most."""
+        return self._portal.run(self._backup.read(offset, size))
+
+    def pieces(self) -> Iterator[bytes]:
+        """All of it in order."""
+        found = self._backup.pieces()
+        try:
+            while True:
+                try:
+                    piece = self._portal.run(_next(found))
+                except StopAsyncIteration:
+                    return
+                yield piece
+        finally:
+            if self._portal.is_usable:
+                self._portal.run(_closed(found))
+
+    def end(self) -> None:
+        """Lets the server release it. May be called twice."""
+        if self._portal.is_usable:
+            self._portal.run(self._backup.end())
+
+    def __enter__(self) -> Backup:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
 class _Portal:
     """A thread with an event loop, and the client that lives there."""
 
@@ -83,10 +143,15 @@ class _Portal:
             self.end()
             raise
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is open, and belongs to this process."""
+        return self.pid == os.getpid() and not self.loop.is_closed()
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self.loop.is_closed():
+        if not self.is_usable:
             work.close()
-            raise ClientClosedError
+            raise ClientClosedError if self.pid == os.getpid() else ForkedError
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()
@@ -161,7 +226,7 @@ class Queue:
                     return
                 yield Job(self, job)
         finally:
-            if portal.pid == os.getpid() and not portal.loop.is_closed():
+            if portal.is_usable:
                 portal.run(_called(subscription.close))
 
     def leases(self) -> Iterator[Job]:
@@ -344,6 +409,11 @@ class Queue:
         """Hands leadership to a member, or to the one that is furthest."""
         self._do(lambda q: q.cluster_transfer(node))
 
+    def backup(self) -> Backup:
+        """Takes a backup of the whole queue, which may take minutes."""
+        portal = self._live()
+        return Backup(portal, portal.run(portal.queue.backup()))
+
     def close(self, timeout: Duration = 5.0) -> None:
         """Ends the session with GOODBYE. In a forked child that has not used the queue, it does nothing."""
         with self._lock:
@@ -395,6 +465,10 @@ class Queue:
 
 async def _next(found: AsyncIterator[T]) -> T:
     return await found.__anext__()
+
+
+async def _closed(found: AsyncGenerator[Any, None]) -> None:
+    await found.aclose()
 
 
 async def _called(call: Callable[[], None]) -> None:

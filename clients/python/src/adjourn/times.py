@@ -17,6 +17,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 def to_ms(value: Duration, name: str) -> int:
     """Milliseconds, rounded up."""
+    if type(value) is int and value >= 0:
+        return value * 1000
     seconds = to_seconds(value, name)
     return math.ceil(round(seconds * 1000, 3))
 

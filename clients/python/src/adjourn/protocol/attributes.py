@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from .numbers import BACKOFF_LIST_MAX
-from .wire import U32, U64, MalformedFrame, Reader, Unencodable, Writer, encode_text, read_tagged, tagged
+from .wire import U8, U32, U64, MalformedFrame, Reader, Unencodable, Writer, encode_text, pack, read_tagged, tagged
 
 HEADER = 0x0001
 EXPIRES = 0x8002
@@ -97,25 +97,25 @@ class Attributes:
         """The bytes that follow the key."""
         found: list[tuple[int, bytes]] = []
         for name, value in self.headers:
-            w = Writer()
-            w.text8(name)
-            w.raw(encode_text(value))
-            found.append((HEADER, w.getvalue()))
+            encoded = encode_text(name)
+            found.append((HEADER, pack(U8, len(encoded)) + encoded + encode_text(value)))
         if self.expires is not None:
-            found.append((EXPIRES, _pack(_EXPIRY, int(self.expires.is_at), self.expires.ms)))
+            found.append((EXPIRES, pack(_EXPIRY, int(self.expires.is_at), self.expires.ms)))
         if self.attempts_max is not None:
-            found.append((ATTEMPTS_MAX, _pack(U32, self.attempts_max)))
+            found.append((ATTEMPTS_MAX, pack(U32, self.attempts_max)))
         if self.backoff is not None:
             found.append((BACKOFF, self.backoff.encode()))
         if self.dedupe_retention_ms is not None:
-            found.append((DEDUPE_RETENTION, _pack(U64, self.dedupe_retention_ms)))
+            found.append((DEDUPE_RETENTION, pack(U64, self.dedupe_retention_ms)))
         if self.created_at_ms is not None:
-            found.append((CREATED_AT, _pack(U64, self.created_at_ms)))
+            found.append((CREATED_AT, pack(U64, self.created_at_ms)))
         if self.schedule_reference is not None:
             found.append((SCHEDULE_REFERENCE, self.schedule_reference))
         if self.postpone_max_ms is not None:
-            found.append((POSTPONE_MAX, _pack(U64, self.postpone_max_ms)))
+            found.append((POSTPONE_MAX, pack(U64, self.postpone_max_ms)))
         found.extend(self.others)
+        if not found:
+            return b""
         found.sort(key=lambda element: element[0] & ~CRITICAL)
         return tagged(found)
 
@@ -123,7 +123,7 @@ class Attributes:
     def decode(cls, data: bytes) -> Attributes:
         """Reads the attributes of a delivered job. What this client does not know is kept in `others`."""
         if not data:
-            return _NONE
+            return NO_ATTRIBUTES
         headers: list[tuple[str, str]] = []
         others: list[tuple[int, bytes]] = []
         one: dict[int, bytes] = {}
@@ -154,13 +154,7 @@ class Attributes:
 
 
 _SINGLE = {EXPIRES, ATTEMPTS_MAX, BACKOFF, DEDUPE_RETENTION, CREATED_AT, SCHEDULE_REFERENCE, POSTPONE_MAX}
-_NONE = Attributes()
-
-
-def _pack(fields: struct.Struct, *values: int) -> bytes:
-    w = Writer()
-    w.pack(fields, *values)
-    return w.getvalue()
+NO_ATTRIBUTES = Attributes()
 
 
 def _number(field: struct.Struct, value: bytes | None) -> int | None:

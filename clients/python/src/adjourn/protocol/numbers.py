@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from functools import cache
 from typing import TypeVar
 
 MAGIC = b"ADJ1"
@@ -33,6 +34,7 @@ DEDUPE_RETENTION_MS_MAX = 2_592_000_000
 CLIENT_NAME_BYTES_MAX = 64
 TOKEN_BYTES_MAX = 256
 BACKOFF_LIST_MAX = 32
+BACKUP_READ_BYTES_MAX = 1_048_576
 
 RELEASE_BACKOFF = (1 << 64) - 1
 """`delay_ms` of a RELEASE: the attempt failed, and the job waits for its backoff."""
@@ -155,9 +157,12 @@ class MemberRole(IntEnum):
 E = TypeVar("E", bound=IntEnum)
 
 
+@cache
+def _members(choice: type[E]) -> dict[int, E]:
+    return {member.value: member for member in choice}
+
+
 def known(choice: type[E], value: int) -> E | int:
     """The named value, or the number that a newer server sent."""
-    try:
-        return choice(value)
-    except ValueError:
-        return value
+    found: E | int = _members(choice).get(value, value)
+    return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from .attributes import Attributes
+from .attributes import NO_ATTRIBUTES, Attributes
 from .numbers import (
     DELAY_MS_MAX,
     MAGIC,
@@ -48,7 +48,7 @@ from .operations import (
     Topics,
 )
 from .request import REQUESTS, Due, JobRef, LeaseRef, Request, check_range, check_topic, choice, request
-from .wire import U8, U16, MalformedFrame, Reader, Writer, encode_text
+from .wire import U8, U16, MalformedFrame, Reader, Writer, encode_text, pack
 
 _LEASE = struct.Struct("<QQ")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
@@ -154,9 +154,9 @@ class Goodbye(Request):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PushJob:
-    """One job of a PUSH."""
+    """One job of a PUSH. Do not change it: its bytes are kept."""
 
     body: bytes = b""
     due: Due = Due(False, 0)
@@ -164,31 +164,36 @@ class PushJob:
     ttr_ms: int = 0
     if_exists: IfExists | int = IfExists.REJECT
     key: str | None = None
-    attributes: Attributes = Attributes()
+    attributes: Attributes = NO_ATTRIBUTES
+    _head: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
-    def write(self, w: Writer) -> None:
+    @property
+    def head(self) -> bytes:
+        """All of it but the body, as it travels: encoded once, to check it, to measure it and to send it."""
+        if self._head is None:
+            self._head = self._encoded_head()
+        return self._head
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes that this job takes in a PUSH."""
+        return len(self.head) + len(self.body)
+
+    def _encoded_head(self) -> bytes:
         key = encode_text(self.key) if self.key else b""
         attributes = self.attributes.encode()
-        w.pack(
+        fixed = pack(
             _NEW_JOB,
             self.due.ms,
             self.priority,
             self.ttr_ms,
-            int(self.due.is_at),
+            self.due.is_at,
             self.if_exists,
             len(key),
             len(attributes),
             len(self.body),
         )
-        w.raw(key)
-        w.raw(attributes)
-        w.raw(self.body)
-
-    @property
-    def frame_bytes(self) -> int:
-        """Bytes that this job takes in a PUSH."""
-        key_bytes = len(encode_text(self.key)) if self.key else 0
-        return _NEW_JOB.size + key_bytes + len(self.attributes.encode()) + len(self.body)
+        return fixed + key + attributes
 
 
 @request(0x10, "PUSH")
@@ -201,7 +206,12 @@ class Push(Request):
     def write(self, w: Writer) -> None:
         w.u64(self.sequence)
         w.text8(self.topic)
-        w.items(_NEW_JOB, self.jobs, lambda job: job.write(w))
+
+        def write(job: PushJob) -> None:
+            w.raw(job.head)
+            w.raw(job.body)
+
+        w.items(_NEW_JOB, self.jobs, write)
 
     @classmethod
     def read(cls, r: Reader) -> Push:

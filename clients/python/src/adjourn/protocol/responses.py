@@ -30,11 +30,10 @@ from .reports import (
 )
 from .requests import LeaseRef
 from .response import RESPONSES, Response, response
-from .wire import U8, U16, U64, MalformedFrame, Reader, Writer, encode_text
+from .wire import U8, U16, U64, Reader, Writer, encode_text
 
 _DELIVERED = struct.Struct("<QQQIIIBHHI")
 _DELIVERED_NOW = struct.Struct("<QQQIIIBHHIQ")
-_OUTCOMES = frozenset(PushOutcome)
 
 __all__ = [
     "BackupData",
@@ -197,6 +196,15 @@ class PushedJob:
     job: int
     code: ErrorCode | int = 0
 
+    @classmethod
+    def of(cls, number: int, code: int, job: int) -> PushedJob:
+        """The result with these fields."""
+        outcome = known(PushOutcome, number)
+        if not isinstance(outcome, PushOutcome):
+            # Of a newer server: what became of this job is not known here.
+            return cls(PushOutcome.REFUSED, job, ErrorCode.OUTCOME_UNKNOWN)
+        return cls(outcome, job, known(ErrorCode, code))
+
 
 @response(0x90, "PUSHED")
 @dataclass(frozen=True, slots=True)
@@ -210,13 +218,7 @@ class Pushed(Response):
 
     @classmethod
     def read(cls, r: Reader) -> Pushed:
-        def read(fields: tuple[int, ...], _rest: bytes) -> PushedJob:
-            outcome, code, job = fields
-            if outcome not in _OUTCOMES:
-                raise MalformedFrame(f"an unknown outcome of a push: {outcome}")
-            return PushedJob(PushOutcome(outcome), job, known(ErrorCode, code))
-
-        return cls(r.items(cls._FIXED, "results", read))
+        return cls(tuple(PushedJob.of(*fields) for fields in r.records(cls._FIXED, "results")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +336,7 @@ class Settled(Response):
 
     @classmethod
     def read(cls, r: Reader) -> Settled:
-        return cls(r.items(U16, "results", lambda fields, _rest: known(ErrorCode, fields[0])))
+        return cls(tuple(known(ErrorCode, code) for (code,) in r.records(U16, "results")))
 
 
 @response(0xFF, "ERROR")

@@ -7,7 +7,7 @@ fixed part, their number, then the items. A reader takes the fields that it know
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -18,6 +18,7 @@ U32 = struct.Struct("<I")
 U64 = struct.Struct("<Q")
 I64 = struct.Struct("<q")
 LIST_HEAD = struct.Struct("<HI")
+_TAG = struct.Struct("<HH")
 
 U8_MAX, U16_MAX, U32_MAX, U64_MAX = (1 << 8) - 1, (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
 
@@ -114,12 +115,22 @@ class Reader:
         self, known: struct.Struct, name: str, read: Callable[[tuple[Any, ...], bytes], T]
     ) -> tuple[T, ...]:
         """A list. `read` gets the known fields of each item, and the rest of its fixed part; it reads the pieces itself."""
+        fixed, count = self._list_head(known, name)
+        return tuple(self._item(known, fixed, name, read) for _ in range(count))
+
+    def records(self, known: struct.Struct, name: str) -> Iterator[tuple[Any, ...]]:
+        """A list whose items have no pieces: the known fields of each."""
+        fixed, count = self._list_head(known, name)
+        whole = self.raw(count * fixed, name)
+        return (known.unpack_from(whole, at) for at in range(0, len(whole), fixed))
+
+    def _list_head(self, known: struct.Struct, name: str) -> tuple[int, int]:
         fixed, count = self.unpack(LIST_HEAD, name)
         if fixed < known.size:
             raise MalformedFrame(f"an item of {name} has {fixed} fixed bytes, fewer than {known.size}")
         if count * fixed > len(self._data) - self._at:
             raise MalformedFrame(f"{name} is cut off")
-        return tuple(self._item(known, fixed, name, read) for _ in range(count))
+        return fixed, count
 
     def _item(
         self, known: struct.Struct, fixed: int, name: str, read: Callable[[tuple[Any, ...], bytes], T]
@@ -140,10 +151,7 @@ class Writer:
         return b"".join(self._parts)
 
     def pack(self, fields: struct.Struct, *values: int | bytes) -> None:
-        try:
-            self._parts.append(fields.pack(*values))
-        except struct.error as error:
-            raise Unencodable(f"a number does not fit its field: {error}") from None
+        self._parts.append(pack(fields, *values))
 
     def u8(self, value: int) -> None:
         self.pack(U8, value)
@@ -187,6 +195,14 @@ class Writer:
             write(value)
 
 
+def pack(fields: struct.Struct, *values: int | bytes) -> bytes:
+    """The numbers of a fixed part."""
+    try:
+        return fields.pack(*values)
+    except struct.error as error:
+        raise Unencodable(f"a number does not fit its field: {error}") from None
+
+
 def encode_text(value: str) -> bytes:
     """A text as UTF-8."""
     try:
@@ -197,11 +213,7 @@ def encode_text(value: str) -> bytes:
 
 def tagged(values: Iterable[tuple[int, bytes]]) -> bytes:
     """Elements of a tag, a length and a value, as in attributes, filters and settings."""
-    w = Writer()
-    for tag, value in values:
-        w.u16(tag)
-        w.bytes16(value)
-    return w.getvalue()
+    return b"".join(pack(_TAG, tag, len(value)) + value for tag, value in values)
 
 
 def read_tagged(data: bytes, name: str) -> list[tuple[int, bytes]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ..errors import ClientClosedError, OutcomeUnknownError, ProtocolError, SessionTakenOverError, refused
+from ..errors import ClientClosedError, OutcomeUnknownError, ProtocolError, refused
 from ..protocol import requests as rq
 from ..protocol.framing import Frame, decode_response
 from ..protocol.numbers import ErrorCode, GoingAwayReason
@@ -26,8 +26,9 @@ from ..protocol.responses import (
 )
 from ..protocol.wire import MalformedFrame
 from .calls import Arrived, Call
-from .core import MEMBERS_ID, OWN_ID, Core
+from .core import Core, Link
 from .hold import Arrival, Hold
+from .pulse import MEMBERS_ID, PING_ID_MIN
 
 log = logging.getLogger("adjourn")
 
@@ -50,9 +51,9 @@ def received(core: Core, now: float, frame: Frame) -> None:
     elif isinstance(response, GoingAway):
         _going_away(core, response)
     elif frame.request_id == MEMBERS_ID:
-        _members(core, response)
-    elif frame.request_id in (0, OWN_ID):
-        _of_the_connection(core, response)
+        _members(core, now, response)
+    elif frame.request_id == 0 or frame.request_id >= PING_ID_MIN:
+        _of_the_connection(core, frame.request_id, response)
     else:
         core.pulse.moved(now)
         call = core.open.get(frame.request_id)
@@ -72,7 +73,11 @@ def _answer(core: Core, now: float, request_id: int, call: Call, response: Respo
     core.leases.answered(call.sent, response)
     if isinstance(response, Reserved):
         core.unseen.came(response.jobs)
-        core.finish(request_id, Arrived(_arrive(core, now, response.jobs)))
+        arrivals = _arrive(core, now, response.jobs)
+        if not arrivals and core.ended is None and call.still_waits(now):
+            _wait_on(core, now, request_id, call)
+        else:
+            core.finish(request_id, Arrived(arrivals))
     elif isinstance(response, Deliver) and call.feed is not None:
         core.unseen.came(response.jobs)
         arrivals = _arrive(core, now, response.jobs)
@@ -94,6 +99,14 @@ def _answer(core: Core, now: float, request_id: int, call: Call, response: Respo
         _unsubscribed(core, request_id, call.request)
     else:
         _finish_checked(core, request_id, call, response)
+
+
+def _wait_on(core: Core, now: float, request_id: int, call: Call) -> None:
+    """The server ended the wait of a RESERVE early: it goes on here after a while, or on the next connection."""
+    if core.link is Link.UP:
+        core.send_later(min(now + call.busy.wait(), call.accepted + call.wait), request_id)
+    else:
+        core.send_elsewhere(call)
 
 
 def _finish_checked(core: Core, request_id: int, call: Call, response: Response) -> None:
@@ -181,25 +194,24 @@ def _going_away(core: Core, response: GoingAway) -> None:
     if response.reason == GoingAwayReason.CLOSED_BY_OPERATOR:
         core.pause = max(core.pause, _CLOSED_BY_OPERATOR_PAUSE)
     elif response.reason == GoingAwayReason.SESSION_TAKEN_OVER:
-        core.fatal = SessionTakenOverError()
+        core.is_taken_over = True
     core.awaits_close = False
     core.drain()
 
 
-def _members(core: Core, response: Response) -> None:
+def _members(core: Core, now: float, response: Response) -> None:
+    if isinstance(response, ClusterReport) or (isinstance(response, Error) and response.retryable):
+        core.pulse.members_told(now)
     if isinstance(response, ClusterReport):
         known = [member for member in response.members if member.client_address]
         if known:
             core.members = tuple(Member(one.node, one.client_address, one.node == response.leader) for one in known)
-    elif not (isinstance(response, Error) and response.retryable):
-        core.pulse.stop_asking_members()
 
 
-def _of_the_connection(core: Core, response: Response) -> None:
-    if isinstance(response, Pong):
-        sent = core.pulse.pong()
-        if sent is not None:
-            core.leases.answered(sent, response)
+def _of_the_connection(core: Core, request_id: int, response: Response) -> None:
+    sent = core.pulse.answered(request_id)
+    if isinstance(response, Pong) and sent is not None:
+        core.leases.answered(sent, response)
     elif isinstance(response, Error) and response.code in NOT_HERE:
         core.drain()
         core.awaits_close |= response.code == ErrorCode.SESSION_UNKNOWN

@@ -120,6 +120,10 @@ class Call:
             return _BROWSE_MAX
         return _CHECKPOINT_MAX if isinstance(self.request, rq.BackupBegin) else 0.0
 
+    def still_waits(self, now: float) -> bool:
+        """Whether it is a RESERVE whose wait is not over, and somebody waits for its jobs."""
+        return isinstance(self.request, rq.Reserve) and self.is_awaited and now < self.accepted + self.wait
+
     @property
     def is_repeatable(self) -> bool:
         """Whether carrying it out twice does no more than carrying it out once."""

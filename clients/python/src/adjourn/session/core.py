@@ -28,20 +28,16 @@ from ..errors import (
 )
 from ..protocol import requests as rq
 from ..protocol.framing import encode
-from ..protocol.numbers import PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED, U32_ID_MAX, ErrorCode
+from ..protocol.numbers import PRODUCER_WINDOW_MAX, RELEASE_NOT_STARTED, ErrorCode
 from ..protocol.responses import Done, Response, Welcome
 from ..protocol.wire import Unencodable
 from .calls import Arrived, Call, Feed
 from .leases import LeaseClock, heartbeat_every
-from .pulse import Loss, Pulse
+from .pulse import MEMBERS_ID, PING_ID_MIN, Loss, Pulse
 from .unseen import Unseen
 
 log = logging.getLogger("adjourn")
 
-OWN_ID = U32_ID_MAX
-"""The request id of HELLO and PING."""
-MEMBERS_ID = U32_ID_MAX - 1
-"""The request id of the question who the members are."""
 _OWN_REQUESTS = 2
 _OUT_BYTES_MAX = 1 << 20
 _UNCOUNTED_BYTES = 4
@@ -75,8 +71,8 @@ class Core:
         self.was_proven = False
         """The present connection has answered something."""
         self.ended: AdjournError | None = None
-        self.fatal: AdjournError | None = None
-        """Why the session must not be resumed."""
+        self.is_taken_over = False
+        """The server said on the present connection that another one speaks for the session."""
         self._outlive = outlive
         self._timeout = timeout
         self._line: deque[int] = deque()
@@ -183,7 +179,7 @@ class Core:
         self.welcome = welcome
         self.members = welcome.members
         self.pulse = Pulse(now, heartbeat_every(welcome, self._outlive))
-        self.was_proven = self.awaits_close = False
+        self.was_proven = self.awaits_close = self.is_taken_over = False
         self.hint, self.pause = "", 0.0
         if kept and not self._outlive and self.unseen.consumes and self.ended is None:
             self.unseen.open()
@@ -238,12 +234,17 @@ class Core:
             return None
         loss = self.pulse.loss(now, self._oldest())
         if loss is None:
-            if self.pulse.ping_due(now, self.leases.proven):
-                self.out += encode(OWN_ID, rq.Ping())
+            ping = self.pulse.ping_due(now, self.leases.proven)
+            if ping is not None:
+                self.out += encode(ping, rq.Ping())
             if self.link is Link.UP and self.pulse.members_due(now):
                 self.out += encode(MEMBERS_ID, rq.ClusterStatus())
             self.pump(now)
         return loss
+
+    def has_due(self, before: float) -> bool:
+        """Whether a request is to be sent again before this time."""
+        return bool(self._later) and self._later[0][0] < before
 
     def next_tick(self, now: float) -> float:
         """When to call `tick` again."""
@@ -280,7 +281,7 @@ class Core:
         self._leave_wire(call)
 
     def send_later(self, when: float, request_id: int) -> None:
-        """A request that was answered "busy" is sent again after a while."""
+        """A request that was answered "busy", or too early, is sent again after a while."""
         self._leave_wire(self.open[request_id])
         heapq.heappush(self._later, (when, request_id))
 
@@ -317,8 +318,10 @@ class Core:
             request = replace(request, sequence=self._next_sequence)
         sent = request
         if isinstance(request, rq.Reserve):
-            # One that does not wait is ordered like a change. A repeat need not be.
-            left_ms = max(int(call.doubts > 0), request.wait_ms - int((now - call.accepted) * 1000))
+            # One that does not wait is ordered like a change, and refused if its topics are paused. A repeat need not be, and one that
+            # was to wait must not.
+            least_ms = int(call.doubts > 0 or request.wait_ms > 0)
+            left_ms = max(least_ms, request.wait_ms - int((now - call.accepted) * 1000))
             sent = replace(request, wait_ms=left_ms)
         elif isinstance(request, rq.Subscribe) and call.feed is not None:
             # Jobs that came over an earlier connection do not count against the credit of this one.
@@ -339,8 +342,9 @@ class Core:
             self._next_sequence = max(self._next_sequence, request.sequence + len(request.jobs))
         if isinstance(request, (rq.Reserve, rq.Subscribe)):
             self.unseen.consumes = True
-            if self.pulse.consumes(now):
-                self.out += encode(OWN_ID, rq.Ping())
+            ping = self.pulse.consumes(now)
+            if ping is not None:
+                self.out += encode(ping, rq.Ping())
         self.out += frame
         call.on_wire, call.sent, call.doubts = True, now, call.doubts + 1
         self._in_flight += call.feed is None
@@ -381,9 +385,9 @@ class Core:
 
     def _free_id(self) -> int:
         while self._next_id in self.open:
-            self._next_id = self._next_id % (MEMBERS_ID - 1) + 1
+            self._next_id = self._next_id % (PING_ID_MIN - 1) + 1
         found = self._next_id
-        self._next_id = self._next_id % (MEMBERS_ID - 1) + 1
+        self._next_id = self._next_id % (PING_ID_MIN - 1) + 1
         return found
 
     def _remove(self, request_id: int) -> Call | None:

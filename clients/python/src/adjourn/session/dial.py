@@ -14,7 +14,7 @@ from ..protocol.responses import Error, GoingAway, Response, Welcome
 from ..protocol.wire import MalformedFrame
 from . import clock
 from .connection import Connect, Connection
-from .core import OWN_ID
+from .pulse import HELLO_ID
 from .search import Address, Search
 
 log = logging.getLogger("adjourn")
@@ -48,12 +48,15 @@ async def round_of(
     search.begin(hint, members)
     missed = Missed()
     while (address := search.next()) is not None:
+        attempt = _Attempt(address, hello)
         try:
-            link = await asyncio.wait_for(_greet(connect, address, hello), search.patience(limit))
+            link = await asyncio.wait_for(attempt.greet(connect), search.patience(limit))
         except (asyncio.TimeoutError, CannotConnectError) as error:
             silent = isinstance(error, asyncio.TimeoutError) and not isinstance(error, CannotConnectError)
             (search.silent if silent else search.answered)(address)
-            failure = _unreachable(address, "no answer in time") if silent else error
+            if attempt.said is not None:
+                search.gave_up_hello()
+            failure = unreachable(address, "no answer in time") if silent else error
             missed.was_silent |= silent
             log.debug("cannot connect: %s", failure)
             if missed.error is None or not isinstance(missed.error, ServerError):
@@ -61,12 +64,13 @@ async def round_of(
             continue
         search.answered(address)
         if isinstance(link, Link):
-            search.found()
+            search.found(resumed=link.welcome.resumed)
             return link
         missed.error = link if isinstance(link, AdjournError) else refused(link)
         if isinstance(link, AdjournError):
-            missed.is_hopeless = True
-            if hello.session == 0:
+            # Where a session began, something else may answer for now; a queue may answer there again.
+            missed.is_hopeless = hello.session == 0
+            if missed.is_hopeless:
                 return missed
             continue
         log.debug("%s:%d: %s", *address, missed.error)
@@ -77,35 +81,43 @@ async def round_of(
         if not link.retryable and not isinstance(missed.error, SessionUnknownError):
             missed.is_hopeless = True
             return missed
-    if isinstance(missed.error, ProtocolError) and hello.session != 0:
-        # Something else answers for now; a queue may answer there again.
-        missed.is_hopeless = False
     return missed
 
 
-async def _greet(connect: Connect, address: Address, hello: Hello) -> Link | Error | AdjournError:
-    try:
-        connection = await connect(address)
-    except OSError as error:
-        raise _unreachable(address, str(error)) from error
-    is_welcome = False
-    try:
-        said = clock.now()
-        connection.send(encode(OWN_ID, hello))
-        answer = await _answer(connection)
-        if isinstance(answer, Welcome):
-            is_welcome = True
-            return Link(connection, answer, said)
-    except MalformedFrame as error:
-        return ProtocolError(f"{address[0]}:{address[1]} does not speak the protocol: {error}")
-    finally:
-        if not is_welcome:
-            connection.close()
-    if isinstance(answer, Error):
-        return answer
-    if answer is None or isinstance(answer, GoingAway):
-        raise _unreachable(address, "the server closed the connection")
-    return ProtocolError(f"{address[0]}:{address[1]} answered HELLO with {answer.NAME}")
+@dataclass(slots=True)
+class _Attempt:
+    """One try at one address."""
+
+    address: Address
+    hello: Hello
+    said: float | None = None
+    """When HELLO was sent; `None` before."""
+
+    async def greet(self, connect: Connect) -> Link | Error | AdjournError:
+        """Connects, says HELLO and hears the answer."""
+        host, port = self.address
+        try:
+            connection = await connect(self.address)
+        except OSError as error:
+            raise unreachable(self.address, str(error)) from error
+        is_welcome = False
+        try:
+            self.said = said = clock.now()
+            connection.send(encode(HELLO_ID, self.hello))
+            answer = await _answer(connection)
+            if isinstance(answer, Welcome):
+                is_welcome = True
+                return Link(connection, answer, said)
+        except MalformedFrame as error:
+            return ProtocolError(f"{host}:{port} does not speak the protocol: {error}")
+        finally:
+            if not is_welcome:
+                connection.close()
+        if isinstance(answer, Error):
+            return answer
+        if answer is None or isinstance(answer, GoingAway):
+            raise unreachable(self.address, "the server closed the connection")
+        return ProtocolError(f"{host}:{port} answered HELLO with {answer.NAME}")
 
 
 async def _answer(connection: Connection) -> Response | None:
@@ -116,7 +128,8 @@ async def _answer(connection: Connection) -> Response | None:
     return None
 
 
-def _unreachable(address: Address, why: str) -> CannotConnectError:
+def unreachable(address: Address, why: str) -> CannotConnectError:
+    """No connection to this address."""
     return CannotConnectError(
         f"cannot connect to {address[0]}:{address[1]}: {why}. Is the server running, and is this its address?"
     )

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from enum import Enum
 
+from ..protocol.numbers import U32_ID_MAX
+
+HELLO_ID = U32_ID_MAX
+"""The request id of HELLO."""
+MEMBERS_ID = U32_ID_MAX - 1
+"""The request id of the question who the members are."""
+PING_ID_MIN = 1 << 31
+"""The first request id of a heartbeat: those of calls are below it."""
 ANSWER_MAX = 5.0
 """A request that does not wait on purpose is answered in this time, or the connection is stuck."""
 _MEMBERS_FIRST = 1.0
@@ -24,9 +31,11 @@ class Pulse:
     def __init__(self, now: float, every: float | None) -> None:
         self._every = every
         self._heard = self._spoken = self._pinged = self._moved = now
-        self._pings: deque[float] = deque()
+        self._pings: dict[int, float] = {}
+        self._next_id = PING_ID_MIN
         self._has_consumed = False
         self._members_due: float | None = now + _MEMBERS_FIRST
+        """`None` while the question has no answer, and if the server does not know it."""
 
     def heard(self, now: float) -> None:
         """Bytes came."""
@@ -40,37 +49,32 @@ class Pulse:
         """An answer came, or the server took bytes: it is not stuck."""
         self._moved = now
 
-    def pong(self) -> float | None:
-        """When the oldest unanswered PING was sent, which is answered now."""
-        return self._pings.popleft() if self._pings else None
+    def answered(self, request_id: int) -> float | None:
+        """When the PING was sent that is answered now."""
+        return self._pings.pop(request_id, None)
 
-    def ping_due(self, now: float, proven: float) -> bool:
-        """Whether to send a PING now, which counts as sent."""
+    def ping_due(self, now: float, proven: float) -> int | None:
+        """The id of a PING to send now, which counts as sent."""
         if self._every is None or now < self._ping_at(self._every, proven):
-            return False
-        self._pinged = now
-        self._pings.append(now)
-        return True
+            return None
+        return self._ping(now)
 
-    def consumes(self, now: float) -> bool:
-        """Whether the first jobs are asked for: then a PING goes before, which counts as sent. Its answer shows the server's clock
+    def consumes(self, now: float) -> int | None:
+        """The id of a PING to send before the first jobs are asked for, which counts as sent. Its answer shows the server's clock
         better than WELCOME, which may have waited for a disk."""
         is_first, self._has_consumed = not self._has_consumed, True
-        if is_first:
-            self._pinged = now
-            self._pings.append(now)
-        return is_first
+        return self._ping(now) if is_first else None
 
     def members_due(self, now: float) -> bool:
         """Whether to ask for the members now, which counts as asked."""
         if self._members_due is None or now < self._members_due:
             return False
-        self._members_due = now + _MEMBERS_EVERY
+        self._members_due = None
         return True
 
-    def stop_asking_members(self) -> None:
-        """The server does not know the question."""
-        self._members_due = None
+    def members_told(self, now: float) -> None:
+        """The question was answered, and is asked again later."""
+        self._members_due = now + _MEMBERS_EVERY
 
     def loss(self, now: float, oldest: float | None) -> Loss | None:
         """Whether the connection is no good. `oldest` is since when the oldest request waits."""
@@ -90,6 +94,12 @@ class Pulse:
         if self._members_due is not None:
             times.append(self._members_due)
         return min(times)
+
+    def _ping(self, now: float) -> int:
+        found = self._next_id
+        self._next_id = found + 1 if found + 1 < MEMBERS_ID else PING_ID_MIN
+        self._pings[found] = self._pinged = now
+        return found
 
     def _ping_at(self, every: float, proven: float) -> float:
         return max(min(self._heard, self._spoken, proven), self._pinged) + every

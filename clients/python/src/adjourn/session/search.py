@@ -64,6 +64,7 @@ class Search:
         self._ahead: deque[Address] = deque()
         self._tried: set[Address] = set()
         self._rounds = 0
+        self._hellos_given_up = 0
 
     def begin(self, hint: str, members: Iterable[str]) -> None:
         """Begins a round."""
@@ -110,9 +111,21 @@ class Search:
         """Nothing came from this address in time."""
         self._silent.add(address)
 
-    def found(self) -> None:
-        """The leader is found."""
+    def found(self, *, resumed: bool) -> None:
+        """The leader is found. In a new session, no HELLO can take the old one over."""
         self._rounds = 0
+        if not resumed:
+            self._hellos_given_up = 0
+
+    def gave_up_hello(self) -> None:
+        """A HELLO was given up that a server may still get."""
+        self._hellos_given_up += 1
+
+    def took_itself_over(self) -> bool:
+        """The session was taken over: whether it may have been by a HELLO of this client. Each does that once."""
+        may_have = self._hellos_given_up > 0
+        self._hellos_given_up -= may_have
+        return may_have
 
 
 class Backoff:

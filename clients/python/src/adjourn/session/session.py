@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ..errors import AdjournError, CannotConnectError, ClientClosedError, ForkedError
+from ..errors import AdjournError, CannotConnectError, ClientClosedError, ForkedError, SessionTakenOverError
 from ..protocol.framing import Frame
 from ..protocol.numbers import WAIT_MS_MAX
 from ..protocol.requests import Cancel, Credit, Goodbye, Hello, LeaseRef, Request, Reserve, Subscribe
@@ -20,7 +20,7 @@ from .calls import Arrived, Feed
 from .connection import Connect, Connection, connect_tcp
 from .core import Core
 from .core import Link as LinkState
-from .dial import Link, Missed, round_of
+from .dial import Link, Missed, round_of, unreachable
 from .leases import LostReason
 from .link import LossListener
 from .search import Address, Backoff, Search
@@ -64,6 +64,8 @@ class Session:
         self._connection: Connection = link.connection
         self._listeners: list[LossListener] = []
         self._wake = asyncio.Event()
+        self._looks_at = 0.0
+        """When the task looks at the clock again, unless it is woken."""
         self._flushes = False
         self._unsent = 0
         self._is_forked = False
@@ -226,7 +228,7 @@ class Session:
         if self._core.out and not self._flushes:
             self._flushes = True
             self._loop.call_soon(self._flush)
-        if self._core.is_drained:
+        if self._core.is_drained or self._core.has_due(self._looks_at):
             self._wake.set()
 
     def _flush(self) -> None:
@@ -275,8 +277,8 @@ class Session:
             log.info("the connection is lost: %s", why)
             core = self._core
             core.down()
-            if core.fatal is not None:
-                return core.fatal
+            if core.is_taken_over and not self._search.took_itself_over():
+                return SessionTakenOverError()
             if core.was_proven:
                 waits.reset()
             error = await self._reconnect(waits)
@@ -321,6 +323,7 @@ class Session:
 
     async def _wait_until(self, wake_at: float) -> None:
         self._wake.clear()
+        self._looks_at = wake_at
         try:
             await asyncio.wait_for(self._wake.wait(), max(0.002, wake_at - clock.now()))
         except asyncio.TimeoutError:
@@ -376,23 +379,31 @@ class Session:
 async def open_session(config: Config) -> Session:
     """Connects for the first time, within `connect_timeout`."""
     search = Search(config.servers)
+    missed: list[AdjournError] = []
+    try:
+        async with asyncio.timeout(config.connect_timeout):
+            return Session(config, search, await _first_link(config, search, missed))
+    except TimeoutError:
+        late = missed[-1] if missed else unreachable(config.servers[0], "no answer in time")
+        raise late from None
+
+
+async def _first_link(config: Config, search: Search, missed: list[AdjournError]) -> Link:
+    """Tries the addresses until the leader is found. `missed` gets what went wrong in each round."""
     waits = Backoff(config.reconnect_wait_max)
-    deadline = clock.now() + config.connect_timeout
-    hint, last = "", None
+    hint = ""
     while True:
-        limit = max(0.05, deadline - clock.now())
-        found = await round_of(config.connect, search, _hello(config, None), limit, hint, ())
+        found = await round_of(config.connect, search, _hello(config, None), config.connect_timeout, hint, ())
         if isinstance(found, Link):
-            return Session(config, search, found)
-        last = found.error or last
-        wait = found.pause + waits.wait()
-        is_over = clock.now() + wait >= deadline
+            return found
+        error = found.error or CannotConnectError("no address answered")
+        missed.append(error)
         # Where nothing listens, waiting a little does not help: say so at once.
-        nothing_listens = isinstance(found.error, CannotConnectError) and not found.was_silent
-        if found.is_hopeless or is_over or nothing_listens:
-            raise last or CannotConnectError("no address answered")
+        nothing_listens = isinstance(error, CannotConnectError) and not found.was_silent
+        if found.is_hopeless or nothing_listens:
+            raise error
         hint = found.leader
-        await asyncio.sleep(wait)
+        await asyncio.sleep(found.pause + waits.wait())
 
 
 def _hello(config: Config, welcome: Welcome | None) -> Hello:
