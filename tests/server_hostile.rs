@@ -2,6 +2,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
+use std::time::{Duration, Instant};
+
 use adjourn::protocol::frame::frame_bytes_max;
 use adjourn::protocol::{ErrorCode, Hello, Request, RequestId, Reserve, Response, Subscribe};
 use adjourn::types::limits::{BODY_BYTES_MAX_DEFAULT, FRAME_BYTES_MAX_BEFORE_HELLO, SUBSCRIPTIONS_MAX};
@@ -152,10 +154,10 @@ fn whoever_is_slow_with_a_frame_or_with_hello_is_closed() {
     let data = tempfile::tempdir().expect("a directory");
     let node = Node::start(data.path(), |config| config.frame_deadline_ms = 100);
     let mut mute = Raw::connect(node.address);
-    assert_eq!(mute.refusal().code, ErrorCode::Malformed);
+    assert!(mute.farewell().contains("HELLO"));
     let mut halting = Raw::greeted(node.address);
     halting.send_bytes(&frame(200, PING, 2, &[0; 20]));
-    assert!(halting.refusal().message.contains("100 ms"));
+    assert!(halting.farewell().contains("100 ms"));
     assert!(Raw::greeted(node.address).is_alive());
     node.stop();
 }
@@ -165,8 +167,32 @@ fn whoever_is_silent_is_closed() {
     let data = tempfile::tempdir().expect("a directory");
     let node = Node::start(data.path(), |config| config.heartbeat_ms = 100);
     let mut silent = Raw::greeted(node.address);
-    assert!(silent.refusal().message.contains("PING"));
+    assert!(silent.farewell().contains("PING"));
     node.stop();
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "real connections live in real time")]
+fn whoever_takes_nothing_is_closed_by_the_heartbeat_that_was_agreed_on() {
+    let (_data, node, mut watcher) = watched();
+    let pushed = watcher.ask(push("large", vec![1; 1 << 20], 0));
+    assert!(matches!(pushed, Response::Pushed(_)));
+    let mut stuck = Raw::connect(node.address);
+    // The server's own is a hundred times as long.
+    stuck.greet(Hello { heartbeat_ms: 100, ..hello() });
+    stuck.send(&vec![Request::Peek { topic: topic("large") }; 40]);
+    let begun = Instant::now();
+    while connections(&mut watcher) > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is still connected");
+    }
+    node.stop();
+}
+
+fn connections(watcher: &mut Raw) -> usize {
+    match watcher.ask(Request::Connections { after: 0, connections_max: 9 }) {
+        Response::Connections(list) => list.connections.len(),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

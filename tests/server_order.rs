@@ -192,5 +192,5 @@ fn a_wish_for_a_heartbeat_is_honoured_within_bounds() {
     }
     let mut silent = Raw::connect(node.address);
     silent.greet(Hello { heartbeat_ms: 100, ..hello() });
-    assert!(silent.refusal().message.contains("200 ms"), "it is closed after twice that time");
+    assert!(silent.farewell().contains("200 ms"), "it is closed after twice that time");
 }

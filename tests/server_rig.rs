@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
-use adjourn::protocol::{ErrorReply, Hello, NewJob, Push, Request, Response, Welcome};
+use adjourn::protocol::{ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome};
 use adjourn::server::config::Config;
 use adjourn::server::{Running, Server, ServerError};
 use adjourn::types::TopicName;
@@ -138,6 +138,16 @@ impl Raw {
         let Some((_, Response::Error(error))) = self.receive() else { panic!("no error") };
         assert_eq!(self.receive(), None, "closed after {error}");
         error
+    }
+
+    /// What GOING_AWAY says, which comes next, for no reason that has a number; and the end of the connection after it.
+    pub(crate) fn farewell(&mut self) -> String {
+        let (id, response) = self.receive().expect("a farewell");
+        let Response::GoingAway { message, reason: GoingAway::Unknown } = response else {
+            panic!("{response:?}")
+        };
+        assert_eq!((id.0, self.receive()), (0, None), "closed after {message}");
+        message
     }
 
     /// Says that nothing more will be sent.

@@ -61,7 +61,7 @@ func (q *Client) Disconnect(ctx context.Context, connection uint64, endSession b
 // Role is what a member does.
 type Role uint8
 
-// The roles.
+// The roles. A newer server may have more: they come as its numbers.
 const (
 	Learner Role = wire.RoleLearner
 	Voter   Role = wire.RoleVoter

@@ -5,16 +5,18 @@ use bytes::Bytes;
 use super::calls::Client;
 use super::error::ClientError;
 use super::ticket::Ticket;
-use crate::protocol::{BackupReady, Request, Response};
+use crate::protocol::{BackupReady, ErrorCode, ErrorReply, Request, Response};
 
 /// A backup that the server holds ready for this client's connection: the bytes of a backup file up to its footer.
 ///
-/// It does not survive the connection. When that is lost, reads fail with [`ClientError::OutcomeUnknown`] or with a
-/// refusal ([`NotFound`](crate::protocol::ErrorCode::NotFound)), and another backup has to be taken.
+/// It does not survive the connection, nor the next call of [`Client::backup`]. Then reads fail with [`ClientError::OutcomeUnknown`]
+/// or with a refusal ([`NotFound`](ErrorCode::NotFound)), and another backup has to be taken.
 #[derive(Debug)]
 pub struct Backup {
     client: Client,
     ready: BackupReady,
+    /// Of the request that began it.
+    serial: u64,
 }
 
 /// The bytes of one read.
@@ -24,11 +26,12 @@ impl Client {
     /// Takes a backup: waits until the server has written a checkpoint, up to an hour. It contains everything that was
     /// answered before this call.
     pub async fn backup(&self) -> Result<Backup, ClientError> {
-        let ready = self.submit(Request::BackupBegin, |response| match response {
+        let (_, serial, answer) = self.shared().submit_named(Request::BackupBegin)?;
+        let ready = Ticket::new(answer, |response| match response {
             Response::BackupReady(ready) => Ok(ready),
             other => Err(other),
-        })?;
-        Ok(Backup { client: self.clone(), ready: ready.await? })
+        });
+        Ok(Backup { client: self.clone(), ready: ready.await?, serial })
     }
 }
 
@@ -42,6 +45,10 @@ impl Backup {
     /// [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX): the ticket is the answer. To read fast,
     /// hold a few.
     pub fn read(&self, offset: u64, bytes: u32) -> Result<BackupTicket, ClientError> {
+        if self.client.shared().lock().newest_backup != self.serial {
+            let replaced = "another backup was begun over this connection: read that one";
+            return Err(ClientError::Refused(ErrorReply::new(ErrorCode::NotFound, replaced)));
+        }
         self.client.submit(Request::BackupRead { offset, bytes }, |response| match response {
             Response::BackupData(data) => Ok(data),
             other => Err(other),
@@ -50,6 +57,9 @@ impl Backup {
 
     /// Lets go of it.
     pub async fn end(self) -> Result<(), ClientError> {
+        if self.client.shared().lock().newest_backup != self.serial {
+            return Ok(());
+        }
         let done = self.client.submit(Request::BackupEnd, |response| match response {
             Response::Done => Ok(()),
             other => Err(other),

@@ -29,6 +29,8 @@ pub(super) struct OpenRequest {
     pub(super) doubts: u32,
     /// How often it was on the wire when the server broke the protocol.
     pub(super) faults: u8,
+    /// How often the server cut its wait short.
+    pub(super) cut_short: u8,
     /// The caller that waits for the answer; `None` after the answer, or when no caller waits any more.
     pub(super) waiter: Option<oneshot::Sender<Outcome>>,
     /// Where the jobs of a subscription go.
@@ -90,6 +92,7 @@ mod tests {
             sent: now,
             doubts: 0,
             faults: 0,
+            cut_short: 0,
             waiter: None,
             feed: None,
         }

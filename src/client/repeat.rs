@@ -21,6 +21,9 @@ const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
 /// cannot be read.
 const FAULTS_MAX: u8 = 3;
 
+/// A server that cuts the wait of a reserve short so many times is believed: else the two would never rest.
+const CUT_SHORT_MAX: u8 = 16;
+
 /// The sequence numbers of a push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
@@ -103,6 +106,7 @@ impl OpenRequest {
         matches!(response, Response::Reserved(jobs) if jobs.is_empty())
             && matches!(self.request, Request::Reserve(_))
             && whole_ms(self.wait_left(now)) > 0
+            && self.cut_short < CUT_SHORT_MAX
             && self.is_awaited()
     }
 
@@ -120,11 +124,13 @@ impl OpenRequest {
         self.wait().saturating_sub(now.saturating_duration_since(self.accepted))
     }
 
-    /// Encodes it; a reserve asks for the rest of its wait. Returns the frame's bytes.
+    /// Encodes it; a reserve asks for the rest of its wait, and one that waits never becomes one that does not. Returns the frame's
+    /// bytes.
     pub(super) fn encode(&mut self, now: Instant, id: RequestId, out: &mut BytesMut) -> usize {
         let left = self.wait_left(now);
         if let Request::Reserve(reserve) = &mut self.request {
-            let asked_ms = std::mem::replace(&mut reserve.wait_ms, whole_ms(left));
+            let left_ms = whole_ms(left).max(reserve.wait_ms.min(1));
+            let asked_ms = std::mem::replace(&mut reserve.wait_ms, left_ms);
             let bytes = self.request.encode(id, out);
             if let Request::Reserve(reserve) = &mut self.request {
                 reserve.wait_ms = asked_ms;

@@ -79,6 +79,8 @@ pub(super) struct Requests {
     pub(super) welcome: Arc<Welcome>,
     limits: Limits,
     serial: u64,
+    /// The serial of the last BACKUP_BEGIN.
+    pub(super) newest_backup: u64,
     sequence: u64,
     timeout: Option<Duration>,
     leases_outlive: bool,
@@ -135,6 +137,7 @@ impl Requests {
             limits: Limits::of(&welcome),
             welcome: Arc::new(welcome),
             serial: 0,
+            newest_backup: 0,
             sequence: 1,
             timeout,
             leases_outlive,
@@ -381,10 +384,11 @@ impl Requests {
         }
     }
 
-    /// Puts a request whose answer was not the last word back in line.
+    /// Puts a reserve whose wait the server cut short back in line.
     pub(super) fn send_again(&mut self, id: RequestId) {
         self.send_elsewhere(id);
         if let Some(open) = self.open.get_mut(id) {
+            open.cut_short = open.cut_short.saturating_add(1);
             let serial = open.serial;
             self.line.push_back((id, serial));
         }
@@ -411,6 +415,9 @@ impl Requests {
         }
         self.serial += 1;
         let serial = self.serial;
+        if request == Request::BackupBegin {
+            self.newest_backup = serial;
+        }
         let open = OpenRequest {
             serial,
             accepted: now,
@@ -419,6 +426,7 @@ impl Requests {
             sent: now,
             doubts: 0,
             faults: 0,
+            cut_short: 0,
             waiter,
             feed,
         };

@@ -317,7 +317,7 @@ requests! {
         bytes: u32 = 1..=BACKUP_READ_BYTES_MAX,
     }
     /// Lets go of it. The end of the connection does the same.
-    BackupEnd = 0x62, "BACKUP_END", Own, Unsafe, [NotFound]
+    BackupEnd = 0x62, "BACKUP_END", Own, Unsafe, []
 
     /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
     /// anything else.

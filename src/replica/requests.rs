@@ -79,11 +79,12 @@ impl Replica {
             Request::ClusterRemove { node } => self.cluster_remove(connection, id, node),
             Request::ClusterTransfer { node } => self.cluster_transfer(connection, id, node),
             Request::BackupBegin => self.begin_backup(connection, id),
-            // The driver answers these. It has no backup if it passed one on.
-            Request::BackupRead { .. } | Request::BackupEnd => {
+            // The driver answers these two. It has no backup if it passed one on.
+            Request::BackupRead { .. } => {
                 let none = "this connection has no backup: begin one";
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));
             }
+            Request::BackupEnd => self.connections.send(connection, id, Response::Done),
             other => unreachable!("{other:?} has no handler of its own"),
         }
     }

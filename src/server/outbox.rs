@@ -76,6 +76,8 @@ pub(super) struct Gauge {
     /// Of requests that the core has not taken up.
     input_bytes: AtomicUsize,
     in_flight: AtomicU32,
+    /// The heartbeat that the client's HELLO asked for; 0 for none.
+    heartbeat_wish_ms: AtomicU32,
     written: Notify,
     drained: Notify,
     /// Cancelled when the connection is to end at once, unsent answers and all.
@@ -97,6 +99,7 @@ impl Outbox {
             output_bytes: AtomicUsize::new(0),
             input_bytes: AtomicUsize::new(0),
             in_flight: AtomicU32::new(0),
+            heartbeat_wish_ms: AtomicU32::new(0),
             written: Notify::new(),
             drained: Notify::new(),
             cut: CancellationToken::new(),
@@ -129,6 +132,13 @@ impl Outbox {
         let _ = self.sender.send(Outgoing::Close);
     }
 
+    /// Lets the connection end with this.
+    pub(super) fn say_last(&self, id: RequestId, response: Response) {
+        // If it is gone, it is closed all the same.
+        let _ = self.answer(vec![(id, response)]);
+        self.close();
+    }
+
     /// Ends the connection at once.
     pub(super) fn cut(&self) {
         self.gauge.cut.cancel();
@@ -145,6 +155,16 @@ impl Gauge {
             return 0;
         }
         self.in_flight_max.saturating_sub(self.in_flight.load(Ordering::Acquire))
+    }
+
+    /// The client's HELLO has asked for this heartbeat.
+    pub(super) fn wish_for_heartbeat(&self, ms: u32) {
+        self.heartbeat_wish_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// The heartbeat that the client's HELLO asked for; 0 for none.
+    pub(super) fn heartbeat_wish_ms(&self) -> u32 {
+        self.heartbeat_wish_ms.load(Ordering::Relaxed)
     }
 
     /// Waits until there is room.

@@ -25,8 +25,8 @@ use tracing::debug;
 use super::clock::Clock;
 use super::config::Token;
 use super::core::ToCore;
-use super::outbox::{Inbox, Outbox};
-use crate::protocol::{ErrorReply, RequestId, Response, heartbeat_ms};
+use super::outbox::{Gauge, Inbox, Outbox};
+use crate::protocol::{ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input};
 use crate::types::SessionSecret;
 
@@ -61,10 +61,9 @@ pub(super) struct ConnectionConfig {
 }
 
 impl ConnectionConfig {
-    /// A client that sends nothing for this time is treated as gone, and so is one that reads nothing. `wish_ms` is the
-    /// heartbeat that it asked for, 0 if it did not.
-    fn silence_max(&self, wish_ms: u32) -> Duration {
-        2 * Duration::from_millis(heartbeat_ms(wish_ms, self.heartbeat_ms).into())
+    /// A client that sends nothing for this time is treated as gone, and so is one that reads nothing.
+    fn silence_max(&self, gauge: &Gauge) -> Duration {
+        2 * Duration::from_millis(heartbeat_ms(gauge.heartbeat_wish_ms(), self.heartbeat_ms).into())
     }
 }
 
@@ -92,9 +91,11 @@ pub(super) async fn serve(
             End::Stopped => outbox.close(),
             End::Refused(id, error) => {
                 debug!(connection = connection.0, %error, "refused");
-                // If it is gone, it is closed all the same.
-                let _ = outbox.answer(vec![(id, Response::Error(error))]);
-                outbox.close();
+                outbox.say_last(id, Response::Error(error));
+            }
+            End::Silent(message) => {
+                debug!(connection = connection.0, message, "silent");
+                outbox.say_last(RequestId(0), Response::GoingAway { message, reason: GoingAway::Unknown });
             }
         }
         std::future::pending::<()>().await;

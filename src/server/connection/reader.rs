@@ -29,6 +29,8 @@ pub(super) enum End {
     Stopped,
     /// The client gets this error under this request id, then the connection is closed.
     Refused(RequestId, ErrorReply),
+    /// The client said nothing for too long. It is told this, then the connection is closed: it may come back.
+    Silent(String),
 }
 
 /// The reading half of a connection.
@@ -47,8 +49,6 @@ pub(super) struct Reader<'a> {
     read_bytes: usize,
     /// When the first bytes of the frame that is not complete came.
     frame_begun: Option<Instant>,
-    /// A client that says nothing for this time is gone.
-    silence_max: Duration,
 }
 
 /// Frames that were read together.
@@ -84,7 +84,6 @@ impl<'a> Reader<'a> {
             frame_room: None,
             read_bytes: BYTES_MIN,
             frame_begun: None,
-            silence_max: config.silence_max(0),
         }
     }
 
@@ -121,7 +120,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if self.take_requests(room).await? {
-                self.read(self.silence_max).await?;
+                self.read(self.config.silence_max(self.gauge)).await?;
             }
         }
     }
@@ -132,7 +131,7 @@ impl<'a> Reader<'a> {
             if let Some(frame) = self.next_frame()? {
                 let id = frame.header.id;
                 let hello = greeting::check(&frame, self.config).map_err(|error| End::Refused(id, error))?;
-                self.silence_max = self.config.silence_max(hello.heartbeat_ms);
+                self.gauge.wish_for_heartbeat(hello.heartbeat_ms);
                 return Ok((id, Request::Hello(hello)));
             }
             // Silence counts as a slow frame from the first moment on.
@@ -186,7 +185,7 @@ impl<'a> Reader<'a> {
             Ok(request) => {
                 if let Request::Hello(hello) = &request {
                     // The client repeats its HELLO because there was no leader before.
-                    self.silence_max = self.config.silence_max(hello.heartbeat_ms);
+                    self.gauge.wish_for_heartbeat(hello.heartbeat_ms);
                 }
                 if request == Request::BackupBegin {
                     self.outbox.backup(ToBackup::Replaced);
@@ -228,7 +227,7 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             Ok(_) => Err(End::Gone),
-            Err(_) => Err(End::Refused(RequestId(0), self.too_slow())),
+            Err(_) => Err(End::Silent(self.too_slow())),
         }
     }
 
@@ -257,16 +256,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn too_slow(&self) -> ErrorReply {
-        let message = if self.frame_begun.is_some() {
+    fn too_slow(&self) -> String {
+        if self.frame_begun.is_some() {
             format!(
                 "a frame must be complete, and HELLO be said, within {} ms",
                 self.config.frame_deadline.as_millis()
             )
         } else {
-            format!("nothing came for {} ms: send PING in time", self.silence_max.as_millis())
-        };
-        ErrorReply::new(ErrorCode::Malformed, message)
+            let silence_max = self.config.silence_max(self.gauge);
+            format!("nothing came for {} ms: send PING in time", silence_max.as_millis())
+        }
     }
 
     fn tell(&self, message: ToCore) -> Result<(), End> {

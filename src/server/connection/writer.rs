@@ -113,7 +113,8 @@ impl<'a> Writer<'a> {
 
     async fn flush(&mut self) -> Result<(), Lost> {
         while !self.buffer.is_empty() {
-            match timeout(self.config.silence_max(0), self.output.write_buf(&mut self.buffer)).await {
+            match timeout(self.config.silence_max(self.gauge), self.output.write_buf(&mut self.buffer)).await
+            {
                 Ok(Ok(1..)) => {}
                 Ok(_) | Err(_) => return Err(Lost),
             }

@@ -17,7 +17,7 @@ const (
 	MemberSameState
 )
 
-// Roles of ClusterMember.
+// Roles of ClusterMember. A newer server may have more.
 const (
 	RoleLearner = 0
 	RoleVoter   = 1
@@ -62,7 +62,7 @@ func (m *ClusterReport) code(c *coder) {
 	c.u32(&m.FeatureLevel)
 	list(c, &m.Members, 44, 44, func(c *coder, v *ClusterMember) {
 		c.u64(&v.Node)
-		c.choice(&v.Role, RoleLeader, "role")
+		c.u8(&v.Role)
 		c.marks(&v.Marks, 1<<6-1)
 		c.u64(&v.Matched)
 		c.u64(&v.Applied)

@@ -28,7 +28,7 @@ final readonly class MemberReport
 
         return new self(
             $f['node'],
-            MemberRole::tryFrom($f['role']) ?? throw new Protocol\Malformed("A member has the unknown role {$f['role']}."),
+            MemberRole::of($f['role']),
             ($marks & 1) !== 0,
             ($marks & 2) !== 0 ? $f['matched'] : null,
             ($marks & 4) !== 0 ? $f['applied'] : null,
