@@ -213,8 +213,9 @@ fn every_link_leads_to_a_heading() {
         let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
         heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
     };
+    let headings = DOCUMENT.lines().filter_map(|line| line.strip_prefix("##"));
     let headings: BTreeSet<String> =
-        DOCUMENT.lines().filter_map(|line| line.strip_prefix("## ")).map(anchor).collect();
+        headings.map(|heading| anchor(heading.trim_start_matches('#').trim_start())).collect();
     let links: Vec<&str> = DOCUMENT.split("](#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     assert!(!links.is_empty());
     for link in links {

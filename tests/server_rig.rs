@@ -140,7 +140,7 @@ impl Raw {
         error
     }
 
-    /// What GOING_AWAY says, which comes next, for no reason that has a number; and the end of the connection after it.
+    /// What `GOING_AWAY` says, which comes next, for no reason that has a number; and the end of the connection after it.
     pub(crate) fn farewell(&mut self) -> String {
         let (id, response) = self.receive().expect("a farewell");
         let Response::GoingAway { message, reason: GoingAway::Unknown } = response else {

@@ -79,7 +79,7 @@ pub(super) struct Requests {
     pub(super) welcome: Arc<Welcome>,
     limits: Limits,
     serial: u64,
-    /// The serial of the last BACKUP_BEGIN.
+    /// The serial of the last `BACKUP_BEGIN`.
     pub(super) newest_backup: u64,
     sequence: u64,
     timeout: Option<Duration>,
