@@ -103,6 +103,8 @@ func greet(l *link, hello *wire.Hello) (*wire.Welcome, time.Time, error) {
 		return m, said, nil
 	case *wire.Error:
 		return nil, said, refusal(m)
+	case *wire.GoingAway:
+		return nil, said, fmt.Errorf("the server is about to close: %s", m.Message)
 	}
 	return nil, said, &ProtocolError{Cause: fmt.Errorf("%v answers HELLO", frame.Opcode)}
 }

@@ -1,6 +1,7 @@
 //! The members of the cluster: showing, adding and removing them, and transferring leadership.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -82,7 +83,8 @@ impl Client {
 
 /// Asks one node.
 async fn report_of(address: &str, config: &ClientConfig) -> Result<ClusterReport, ClientError> {
-    let (link, answer) = greet(address, hello(config, None)).await.map_err(Attempt::error)?;
+    let (link, answer) =
+        greet(address, hello(config, None), &AtomicBool::new(false)).await.map_err(Attempt::error)?;
     let has_session = match answer {
         Response::Welcome(_) => true,
         Response::Error(reply) if matches!(reply.code, ErrorCode::NotLeader | ErrorCode::NoLeader) => false,

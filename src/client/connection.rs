@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -107,17 +108,14 @@ struct Missed {
     elsewhere: Elsewhere,
 }
 
-/// Whether a HELLO that failed so may still reach a server.
-fn may_have_arrived(error: &ClientError) -> bool {
-    let ClientError::CannotConnect { source, .. } = error else { return false };
-    source.kind() != io::ErrorKind::ConnectionRefused
-}
-
 /// Tries each address once, and where they point to, until the leader is found.
 async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(Link, Welcome), Missed> {
     let mut missed = Missed::default();
     while let Some(address) = search.next() {
-        match timeout(search.patience(limit), dial(&address, hello.clone())).await {
+        let said = AtomicBool::new(false);
+        let found = timeout(search.patience(limit), dial(&address, hello.clone(), &said)).await;
+        let may_take_over = hello.resume.is_some() && said.into_inner();
+        match found {
             Ok(Ok(found)) => {
                 search.answered(&address);
                 search.found(found.1.resumed);
@@ -140,7 +138,7 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
                     reply.leader.iter().for_each(|leader| search.redirect(leader));
                     missed.error = Some(error);
                 } else {
-                    if hello.resume.is_some() && may_have_arrived(&error) {
+                    if may_take_over {
                         search.gave_up_hello();
                     }
                     if !missed.was_answered {
@@ -150,7 +148,7 @@ async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(L
             }
             Err(_) => {
                 tracing::debug!(address, "no answer in time");
-                if hello.resume.is_some() {
+                if may_take_over {
                     search.gave_up_hello();
                 }
                 missed.was_silent = true;

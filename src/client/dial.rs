@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt as _;
@@ -57,10 +58,10 @@ pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
     }
 }
 
-/// Connects, and is welcomed.
-pub(super) async fn dial(address: &str, hello: Hello) -> Result<(Link, Welcome), Attempt> {
+/// Connects, and is welcomed. `said` becomes true when HELLO may reach a server, also if this is given up.
+pub(super) async fn dial(address: &str, hello: Hello, said: &AtomicBool) -> Result<(Link, Welcome), Attempt> {
     let wish_ms = hello.heartbeat_ms;
-    let (link, answer) = greet(address, hello).await?;
+    let (link, answer) = greet(address, hello, said).await?;
     match answer {
         Response::Welcome(mut welcome) => {
             // A shorter heartbeat than the server's notices a lost server sooner.
@@ -79,8 +80,12 @@ pub(super) async fn dial(address: &str, hello: Hello) -> Result<(Link, Welcome),
     }
 }
 
-/// Connects, says HELLO and hears the answer, whatever it is.
-pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response), Attempt> {
+/// Connects, says HELLO and hears the answer, whatever it is. `said` is as in [`dial`].
+pub(super) async fn greet(
+    address: &str,
+    hello: Hello,
+    said: &AtomicBool,
+) -> Result<(Link, Response), Attempt> {
     let failed = |error| Attempt::Again(unreachable(address, error));
     let mut stream = TcpStream::connect(address).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
@@ -88,15 +93,16 @@ pub(super) async fn greet(address: &str, hello: Hello) -> Result<(Link, Response
         // If no process listens on a port of the dynamic range, TCP can connect a socket to itself.
         return Err(failed(io::ErrorKind::ConnectionRefused.into()));
     }
-    let said = Instant::now();
+    let begun = Instant::now();
     let mut out = BytesMut::new();
     Request::Hello(hello).encode(OWN_ID, &mut out);
+    said.store(true, Ordering::Relaxed);
     stream.write_all(&out).await.map_err(failed)?;
     let mut reader = Reader::new(&mut stream, decoder(), BytesMut::new());
     let answer = reader.frame().await;
     let buffer = reader.into_buffer();
     match answer {
-        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer, said }, response)),
+        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer, said: begun }, response)),
         Ok(Some((_, Err(error)))) => Err(hopeless(error.into())),
         Ok(None) | Err(Loss::Closed | Loss::Silent | Loss::Stuck | Loss::Drained) => {
             Err(Attempt::Again(cut_off(address)))

@@ -21,7 +21,7 @@ const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
 /// cannot be read.
 const FAULTS_MAX: u8 = 3;
 
-/// A server that cuts the wait of a reserve short so many times is believed: else the two would never rest.
+/// When the server has cut the wait of a reserve short this often, its answer counts: else the two would never rest.
 const CUT_SHORT_MAX: u8 = 16;
 
 /// The sequence numbers of a push.

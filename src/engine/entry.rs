@@ -30,6 +30,9 @@ pub enum EntryError {
     /// Written by a newer version.
     #[error("log entry of version {0}, this binary knows up to {VERSION}: use a newer one")]
     Version(u8),
+    /// It has a command that was written by a newer version.
+    #[error("log entry with a command that this binary cannot read: use a newer one")]
+    Command,
     /// Cut short, too long or nonsense.
     #[error("log entry cannot be decoded")]
     Malformed,
@@ -98,7 +101,7 @@ impl<'a> Entry<'a> {
         for _ in 0..count {
             let command = Command::deserialize(&mut decoder).map_err(|_| EntryError::Malformed)?;
             if !command.is_readable() {
-                return Err(EntryError::Malformed);
+                return Err(EntryError::Command);
             }
             commands.push(command);
         }
@@ -161,7 +164,7 @@ mod tests {
         };
         let known = PolicyChange::default().encode();
         assert!(Entry::decode(&entry(&known)).is_ok());
-        assert_eq!(Entry::decode(&entry(&[0xFF; 3])), Err(EntryError::Malformed));
+        assert_eq!(Entry::decode(&entry(&[0xFF; 3])), Err(EntryError::Command));
     }
 
     #[test]

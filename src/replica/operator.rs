@@ -97,26 +97,28 @@ impl Replica {
             let own = "this is the connection that asks: say GOODBYE, or close it";
             return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, own));
         }
-        if matches!(phase, Phase::Opening) {
-            // Its session is on its way through the log, and could not be ended here.
-            let opening = "its HELLO is not answered yet: try again";
-            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, opening, 100));
-        }
+        let session = match phase {
+            Phase::Open(session) => Some(session),
+            Phase::Silent | Phase::Ended => None,
+            Phase::Opening => {
+                // Its session is on its way through the log, and could not be ended here.
+                let opening = "its HELLO is not answered yet: try again";
+                return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, opening, 100));
+            }
+        };
         let why = "an operator has closed this connection";
         self.end_waiters(other, why);
         self.connections.end(other);
         let (message, reason) = (why.to_owned(), GoingAway::Disconnected);
         self.connections.tell(other, RequestId(0), Response::GoingAway { message, reason });
         self.closes.push(other);
-        match phase {
-            Phase::Open(session) if ends_session => self.close_session(connection, id, session),
-            Phase::Open(session) => {
+        match session {
+            Some(session) if ends_session => self.close_session(connection, id, session),
+            Some(session) => {
                 self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
                 self.connections.send(connection, id, Response::Done);
             }
-            Phase::Silent | Phase::Opening | Phase::Ended => {
-                self.connections.send(connection, id, Response::Done);
-            }
+            None => self.connections.send(connection, id, Response::Done),
         }
     }
 

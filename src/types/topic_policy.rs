@@ -238,6 +238,7 @@ impl TopicPolicy {
         }
     }
 
+    // Logs and checkpoints have policies: a bound may only widen, or data that exists is refused.
     fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
         let wrong = PolicyError::OutOfRange { setting };
         let narrow = |least: u32, most: u32| {

@@ -35,6 +35,7 @@ import java.util.stream.StreamSupport;
  */
 public final class Client implements AutoCloseable {
     private static final Duration CLOSE_MAX = Duration.ofSeconds(5);
+    private static final Duration WAIT_MAX = Duration.ofHours(1);
     private static final int LIST_JOBS_MAX = 1_024;
     private static final int BULK_JOBS_MAX = 1_024;
     private static final long CREDIT_BYTES_MAX = 268_435_456;
@@ -194,6 +195,9 @@ public final class Client implements AutoCloseable {
     }
 
     private static Request.Reserve reserveRequest(List<TopicShare> topics, int jobsMax, Duration wait) {
+        if (wait.compareTo(WAIT_MAX) > 0) {
+            throw new UsageException("a reserve waits for " + WAIT_MAX + " at most, not for " + wait);
+        }
         return new Request.Reserve(Millis.of(wait), jobsMax, TopicShare.names(topics), TopicShare.weights(topics));
     }
 

@@ -50,6 +50,8 @@ public final class Session implements Exchange {
     private int handlersLeft;
     /** HELLOs that named the session and got no answer. A server may still get one, and then says that the session was taken over. */
     private int hellosGivenUp;
+    /** Another process has the session: the client ends with this connection. */
+    private boolean isTakenOver;
 
     public Session(SessionConfig config) {
         this.config = config;
@@ -393,6 +395,10 @@ public final class Session implements Exchange {
                 return false;
             }
             wire.failed(cause);
+            if (isTakenOver) {
+                end(new ClientClosedException("another process has taken the session over"));
+                return wire.hasAnswered();
+            }
             wire.down();
             requests.lost();
             requests.tellFeeds(feed -> feed.active(false));
@@ -477,8 +483,7 @@ public final class Session implements Exchange {
                 // By a HELLO of this client itself, perhaps. Each does that once.
                 hellosGivenUp--;
             } else if (away.reason() == 3) {
-                end(new ClientClosedException("another process has taken the session over"));
-                return;
+                isTakenOver = true;
             }
             wire.drain(new Wire.Elsewhere("", away.reason() == 4 ? DISCONNECTED_PAUSE_MS : 0));
             requests.closeIfDrained();
