@@ -500,7 +500,7 @@ mod tests {
             reserved_last: Some(Millis(2000)),
             held_by: Some(SessionId(7)),
             reason: Some("no such address".to_owned()),
-            finished: Some(Millis(3000)),
+            finished: None,
         };
         let with_history = JobReport { history, ..report.clone() };
         let line = json(&report_json(&with_history));
@@ -509,7 +509,8 @@ mod tests {
             r#""held_by":7,"reason":"no such address","headers":{}"#
         );
         assert!(line.contains(expected), "{line}");
-        let remembered = JobReport { state: Some(JobState::Finished), ..with_history };
+        let history = JobHistory { finished: Some(Millis(3000)), ..with_history.history.clone() };
+        let remembered = JobReport { state: Some(JobState::Finished), history, ..with_history };
         let line = json(&report_json(&remembered));
         let expected =
             r#""reason":"no such address","finished":"1970-01-01T00:00:03.000Z","headers":{},"body":""}"#;
