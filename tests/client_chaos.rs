@@ -224,7 +224,18 @@ async fn push_all(client: &Client, books: &Mutex<Books>) {
 async fn workers_in_bad_weather_share_no_job_and_lose_none() {
     let given = std::env::var("ADJOURN_CHAOS_SEED").ok().map(|seed| seed.parse().unwrap());
     let seed: u64 = given.unwrap_or_else(|| getrandom::u32().unwrap().into());
-    eprintln!("ADJOURN_CHAOS_SEED={seed}");
+    // On a busy machine the other worker may be too slow to take a job over while the first one would still be at it.
+    for seed in (seed..).take(3) {
+        eprintln!("ADJOURN_CHAOS_SEED={seed}");
+        if bad_weather(seed).await > 0 {
+            return;
+        }
+    }
+    panic!("no worker was cut off for long enough to prove anything");
+}
+
+/// How many jobs one worker took over from another.
+async fn bad_weather(seed: u64) -> u64 {
     let data = tempfile::TempDir::new().unwrap();
     let running = Server::start(Config {
         data: data.path().to_owned(),
@@ -266,6 +277,6 @@ async fn workers_in_bad_weather_share_no_job_and_lose_none() {
     assert_eq!((totals.pushed, totals.finished), (JOBS, JOBS), "seed {seed}: each once");
     assert_eq!(books.handled.len() as u64, JOBS, "seed {seed}");
     assert!(books.faults.is_empty(), "seed {seed}: {:#?}", books.faults);
-    assert!(books.taken_over > 0, "seed {seed}: no worker was cut off for long enough to prove anything");
     storms.iter().for_each(tokio::task::JoinHandle::abort);
+    books.taken_over
 }
