@@ -13,7 +13,7 @@ import (
 const (
 	// The most bytes that one request reads of a backup.
 	backupReadBytesMax = 1 << 20
-	// So many reads of a BackupReader are under way at once.
+	// The number of reads that a BackupReader has under way at once.
 	backupReadsAhead = 4
 )
 
@@ -177,7 +177,7 @@ func lostBackup(err error) error {
 }
 
 // backupReady is told that the server holds a backup. If another request is under way, the server releases it for that
-// one; if nobody waits for it, the client does.
+// one; if its caller has left, the client does.
 func (s *session) backupReady(now time.Time, c *call, ready *wire.BackupReady) {
 	s.finish(c, ready, nil)
 	for _, other := range s.open {

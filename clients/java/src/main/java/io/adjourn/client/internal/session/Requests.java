@@ -171,7 +171,7 @@ final class Requests {
     }
 
     /**
-     * The server holds a backup. If another request for one is under way, it releases this one for that; if nobody waits for it, the
+     * The server holds a backup. If another request for one is under way, it releases this one for that; if its caller has left, the
      * client lets it go.
      */
     void backupReady(Open call, Response.BackupReady ready) {
