@@ -209,8 +209,9 @@ impl Acknowledged {
 impl Acknowledged {
     /// Whether it is the same job, in another topic to which it may have gone.
     fn has_moved(&self, job: &Job, found: &Job) -> bool {
-        let moved = Job { topic: found.topic.clone(), ..job.clone() };
-        moved == *found && self.reasons.may_have_gone_to(&found.topic)
+        // It may have been postponed before it was moved.
+        let before = Job { topic: job.topic.clone(), ..found.clone() };
+        (before == *job || self.is_later(&before)) && self.reasons.may_have_gone_to(&found.topic)
     }
 }
 
