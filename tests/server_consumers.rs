@@ -21,16 +21,9 @@ fn jobs(response: Response) -> Vec<Delivered> {
     }
 }
 
-fn connections(client: &mut Raw) -> Vec<ConnectionReport> {
-    match client.ask(Request::Connections { after: 0, connections_max: 256 }) {
-        Response::Connections(list) => list.connections,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The connection of the client of this name.
 fn named(client: &mut Raw, name: &str) -> ConnectionReport {
-    let all = connections(client);
+    let all = client.connections();
     let found = all.iter().find(|report| report.client_name == name);
     found.unwrap_or_else(|| panic!("{all:?}")).clone()
 }
@@ -193,7 +186,7 @@ fn connections_have_other_numbers_after_a_restart() {
     let data = tempfile::tempdir().expect("a directory");
     let numbers = || {
         let node = Node::start(data.path(), |_| ());
-        let number = connections(&mut Raw::greeted(node.address)).first().map(|report| report.connection);
+        let number = Raw::greeted(node.address).connections().first().map(|report| report.connection);
         node.stop();
         number.expect("it is connected")
     };

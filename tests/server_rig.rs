@@ -9,7 +9,9 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
-use adjourn::protocol::{ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome};
+use adjourn::protocol::{
+    ConnectionReport, ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome,
+};
 use adjourn::server::config::Config;
 use adjourn::server::{Running, Server, ServerError};
 use adjourn::types::TopicName;
@@ -131,6 +133,14 @@ impl Raw {
 
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.ask(Request::Ping), Response::Pong { .. })
+    }
+
+    /// Who is connected.
+    pub(crate) fn connections(&mut self) -> Vec<ConnectionReport> {
+        match self.ask(Request::Connections { after: 0, connections_max: 256 }) {
+            Response::Connections(list) => list.connections,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// The error that comes next, and the end of the connection after it.

@@ -45,7 +45,7 @@ impl Backup {
     /// [`BACKUP_READ_BYTES_MAX`](crate::types::limits::BACKUP_READ_BYTES_MAX): the ticket is the answer. To read fast,
     /// hold a few.
     pub fn read(&self, offset: u64, bytes: u32) -> Result<BackupTicket, ClientError> {
-        if self.client.shared().lock().newest_backup != self.serial {
+        if !self.is_newest() {
             let replaced = "another backup was begun over this connection: read that one";
             return Err(ClientError::Refused(ErrorReply::new(ErrorCode::NotFound, replaced)));
         }
@@ -57,7 +57,7 @@ impl Backup {
 
     /// Lets go of it.
     pub async fn end(self) -> Result<(), ClientError> {
-        if self.client.shared().lock().newest_backup != self.serial {
+        if !self.is_newest() {
             return Ok(());
         }
         let done = self.client.submit(Request::BackupEnd, |response| match response {
@@ -65,5 +65,9 @@ impl Backup {
             other => Err(other),
         });
         done?.await
+    }
+
+    fn is_newest(&self) -> bool {
+        self.client.shared().lock().newest_backup == self.serial
     }
 }

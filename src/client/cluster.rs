@@ -1,7 +1,6 @@
 //! The members of the cluster: showing, adding and removing them, and transferring leadership.
 
 use std::io;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -11,7 +10,7 @@ use tokio::time::timeout;
 use super::calls::Client;
 use super::config::ClientConfig;
 use super::connection::Loss;
-use super::dial::{Attempt, Link, cut_off, decoder, greet, hello, unreachable};
+use super::dial::{Attempt, Link, cut_off, decoder, greet, hello, open, unreachable};
 use super::error::{ClientError, ProtocolFault};
 use super::reader::Reader;
 use super::search::Search;
@@ -83,8 +82,8 @@ impl Client {
 
 /// Asks one node.
 async fn report_of(address: &str, config: &ClientConfig) -> Result<ClusterReport, ClientError> {
-    let (link, answer) =
-        greet(address, hello(config, None), &AtomicBool::new(false)).await.map_err(Attempt::error)?;
+    let stream = open(address).await.map_err(Attempt::error)?;
+    let (link, answer) = greet(address, stream, hello(config, None)).await.map_err(Attempt::error)?;
     let has_session = match answer {
         Response::Welcome(_) => true,
         Response::Error(reply) if matches!(reply.code, ErrorCode::NotLeader | ErrorCode::NoLeader) => false,

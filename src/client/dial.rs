@@ -61,7 +61,9 @@ pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
 /// Connects, and is welcomed. `said` becomes true when HELLO may reach a server, also if this is given up.
 pub(super) async fn dial(address: &str, hello: Hello, said: &AtomicBool) -> Result<(Link, Welcome), Attempt> {
     let wish_ms = hello.heartbeat_ms;
-    let (link, answer) = greet(address, hello, said).await?;
+    let stream = open(address).await?;
+    said.store(true, Ordering::Relaxed);
+    let (link, answer) = greet(address, stream, hello).await?;
     match answer {
         Response::Welcome(mut welcome) => {
             // A shorter heartbeat than the server's notices a lost server sooner.
@@ -80,29 +82,34 @@ pub(super) async fn dial(address: &str, hello: Hello, said: &AtomicBool) -> Resu
     }
 }
 
-/// Connects, says HELLO and hears the answer, whatever it is. `said` is as in [`dial`].
-pub(super) async fn greet(
-    address: &str,
-    hello: Hello,
-    said: &AtomicBool,
-) -> Result<(Link, Response), Attempt> {
+/// Connects.
+pub(super) async fn open(address: &str) -> Result<TcpStream, Attempt> {
     let failed = |error| Attempt::Again(unreachable(address, error));
-    let mut stream = TcpStream::connect(address).await.map_err(failed)?;
+    let stream = TcpStream::connect(address).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     if stream.local_addr().map_err(failed)? == stream.peer_addr().map_err(failed)? {
         // If no process listens on a port of the dynamic range, TCP can connect a socket to itself.
         return Err(failed(io::ErrorKind::ConnectionRefused.into()));
     }
-    let begun = Instant::now();
+    Ok(stream)
+}
+
+/// Says HELLO over a connection to this address and hears the answer, whatever it is.
+pub(super) async fn greet(
+    address: &str,
+    mut stream: TcpStream,
+    hello: Hello,
+) -> Result<(Link, Response), Attempt> {
+    let failed = |error| Attempt::Again(unreachable(address, error));
+    let said = Instant::now();
     let mut out = BytesMut::new();
     Request::Hello(hello).encode(OWN_ID, &mut out);
-    said.store(true, Ordering::Relaxed);
     stream.write_all(&out).await.map_err(failed)?;
     let mut reader = Reader::new(&mut stream, decoder(), BytesMut::new());
     let answer = reader.frame().await;
     let buffer = reader.into_buffer();
     match answer {
-        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer, said: begun }, response)),
+        Ok(Some((_, Ok(response)))) => Ok((Link { stream, buffer, said }, response)),
         Ok(Some((_, Err(error)))) => Err(hopeless(error.into())),
         Ok(None) | Err(Loss::Closed | Loss::Silent | Loss::Stuck | Loss::Drained) => {
             Err(Attempt::Again(cut_off(address)))

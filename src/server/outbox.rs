@@ -67,7 +67,7 @@ pub(super) struct Outbox {
     gauge: Arc<Gauge>,
 }
 
-/// The sizes of unanswered and unwritten work on one connection, shared by both ends.
+/// What both ends of one connection share: the sizes of unanswered and unwritten work, and the heartbeat.
 #[derive(Debug)]
 pub(super) struct Gauge {
     in_flight_max: u32,

@@ -299,7 +299,7 @@ impl<'a> Soak<'a> {
     fn finished(&self, mut visit: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), String> {
         let addresses = self.site.addresses().join(",");
         let mut list = adjourn(&["list", "--server", &addresses, "--topic", "soak", "--state", "finished"]);
-        list.args(["--order", "id", "--all", "--json"]).stdout(Stdio::piped());
+        list.args(["--all", "--json"]).stdout(Stdio::piped());
         let mut list = list.spawn().map_err(|error| error.to_string())?;
         for line in BufReader::new(list.stdout.take().expect("piped")).lines() {
             let line = line.map_err(|error| error.to_string())?;

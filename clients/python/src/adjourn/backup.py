@@ -26,22 +26,11 @@ class Ask(Protocol):
     async def __call__(self, request: rq.Request, expected: type[R], /) -> R: ...
 
 
-class Backup:
-    """A backup that the server holds ready: the bytes of a backup file up to its footer. Made by `Queue.backup`.
+class BackupFacts:
+    """What a backup is."""
 
-        async with await q.backup() as backup:
-            async for piece in backup.pieces():
-                ...
-
-    To make backup files, use the command `adjourn backup create`. A backup ends with its connection, with the next backup of
-    this client, and when it was not read for ten minutes: then `read` and `pieces` raise `BackupLostError`.
-    """
-
-    def __init__(self, ask: Ask, ready: rs.BackupReady, is_current: Callable[[], bool]) -> None:
-        self._ask = ask
+    def __init__(self, ready: rs.BackupReady) -> None:
         self._ready = ready
-        self._is_current = is_current
-        self._has_ended = False
 
     @property
     def index(self) -> int:
@@ -62,6 +51,24 @@ class Backup:
     def state_hash(self) -> int:
         """The hash of the queue's state, as `stats` shows it at that entry."""
         return self._ready.state_hash
+
+
+class Backup(BackupFacts):
+    """A backup that the server holds ready: the bytes of a backup file up to its footer. Made by `Queue.backup`.
+
+        async with await q.backup() as backup:
+            async for piece in backup.pieces():
+                ...
+
+    To make backup files, use the command `adjourn backup create`. A backup ends with its connection, with the next backup of
+    this client, and when it was not read for ten minutes: then `read` and `pieces` raise `BackupLostError`.
+    """
+
+    def __init__(self, ask: Ask, ready: rs.BackupReady, is_current: Callable[[], bool]) -> None:
+        super().__init__(ready)
+        self._ask = ask
+        self._is_current = is_current
+        self._has_ended = False
 
     async def read(self, offset: int, size: int = BACKUP_READ_BYTES_MAX) -> bytes:
         """Up to `size` bytes from `offset` on, 1 MiB at most. Fewer only at the end, and none after it."""

@@ -21,6 +21,7 @@ from typing import Any, TypeVar, Unpack
 
 from . import connecting
 from .backup import Backup as AsyncBackup
+from .backup import BackupFacts
 from .connecting import Connecting
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
@@ -70,32 +71,13 @@ class Job(HeldJob):
         raise TypeError("a job under a lease belongs to its process: send its fields instead")
 
 
-class Backup:
+class Backup(BackupFacts):
     """A backup that the server holds ready. See `adjourn.Backup`: the calls are the same, without `await`."""
 
     def __init__(self, portal: _Portal, backup: AsyncBackup) -> None:
+        super().__init__(backup._ready)
         self._portal = portal
         self._backup = backup
-
-    @property
-    def index(self) -> int:
-        """The last log entry in it."""
-        return self._backup.index
-
-    @property
-    def jobs(self) -> int:
-        """How many jobs it has."""
-        return self._backup.jobs
-
-    @property
-    def size(self) -> int:
-        """How many bytes there are to read."""
-        return self._backup.size
-
-    @property
-    def state_hash(self) -> int:
-        """The hash of the queue's state, as `stats` shows it at that entry."""
-        return self._backup.state_hash
 
     def read(self, offset: int, size: int = BACKUP_READ_BYTES_MAX) -> bytes:
         """Up to `size` bytes from `offset` on, 1 MiB at most."""
