@@ -78,7 +78,6 @@ struct InspectionJson<'a> {
     log: Option<LogJson>,
     checkpoint: Option<CheckpointJson<'a>>,
     unlisted: Vec<FileJson<'a>>,
-    logs: Vec<FileJson<'a>>,
     unreadable: Vec<UnreadableJson<'a>>,
     damage: Vec<String>,
 }
@@ -127,7 +126,6 @@ fn json<'a>(data: &Path, found: &'a Inspection) -> InspectionJson<'a> {
         }),
         checkpoint: found.checkpoint.as_ref().map(checkpoint_json),
         unlisted: found.unlisted.iter().map(file).collect(),
-        logs: found.logs.iter().map(file).collect(),
         unreadable: found.unreadable.iter().map(unreadable_json).collect(),
         damage: found.damage.iter().map(ToString::to_string).collect(),
     }
@@ -180,12 +178,6 @@ fn text(found: &Inspection) -> String {
         text.push_str("\nNot listed, and removed by the next start:\n");
     }
     for FileReport { name, bytes } in &found.unlisted {
-        let _ = writeln!(text, "  {name}, {bytes} bytes");
-    }
-    if !found.logs.is_empty() {
-        text.push_str("\nThe log was moving into a smaller file; removed by the next start:\n");
-    }
-    for FileReport { name, bytes } in &found.logs {
         let _ = writeln!(text, "  {name}, {bytes} bytes");
     }
     text.push_str(if found.damage.is_empty() { "\nNothing is damaged.\n" } else { "\nDamaged:\n" });

@@ -1,21 +1,19 @@
 //! The disk thread: the only one that writes the log. It takes all waiting write batches, makes them durable together, and
 //! tells the core. The first write or sync that fails is its last action.
 //!
-//! Between batches it does work that can wait, in bounded steps: it truncates the log's beginning, with the help of
-//! commits, and frees the space that the log no longer needs.
+//! What takes long goes to another thread, one [`Chore`] at a time.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::clock::Clock;
 use super::core::ToCore;
 use crate::raft::Wanted;
 use crate::replica::{Input, WriteBatch};
-use crate::storage::{LogBase, PersistBatch, Shrunk, Storage, StorageError};
-use crate::types::whole_ms;
-use watches::{MemoryWatch, Shrink, SlowCommits, SpaceWatch};
+use crate::storage::{Chore, LogBase, PersistBatch, Storage, StorageError};
+use watches::{MemoryWatch, SlowCommits, SpaceWatch};
 
 mod watches;
 
@@ -33,7 +31,7 @@ pub(super) enum ToDisk {
     },
     /// Read entries for another member, and tell the core; none if they are not in the log any more.
     Fetch(Wanted),
-    /// Remove the log up to this entry, when there is time: a checkpoint contains it.
+    /// The log up to this entry is not needed any more: a checkpoint contains it.
     Cut {
         /// The last one to go.
         through: u64,
@@ -53,35 +51,38 @@ pub(super) struct Disk<S> {
     memory: MemoryWatch,
     /// When the watermark is to be written, if it lags.
     watermark_due: Option<Duration>,
-    /// What of the log is to go.
-    cut: Option<Cut>,
-    shrink: Shrink,
+    chores: Chores,
     slow: SlowCommits,
 }
 
-/// What of the log is to go.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    /// The last entry.
-    through: u64,
-    /// When the next round of its own is due, if no commit comes before that.
-    due: Duration,
-    /// When it is due at the latest.
-    latest: Duration,
-    /// Bytes that were written since something was to go.
-    written_bytes: usize,
+/// The disk thread's way to the thread for chores.
+pub(super) struct Chores {
+    chores: Sender<Chore>,
+    results: Receiver<Result<(), StorageError>>,
+    is_busy: bool,
 }
 
-impl Cut {
-    fn lags(&self) -> bool {
-        self.written_bytes >= CUT_LAGS_BYTES
-    }
+/// The other end of it.
+pub(super) struct ChoreThread {
+    chores: Receiver<Chore>,
+    results: Sender<Result<(), StorageError>>,
+}
 
-    /// A commit of entries of this size has ended; it took twice as much along.
-    fn committed(&mut self, ended: Duration, bytes: usize) {
-        self.written_bytes += bytes;
-        if !self.lags() {
-            self.due = self.latest.min(ended + CUT_AFTER_COMMIT);
+impl Chores {
+    /// The way, and what is to [run](ChoreThread::run) on a thread of its own.
+    pub(super) fn new() -> (Self, ChoreThread) {
+        let ((chores, to_do), (results, done)) = (mpsc::channel(), mpsc::channel());
+        (Self { chores, results: done, is_busy: false }, ChoreThread { chores: to_do, results })
+    }
+}
+
+impl ChoreThread {
+    /// Does one chore after the other, until the disk thread has ended.
+    pub(super) fn run(self) {
+        for chore in self.chores {
+            if self.results.send(chore.run()).is_err() {
+                break;
+            }
         }
     }
 }
@@ -89,16 +90,8 @@ impl Cut {
 /// Batches are merged up to this size in bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
-/// Time between two rounds of removing entries while there are no commits. A commit would wait for the round under way.
-const CUT_EVERY: Duration = Duration::from_millis(2);
-/// From a commit, which took entries along, to the next round.
-const CUT_AFTER_COMMIT: Duration = Duration::from_millis(10);
-/// Between two rounds at most: commits may have taken all, which only a round finds out.
-const CUT_EVERY_MAX: Duration = Duration::from_secs(1);
-/// A cut lags when this many bytes were written since it was ordered.
-const CUT_LAGS_BYTES: usize = 256 << 20;
-/// The number of rounds at once when a cut lags, so that the log does not grow without limit under load. Commits wait for them.
-const CUT_LAGS_ROUNDS: usize = 6;
+/// While there is nothing to do but a chore is under way: its result is waited for this long at a time.
+const CHORE_CHECK_EVERY: Duration = Duration::from_millis(50);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl<S: Storage> Disk<S> {
@@ -110,20 +103,12 @@ impl<S: Storage> Disk<S> {
         clock: Clock,
         free_min_bytes: u64,
         watch_memory: bool,
+        chores: Chores,
     ) -> Self {
         let now = clock.elapsed();
         let (memory, space) = (MemoryWatch::new(watch_memory, now), SpaceWatch::new(free_min_bytes, now));
-        Self {
-            storage,
-            core,
-            clock,
-            space,
-            memory,
-            watermark_due: None,
-            cut: None,
-            shrink: Shrink::at(now + Shrink::AFTER),
-            slow: SlowCommits::default(),
-        }
+        let slow = SlowCommits::default();
+        Self { storage, core, clock, space, memory, watermark_due: None, chores, slow }
     }
 
     /// Carries out commands until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
@@ -149,13 +134,12 @@ impl<S: Storage> Disk<S> {
                     // The receiver may have ended meanwhile.
                     let _ = reply.send(self.storage.base_at(index)?);
                 }
-                Some(ToDisk::Cut { through }) => self.order_cut(through),
+                Some(ToDisk::Cut { through }) => self.storage.cut(through)?,
                 Some(ToDisk::Finish) => break,
                 Some(ToDisk::Fail(error)) => return Err(error),
             }
             self.write_watermark_if_due()?;
-            self.cut_if_due()?;
-            self.shrink_if_due()?;
+            self.look_after_chores()?;
             if let Some(resident_bytes) = self.memory.measure(self.clock.elapsed()) {
                 self.tell(Input::Memory { resident_bytes });
             }
@@ -187,65 +171,26 @@ impl<S: Storage> Disk<S> {
         self.storage.persist(&merged.batch)?;
         let ended = self.clock.elapsed();
         self.slow.note(ended, ended.saturating_sub(begun), bytes);
-        if let Some(cut) = &mut self.cut
-            && !merged.batch.entries.is_empty()
-        {
-            cut.committed(ended, bytes);
-        }
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
-        self.shrink.changed(ended);
-        if let Some(through) = merged.batch.install {
-            // Remove the log before the installed checkpoint.
-            self.order_cut(through);
-        }
         self.tell(Input::Persisted { number: merged.number });
         Ok(other)
     }
 
-    /// What lags lags on.
-    fn order_cut(&mut self, through: u64) {
-        let written_bytes = self.cut.map_or(0, |cut| cut.written_bytes);
-        let now = self.clock.elapsed();
-        self.cut = Some(Cut { through, due: now, latest: now, written_bytes });
-    }
-
-    fn cut_if_due(&mut self) -> Result<(), StorageError> {
-        let Some(mut cut) = self.cut.filter(|cut| cut.due <= self.clock.elapsed()) else { return Ok(()) };
-        let rounds = if cut.lags() { CUT_LAGS_ROUNDS } else { 1 };
-        let mut done = false;
-        for _ in 0..rounds {
-            done = done || self.storage.cut(cut.through)?;
-        }
-        let now = self.clock.elapsed();
-        (cut.due, cut.latest) = (now + CUT_EVERY, now + CUT_EVERY_MAX);
-        self.shrink.changed(now);
-        self.cut = (!done).then_some(cut);
-        Ok(())
-    }
-
-    fn shrink_if_due(&mut self) -> Result<(), StorageError> {
-        let now = self.clock.elapsed();
-        if self.shrink.due.is_none_or(|due| due > now) {
-            return Ok(());
-        }
-        let shrunk = self.storage.shrink(self.space.free_min_bytes / 2)?;
-        let begun = self.shrink.begin(now);
-        match shrunk {
-            Shrunk::Nothing => {
-                self.shrink = Shrink::default();
-                return Ok(());
+    /// Takes the result of the chore that was handed out, and hands out the next.
+    fn look_after_chores(&mut self) -> Result<(), StorageError> {
+        if self.chores.is_busy {
+            match self.chores.results.try_recv() {
+                Ok(done) => self.storage.chore_done(done)?,
+                // A thread that panicked has told so.
+                Err(_) => return Ok(()),
             }
-            Shrunk::More => {}
-            Shrunk::Compacted { bytes_before, bytes_after } => {
-                let took_ms = whole_ms(self.clock.elapsed().saturating_sub(begun));
-                info!(bytes_before, bytes_after, took_ms, "the log has moved into a smaller file");
-            }
-            Shrunk::CopyCorrupt => warn!(
-                "the log was copied into a smaller file, and the copy is not what was written: the log itself is whole, \
-                 but the disk or the memory may be failing"
-            ),
         }
-        self.shrink.goes_on(self.clock.elapsed());
+        let next = self.storage.chore();
+        self.chores.is_busy = next.is_some();
+        if let Some(chore) = next {
+            // As above.
+            let _ = self.chores.chores.send(chore);
+        }
         Ok(())
     }
 
@@ -281,8 +226,8 @@ impl<S: Storage> Disk<S> {
         let now = self.clock.elapsed();
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
         let check = check.min(self.memory.next_when_idle());
-        let due = [self.watermark_due, self.cut.map(|cut| cut.due), self.shrink.due].into_iter().flatten();
-        due.fold(check, Duration::min).saturating_sub(now)
+        let due = self.watermark_due.map_or(check, |due| due.min(check)).saturating_sub(now);
+        if self.chores.is_busy { due.min(CHORE_CHECK_EVERY) } else { due }
     }
 
     fn tell(&self, input: Input) {

@@ -49,7 +49,7 @@ use clock::Clock;
 pub(crate) use clock::wall;
 use config::Config;
 use connection::{ConnectionConfig, InputRoom};
-use disk::{Disk, ToDisk};
+use disk::{Chores, Disk, ToDisk};
 pub use entropy::NoEntropy;
 use listener::Reserved;
 pub use peers::JoinError;
@@ -358,8 +358,17 @@ fn start_threads(
     let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
     let Channels { to_core, inputs, to_disk, orders, to_checkpoint, checkpoint_orders } = channels;
     let mut threads = Threads::new();
-    let disk =
-        Disk::new(storage, to_core.clone(), clock, config.disk_free_min_bytes, config.memory_max_bytes > 0);
+    let (chores, chore_thread) = Chores::new();
+    let watch_memory = config.memory_max_bytes > 0;
+    let free_min_bytes = config.disk_free_min_bytes;
+    let disk = Disk::new(storage, to_core.clone(), clock, free_min_bytes, watch_memory, chores);
+    let chores_lock = lock.clone();
+    threads.spawn("chores", move || {
+        // It may work in the directory when the disk thread has ended.
+        let _lock = chores_lock;
+        chore_thread.run();
+        None
+    })?;
     let abort = to_core.clone();
     threads.spawn("disk", move || {
         let outcome = disk.run(&orders);

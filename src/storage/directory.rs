@@ -4,15 +4,11 @@
 //! DIR/identity      whose data it is; its name appears when the founding is complete
 //! DIR/founding      the same file before that
 //! DIR/restoring     the same file while a backup is put here
-//! DIR/log/          the sled database
-//! DIR/log.move/     the new log during a compaction
-//! DIR/log.old/      the log before the compaction; it is removed a piece at a time
-//! DIR/vote          term and vote, two slots
+//! DIR/log/          the log: files of the journal, and a folder for each stretch in the archive
 //! DIR/chunks/       checkpoints
 //! DIR/incoming.pull a partial snapshot from another member
 //! DIR/incoming/     a checkpoint that is fetched from another member; a start empties it
 //! DIR/chunks.old/   the checkpoint before one that is being installed
-//! DIR/watermark     how far the log is durable and committed, and the last value's checksum, two slots
 //! DIR/lock          held by the process that has the directory
 //! DIR/recovering    a loss is being accepted: whose data it will be afterwards, as in `identity`
 //! DIR/log.new/      the log that will be there afterwards
@@ -33,48 +29,40 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::compaction::{self, LOG, LOG_MOVE, LOG_OLD};
+use super::archive::SledArchive;
 use super::folder::DiskFolder;
 use super::identity::{FORMAT, Identity, IdentityError};
-use super::inspect::FileReport;
 use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
+use super::journal::JournalSize;
 use super::lock::{self, Lock};
-use super::log::Log;
-use super::slot_file::{SlotFile, Values};
-use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, chunks, sync};
+use super::log::{Found, Log, Place};
+use super::takeover::{self, LOG_BEFORE, VOTE, WATERMARK};
+use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, Vote, chunks, sync};
 
-/// The magic of the vote file.
-pub(super) const VOTE_MAGIC: [u8; 4] = *b"ADJV";
-/// The magic of the watermark file.
-pub(super) const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
+/// The folder of the log.
+pub(super) const LOG: &str = "log";
 
 const IDENTITY: &str = "identity";
 const IDENTITY_NEW: &str = "identity.new";
 const FOUNDING: &str = "founding";
 const RESTORING: &str = "restoring";
-const VOTE: &str = "vote";
-const WATERMARK: &str = "watermark";
 const RECOVERING: &str = "recovering";
-const LOG_NEW: &str = "log.new";
+/// The folder of a log that is to take the place of the log.
+pub(super) const LOG_NEW: &str = "log.new";
 const LOG_LOST: &str = "log.lost";
 /// The part of another member's checkpoint that is received so far.
 const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// The bytes of a file that are freed at a time.
-const PIECE_BYTES: u64 = 2 << 20;
-
-const OURS: [&str; 17] = [
+const OURS: [&str; 18] = [
     IDENTITY,
     IDENTITY_NEW,
     FOUNDING,
     RESTORING,
     LOG,
-    LOG_MOVE,
-    LOG_OLD,
+    LOG_BEFORE,
     LOG_NEW,
     VOTE,
     WATERMARK,
@@ -83,6 +71,8 @@ const OURS: [&str; 17] = [
     INCOMING,
     INCOMING_PULL,
     RECOVERING,
+    takeover::LOG_MOVE,
+    takeover::LOG_OLD,
     lock::NAME,
     LOST_AND_FOUND,
 ];
@@ -95,18 +85,8 @@ pub(super) struct Directory {
     _lock: Option<Lock>,
 }
 
-/// What a founded directory holds.
-pub(super) struct Contents {
-    pub(super) directory: Arc<Directory>,
-    pub(super) identity: Identity,
-    pub(super) log: Log,
-    /// The new log of a compaction.
-    pub(super) log_new: Option<Log>,
-    /// The log that it came from, until it is closed.
-    pub(super) log_old: Option<Log>,
-    pub(super) vote: SlotFile,
-    pub(super) watermark: SlotFile,
-}
+/// The log of a data directory.
+pub(super) type DiskLog = Log<DiskFolder, SledArchive>;
 
 impl Directory {
     /// Makes the directory if there is none, and locks it. One that holds other things is left untouched.
@@ -173,18 +153,15 @@ impl Directory {
     }
 
     /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
-    pub(super) fn found(self: &Arc<Self>, identity: Identity) -> Result<Contents, StorageError> {
+    pub(super) fn found(&self, identity: Identity, size: JournalSize) -> Result<DiskLog, StorageError> {
         let founding = self.path.join(FOUNDING);
         identity.write(&founding)?;
         sync::directory(&self.path)?;
-        let log = self.log_path();
-        remove_folder(&log)?;
-        let log = Log::create(&self.path, &log, LogBase::root(identity.cluster_id))?;
-        let vote = SlotFile::create(&self.path.join(VOTE), VOTE_MAGIC, [0, 0, 0])?;
-        let watermark = SlotFile::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, [0, 0, 0])?;
+        let base = LogBase::root(identity.cluster_id);
+        let log = Log::create(self.new_log(LOG, identity, size)?, base, Vote::default())?;
         sync::directory(&self.path)?;
         self.rename_durably(FOUNDING, IDENTITY)?;
-        Ok(self.contents(identity, log, [vote, watermark]))
+        Ok(log)
     }
 
     /// Refuses a directory that holds anything, but for what restoring a backup left behind that was cut short.
@@ -216,57 +193,74 @@ impl Directory {
     }
 
     /// Ends that, when the checkpoint is durable: the log begins behind it, with one entry. A node opens it from here on.
-    pub(super) fn finish_restoring(&self, base: LogBase, first: LogEntry) -> Result<(), StorageError> {
-        let mut log = Log::create(&self.path, &self.log_path(), base)?;
-        log.append(&[first])?;
-        let end = log.end();
-        drop(log);
-        self.replace_vote([end.term, 0, 0])?;
-        self.replace_watermark([end.index, end.index, u64::from(end.crc)])?;
+    pub(super) fn finish_restoring(
+        &self,
+        identity: Identity,
+        base: LogBase,
+        first: LogEntry,
+    ) -> Result<(), StorageError> {
+        let vote = Vote { term: first.term, vote: 0 };
+        let mut log = Log::create(self.new_log(LOG, identity, JournalSize::default())?, base, vote)?;
+        log.commit(None, std::slice::from_ref(&first), first.index)?;
+        log.write_watermark()?;
         sync::directory(&self.path)?;
         self.rename_durably(RESTORING, IDENTITY)
     }
 
-    /// Completes interrupted changes, and makes everything durable that a start reads here, even if the syncs of
-    /// an earlier process failed: a power cut can then no longer remove data that the start relies on. Call it before any file is
-    /// opened or removed.
+    /// Completes interrupted changes, and makes the names durable that a start reads here. Call it before any file is opened or
+    /// removed.
     ///
-    /// That is names, vote, watermark and log. Every other file that counts got its name after a sync that went well:
+    /// The [log](super::log) settles its own files. Every other file that counts got its name after a sync that went well:
     /// `identity`, and what a manifest lists, and the manifest itself.
     pub(super) fn settle(&self) -> Result<(), StorageError> {
-        install::complete(self)?;
-        compaction::complete(self)?;
-        [VOTE, WATERMARK].into_iter().try_for_each(|name| sync::settle(&self.path.join(name)))?;
-        Log::settle(&self.path, &self.log_path())
+        install::complete(self)
     }
 
-    /// Opens the existing data, beside a checkpoint that stands for `base`.
+    /// Opens the existing log, beside a checkpoint that stands for `base`.
     pub(super) fn open(
-        self: &Arc<Self>,
+        &self,
         identity: Identity,
         base: Option<LogBase>,
-    ) -> Result<Contents, StorageError> {
+        size: JournalSize,
+    ) -> Result<(DiskLog, Found), StorageError> {
         if self.is_recovering() {
             return Err(self.damaged(Damage::RecoverUnfinished));
         }
-        let vote = self.vote()?.ok_or_else(|| self.damaged(Damage::Vote))?;
-        let watermark = self.watermark()?.ok_or_else(|| self.damaged(Damage::Watermark))?;
         let base = base.unwrap_or(LogBase::root(identity.cluster_id));
-        Ok(self.contents(identity, self.log(base)?, [vote, watermark]))
+        if !self.path.join(LOG).is_dir() {
+            return Err(self.damaged(Damage::LogMissing));
+        }
+        Log::open(self.log_place(LOG, identity, size), base)
     }
 
-    fn contents(
-        self: &Arc<Self>,
+    /// The place of a log in this folder.
+    pub(super) fn log_place(
+        &self,
+        name: &str,
         identity: Identity,
-        log: Log,
-        [vote, watermark]: [SlotFile; 2],
-    ) -> Contents {
-        let directory = Arc::clone(self);
-        Contents { directory, identity, log, log_new: None, log_old: None, vote, watermark }
+        size: JournalSize,
+    ) -> Place<DiskFolder, SledArchive> {
+        let folder = self.path.join(name);
+        Place {
+            path: self.path.clone(),
+            archive: SledArchive::new(&self.path, &folder),
+            folder: DiskFolder::existing(&folder),
+            storage_id: identity.storage_id,
+            size,
+        }
     }
 
-    pub(super) fn log(&self, base: LogBase) -> Result<Log, StorageError> {
-        Log::open(&self.path, &self.log_path(), base)
+    /// The same for a log that is to be made; one that was begun before goes.
+    pub(super) fn new_log(
+        &self,
+        name: &str,
+        identity: Identity,
+        size: JournalSize,
+    ) -> Result<Place<DiskFolder, SledArchive>, StorageError> {
+        let folder = self.path.join(name);
+        remove_folder(&folder)?;
+        make_private(&folder)?;
+        Ok(self.log_place(name, identity, size))
     }
 
     /// Where checkpoints are.
@@ -296,60 +290,6 @@ impl Directory {
             }
             _ => Ok(()),
         }
-    }
-
-    pub(super) fn log_path(&self) -> PathBuf {
-        self.path.join(LOG)
-    }
-
-    /// The folder of the authoritative log, for a caller that must not change anything.
-    pub(super) fn log_that_counts(&self) -> PathBuf {
-        // One that takes another's place counts from the first step on.
-        let name = if compaction::is_cut_short(self).unwrap_or(false) { LOG_MOVE } else { LOG };
-        self.path.join(name)
-    }
-
-    /// The folders of a compaction beside it, and the bytes of their files.
-    pub(super) fn logs_beside(&self) -> Result<Vec<FileReport>, StorageError> {
-        let counts = self.log_that_counts();
-        let mut found = Vec::new();
-        for name in [LOG_MOVE, LOG_OLD] {
-            let path = self.path.join(name);
-            if path != counts && self.has(name)? {
-                found.push(FileReport { name: name.to_owned(), bytes: bytes_in(&path)? });
-            }
-        }
-        Ok(found)
-    }
-
-    /// Creates an empty log for a compaction. It is durable with its name.
-    pub(super) fn create_log_for_compaction(&self, base: LogBase) -> Result<Log, StorageError> {
-        let log = Log::create(&self.path, &self.path.join(LOG_MOVE), base)?;
-        sync::directory(&self.path)?;
-        Ok(log)
-    }
-
-    /// Removes a piece of what a compaction left beside the log. Returns whether all of it is gone.
-    pub(super) fn remove_piece(&self) -> Result<bool, StorageError> {
-        for name in [LOG_MOVE, LOG_OLD] {
-            if !self.has(name)? {
-                continue;
-            }
-            let path = self.path.join(name);
-            if shorten(&path.join("db"))? {
-                return Ok(false);
-            }
-            remove_folder(&path)?;
-            sync::directory(&self.path)?;
-        }
-        Ok(true)
-    }
-
-    /// A new log beside the one that is there; one that was begun before goes.
-    pub(super) fn create_new_log(&self, base: LogBase) -> Result<Log, StorageError> {
-        let path = self.path.join(LOG_NEW);
-        remove_folder(&path)?;
-        Log::create(&self.path, &path, base)
     }
 
     /// From now on, until [`end_recovering`](Self::end_recovering), no node opens the directory. Then it belongs to
@@ -388,35 +328,12 @@ impl Directory {
         self.rename_durably(LOG_NEW, LOG)
     }
 
-    pub(super) fn replace_vote(&self, values: Values) -> Result<(), StorageError> {
-        SlotFile::create(&self.path.join(VOTE), VOTE_MAGIC, values).map(drop)
-    }
-
-    pub(super) fn replace_watermark(&self, values: Values) -> Result<(), StorageError> {
-        SlotFile::create(&self.path.join(WATERMARK), WATERMARK_MAGIC, values).map(drop)
-    }
-
-    pub(super) fn vote(&self) -> Result<Option<SlotFile>, StorageError> {
-        SlotFile::open(&self.path.join(VOTE), VOTE_MAGIC)
-    }
-
-    pub(super) fn watermark(&self) -> Result<Option<SlotFile>, StorageError> {
-        SlotFile::open(&self.path.join(WATERMARK), WATERMARK_MAGIC)
-    }
-
-    /// Term and vote, read alone; `None` if neither copy is good.
-    pub(super) fn vote_values(&self) -> Result<Option<Values>, StorageError> {
-        SlotFile::read(&self.path.join(VOTE), VOTE_MAGIC)
-    }
-
-    /// The watermark, read alone; `None` if neither copy is good.
-    pub(super) fn watermark_values(&self) -> Result<Option<Values>, StorageError> {
-        SlotFile::read(&self.path.join(WATERMARK), WATERMARK_MAGIC)
-    }
-
     fn read_identity(&self, name: &str) -> Result<Identity, StorageError> {
         match Identity::read(&self.path.join(name))? {
-            Ok(identity) => Ok(identity),
+            Ok((_, found)) if found < FORMAT => {
+                Err(StorageError::OlderFormat { path: self.path.clone(), found })
+            }
+            Ok((identity, _)) => Ok(identity),
             Err(IdentityError::Damaged) => Err(self.damaged(Damage::Identity)),
             Err(IdentityError::Newer(found)) => {
                 Err(StorageError::NewerFormat { path: self.path.clone(), found, known: FORMAT })
@@ -424,7 +341,23 @@ impl Directory {
         }
     }
 
-    fn rename_durably(&self, from: &str, to: &str) -> Result<(), StorageError> {
+    /// The identity, if it is of a format before this one.
+    pub(super) fn older_identity(&self) -> Result<Option<Identity>, StorageError> {
+        let path = self.path.join(IDENTITY);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let older = |(identity, found): (Identity, u32)| (found < FORMAT).then_some(identity);
+        Ok(Identity::read(&path)?.ok().and_then(older))
+    }
+
+    /// Replaces the identity.
+    pub(super) fn renew_identity(&self, identity: Identity) -> Result<(), StorageError> {
+        identity.write(&self.path.join(IDENTITY_NEW))?;
+        self.rename_durably(IDENTITY_NEW, IDENTITY)
+    }
+
+    pub(super) fn rename_durably(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let to = self.path.join(to);
         fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))?;
         sync::directory(&self.path)
@@ -495,38 +428,11 @@ fn make_private(path: &Path) -> Result<(), StorageError> {
     }
 }
 
-fn remove_folder(path: &Path) -> Result<(), StorageError> {
+pub(super) fn remove_folder(path: &Path) -> Result<(), StorageError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StorageError::io("remove", path, error)),
         _ => Ok(()),
     }
-}
-
-/// Bytes of the files in a folder and in those below it.
-fn bytes_in(folder: &Path) -> Result<u64, StorageError> {
-    let fail = |error| StorageError::io("read", folder, error);
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
-        let found = entry.metadata().map_err(fail)?;
-        bytes += if found.is_dir() { bytes_in(&entry.path())? } else { found.len() };
-    }
-    Ok(bytes)
-}
-
-/// Takes a piece off the end of a file, unless it is no longer than that.
-fn shorten(path: &Path) -> Result<bool, StorageError> {
-    let file = match fs::File::options().write(true).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(StorageError::io("open", path, error)),
-    };
-    let bytes = file.metadata().map_err(|error| StorageError::io("read", path, error))?.len();
-    if bytes <= PIECE_BYTES {
-        return Ok(false);
-    }
-    file.set_len(bytes - PIECE_BYTES).map_err(|error| StorageError::io("cut", path, error))?;
-    Ok(true)
 }
 
 /// Something in the directory that Adjourn did not put there.

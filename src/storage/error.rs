@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use super::chunks::{self, ChunkSummary, PagesId, TopicSummary};
-use super::value::ValueError;
+use super::journal::layout::RecordError;
 use crate::engine::StateMetadata;
 use crate::types::TopicName;
 
@@ -93,6 +93,29 @@ pub enum StorageError {
         found: u32,
         /// The newest that this binary knows.
         known: u32,
+    },
+    /// Written by a version that came before.
+    #[error(
+        "{} was written in format {found}, by an earlier version: start the node with this binary once, which takes it over",
+        path.display()
+    )]
+    OlderFormat {
+        /// The data directory.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// Written by a version that came before, and not to be taken over as it is.
+    #[error(
+        "{} was written by an earlier version and cannot be taken over: {why}. Start the node with the version that wrote \
+         it: that one says what to do",
+        path.display()
+    )]
+    NotTakenOver {
+        /// The data directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
     /// Something else lives there.
     #[error(
@@ -244,12 +267,6 @@ pub enum Damage {
     /// The identity does not decode.
     #[error("its identity file cannot be read")]
     Identity,
-    /// Neither slot of the vote file is valid.
-    #[error("both copies in its vote file are bad")]
-    Vote,
-    /// Neither slot of the watermark file is valid.
-    #[error("both copies in its watermark file are bad")]
-    Watermark,
     /// There is an identity and no log.
     #[error("the log is missing")]
     LogMissing,
@@ -259,24 +276,24 @@ pub enum Damage {
     /// sled fell over its files.
     #[error("the log's files make no sense")]
     FilesPanicked,
-    /// sled has put values beside its log, where nothing syncs them.
-    #[error("the log has files in its folder blobs, which it never uses")]
-    Blobs,
-    /// A key that no log has.
-    #[error("the log holds a key that is none of its own")]
-    Key,
-    /// A value is not as it was written.
-    #[error("log entry {index}: {source}")]
-    Value {
-        /// Of which entry.
+    /// A record of the log is not as it was written.
+    #[error("the record of log entry {index}: {source}")]
+    Record {
+        /// The entry that should be in it, or behind it.
         index: u64,
         /// In what way.
-        source: ValueError,
+        source: RecordError,
     },
-    /// Where the watermark stands is an entry that was replaced later.
-    #[error("log entry {index} is an old one: what replaced it is lost")]
+    /// The last records of the log are missing, and no entry was in them.
+    #[error("the last records of the log are missing")]
+    Tail,
+    /// What was put into the archive is read back with other bytes.
+    #[error("a copy of a part of the log is not what was written: the disk or the memory may be failing")]
+    Copy,
+    /// Where the checkpoint stands, the log has another entry.
+    #[error("log entry {index} is not the one that the checkpoint stands for")]
     Replaced {
-        /// The index that the watermark names.
+        /// Index of the entry.
         index: u64,
     },
     /// An entry is missing between others.
@@ -418,6 +435,7 @@ impl StorageError {
             Self::InUse { .. }
             | Self::OtherNode { .. }
             | Self::NewerFormat { .. }
+            | Self::OlderFormat { .. }
             | Self::NotADataDirectory { .. }
             | Self::NotADirectory { .. }
             | Self::NoData { .. }
@@ -425,6 +443,7 @@ impl StorageError {
             | Self::NotEmpty { .. }
             | Self::NoBackup { .. } => StorageErrorKind::Unusable,
             Self::ShortLog { .. }
+            | Self::NotTakenOver { .. }
             | Self::LostAcknowledged { .. }
             | Self::Damaged { .. }
             | Self::DamagedBackup { .. } => StorageErrorKind::Damaged,
@@ -495,7 +514,8 @@ impl Damage {
         match self {
             Self::IdentityMissing | Self::Identity | Self::Pages { .. } | Self::Manifest(_)
             | Self::State(_) => "Restore the directory from a backup".to_owned(),
-            Self::Value { source: ValueError::Version(_), .. } => "Use a newer binary".to_owned(),
+            Self::Record { source: RecordError::Version(_), .. } => "Use a newer binary".to_owned(),
+            Self::Copy => "Start again: the log itself is whole".to_owned(),
             Self::Incoming { .. } => "Start again: the node fetches it again".to_owned(),
             Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
             Self::RestoreUnfinished => {

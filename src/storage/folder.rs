@@ -1,4 +1,4 @@
-//! A folder of files that are written once: the only interface through which checkpoint code touches files.
+//! A folder of files: the only interface through which checkpoints and the journal touch files.
 //!
 //! [`Folder`] has two implementations: [`DiskFolder`] on real files, and [`SimulatedFolder`], a simulation in memory,
 //! which loses unsynced data, tears writes, flips bits, fails and fills up. Neither knows the content of the files.
@@ -6,7 +6,8 @@
 //!
 //! # Promises
 //!
-//! - Only the creator of a file appends to it; its synced data is durable.
+//! - Only the creator of a file appends to it; its synced data is durable. A file of checkpoints is written once. A file
+//!   of the journal is overwritten: of what was written since the last sync, a power cut leaves any part.
 //! - A name (of a file that was created, renamed or removed) is durable after [`Folder::sync`], not before.
 //! - An open file stays readable after its name was removed or given to another file.
 //!
@@ -79,6 +80,28 @@ pub trait FolderWriter: Send + 'static {
 
     /// Makes the written data durable, not the file's name.
     fn sync(&mut self) -> Result<(), StorageError>;
+}
+
+/// A folder whose files can be overwritten.
+pub trait JournalFolder: Folder {
+    /// A file that is being overwritten.
+    type Fixed: FixedFile;
+
+    /// Opens a file to be read and overwritten; `None` if there is none of this name.
+    fn overwrite(&self, name: &str) -> Result<Option<Self::Fixed>, StorageError>;
+
+    /// Makes all that is read of a file durable, if there is one of this name, even if earlier syncs failed: see
+    /// [`sync::settle`].
+    fn settle(&self, name: &str) -> Result<(), StorageError>;
+}
+
+/// A file whose content is overwritten and whose length stays.
+pub trait FixedFile: FolderFile {
+    /// Writes within its length.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
+
+    /// Makes the written data durable.
+    fn sync(&self) -> Result<(), StorageError>;
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::path::Path;
 use super::{StorageError, sync};
 
 /// The format of a data directory that this code writes and the newest that it reads.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"ADJOURN\0";
 const BYTES: usize = 64;
@@ -65,7 +65,8 @@ impl Identity {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, IdentityError> {
+    /// Reads an identity, and its format.
+    pub(super) fn decode(bytes: &[u8]) -> Result<(Self, u32), IdentityError> {
         let (header, rest) = bytes.split_at_checked(HEADER_CRC_AT).ok_or(IdentityError::Damaged)?;
         let (header_crc, rest) = rest.split_first_chunk().ok_or(IdentityError::Damaged)?;
         let (magic, version) = header.split_at(MAGIC.len());
@@ -73,7 +74,7 @@ impl Identity {
             return Err(IdentityError::Damaged);
         }
         let version = version.try_into().map(u32::from_le_bytes).map_err(|_| IdentityError::Damaged)?;
-        if version != FORMAT {
+        if version == 0 || version > FORMAT {
             return Err(IdentityError::Newer(version));
         }
         let (covered, crc) = bytes.split_at_checked(CRC_AT).ok_or(IdentityError::Damaged)?;
@@ -91,7 +92,7 @@ impl Identity {
                 _ => return None,
             };
             let (node, cluster_id, storage_id) = (u64::from_le_bytes(*node), *cluster_id, *storage_id);
-            Some(Self { node, cluster_id, storage_id, founder })
+            Some((Self { node, cluster_id, storage_id, founder }, version))
         };
         fields().ok_or(IdentityError::Damaged)
     }
@@ -108,7 +109,7 @@ impl Identity {
     }
 
     /// Reads a file; the outer error is the system's.
-    pub(super) fn read(path: &Path) -> Result<Result<Self, IdentityError>, StorageError> {
+    pub(super) fn read(path: &Path) -> Result<Result<(Self, u32), IdentityError>, StorageError> {
         let bytes = fs::read(path).map_err(|error| StorageError::io("read", path, error))?;
         Ok(Self::decode(&bytes))
     }
@@ -125,10 +126,10 @@ mod tests {
     fn what_is_written_is_read() {
         let bytes = IDENTITY.encode();
         assert_eq!(bytes.len(), BYTES);
-        assert_eq!(bytes[..HEADER_CRC_AT], *b"ADJOURN\0\x01\0\0\0");
-        assert_eq!(Identity::decode(&bytes), Ok(IDENTITY));
+        assert_eq!(bytes[..HEADER_CRC_AT], *b"ADJOURN\0\x02\0\0\0");
+        assert_eq!(Identity::decode(&bytes), Ok((IDENTITY, FORMAT)));
         let joined = Identity { founder: false, ..IDENTITY };
-        assert_eq!(Identity::decode(&joined.encode()), Ok(joined));
+        assert_eq!(Identity::decode(&joined.encode()), Ok((joined, FORMAT)));
     }
 
     #[test]
@@ -155,10 +156,10 @@ mod tests {
 
     #[test]
     fn a_later_format_is_told_from_damage_whatever_follows() {
-        let mut bytes = b"ADJOURN\0\x02\0\0\0".to_vec();
+        let mut bytes = b"ADJOURN\0\x03\0\0\0".to_vec();
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(2)));
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(3)));
         bytes.extend_from_slice(b"something else");
-        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(2)));
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(3)));
     }
 }

@@ -10,11 +10,13 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use super::archive::SledArchive;
 use super::audit::{Depth, audit, damage};
 use super::chunks::{self, Manifest, PagesSummary};
-use super::directory::Directory;
-use super::durable::check_watermark;
-use super::folder::{Folder, FolderFile as _};
+use super::directory::{Directory, LOG};
+use super::folder::{DiskFolder, Folder, FolderFile as _};
+use super::identity::Identity;
+use super::journal::JournalSize;
 use super::log::Log;
 use super::recover::{Unreadable, UnreadableJob};
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, Vote};
@@ -38,8 +40,6 @@ pub struct Inspection {
     pub checkpoint: Option<CheckpointReport>,
     /// Files among those of the checkpoint that it does not list: the next start removes them.
     pub unlisted: Vec<FileReport>,
-    /// Folders that an unfinished compaction left beside the log: the next start removes them.
-    pub logs: Vec<FileReport>,
     /// Jobs in the checkpoint with an unreadable part, if these jobs can be identified.
     pub unreadable: Vec<UnreadableJob>,
     /// Everything that is wrong.
@@ -155,8 +155,6 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
     let directory = Directory::look(path)?;
     let mut found = Found { directory: &directory, damage: Vec::new() };
     let identity = found.take(directory.identity())?.flatten();
-    let vote = found.small_file(directory.vote_values()?, Damage::Vote);
-    let watermark = found.small_file(directory.watermark_values()?, Damage::Watermark);
     if directory.is_recovering() {
         found.note(Damage::RecoverUnfinished);
     }
@@ -178,30 +176,26 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         let Manifest { index, term, log_crc: crc, .. } = *manifest;
         LogBase { index, term, crc }
     };
-    let root = identity.map(|identity| LogBase::root(identity.cluster_id));
-    let mut changes = Vec::new();
-    let log = match manifest.as_ref().map(at_manifest).or(root) {
-        Some(base) => {
-            let mut read = read_log(&directory, scratch, base, watermark, &mut changes);
-            if manifest.is_none() && read.as_ref().is_err_and(StorageError::is_of_cut_log) {
-                read = directory.refuse_lost_manifest().and(read);
-            }
-            found.take(read)?
+    let mut read = LogRead::default();
+    if let Some(identity) = identity {
+        let base = manifest.as_ref().map_or(LogBase::root(identity.cluster_id), at_manifest);
+        let mut outcome = read_log(&directory, scratch, identity, base, &mut read);
+        if manifest.is_none() && outcome.as_ref().is_err_and(StorageError::is_of_cut_log) {
+            outcome = directory.refuse_lost_manifest().and(outcome);
         }
-        None => None,
-    };
+        found.take(outcome)?;
+    }
     Ok(Inspection {
         identity: identity.map(|found| {
-            let super::identity::Identity { node, cluster_id, storage_id, founder } = found;
+            let Identity { node, cluster_id, storage_id, founder } = found;
             IdentityReport { node, cluster_id, storage_id, founder }
         }),
-        vote: vote.map(|[term, vote, _]| Vote { term, vote }),
-        watermark: watermark.map(|[durable, commit, _]| WatermarkReport { durable, commit }),
-        log,
-        changes,
+        vote: read.vote,
+        watermark: read.watermark,
+        log: read.log,
+        changes: read.changes,
         checkpoint: manifest.as_ref().map(CheckpointReport::new),
         unlisted,
-        logs: directory.logs_beside()?,
         unreadable,
         damage: found.damage,
     })
@@ -225,13 +219,6 @@ impl Found<'_> {
         let noted = damage(outcome.map(|value| read = Some(value)))?;
         self.damage.extend(noted);
         Ok(read)
-    }
-
-    fn small_file<T>(&mut self, values: Option<T>, damage: Damage) -> Option<T> {
-        if values.is_none() {
-            self.note(damage);
-        }
-        values
     }
 }
 
@@ -289,30 +276,46 @@ fn unlisted_files<F: Folder>(
     Ok(files)
 }
 
-/// Reads all of a copy of the log.
+/// What was read of a log.
+#[derive(Default)]
+struct LogRead {
+    vote: Option<Vote>,
+    watermark: Option<WatermarkReport>,
+    log: Option<LogReport>,
+    changes: Vec<LogEntry>,
+}
+
+/// Reads all of a copy of the log into `read`.
 fn read_log(
     directory: &Directory,
     scratch: &Path,
+    identity: Identity,
     base: LogBase,
-    watermark: Option<[u64; 3]>,
-    changes: &mut Vec<LogEntry>,
-) -> Result<LogReport, StorageError> {
-    let copy = Copy::of(&directory.log_that_counts(), scratch)?;
-    let mut log = Log::open(directory.path(), &copy.path, base)?;
+    read: &mut LogRead,
+) -> Result<(), StorageError> {
+    let copy = Copy::of(&directory.path().join(LOG), scratch)?;
+    let mut place = directory.log_place(LOG, identity, JournalSize::default());
+    place.folder = DiskFolder::existing(&copy.path);
+    place.archive = SledArchive::new(directory.path(), &copy.path);
+    let (mut log, found, obstacle) = Log::find(place, base)?;
+    read.vote = Some(log.vote());
+    read.watermark = Some(WatermarkReport { durable: found.durable, commit: log.commit_index() });
     let mut entry_bytes = 0;
     log.scan(base.index + 1, &mut |entry| {
         entry_bytes += entry.data.len() as u64;
         if entry.kind == EntryKind::ConfChange {
-            changes.push(entry);
+            read.changes.push(entry);
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    if let Some(values) = watermark {
-        let last = log.last_found();
-        check_watermark(directory.path(), values, base.index, last, |index| log.end_before(index))?;
+    if let Some(obstacle) = obstacle {
+        return Err(obstacle);
     }
-    let LogBase { index: last, term: last_term, .. } = log.end();
-    Ok(LogReport { base: base.index, last, last_term, entry_bytes, file_bytes: copy.bytes })
+    let LogBase { index: last, term: last_term, .. } =
+        if log.end().index < base.index { base } else { log.end() };
+    let file_bytes = copy.bytes;
+    read.log = Some(LogReport { base: base.index, last, last_term, entry_bytes, file_bytes });
+    Ok(())
 }
 
 /// A copy of a folder, which goes with this.

@@ -1,580 +1,534 @@
-//! The log of one group: entries in sled, durable when a call returns.
+//! The log of one group: entries, term and vote, and how far is committed; durable when a call returns.
 //!
-//! One tree, [values](super::value) of at most 16 KiB under index and part. sled is used for what it does well, and
-//! its weak points are covered here:
+//! It is a sequence of **stretches**. A stretch is what one file of the [journal](super::journal) holds: a head, which
+//! says what the stretch continues, and the records of commits. Within it, entries follow each other. Whatever does not
+//! just continue begins a new stretch: a full file, a replaced end of the log, a checkpoint ahead of the log. So the heads
+//! alone say which part of a stretch counts: up to where a later one begins.
 //!
-//! - Its `flush` does not reach the disk on Linux (it calls `sync_file_range`). A commit is `flush` and then
-//!   `sync_data` on a descriptor of our own, which was opened before the first write, so that no write error between
-//!   the two goes unnoticed.
-//! - After a power cut, any part of the data written since the last sync may be there. sled handles that while all
-//!   of it lies within two of its segments, and comes up with a prefix of the batches; with more, it may come up
-//!   without values that were synced long before. So at most [`ROUND_BYTES_MAX`] go into one batch, and each batch
-//!   is synced before the next begins. An entry larger than that takes several rounds; an entry with only its first
-//!   parts was never acknowledged, and counts as not written.
-//! - Its file never shrinks. A log that keeps too much is [compacted](super::compaction) into a new file.
-//! - It evicts nothing from its cache during a scan, however small the cache is configured. A scan closes and opens
-//!   it now and then; the next open reads the entries written since the last one.
-//! - It panics at some kinds of damage: every call is made where a panic is caught.
-//! - It gives no sign at other kinds: values are silently gone. Hence the checksums, the chain, and the watermark,
-//!   which another module owns.
+//! A commit is written into the newest stretch. A stretch that lies before the newest checkpoint is of no use: its file is
+//! used again. When there is no such file, the oldest one goes into the [archive](super::archive). That, and making new
+//! files, takes long: a [`Chore`] for another thread.
 //!
-//! # Its beginning
+//! # What a start accepts
 //!
-//! A log begins after its **base**: the entry of a checkpoint, or the root of the chain. [`Log::cut`] removes the
-//! values before it, the first value first, a round at a time; and each commit removes some of them, which saves a
-//! sync. A crash in between leaves values before the base. Nothing is expected of those, not even that they follow
-//! each other.
+//! - Every stretch from the checkpoint on is there. The newest is read to its end; a scan, which a start does next, reads
+//!   the others. Each record must continue the one before: a hole or a bad record is damage.
+//! - The newest stretch ends where no record follows. A record there that is torn was never acknowledged. But a record
+//!   is written when the one before is durable: so if any later one is there, the bad one was acknowledged, and is
+//!   damage. The file of a stretch whose head is bad is searched likewise.
+//! - The last record cannot be told from a torn one like that. Hence the **watermark**, which says that it is durable. It is
+//!   written into another block of the file, at most 100 ms later; and at once after the very first entries, so that a
+//!   log that had entries is never accepted as empty. A log that ends before its watermark has lost what was acknowledged.
 //!
-//! # When values are checked
-//!
-//! [`Log::open`] reads the values at the end and at the [base](super::extent). [`Log::scan`] reads all values after
-//! the base, once, and checks each: a start scans before it writes. Reading everything twice would double the time
-//! of a start and find nothing more.
+//! Undetected remains a disk that loses exactly the records of the last 100 ms before a crash, cleanly, from the end.
 
-use std::fs::{self, File};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rustix::fs::{FlockOperation, flock};
-use sled::IVec;
+use super::archive::Archive;
+use super::folder::{FixedFile as _, FolderFile, JournalFolder};
+use super::journal::layout::{self, Head, Point, RECORDS_AT, RecordError, Watermark};
+use super::journal::reader::{Cursor, is_record_beyond};
+use super::journal::{Files, JournalSize};
+use super::{Damage, LogBase, LogEntry, StorageError, Vote};
+pub use chore::Chore;
+use chore::UnderWay;
 
-use super::durable::Visit;
-use super::extent::{self, Extent, Head, Heads};
-use super::value::{self, Assembler, Key, VALUE_BYTES_MAX, Value};
-use super::{Damage, LogBase, LogEntry, StorageError, StorageErrorKind, sync};
-use crate::types::GroupId;
+mod chore;
 
-mod compaction;
+/// Where reading can begin is noted every so many bytes.
+const POINT_EVERY_BYTES: u64 = 64 << 10;
 
-/// Most bytes that are written and not synced.
-pub(super) const ROUND_BYTES_MAX: usize = 1 << 20;
-/// Most values that a round of its own removes. Removing one makes sled rewrite some of its neighbours, and counts as much
-/// as writing one; and a commit waits for a round that is under way.
-pub(super) const ROUND_REMOVALS_MAX: usize = 16;
-const _: () = assert!(ROUND_REMOVALS_MAX * VALUE_BYTES_MAX <= ROUND_BYTES_MAX);
-/// Values that a commit takes along at least, if it has room: a small one is to stay fast.
-const REMOVALS_ALONG: usize = 4;
-/// sled's unit of writing and of reuse.
-const SEGMENT_BYTES: usize = 8 << 20;
-/// sled's cache, in bytes. Written values are hardly ever read again.
-const CACHE_BYTES: u64 = 16 << 20;
-/// Bytes read with one search of the tree.
-const READ_BYTES: usize = 64 << 10;
-/// Bytes read before sled's cache is emptied. Emptying takes long in a large file, so it is seldom done.
-const REOPEN_BYTES: usize = 64 << 20;
-/// There is one group for now.
-const GROUP: GroupId = GroupId(0);
+/// Called for each entry of a scan; it may end the scan.
+pub(super) type Visit<'a> = dyn FnMut(LogEntry) -> Result<ControlFlow<()>, StorageError> + 'a;
 
 /// An open log.
-pub(super) struct Log {
-    /// Closed only while it is dropped, and after a failure.
-    db: Option<sled::Db>,
-    /// The database's file, to be synced.
-    file: File,
-    /// sled's folder.
-    path: PathBuf,
+pub(super) struct Log<F: JournalFolder, A: Archive> {
     /// The data directory, for messages.
-    directory: PathBuf,
-    /// Nothing before its successor is needed.
+    path: PathBuf,
+    salt: u32,
+    size: JournalSize,
+    files: Files<F>,
+    archive: A,
+    /// From the one with the first needed entry on.
+    stretches: VecDeque<Stretch>,
+    /// Stretches in the archive that are of no use.
+    leftovers: Vec<u64>,
+    /// Where the next record goes, in the newest stretch.
+    next: Point,
+    /// Nothing up to this entry is needed.
     base: LogBase,
-    /// Entries up to this one are to be removed, and some of them may be there yet.
-    cutting: Option<u64>,
-    extent: Extent,
-    /// Bytes read since sled's cache was emptied last.
-    read_bytes: usize,
+    vote: Vote,
+    commit: u64,
+    /// What the watermark says.
+    watermark: Watermark,
+    under_way: Option<UnderWay>,
+    /// The last chore had space enough.
+    has_room: bool,
+    /// The stretch of the archive that was read last.
+    opened: Option<(u64, A::Stretch)>,
+    buffer: Vec<u8>,
 }
 
-impl Log {
-    /// Makes an empty log that begins after `base`, in the new folder `path`; all of it is durable but the folder's
-    /// own name.
-    pub(super) fn create(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
-        fs::create_dir(path).map_err(|error| StorageError::io("create", path, error))?;
-        let file = path.join("db");
-        File::create_new(&file).map_err(|error| StorageError::io("create", &file, error))?;
-        let mut log = Self::open(directory, path, base)?;
-        log.call(Access::Write, |db| db.flush().map(drop))?;
-        for name in ["db", "conf"] {
-            let path = path.join(name);
-            let file = File::open(&path).map_err(|error| StorageError::io("open", &path, error))?;
-            sync::file(&file, &path)?;
-        }
-        sync::directory(&path.join("blobs"))?;
-        sync::directory(path)?;
-        Ok(log)
-    }
+/// A part of the log.
+#[derive(Clone, Debug)]
+struct Stretch {
+    head: Head,
+    home: Home,
+    /// Where reading can begin, in rising order: the first record, and some of the later ones.
+    points: Vec<Point>,
+    /// Where its last record ends, at most.
+    bytes: u64,
+}
 
-    /// Sees to it that all that is read of the log in the folder `path` is durable, before sled opens it: see
-    /// [`sync::settle`]. Nothing, if there is no log.
-    pub(super) fn settle(directory: &Path, path: &Path) -> Result<(), StorageError> {
-        let fail = |error| StorageError::io("read", path, error);
-        let Some(database) = open_database(&path.join("db"))? else { return Ok(()) };
-        lock(directory, path, &database)?;
-        for entry in fs::read_dir(path).map_err(fail)? {
-            let path = entry.map_err(fail)?.path();
-            if path.is_file() {
-                sync::settle(&path)?;
-            }
-        }
-        unlock(path, &database)?;
-        sync::directory(path)
+/// Where a stretch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// In this file of the journal.
+    File(u32),
+    Archive,
+}
+
+/// The log's end, as found at a start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Index of the last entry that is there; below the base if the checkpoint is ahead.
+    pub(super) last: u64,
+    /// Index of the last entry that the watermark says was durable; 0 without one.
+    pub(super) durable: u64,
+}
+
+/// Where a log is, and whose.
+#[derive(Clone, Debug)]
+pub(super) struct Place<F, A> {
+    /// The data directory, for messages.
+    pub(super) path: PathBuf,
+    pub(super) folder: F,
+    pub(super) archive: A,
+    /// The copy of the data that it belongs to.
+    pub(super) storage_id: [u8; 16],
+    pub(super) size: JournalSize,
+}
+
+impl Stretch {
+    fn new(head: Head, home: Home, bytes: u64) -> Self {
+        Self { head, home, points: vec![head.point()], bytes }
+    }
+}
+
+impl<F: JournalFolder, A: Archive> Log<F, A> {
+    /// Makes a log that begins after `base`, with this term and vote. All of it is durable but the folder's own name.
+    pub(super) fn create(place: Place<F, A>, base: LogBase, vote: Vote) -> Result<Self, StorageError> {
+        let mut log = Self::empty(place, base);
+        (log.vote, log.commit) = (vote, base.index);
+        log.begin_stretch(base, 0)?;
+        Ok(log)
     }
 
     /// Opens a log that begins after `base`, and finds its end.
-    pub(super) fn open(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
-        let mut log = Self::open_unread(directory, path, base)?;
-        log.no_blobs()?;
-        log.extent = Extent::find(&mut log, base)?;
-        Ok(log)
+    pub(super) fn open(place: Place<F, A>, base: LogBase) -> Result<(Self, Found), StorageError> {
+        let (log, found, obstacle) = Self::find(place, base)?;
+        if let Some(obstacle) = obstacle {
+            return Err(obstacle);
+        }
+        Ok((log, found))
     }
 
-    /// Reads a log that may be damaged: hands the entries that verify to `visit`, from the first one after
-    /// `base` on. Returns the error that hides the next entry, or `None` at the end of the log.
-    pub(super) fn salvage(
-        directory: &Path,
-        path: &Path,
+    /// Opens a log that may be damaged. Returns what can be read of it from `base` on, and what hides the rest.
+    pub(super) fn find(
+        place: Place<F, A>,
         base: LogBase,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<Option<StorageError>, StorageError> {
-        let damage_alone = |outcome: Result<(), StorageError>| match outcome {
-            Ok(()) => Ok(None),
-            Err(error) if error.kind() == StorageErrorKind::Damaged => Ok(Some(error)),
-            Err(error) => Err(error),
-        };
-        let mut log = match Self::open_unread(directory, path, base) {
-            Ok(log) => log,
-            Err(error) => return damage_alone(Err(error)),
-        };
-        let found = Extent::find(&mut log, base).map(|extent| log.extent = extent);
-        let end = damage_alone(found)?;
-        if end.is_some() {
-            // The end is not to be found from behind: read until something is in the way.
-            log.extent.end.index = u64::MAX - 1;
+    ) -> Result<(Self, Found, Option<StorageError>), StorageError> {
+        place.folder.sync()?;
+        let (folder, archived) = (place.folder.clone(), archived(&place)?);
+        let mut log = Self::empty(place, base);
+        log.files = Files::open(folder, log.salt)?;
+        let mut stretches = archived;
+        for slot in log.files.slots() {
+            if let Some(head) = slot.head.filter(|head| head.number > 0) {
+                let in_file = || Stretch::new(head, Home::File(slot.id), slot.bytes);
+                stretches.entry(head.number).or_insert_with(in_file);
+            }
         }
-        if log.db.is_none()
-            && let Err(error) = log.reopen()
-        {
-            // A panic closed it, and it does not open any more.
-            return damage_alone(Err(error));
+        let newest = stretches.keys().next_back().copied();
+        let Some(newest) = newest else {
+            let obstacle = Some(log.damaged(Damage::LogMissing));
+            return Ok((log, Found { last: 0, durable: 0 }, obstacle));
+        };
+        let first = stretches.values().rev().find(|stretch| stretch.head.base.index <= base.index);
+        let Some(first) = first.map(|stretch| stretch.head.number) else {
+            let obstacle = Some(log.damaged(Damage::Hole { index: base.index + 1 }));
+            return Ok((log, Found { last: 0, durable: 0 }, obstacle));
+        };
+        for number in first..=newest {
+            match stretches.remove(&number) {
+                Some(stretch) => log.stretches.push_back(stretch),
+                None => break,
+            }
         }
-        let blobs = damage_alone(log.no_blobs())?;
-        let scanned = log.scan(base.index + 1, &mut |entry| visit(entry).map(ControlFlow::Continue));
-        Ok(damage_alone(scanned)?.or(end).or(blobs))
+        let (found, obstacle) = log.find_end(newest)?;
+        if found.last >= base.index && log.end_at(base.index)? != base {
+            log.stretches.clear();
+            log.next.end = base;
+            let obstacle = log.damaged(Damage::Replaced { index: base.index });
+            return Ok((log, found, Some(obstacle)));
+        }
+        if obstacle.is_none() {
+            let archived = |stretch: &Stretch| stretch.home == Home::Archive;
+            log.let_go(stretches.into_values().filter(archived))?;
+            log.free_unused()?;
+        }
+        Ok((log, found, obstacle))
     }
 
-    fn open_unread(directory: &Path, path: &Path, base: LogBase) -> Result<Self, StorageError> {
-        let database = path.join("db");
-        let Some(file) = open_database(&database)? else {
-            let (path, damage) = (directory.to_owned(), Damage::LogMissing);
-            return Err(StorageError::Damaged { path, damage });
-        };
-        let db = open_sled(directory, path, &file)?;
-        // It writes a little.
-        sync::file(&file, &database)?;
-        let (path, directory) = (path.to_owned(), directory.to_owned());
-        let extent = Extent::empty(base);
-        Ok(Self { db: Some(db), file, path, directory, base, cutting: None, extent, read_bytes: 0 })
+    fn empty(place: Place<F, A>, base: LogBase) -> Self {
+        let Place { path, folder, archive, storage_id, size } = place;
+        let salt = crc32c::crc32c(&storage_id);
+        let next = Point { offset: RECORDS_AT, sequence: 1, chain: 0, end: base };
+        Self {
+            path,
+            salt,
+            size,
+            files: Files::none(folder, salt),
+            archive,
+            stretches: VecDeque::new(),
+            leftovers: Vec::new(),
+            next,
+            base,
+            vote: Vote::default(),
+            commit: 0,
+            watermark: Watermark::default(),
+            under_way: None,
+            has_room: true,
+            opened: None,
+            buffer: Vec::new(),
+        }
     }
 
-    /// The base: the one it was opened with, or the newest one at which it was cut if that is later.
+    /// Reads the last stretch that there is to its end, and looks for what shows that it does not end there.
+    fn find_end(&mut self, newest: u64) -> Result<(Found, Option<StorageError>), StorageError> {
+        let Some(mut stretch) = self.stretches.pop_back() else { unreachable!("there is a stretch") };
+        (self.vote, self.commit) = (stretch.head.vote, stretch.head.commit);
+        let (number, home, salt) = (stretch.head.number, stretch.home, self.salt);
+        let (mut vote, mut commit) = (self.vote, self.commit);
+        let source = self.source(&stretch)?;
+        let mut cursor = Cursor::new(source, salt, stretch.head.point());
+        let end = loop {
+            match cursor.next()? {
+                Ok(body) => (vote, commit) = (body.vote.unwrap_or(vote), commit.max(body.commit)),
+                Err(end) => break end,
+            }
+            note_point(&mut stretch.points, cursor.point());
+        };
+        let next = cursor.point();
+        let is_bad = match end {
+            RecordError::Malformed | RecordError::Version(_) => true,
+            RecordError::Checksum | RecordError::Chain => {
+                is_record_beyond(source, salt, next.offset, next.sequence + 1)?
+            }
+        };
+        (self.next, self.vote, self.commit) = (next, vote, commit);
+        self.stretches.push_back(stretch);
+        let last = next.end.index;
+        let bad = is_bad.then(|| self.damaged(Damage::Record { index: last + 1, source: end }));
+        let watermark = match home {
+            Home::File(id) => self.files.watermark(id)?.filter(|watermark| watermark.number == number),
+            Home::Archive => None,
+        };
+        let watermark = watermark.unwrap_or(Watermark { number, sequence: 0, index: 0, commit: 0 });
+        self.watermark = watermark;
+        self.commit = self.commit.max(watermark.commit).max(self.base.index).min(last.max(self.base.index));
+        let found = Found { last, durable: watermark.index.max(self.newest_head().base.index) };
+        let obstacle = if bad.is_some() {
+            bad
+        } else if number < newest || self.is_beyond_elsewhere()? {
+            Some(self.damaged(Damage::Hole { index: last + 1 }))
+        } else if watermark.sequence >= self.next.sequence && watermark.index > last {
+            Some(StorageError::ShortLog { path: self.path.clone(), last, durable: watermark.index })
+        } else if watermark.sequence >= self.next.sequence {
+            Some(self.damaged(Damage::Tail))
+        } else {
+            None
+        };
+        Ok((found, obstacle))
+    }
+
+    /// Whether a file with a bad head has records that continue the log.
+    fn is_beyond_elsewhere(&self) -> Result<bool, StorageError> {
+        for slot in self.files.slots().iter().filter(|slot| slot.head.is_none()) {
+            if is_record_beyond(&slot.file, self.salt, RECORDS_AT, self.next.sequence)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the log begins after.
     pub(super) fn base(&self) -> LogBase {
         self.base
     }
 
-    /// Where it ends.
+    /// Where it ends; before the base if a checkpoint is ahead of it.
     pub(super) fn end(&self) -> LogBase {
-        self.extent.end
+        self.next.end
     }
 
-    /// Index of the last entry that was there when it was opened; below the base if the checkpoint was ahead of it.
-    /// Then everything up to the base has to be cut before anything is appended.
-    pub(super) fn last_found(&self) -> u64 {
-        self.extent.last_found
+    /// Term and vote.
+    pub(super) fn vote(&self) -> Vote {
+        self.vote
+    }
+
+    /// The commit index.
+    pub(super) fn commit_index(&self) -> u64 {
+        self.commit
     }
 
     /// Where it would end if everything from `index` on were gone.
     pub(super) fn end_before(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        let base = self.base;
-        extent::end_before(self, base, index)
+        let last = index - 1;
+        if last == self.base.index {
+            return Ok(self.base);
+        }
+        let is_there = (self.base.index..=self.end().index).contains(&last);
+        if is_there { self.end_at(last) } else { Err(self.damaged(Damage::Hole { index: last })) }
     }
 
-    /// Adds entries, which follow each other. Those that stand from the first one's index on are removed. All of it
-    /// is durable when this returns; a crash in between leaves a prefix of the old or of the new log. It also removes some of the
-    /// values that are to be cut.
-    pub(super) fn append(&mut self, entries: &[LogEntry]) -> Result<(), StorageError> {
-        let Some(first) = entries.first() else { return Ok(()) };
-        let mut count = 0;
-        let end = self.extent.end;
-        debug_assert!(first.index > self.base.index, "entry {} is below the base", first.index);
-        debug_assert!(first.index <= end.index + 1, "entry {} leaves a gap", first.index);
-        let mut round = Round::default();
-        if first.index <= end.index || self.extent.remains {
-            let before = self.end_before(first.index)?;
-            self.remove_from(first.index, &mut round)?;
-            (self.extent.end, self.extent.remains) = (before, false);
+    /// The entry at `index`, which is there.
+    fn end_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        let mut end = self.end();
+        if index == end.index {
+            return Ok(end);
         }
-        for entry in entries {
-            debug_assert_eq!(entry.index, self.end().index + 1, "entries follow each other");
-            let mut values = Vec::with_capacity(1);
-            let crc = value::encode(GROUP, entry, self.end().crc, |key, value| values.push((key, value)));
-            for (key, value) in values {
-                if round.bytes + value.len() > ROUND_BYTES_MAX {
-                    self.commit(std::mem::take(&mut round))?;
-                }
-                round.bytes += value.len();
-                round.batch.insert(&key.encode(), value);
-                count += 1;
-            }
-            self.extent.end = LogBase { index: entry.index, term: entry.term, crc };
-        }
-        self.remove_beginning(removals_along(count, round.bytes), &mut round)?;
-        self.commit(round)
+        let holds = |stretch: &&Stretch| stretch.head.base.index <= index;
+        let Some(stretch) = self.stretches.iter().rev().find(holds).cloned() else {
+            return Err(self.damaged(Damage::Hole { index }));
+        };
+        end = point_before(&stretch, index + 1).end;
+        self.read_from(&stretch, index + 1, index, |entry_end, _| {
+            end = entry_end;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(end)
     }
 
-    /// Removes entries from the beginning, up to `through` and with it; one round of values at most. Returns whether
-    /// all of them are removed. The removal is durable; a crash may bring back some of the last round.
-    pub(super) fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+    /// Makes a commit durable: term and vote if they changed, and entries, which follow each other. Those that stand from
+    /// the first one's index on are replaced.
+    pub(super) fn commit(
+        &mut self,
+        vote: Option<Vote>,
+        entries: &[LogEntry],
+        commit: u64,
+    ) -> Result<(), StorageError> {
+        let last = entries.last().map_or(self.end().index, |entry| entry.index);
+        let commit = commit.min(last).max(self.commit);
+        if vote.is_none() && entries.is_empty() {
+            // The watermark takes it along.
+            self.commit = commit;
+            return Ok(());
+        }
+        let is_first = self.watermark.index == 0 && !entries.is_empty();
+        let bytes = layout::record_bytes(vote, entries) as u64;
+        let before = entries.first().map_or(last, |entry| entry.index.saturating_sub(1));
+        debug_assert!(before >= self.base.index, "entry {before} is below the base");
+        let end = self.end_before(before + 1)?;
+        if end != self.end() || self.room().is_none_or(|room| room < bytes) {
+            self.begin_stretch(end, bytes)?;
+        }
+        let Point { offset, .. } = self.next;
+        let next = layout::encode_record(self.salt, self.next, commit, vote, entries, &mut self.buffer);
+        let file = &self.files.slot(self.newest_file()).file;
+        file.write_at(offset, &self.buffer)?;
+        file.sync()?;
+        (self.next, self.vote, self.commit) = (next, vote.unwrap_or(self.vote), commit);
+        if let Some(stretch) = self.stretches.back_mut() {
+            note_point(&mut stretch.points, self.next);
+        }
+        if is_first { self.write_watermark() } else { Ok(()) }
+    }
+
+    /// Says in the watermark how far the log is durable, if it does not say so.
+    pub(super) fn write_watermark(&mut self) -> Result<(), StorageError> {
+        let Some(Stretch { head, home: Home::File(id), .. }) = self.stretches.back() else { return Ok(()) };
+        let sequence = self.next.sequence - 1;
+        let watermark =
+            Watermark { number: head.number, sequence, index: self.end().index, commit: self.commit };
+        if watermark == self.watermark {
+            return Ok(());
+        }
+        self.files.write_watermark(*id, watermark)?;
+        self.watermark = watermark;
+        Ok(())
+    }
+
+    /// Takes back the entries from `index` on, which is after the base. Durable when it returns.
+    pub(super) fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
+        let end = self.end_before(index)?;
+        self.begin_stretch(end, 0)
+    }
+
+    /// Begins and ends after `base`, to which the log does not reach. Durable when it returns.
+    pub(super) fn rebase(&mut self, base: LogBase) -> Result<(), StorageError> {
+        debug_assert!(base.index > self.end().index, "entry {} is still there", base.index);
+        self.base = base;
+        self.commit = self.commit.max(base.index);
+        self.begin_stretch(base, 0)?;
+        self.cut(base.index)
+    }
+
+    /// Nothing up to entry `through` is needed any more.
+    pub(super) fn cut(&mut self, through: u64) -> Result<(), StorageError> {
         if through > self.base.index {
             self.base = self.end_before(through + 1)?;
         }
-        self.cutting = Some(through);
-        let mut round = Round::default();
-        self.remove_beginning(ROUND_REMOVALS_MAX, &mut round)?;
-        self.commit(round)?;
-        Ok(self.cutting.is_none())
-    }
-
-    /// Adds the removal of the first values that are to be cut to `round`, at most `count` of them.
-    fn remove_beginning(&mut self, count: usize, round: &mut Round) -> Result<(), StorageError> {
-        let Some(through) = self.cutting.filter(|_| count > 0) else { return Ok(()) };
-        let to = Key::first(through + 1).encode();
-        let keys: Vec<IVec> =
-            self.call(Access::Read, |db| db.range::<&[u8], _>(..&to[..]).keys().take(count + 1).collect())?;
-        for key in keys.iter().take(count) {
-            round.bytes += VALUE_BYTES_MAX;
-            round.batch.remove(key);
+        while self.stretches.get(1).is_some_and(|second| second.head.base.index <= self.base.index) {
+            let first = self.stretches.pop_front();
+            self.let_go(first)?;
         }
-        self.cutting = self.cutting.filter(|_| keys.len() > count);
         Ok(())
     }
 
-    /// Removes the entries from `index` on, which is after the base. Durable when this returns; a crash in between
-    /// leaves some of them, without a gap.
-    pub(super) fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
-        let end = self.end_before(index)?;
-        let mut round = Round::default();
-        self.remove_from(index, &mut round)?;
-        self.commit(round)?;
-        self.extent = Extent { end, remains: false, ..self.extent };
-        Ok(())
-    }
-
-    /// Makes `base`, which is after all existing values, the beginning and the end of the log. The existing values are ignored
-    /// from now on, and can be [cut](Self::cut) later.
-    pub(super) fn rebase(&mut self, base: LogBase) {
-        debug_assert!(base.index > self.extent.end.index, "entry {} is still there", base.index);
-        (self.base, self.extent) = (base, Extent::empty(base));
-    }
-
-    /// Hands the entries from `first` on to `visit`, checking each value and that it continues the one before, until
-    /// `visit` breaks it off.
+    /// Hands the entries from `first` on to `visit`, checking that each continues the one before, until `visit` breaks
+    /// it off.
     pub(super) fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError> {
-        if first > self.end().index {
-            return Ok(());
-        }
-        let before = self.end_before(first)?;
-        let mut assembler = Assembler::new(GROUP, first, before.term, before.crc);
-        loop {
-            let mut values = Vec::new();
-            let read = self.read_some(assembler.next(), READ_BYTES, &mut values);
-            let at_end = values.is_empty();
-            for (key, bytes) in values {
-                let flow = self.visit_value(&mut assembler, &key, &bytes, visit)?;
-                if assembler.next().index > self.end().index || flow.is_break() {
-                    // A read error after the last needed value does not matter, unless it closed sled.
-                    return if self.db.is_none() { read } else { Ok(()) };
+        let mut next = first;
+        while next <= self.end().index {
+            let holds = |stretch: &Stretch| stretch.head.base.index < next;
+            let Some(at) = self.stretches.iter().rposition(holds) else {
+                return Err(self.damaged(Damage::Hole { index: next }));
+            };
+            let later = self.stretches.range(at + 1..).min_by_key(|later| later.head.base.index);
+            let base = later.map_or(self.end(), |later| later.head.base);
+            let stretch = self.stretches[at].clone();
+            let (mut end, mut flow) = (None, ControlFlow::Continue(()));
+            self.read_from(&stretch, next, base.index, |entry_end, entry| {
+                end = Some(entry_end);
+                if entry.index >= next {
+                    flow = visit(entry)?;
                 }
+                Ok(flow)
+            })?;
+            if flow.is_break() {
+                return Ok(());
             }
-            // The values before the error have been visited.
-            read?;
-            if at_end {
-                return Err(self.damaged(Damage::Hole { index: assembler.next().index }));
+            if end != Some(base) {
+                return Err(self.damaged(Damage::Record { index: base.index, source: RecordError::Chain }));
             }
-            self.reopen_if_due()?;
-        }
-    }
-
-    /// Adds the values from `from` on to `values`: the first one in any case, and no further one with which they would
-    /// have more than `bytes_max` bytes. None at the end. If it fails, it has added the values before the failure.
-    fn read_some(
-        &mut self,
-        from: Key,
-        bytes_max: usize,
-        values: &mut Vec<(IVec, IVec)>,
-    ) -> Result<(), StorageError> {
-        let mut bytes = 0;
-        let read = self.call(Access::Read, |db| {
-            for value in db.range(from.encode()..) {
-                let (key, value) = value?;
-                if bytes > 0 && bytes + value.len() > bytes_max {
-                    break;
-                }
-                bytes += value.len();
-                values.push((key, value));
-            }
-            Ok(())
-        });
-        self.read_bytes += bytes;
-        read
-    }
-
-    /// Nothing more is written or read: something has failed. sled is not even closed, which would write.
-    pub(super) fn abandon(&mut self) {
-        std::mem::forget(self.db.take());
-    }
-
-    fn visit_value(
-        &self,
-        assembler: &mut Assembler,
-        key: &IVec,
-        bytes: &IVec,
-        visit: &mut Visit<'_>,
-    ) -> Result<ControlFlow<()>, StorageError> {
-        let expected = assembler.next();
-        let key = self.key(key)?;
-        if key != expected {
-            return Err(self.damaged(Damage::Hole { index: expected.index }));
-        }
-        let index = key.index;
-        let bad = |source| self.damaged(Damage::Value { index, source });
-        let value = Value::decode(bytes).map_err(bad)?;
-        match assembler.take(&value).map_err(bad)? {
-            Some(entry) => visit(entry),
-            None => Ok(ControlFlow::Continue(())),
-        }
-    }
-
-    /// Gives back the memory that reading took. Reads as much of the file as was written since it was opened.
-    pub(super) fn forget_read(&mut self) -> Result<(), StorageError> {
-        if self.read_bytes >= REOPEN_BYTES / 16 { self.reopen() } else { Ok(()) }
-    }
-
-    fn reopen_if_due(&mut self) -> Result<(), StorageError> {
-        if self.read_bytes >= REOPEN_BYTES { self.reopen() } else { Ok(()) }
-    }
-
-    /// Closes sled and opens it again, which empties its cache.
-    fn reopen(&mut self) -> Result<(), StorageError> {
-        self.read_bytes = 0;
-        self.close(Lock::Await);
-        // When sled opens, its summary covers the writes of the last close: sync these first.
-        let database = self.path.join("db");
-        sync::file(&self.file, &database)?;
-        self.db = Some(open_sled(&self.directory, &self.path, &self.file)?);
-        sync::file(&self.file, &database)
-    }
-
-    fn close(&mut self, lock: Lock) {
-        let Some(db) = self.db.take() else { return };
-        // Closing flushes, and there is nothing to flush. A panic while closing has no one to report to.
-        let closed = catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok();
-        if closed && lock == Lock::Await {
-            // sled's threads may hold its lock a moment longer; the next open of the log would find it locked.
-            let _closed = flock(&self.file, FlockOperation::LockExclusive);
-            let _open = flock(&self.file, FlockOperation::Unlock);
-        }
-    }
-
-    /// A value, checked by itself.
-    fn head(&self, found: Option<(IVec, IVec)>) -> Result<Option<Head>, StorageError> {
-        let Some((key, bytes)) = found else { return Ok(None) };
-        let key = self.key(&key)?;
-        let bad = |source| self.damaged(Damage::Value { index: key.index, source });
-        Head::decode(GROUP, key, &bytes).map(Some).map_err(bad)
-    }
-
-    fn key(&self, bytes: &[u8]) -> Result<Key, StorageError> {
-        Key::decode(bytes).ok_or_else(|| self.damaged(Damage::Key))
-    }
-
-    /// Removes the values from `index` on, the last one first, so that a crash leaves a prefix.
-    fn remove_from(&mut self, index: u64, round: &mut Round) -> Result<(), StorageError> {
-        let from = Key::first(index).encode();
-        let mut last = self.call(Access::Read, |db| db.last())?;
-        while let Some((key, _)) = last.filter(|(key, _)| key.as_ref() >= &from[..]) {
-            if round.bytes + VALUE_BYTES_MAX > ROUND_BYTES_MAX {
-                self.commit(std::mem::take(round))?;
-            }
-            round.bytes += VALUE_BYTES_MAX;
-            round.batch.remove(&key);
-            last = self.call(Access::Read, |db| db.range(&from[..]..key.as_ref()).next_back().transpose())?;
+            next = base.index + 1;
         }
         Ok(())
     }
 
-    fn commit(&mut self, round: Round) -> Result<(), StorageError> {
-        if round.bytes == 0 {
-            return Ok(());
-        }
-        self.call(Access::Write, |db| {
-            db.apply_batch(round.batch)?;
-            db.flush().map(drop)
-        })?;
-        sync::data(&self.file, &self.path.join("db"))
-    }
-
-    /// A call to sled, with its errors and its panics made ours.
-    fn call<T>(
+    /// Hands the entries of a stretch up to `last` to `visit`, with the end of the log after each; from `first` on, or
+    /// from some before it on.
+    fn read_from(
         &mut self,
-        access: Access,
-        call: impl FnOnce(&sled::Db) -> sled::Result<T>,
-    ) -> Result<T, StorageError> {
-        let Some(db) = &self.db else {
-            return Err(StorageError::FailedBefore { path: self.directory.clone() });
-        };
-        match catch_unwind(AssertUnwindSafe(|| call(db))) {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => Err(sled_error(&self.directory, access.action(), &self.path, error)),
-            Err(_) => {
-                match access {
-                    Access::Read => self.close(Lock::Leave),
-                    // What a write left half done may be waited for without end.
-                    Access::Write => self.abandon(),
+        stretch: &Stretch,
+        first: u64,
+        last: u64,
+        mut visit: impl FnMut(LogBase, LogEntry) -> Result<ControlFlow<()>, StorageError>,
+    ) -> Result<(), StorageError> {
+        let (point, salt, path) = (point_before(stretch, first), self.salt, self.path.clone());
+        let mut cursor = Cursor::new(self.source(stretch)?, salt, point);
+        let mut end = point.end;
+        while end.index < last {
+            let damage = |source| Damage::Record { index: end.index + 1, source };
+            let bad = |source| StorageError::Damaged { path: path.clone(), damage: damage(source) };
+            for entry in cursor.next()?.map_err(bad)?.entries {
+                end = end.after(&entry);
+                if visit(end, entry)?.is_break() || end.index == last {
+                    return Ok(());
                 }
-                Err(self.damaged(Damage::FilesPanicked))
             }
         }
+        Ok(())
     }
 
-    fn no_blobs(&self) -> Result<(), StorageError> {
-        let path = self.path.join("blobs");
-        let mut blobs = fs::read_dir(&path).map_err(|error| StorageError::io("read", &path, error))?;
-        if blobs.next().is_some() { Err(self.damaged(Damage::Blobs)) } else { Ok(()) }
+    /// Where the bytes of a stretch are.
+    fn source(&mut self, stretch: &Stretch) -> Result<&dyn FolderFile, StorageError> {
+        let number = match stretch.home {
+            Home::File(id) => return Ok(&self.files.slot(id).file),
+            Home::Archive => stretch.head.number,
+        };
+        // The one before is closed first.
+        let opened = match self.opened.take().filter(|(opened, _)| *opened == number) {
+            Some((_, opened)) => opened,
+            None => self.archive.open(number)?,
+        };
+        Ok(&self.opened.insert((number, opened)).1)
     }
-}
 
-impl Heads for Log {
-    fn head_from(&mut self, key: Key) -> Result<Option<Head>, StorageError> {
-        let key = key.encode();
-        let found = self.call(Access::Read, |db| db.range(key..).next().transpose())?;
-        self.head(found)
+    /// Gives back the memory that scans took.
+    pub(super) fn forget_read(&mut self) {
+        self.opened = None;
     }
 
-    fn head_before(&mut self, key: Option<Key>) -> Result<Option<Head>, StorageError> {
-        let found = self.call(Access::Read, |db| match key.map(Key::encode) {
-            Some(key) => db.range(..key).next_back().transpose(),
-            None => db.last(),
-        })?;
-        self.head(found)
+    /// How many bytes the file of the newest stretch has left; `None` if that is in the archive, or there is none.
+    fn room(&self) -> Option<u64> {
+        match self.stretches.back()?.home {
+            Home::File(id) => Some(self.files.slot(id).bytes.saturating_sub(self.next.offset)),
+            Home::Archive => None,
+        }
+    }
+
+    fn newest_file(&self) -> u32 {
+        match self.stretches.back() {
+            Some(Stretch { home: Home::File(id), .. }) => *id,
+            _ => unreachable!("what is written begins in a file"),
+        }
+    }
+
+    fn newest_head(&self) -> Head {
+        self.stretches.back().map_or(Head::unused(), |newest| newest.head)
+    }
+
+    /// Begins a stretch that continues `base`, in a file with room for `bytes`. Durable when it returns.
+    fn begin_stretch(&mut self, base: LogBase, bytes: u64) -> Result<(), StorageError> {
+        let id = self.free_file(bytes)?;
+        let Self { next: Point { sequence, chain, .. }, vote, commit, .. } = *self;
+        let head = Head { number: self.newest_head().number + 1, sequence, chain, base, vote, commit };
+        self.files.begin(id, head)?;
+        if let Some(full) = self.stretches.back_mut() {
+            full.bytes = self.next.offset;
+        }
+        self.next = head.point();
+        self.stretches.push_back(Stretch::new(head, Home::File(id), self.files.slot(id).bytes));
+        Ok(())
     }
 
     fn damaged(&self, damage: Damage) -> StorageError {
-        StorageError::Damaged { path: self.directory.clone(), damage }
+        StorageError::Damaged { path: self.path.clone(), damage }
     }
 }
 
-impl Drop for Log {
-    fn drop(&mut self) {
-        self.close(Lock::Await);
-    }
-}
-
-/// Operations on sled.
-#[derive(Clone, Copy)]
-enum Access {
-    Read,
-    Write,
-}
-
-impl Access {
-    fn action(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
+/// The stretches in the archive.
+fn archived<F: JournalFolder, A: Archive>(
+    place: &Place<F, A>,
+) -> Result<BTreeMap<u64, Stretch>, StorageError> {
+    let salt = crc32c::crc32c(&place.storage_id);
+    let mut stretches = BTreeMap::new();
+    for number in place.archive.list()? {
+        let head = match place.archive.head(number) {
+            Ok(block) => Head::decode(salt, &block),
+            // One that is not whole is missed only if it is needed.
+            Err(StorageError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(head) = head.filter(|head| head.number == number) {
+            stretches.insert(number, Stretch::new(head, Home::Archive, 0));
         }
     }
+    Ok(stretches)
 }
 
-/// Whether to wait until sled's lock is free.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lock {
-    Await,
-    Leave,
-}
-
-/// What goes into one batch and is synced together.
-#[derive(Default)]
-struct Round {
-    batch: sled::Batch,
-    bytes: usize,
-}
-
-/// How many values a log that is being cut removes with a commit that adds `count` values and whose last round has
-/// `round_bytes` bytes: twice as many as are added, if there is room.
-pub(super) fn removals_along(count: usize, round_bytes: usize) -> usize {
-    let room = ROUND_BYTES_MAX.saturating_sub(round_bytes) / VALUE_BYTES_MAX;
-    (2 * count).max(REMOVALS_ALONG).min(room)
-}
-
-/// The database's file; `None` if there is none.
-fn open_database(path: &Path) -> Result<Option<File>, StorageError> {
-    match File::options().read(true).write(true).open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(StorageError::io("open", path, error)),
+fn note_point(points: &mut Vec<Point>, point: Point) {
+    if points.last().is_none_or(|last| point.offset >= last.offset + POINT_EVERY_BYTES) {
+        points.push(point);
     }
 }
 
-/// Takes the lock that sled takes. No other process that respects the directory's lock holds it.
-fn lock(directory: &Path, path: &Path, database: &File) -> Result<(), StorageError> {
-    flock(database, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
-        rustix::io::Errno::WOULDBLOCK => StorageError::InUse { path: directory.to_owned(), pid: None },
-        error => StorageError::io("lock", path, error.into()),
-    })
-}
-
-fn unlock(path: &Path, database: &File) -> Result<(), StorageError> {
-    flock(database, FlockOperation::Unlock).map_err(|error| StorageError::io("unlock", path, error.into()))
-}
-
-fn open_sled(directory: &Path, path: &Path, database: &File) -> Result<sled::Db, StorageError> {
-    // sled would say in a text that somebody has it.
-    lock(directory, path, database)?;
-    unlock(path, database)?;
-    remove_half_summaries(path)?;
-    let config = sled::Config::new()
-        .path(path)
-        .segment_size(SEGMENT_BYTES)
-        .cache_capacity(CACHE_BYTES)
-        .use_compression(false)
-        .flush_every_ms(None);
-    let db = catch_unwind(AssertUnwindSafe(|| config.open()))
-        .map_err(|_| StorageError::Damaged { path: directory.to_owned(), damage: Damage::FilesPanicked })?
-        .map_err(|error| sled_error(directory, "open", path, error))?;
-    // sled writes a summary of its file when it opens it, and replaces an older one.
-    sync::directory(path)?;
-    Ok(db)
-}
-
-/// sled writes a summary of its file as `snap.N.generating` and renames it to `snap.N`. After a crash in between it
-/// would take the half one for a summary that is damaged, and not open.
-fn remove_half_summaries(path: &Path) -> Result<(), StorageError> {
-    let fail = |error| StorageError::io("read", path, error);
-    for entry in fs::read_dir(path).map_err(fail)? {
-        let half = entry.map_err(fail)?.path();
-        if half.extension().is_some_and(|extension| extension == "generating") {
-            fs::remove_file(&half).map_err(|error| StorageError::io("remove", &half, error))?;
-        }
-    }
-    Ok(())
-}
-
-fn sled_error(directory: &Path, action: &'static str, path: &Path, error: sled::Error) -> StorageError {
-    match error {
-        // A file that ends too early is no fault of the disk.
-        sled::Error::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
-            StorageError::io(action, path, source)
-        }
-        error => StorageError::Damaged { path: directory.to_owned(), damage: Damage::Files(error) },
-    }
+/// The last point before entry `index`.
+fn point_before(stretch: &Stretch, index: u64) -> Point {
+    let before = stretch.points.partition_point(|point| point.end.index < index);
+    stretch.points.get(before.saturating_sub(1)).copied().unwrap_or(stretch.head.point())
 }

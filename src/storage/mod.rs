@@ -1,25 +1,24 @@
-//! Durable storage: the log on sled, the small files beside it, and the place of bodies.
+//! Durable storage: the log in a journal with sled behind it, checkpoints, and the place of bodies.
 //!
-//! The disk thread drives a [`Storage`]. It has two implementations: [`disk`] on sled and real files, and
+//! The disk thread drives a [`Storage`]. It has two implementations: [`disk`] on real files and sled, and
 //! [`simulated`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+mod archive;
 pub mod audit;
 pub mod backup;
 mod bodies;
 pub mod checkpoint;
 pub mod chunks;
-mod compaction;
 mod directory;
 mod durable;
-mod extent;
 mod identity;
 mod install;
+pub mod journal;
 mod lock;
 mod log;
-mod slot_file;
 pub mod sync;
 
 pub mod disk;
@@ -30,7 +29,7 @@ pub mod inspect;
 pub mod records;
 pub mod recover;
 pub mod simulated;
-pub mod value;
+mod takeover;
 
 pub use audit::Depth;
 pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};
@@ -39,10 +38,11 @@ pub use checkpoint::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
     Written, begin_capture,
 };
-pub use compaction::Shrunk;
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use inspect::{CheckpointReport, Inspection, inspect};
+pub use journal::JournalSize;
+pub use log::Chore;
 pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
 pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
@@ -78,14 +78,14 @@ pub struct LogBase {
     pub index: u64,
     /// Its term; 0 before the first one.
     pub term: u64,
-    /// Checksum of its last [`value`]; before the first one the [root of the chain](value::chain_root).
+    /// Checksum of it and of all entries before it; before the first one that of the cluster's id.
     pub crc: u32,
 }
 
 impl LogBase {
     /// That of a log which begins with entry 1, in the cluster that the data belongs to.
     pub fn root(cluster_id: [u8; 16]) -> Self {
-        Self { index: 0, term: 0, crc: value::chain_root(cluster_id) }
+        Self { index: 0, term: 0, crc: crc32c::crc32c(&cluster_id) }
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Vote {
 /// One commit to disk: everything in it is durable when [`Storage::persist`] returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersistBatch {
-    /// Written first when it changed.
+    /// Durable before or with the entries, when it changed.
     pub vote: Option<Vote>,
     /// Then the checkpoint of this index, which came from another member, takes the place of everything that was there.
     pub install: Option<u64>,
@@ -141,18 +141,19 @@ pub trait Storage {
     /// after.
     fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError>;
 
-    /// Removes entries from the beginning of the log, up to `through` and with it; a bounded number (one synced round
-    /// of at most 1 MiB) in one call. Returns whether they are all gone. From the first call on, batches with
-    /// entries take some of them along, if they have room.
+    /// Entries up to `through` and with it are not needed any more: their space is used again.
     ///
     /// The caller promises that a durable checkpoint stands at `through` or later, and opens with the newest one.
     /// `through` is not past the end of the log.
-    fn cut(&mut self, through: u64) -> Result<bool, StorageError>;
+    fn cut(&mut self, through: u64) -> Result<(), StorageError>;
 
-    /// Gives back space that the log took and does not need any more, by one bounded step, if there is one to take. Until
-    /// the space is given back it takes some more, but leaves `spare_bytes` of the device alone; a want of space is no
-    /// failure. The caller leaves time for commits between two steps.
-    fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError>;
+    /// Work that takes long and that commits need not wait for, if there is any and none is under way. It is to be
+    /// [run](Chore::run) on another thread, and its result handed to [`chore_done`](Self::chore_done). If that is late, or never
+    /// comes, commits take longer now and then.
+    fn chore(&mut self) -> Option<Chore>;
+
+    /// The work that was handed out is done, or failed.
+    fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError>;
 
     /// Hands the entries from `first` to the end to `visit`, in order, verifying each. Streams: memory stays
     /// bounded however long the log is. `first` is behind what the log begins after.

@@ -9,9 +9,7 @@
 //! 2. `recovering` marks the directory: from here on a node refuses it. It holds the new identity, with another
 //!    storage id: in a cluster, this is not the copy that acknowledged the lost entries.
 //! 3. The logs are swapped. The old one is kept under another name, until an operator deletes it.
-//! 4. The watermark gets the end of the new log; an unreadable vote is replaced by a term that is at least the
-//!    log's.
-//! 5. `recovering` becomes `identity`.
+//! 4. `recovering` becomes `identity`.
 //!
 //! Unreadable parts of the checkpoint can be [given up](Salvage::drop_unreadable), too: see [`unreadable`]. The
 //! checkpoint without them is written before step 2 and replaces the other one after step 3, and the new log ends
@@ -33,16 +31,16 @@
 
 mod unreadable;
 
-use std::ffi::OsString;
-use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::chunks::Manifest;
-use super::directory::Directory;
+use super::directory::{Directory, DiskLog, LOG, LOG_NEW};
 use super::identity::Identity;
-use super::log::Log;
-use super::slot_file::Values;
-use super::{Damage, EntryKind, LogBase, LogEntry, StorageError};
+use super::install::Folders as _;
+use super::journal::JournalSize;
+use super::log::{Found, Log};
+use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, StorageErrorKind, Vote};
 use crate::engine::{Command, EntryBuilder, JobSelect, ids_floor};
 use crate::types::Millis;
 
@@ -68,9 +66,11 @@ pub struct Salvage {
     kept: u64,
     kept_term: u64,
     changes: Vec<LogEntry>,
-    watermark: Option<Values>,
+    /// Up to which index the log was durable; `None` if there is no log.
+    durable: Option<u64>,
+    commit: u64,
+    vote: Vote,
     obstacle: Option<StorageError>,
-    vote_is_bad: bool,
     /// The given-up part of the checkpoint.
     dropped: Unreadable,
 }
@@ -94,8 +94,6 @@ impl Salvage {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
         directory.settle()?;
-        let watermark = directory.watermark()?.map(|slots| slots.values());
-        let vote_is_bad = directory.vote()?.is_none();
         let unfinished = directory.recovering()?;
         let checkpoint = Manifest::read(&directory.chunks()?)?;
         let base = base_after(checkpoint.as_ref(), identity);
@@ -108,9 +106,10 @@ impl Salvage {
             kept: base.index,
             kept_term: base.term,
             changes: Vec::new(),
-            watermark,
+            durable: None,
+            commit: base.index,
+            vote: Vote::default(),
             obstacle: None,
-            vote_is_bad,
             dropped: Unreadable::default(),
         };
         if salvage.unfinished.is_none() {
@@ -152,9 +151,9 @@ impl Salvage {
         self.kept_term
     }
 
-    /// Up to which index this node knew that entries were committed, if the watermark can be read.
-    pub fn committed(&self) -> Option<u64> {
-        self.watermark.map(|[_, commit, _]| commit.max(self.base.index))
+    /// Up to which index this node knew that entries were committed, as far as that can be read.
+    pub fn committed(&self) -> u64 {
+        self.commit
     }
 
     /// Index of the last entry that would be kept, in the log or in the checkpoint; 0 if none.
@@ -162,9 +161,9 @@ impl Salvage {
         self.kept
     }
 
-    /// Up to which index the log was durable, if the watermark can be read.
+    /// Up to which index the log is known to have been durable; `None` if there is no log.
     pub fn durable(&self) -> Option<u64> {
-        self.watermark.map(|[durable, ..]| durable)
+        self.durable
     }
 
     /// Why no more can be kept; `None` if the log just ends.
@@ -195,15 +194,19 @@ impl Salvage {
         self.unfinished.is_some_and(|identity| identity.cluster_id != self.identity.cluster_id)
     }
 
-    /// Whether the vote cannot be read: a later term takes its place.
+    /// Whether a vote may be among what is lost.
     pub fn forgets_vote(&self) -> bool {
-        self.vote_is_bad
+        !self.is_complete()
     }
 
     /// Whether there is anything to accept. A node opens the directory otherwise.
     pub fn is_needed(&self) -> bool {
-        let complete = self.durable().is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none();
-        self.is_unfinished() || self.vote_is_bad || !complete || !self.dropped.jobs().is_empty()
+        self.is_unfinished() || !self.is_complete() || !self.dropped.jobs().is_empty()
+    }
+
+    /// Whether nothing of the log is lost.
+    fn is_complete(&self) -> bool {
+        self.durable.is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none()
     }
 
     /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
@@ -226,34 +229,30 @@ impl Salvage {
 
     fn carry_out(self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
         if self.unfinished.is_none() {
-            self.copy(base_after(self.checkpoint.as_ref(), identity), change, now)?;
+            self.copy(identity, change, now)?;
             self.stage_checkpoint()?;
             self.directory.begin_recovering(identity)?;
         }
-        let identity = self.unfinished.unwrap_or(identity);
-        let is_alone = identity.cluster_id != self.identity.cluster_id;
         self.directory.swap_logs()?;
         Manifest::publish_staged(&self.directory.chunks()?)?;
-        let log = self.directory.log(base_after(self.checkpoint.as_ref(), identity))?;
-        let end = log.end();
-        drop(log);
-        let commit = self.directory.watermark()?.map_or(0, |slots| slots.values()[1]);
-        let commit = if is_alone { end.index } else { commit.min(end.index) };
-        self.directory.replace_watermark([end.index, commit, u64::from(end.crc)])?;
-        let term = if is_alone { end.term + TERMS_SKIPPED } else { end.term };
-        if self.directory.vote()?.is_none_or(|slots| slots.values()[0] < term) {
-            self.directory.replace_vote([term, 0, 0])?;
-        }
         self.directory.end_recovering()
     }
 
+    /// Finds the last entry that can be kept, and what hides the next one.
     fn read(&mut self) -> Result<(), StorageError> {
-        self.obstacle = self.verify()?;
-        if self.kept == self.base.index
-            && self.obstacle.is_some()
-            && set_summaries_aside(&self.directory.log_path())?
-        {
-            self.obstacle = self.verify()?;
+        let (mut kept, mut kept_term, mut changes) = (self.base.index, self.base.term, Vec::new());
+        let (log, found, obstacle) = self.salvage(&mut |entry| {
+            (kept, kept_term) = (entry.index, entry.term);
+            if entry.kind == EntryKind::ConfChange {
+                changes.push(entry);
+            }
+            Ok(())
+        })?;
+        // A log that is short just ends.
+        self.obstacle = obstacle.filter(|obstacle| !matches!(obstacle, StorageError::ShortLog { .. }));
+        (self.kept, self.kept_term, self.changes) = (kept, kept_term, changes);
+        if let Some(log) = log {
+            (self.durable, self.commit, self.vote) = (Some(found.durable), log.commit_index(), log.vote());
         }
         Ok(())
     }
@@ -263,44 +262,47 @@ impl Salvage {
     fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
         let is_cut = match &self.obstacle {
             Some(obstacle) => obstacle.is_of_cut_log(),
-            None => self.kept == 0 && self.durable().is_some_and(|durable| durable > 0),
+            None => self.kept == 0 && self.durable.is_some_and(|durable| durable > 0),
         };
         if is_cut { self.directory.refuse_lost_manifest() } else { Ok(()) }
     }
 
-    /// Finds the last entry that verifies. Returns the error in place of the next entry.
-    fn verify(&mut self) -> Result<Option<StorageError>, StorageError> {
-        let (mut kept, mut kept_term, mut changes) = (self.base.index, self.base.term, Vec::new());
-        let obstacle = self.salvage(&mut |entry| {
-            (kept, kept_term) = (entry.index, entry.term);
-            if entry.kind == EntryKind::ConfChange {
-                changes.push(entry);
-            }
-            Ok(())
-        })?;
-        (self.kept, self.kept_term, self.changes) = (kept, kept_term, changes);
-        if let Some([durable, _, crc]) = self.watermark
-            && (self.base.index.max(1)..=kept).contains(&durable)
-            && obstacle.is_none()
-        {
-            let end = self.directory.log(self.base)?.end_before(durable + 1)?;
-            let damage = Damage::Replaced { index: durable };
-            let replaced = StorageError::Damaged { path: self.directory.path().to_owned(), damage };
-            return Ok((u64::from(end.crc) != crc).then_some(replaced));
-        }
-        Ok(obstacle)
-    }
-
+    /// Hands the entries that verify to `visit`, from the first one after the checkpoint on. Returns what there is of the
+    /// log, and the error that hides the next entry.
     fn salvage(
         &self,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<Option<StorageError>, StorageError> {
-        Log::salvage(self.directory.path(), &self.directory.log_path(), self.base, visit)
+    ) -> Result<(Option<DiskLog>, Found, Option<StorageError>), StorageError> {
+        let missing =
+            || StorageError::Damaged { path: self.directory.path().to_owned(), damage: Damage::LogMissing };
+        if !self.directory.has(LOG)? {
+            return Ok((None, Found::default(), Some(missing())));
+        }
+        let place = self.directory.log_place(LOG, self.identity, JournalSize::default());
+        let (mut log, found, obstacle) = Log::find(place, self.base)?;
+        let scanned = log.scan(self.base.index + 1, &mut |entry| visit(entry).map(ControlFlow::Continue));
+        let bad = match scanned {
+            Ok(()) => None,
+            Err(error) if error.kind() == StorageErrorKind::Damaged => Some(error),
+            Err(error) => return Err(error),
+        };
+        Ok((Some(log), found, bad.or(obstacle)))
     }
 
     /// Step 1.
-    fn copy(&self, base: LogBase, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
-        let mut copy = Copy { log: self.directory.create_new_log(base)?, gathered: Vec::new(), bytes: 0 };
+    fn copy(&self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
+        let is_alone = change.is_some();
+        let base = base_after(self.checkpoint.as_ref(), identity);
+        let term = self.vote.term.max(self.kept_term).max(1);
+        let vote = match self.vote {
+            _ if is_alone => Vote { term: term + TERMS_SKIPPED, vote: 0 },
+            _ if self.forgets_vote() => Vote { term, vote: 0 },
+            vote => vote,
+        };
+        let place = self.directory.new_log(LOG_NEW, identity, JournalSize::default())?;
+        let commit = if is_alone { u64::MAX } else { self.commit.min(self.kept) };
+        let log = Log::create(place, base, vote)?;
+        let mut copy = Copy { log, commit, gathered: Vec::new(), bytes: 0 };
         let mut failed = None;
         self.salvage(&mut |entry| {
             if failed.is_none() && entry.index <= self.kept {
@@ -313,7 +315,6 @@ impl Salvage {
         }
         copy.write()?;
         let end = copy.log.end();
-        let term = self.directory.vote()?.map_or(0, |slots| slots.values()[0]).max(end.term).max(1);
         copy.take(skip_ids(end.index + 1, term, now))?;
         let mut index = end.index + 2;
         for jobs in self.dropped.jobs().chunks(DELETED_AT_ONCE) {
@@ -328,7 +329,8 @@ impl Salvage {
         if let Some(change) = change {
             copy.take(LogEntry { index, term, kind: EntryKind::ConfChange, data: change.into() })?;
         }
-        copy.write()
+        copy.write()?;
+        copy.log.write_watermark()
     }
 
     /// Writes the checkpoint without the given-up jobs, if there are any.
@@ -362,31 +364,11 @@ pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     LogEntry { index, term, kind: EntryKind::Normal, data }
 }
 
-/// Takes away the summaries that sled makes of its log to open faster: one that is damaged stops it. Says whether
-/// there were any.
-fn set_summaries_aside(log: &Path) -> Result<bool, StorageError> {
-    let fail = |error| StorageError::io("read", log, error);
-    let mut any = false;
-    if !log.is_dir() {
-        return Ok(any);
-    }
-    for entry in fs::read_dir(log).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        if name.as_encoded_bytes().starts_with(b"snap.") {
-            let mut aside = OsString::from("aside.");
-            aside.push(&name);
-            let aside = log.join(aside);
-            fs::rename(log.join(&name), &aside)
-                .map_err(|error| StorageError::io("rename to", &aside, error))?;
-            any = true;
-        }
-    }
-    Ok(any)
-}
-
 /// The new log as it grows.
 struct Copy {
-    log: Log,
+    log: DiskLog,
+    /// How much of it is known to be committed.
+    commit: u64,
     gathered: Vec<LogEntry>,
     bytes: usize,
 }
@@ -400,7 +382,7 @@ impl Copy {
 
     fn write(&mut self) -> Result<(), StorageError> {
         self.bytes = 0;
-        self.log.append(&std::mem::take(&mut self.gathered))
+        self.log.commit(None, &std::mem::take(&mut self.gathered), self.commit)
     }
 }
 

@@ -1,54 +1,11 @@
-//! The disk thread's periodic checks: free space, memory, slow commits, and when to consider compacting the log. It
-//! knows no storage: the results are passed in.
+//! The disk thread's periodic checks: free space, memory and slow commits. It knows no storage: the results are passed
+//! in.
 
 use std::time::Duration;
 
 use tracing::warn;
 
 use crate::types::whole_ms;
-
-/// Giving back what the log does not need any more: when the next step is due.
-#[derive(Default)]
-pub(super) struct Shrink {
-    /// When the next step is due, if anything may have changed since the last.
-    pub(super) due: Option<Duration>,
-    /// When the first step is due at the latest.
-    latest: Option<Duration>,
-    /// When the first of the steps was taken that are under way.
-    begun: Option<Duration>,
-}
-
-impl Shrink {
-    /// After the log was changed last, until it is looked: while it is written to, it needs space, and commits would wait.
-    pub(super) const AFTER: Duration = Duration::from_secs(2);
-    /// After it was changed first.
-    const AFTER_MAX: Duration = Duration::from_mins(1);
-    /// Between two steps.
-    const EVERY: Duration = Duration::from_millis(5);
-
-    /// The first look.
-    pub(super) fn at(due: Duration) -> Self {
-        Self { due: Some(due), latest: Some(due), begun: None }
-    }
-
-    /// The log was written to or cut.
-    pub(super) fn changed(&mut self, now: Duration) {
-        if self.begun.is_none() {
-            let latest = *self.latest.get_or_insert(now + Self::AFTER_MAX);
-            self.due = Some(latest.min(now + Self::AFTER));
-        }
-    }
-
-    /// A step is taken. Returns when the first one was.
-    pub(super) fn begin(&mut self, now: Duration) -> Duration {
-        *self.begun.get_or_insert(now)
-    }
-
-    /// It was taken, and another one follows.
-    pub(super) fn goes_on(&mut self, now: Duration) {
-        self.due = Some(now + Self::EVERY);
-    }
-}
 
 /// Tells a disk that is nearly full from one that is not, without wavering between the two.
 pub(super) struct SpaceWatch {

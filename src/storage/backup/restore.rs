@@ -7,7 +7,7 @@
 //! 4. The log begins after the checkpoint. Its first entry records that there was a loss: ids, fences and sessions
 //!    that were assigned after the backup must not be reused
 //!    ([`Command::SkipIds`](crate::engine::Command::SkipIds)), and neither must those assigned after another restore
-//!    of the same backup. Vote and watermark follow.
+//!    of the same backup.
 //! 5. `restoring` becomes `identity`.
 //!
 //! Each step is durable before the next. A crash before step 5 leaves a directory that a node refuses; a second
@@ -52,7 +52,8 @@ impl Backup {
         self.verify(&mut progress)?;
         let directory = Directory::take_empty(&options.path)?;
         let RestoreOptions { node, cluster_id, storage_id, now, .. } = *options;
-        directory.begin_restoring(Identity { node, cluster_id, storage_id, founder: true })?;
+        let identity = Identity { node, cluster_id, storage_id, founder: true };
+        directory.begin_restoring(identity)?;
         let chunks = directory.chunks()?;
         let mut done = 2 * self.header.bytes;
         for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {
@@ -69,6 +70,6 @@ impl Backup {
             Manifest { voters: vec![node], learners: Vec::new(), log_crc: crc, ..self.manifest.clone() };
         manifest.write(&chunks)?;
         let base = LogBase { index: manifest.index, term: manifest.term, crc };
-        directory.finish_restoring(base, skip_ids(base.index + 1, base.term.max(1), now))
+        directory.finish_restoring(identity, base, skip_ids(base.index + 1, base.term.max(1), now))
     }
 }

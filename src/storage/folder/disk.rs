@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt as _;
 
 use super::super::directory::create_durably;
-use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError, sync};
+use super::{FixedFile, Folder, FolderFile, FolderWriter, JournalFolder, Path, PathBuf, StorageError, sync};
 
 /// A folder on the disk.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct DiskFolder {
     path: PathBuf,
 }
 
-/// A file on the disk that is open for reading.
+/// A file on the disk that is open for reading, or to be overwritten, too.
 #[derive(Debug)]
 pub struct DiskFile {
     file: File,
@@ -44,7 +44,11 @@ impl DiskFolder {
 impl DiskFile {
     /// Opens a file, wherever it is; `None` if there is none.
     pub fn open(path: &Path) -> Result<Option<Self>, StorageError> {
-        match File::open(path) {
+        Self::open_for(OpenOptions::new().read(true), path)
+    }
+
+    fn open_for(options: &OpenOptions, path: &Path) -> Result<Option<Self>, StorageError> {
+        match options.open(path) {
             Ok(file) => Ok(Some(Self { file, path: path.to_owned() })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(StorageError::io("open", path, error)),
@@ -139,6 +143,28 @@ impl FolderFile for DiskFile {
     fn will_read(&self, offset: u64, bytes: u64) {
         // Advice: a file system that takes none reads when it is asked to.
         let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
+    }
+}
+
+impl JournalFolder for DiskFolder {
+    type Fixed = DiskFile;
+
+    fn overwrite(&self, name: &str) -> Result<Option<DiskFile>, StorageError> {
+        DiskFile::open_for(OpenOptions::new().read(true).write(true), &self.path.join(name))
+    }
+
+    fn settle(&self, name: &str) -> Result<(), StorageError> {
+        sync::settle(&self.path.join(name))
+    }
+}
+
+impl FixedFile for DiskFile {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.file.write_all_at(bytes, offset).map_err(|error| StorageError::io("write", &self.path, error))
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        sync::data(&self.file, &self.path)
     }
 }
 

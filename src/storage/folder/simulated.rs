@@ -9,7 +9,8 @@
 //!
 //! - of the names that changed since the last sync of the folder, each change or not, decided at random one by one.
 //!   A rename happens as a whole or not at all. The same holds for the names of folders;
-//! - of each file, its synced data, and of the rest a prefix, in which a sector may be all zeros.
+//! - of each file, its synced data, and of the rest a prefix, in which a sector may be all zeros; of what was
+//!   overwritten, each sector or not, decided at random one by one.
 //!
 //! A failed sync of a file makes a random part durable in the same way, and the rest is **lost**: it is still
 //! readable, and no later sync makes it durable.
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::install::{self, CHUNKS, Folders, INCOMING};
 use super::super::simulated::{Fault, Rng};
-use super::{Folder, FolderFile, FolderWriter, Path, PathBuf, StorageError};
+use super::{FixedFile, Folder, FolderFile, FolderWriter, JournalFolder, Path, PathBuf, StorageError};
 use content::Content;
 
 mod content;
@@ -407,6 +408,36 @@ impl FolderFile for FaultyFile {
     }
 }
 
+impl JournalFolder for SimulatedFolder {
+    type Fixed = FaultyFile;
+
+    fn overwrite(&self, name: &str) -> Result<Option<FaultyFile>, StorageError> {
+        self.open(name)
+    }
+
+    fn settle(&self, name: &str) -> Result<(), StorageError> {
+        let device = self.step("sync", name)?;
+        let lies = device.lies;
+        drop(device);
+        if let Some(content) = self.content(name).filter(|_| !lies) {
+            locked(&content).settle();
+        }
+        Ok(())
+    }
+}
+
+impl FixedFile for FaultyFile {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        let _device = self.folder.step("write", &self.name)?;
+        locked(&self.content).overwrite(usize::try_from(offset).unwrap_or(usize::MAX), bytes);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        sync(&self.folder, &self.content, &self.name)
+    }
+}
+
 impl FolderWriter for FaultyWriter {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         let device = self.folder.step("write", &self.name)?;
@@ -417,21 +448,25 @@ impl FolderWriter for FaultyWriter {
     }
 
     fn sync(&mut self) -> Result<(), StorageError> {
-        let stepped = self.folder.step("sync", &self.name);
-        let mut content = locked(&self.content);
-        match stepped {
-            Ok(device) if device.lies || content.is_lost => {}
-            Ok(_) => content.synced = content.bytes.len(),
-            Err(error) => {
-                let mut device = self.folder.device();
-                if matches!(device.armed, Some((_, Fault::Failure | Fault::Full))) {
-                    content.lose(&mut device.rng);
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
+        sync(&self.folder, &self.content, &self.name)
     }
+}
+
+fn sync(folder: &SimulatedFolder, content: &Shared, name: &str) -> Result<(), StorageError> {
+    let stepped = folder.step("sync", name);
+    let mut content = locked(content);
+    match stepped {
+        Ok(device) if device.lies => {}
+        Ok(_) => content.sync(),
+        Err(error) => {
+            let mut device = folder.device();
+            if matches!(device.armed, Some((_, Fault::Failure | Fault::Full))) {
+                content.lose(&mut device.rng);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// The names in a folder.

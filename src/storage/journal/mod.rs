@@ -1,0 +1,205 @@
+//! The journal: files of a fixed size that are overwritten in turn. A commit is one write and one sync.
+//!
+//! A file holds one **stretch** of the log at a time: a head and the records of commits. The file was filled with zeros
+//! and synced before its first use, so a write changes nothing but its blocks, and a sync waits for nothing of the file
+//! system. [`log`](super::log) decides which stretch goes into which file.
+
+use super::StorageError;
+use super::folder::{FixedFile as _, FolderFile, FolderWriter as _, JournalFolder};
+use layout::{BLOCK_BYTES, Head, RECORDS_AT, WATERMARK_AT, Watermark};
+
+pub(super) mod layout;
+pub(super) mod reader;
+
+/// Bytes that are written at once to fill a new file.
+const FILL_BYTES: usize = 1 << 20;
+/// What the name of a file begins with.
+const PREFIX: &str = "journal-";
+
+/// How much space a journal takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalSize {
+    /// Bytes of a file. A commit that needs more gets a larger one.
+    pub file_bytes: u64,
+    /// Files there are at most while older ones can be archived.
+    pub files_max: usize,
+}
+
+impl Default for JournalSize {
+    fn default() -> Self {
+        Self { file_bytes: 8 << 20, files_max: 16 }
+    }
+}
+
+/// The files of a journal.
+pub(super) struct Files<F: JournalFolder> {
+    folder: F,
+    salt: u32,
+    slots: Vec<Slot<F>>,
+}
+
+/// One file.
+pub(super) struct Slot<F: JournalFolder> {
+    /// Its number, from 0.
+    pub(super) id: u32,
+    pub(super) file: F::Fixed,
+    /// Its length.
+    pub(super) bytes: u64,
+    /// What it holds; `None` if its head cannot be read.
+    pub(super) head: Option<Head>,
+    /// Nothing in it is needed.
+    pub(super) is_free: bool,
+}
+
+impl<F: JournalFolder> Files<F> {
+    /// Of a journal that has none.
+    pub(super) fn none(folder: F, salt: u32) -> Self {
+        Self { folder, salt, slots: Vec::new() }
+    }
+
+    /// Opens every file. What is read of the newest one is durable from here on: only that may hold what was written and not
+    /// synced, as a file's head is written when the last record of the one before is durable.
+    pub(super) fn open(folder: F, salt: u32) -> Result<Self, StorageError> {
+        let mut files = Self::none(folder, salt);
+        for name in files.folder.list()? {
+            let Some(id) = name.strip_prefix(PREFIX).and_then(|id| id.parse().ok()) else { continue };
+            files.add(id)?;
+        }
+        while let Some(newest) = files.newest() {
+            files.folder.settle(&name(newest.id))?;
+            let (id, head) = (newest.id, newest.head);
+            let read = read_head(&newest.file, salt)?;
+            if read == head {
+                break;
+            }
+            for slot in files.slots.iter_mut().filter(|slot| slot.id == id) {
+                slot.head = read;
+            }
+        }
+        Ok(files)
+    }
+
+    /// The file with the newest stretch.
+    fn newest(&self) -> Option<&Slot<F>> {
+        self.slots.iter().max_by_key(|slot| slot.head.map_or(0, |head| head.number))
+    }
+
+    pub(super) fn slots(&self) -> &[Slot<F>] {
+        &self.slots
+    }
+
+    /// Opens a file for reading alone.
+    pub(super) fn reader(&self, id: u32) -> Result<F::File, StorageError> {
+        let missing = || StorageError::io("open", self.folder.path(), std::io::ErrorKind::NotFound.into());
+        self.folder.open(&name(id))?.ok_or_else(missing)
+    }
+
+    /// The file of this number.
+    pub(super) fn slot(&self, id: u32) -> &Slot<F> {
+        let found = self.slots.iter().find(|slot| slot.id == id);
+        found.unwrap_or_else(|| unreachable!("journal file {id} is in use"))
+    }
+
+    /// A free file with room for records of so many bytes.
+    pub(super) fn free(&self, bytes: u64) -> Option<u32> {
+        let fits = |slot: &&Slot<F>| slot.is_free && slot.bytes >= RECORDS_AT + bytes;
+        self.slots.iter().find(fits).map(|slot| slot.id)
+    }
+
+    /// Nothing in the file is needed any more. One of another size than `size` says goes, and one too many.
+    pub(super) fn set_free(&mut self, id: u32, size: JournalSize) -> Result<(), StorageError> {
+        let goes = self.slot(id).bytes != size.file_bytes || self.slots.len() > size.files_max;
+        if goes {
+            self.slots.retain(|slot| slot.id != id);
+            return self.folder.remove(&name(id));
+        }
+        self.slots.iter_mut().filter(|slot| slot.id == id).for_each(|slot| slot.is_free = true);
+        Ok(())
+    }
+
+    /// How a new file is made that is not `other`; it is not among the files before it is [added](Self::add).
+    pub(super) fn next(&self, bytes: u64, other: Option<u32>) -> NewFile<F> {
+        let is_new = |id: &u32| Some(*id) != other && self.slots.iter().all(|slot| slot.id != *id);
+        let id = (0..).find(is_new).unwrap_or(0);
+        NewFile { folder: self.folder.clone(), salt: self.salt, id, bytes }
+    }
+
+    /// Opens a file.
+    pub(super) fn add(&mut self, id: u32) -> Result<(), StorageError> {
+        let Some(file) = self.folder.overwrite(&name(id))? else { return Ok(()) };
+        let bytes = file.bytes()?;
+        let head = read_head(&file, self.salt)?;
+        self.slots.push(Slot { id, file, bytes, head, is_free: false });
+        Ok(())
+    }
+
+    /// Begins a stretch in a free file. Durable when it returns.
+    pub(super) fn begin(&mut self, id: u32, head: Head) -> Result<(), StorageError> {
+        let slot = self.slot(id);
+        slot.file.write_at(0, &head.encode(self.salt))?;
+        slot.file.sync()?;
+        for slot in self.slots.iter_mut().filter(|slot| slot.id == id) {
+            (slot.head, slot.is_free) = (Some(head), false);
+        }
+        Ok(())
+    }
+
+    /// The watermark in a file; `None` if it has none.
+    pub(super) fn watermark(&self, id: u32) -> Result<Option<Watermark>, StorageError> {
+        let mut block = [0; BLOCK_BYTES];
+        self.slot(id).file.read_at(WATERMARK_AT, &mut block)?;
+        Ok(Watermark::decode(self.salt, &block))
+    }
+
+    /// Writes the watermark into the file of its stretch. Durable when it returns.
+    pub(super) fn write_watermark(&self, id: u32, watermark: Watermark) -> Result<(), StorageError> {
+        let file = &self.slot(id).file;
+        file.write_at(WATERMARK_AT, &watermark.encode(self.salt))?;
+        file.sync()
+    }
+}
+
+/// A file that is to be made.
+#[derive(Debug)]
+pub(super) struct NewFile<F> {
+    folder: F,
+    salt: u32,
+    pub(super) id: u32,
+    bytes: u64,
+}
+
+impl<F: JournalFolder> NewFile<F> {
+    /// Makes it, with its name. Durable when it returns.
+    pub(super) fn make(self) -> Result<(), StorageError> {
+        let name = name(self.id);
+        let made = || -> Result<(), StorageError> {
+            let mut file = self.folder.create(&name)?;
+            let mut next = Head::unused().encode(self.salt);
+            let mut left = self.bytes;
+            while left > 0 {
+                next.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+                file.append(&next)?;
+                left -= next.len() as u64;
+                next = vec![0; FILL_BYTES.min(usize::try_from(left).unwrap_or(usize::MAX))];
+            }
+            file.sync()?;
+            self.folder.sync()
+        };
+        made().inspect_err(|error| {
+            if error.is_shortage() {
+                // If that fails, the next start finds a file that it can use all the same.
+                let _ = self.folder.remove(&name);
+            }
+        })
+    }
+}
+
+fn name(id: u32) -> String {
+    format!("{PREFIX}{id:02}")
+}
+
+fn read_head<T: FolderFile>(file: &T, salt: u32) -> Result<Option<Head>, StorageError> {
+    let mut block = [0; BLOCK_BYTES];
+    file.read_at(0, &mut block)?;
+    Ok(Head::decode(salt, &block))
+}

@@ -1,0 +1,166 @@
+//! Work on a log that takes long and can wait: making files for the journal, and moving stretches into the archive or out
+//! of it. One piece at a time is done on another thread, while commits go on.
+
+use super::super::StorageError;
+use super::super::archive::Archive;
+use super::super::folder::JournalFolder;
+use super::super::journal::Slot;
+use super::super::journal::layout::RECORDS_AT;
+use super::{Home, Log, Stretch};
+
+/// A piece of such work.
+pub struct Chore(Box<dyn FnOnce() -> Result<(), StorageError> + Send>);
+
+/// What a chore does that is not done yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnderWay {
+    /// Makes this file.
+    File(u32),
+    /// Puts this stretch into the archive.
+    Archive(u64),
+    /// Removes this stretch from the archive.
+    Remove(u64),
+}
+
+impl Chore {
+    /// Does it.
+    pub fn run(self) -> Result<(), StorageError> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Chore {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Chore")
+    }
+}
+
+impl<F: JournalFolder, A: Archive> Log<F, A> {
+    /// Work to be done, if there is any and none is under way.
+    pub(in crate::storage) fn chore(&mut self) -> Option<Chore> {
+        if self.under_way.is_some() {
+            return None;
+        }
+        let (what, chore) = self.spare_file().or_else(|| self.remove_one())?;
+        self.under_way = Some(what);
+        Some(chore)
+    }
+
+    /// The work that was handed out is done, or could not be for want of space.
+    pub(in crate::storage) fn chore_done(
+        &mut self,
+        done: Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let what = self.under_way.take();
+        // The log goes on as long as it has files; a commit that finds none fails.
+        self.has_room = !done.as_ref().is_err_and(StorageError::is_shortage);
+        if self.has_room {
+            done?;
+        }
+        match what {
+            Some(UnderWay::File(id)) if self.has_room => {
+                self.files.add(id)?;
+                self.files.set_free(id, self.size)
+            }
+            Some(UnderWay::Archive(number)) => self.is_archived(number),
+            _ => Ok(()),
+        }
+    }
+
+    /// A file for records of so many bytes. Makes one at once if there is none.
+    pub(super) fn free_file(&mut self, bytes: u64) -> Result<u32, StorageError> {
+        if let Some(id) = self.files.free(bytes) {
+            return Ok(id);
+        }
+        if self.under_way.is_none() && self.files.slots().len() >= self.size.files_max {
+            if let Some((what, chore)) = self.archive_oldest() {
+                self.under_way = Some(what);
+                let done = chore.run();
+                self.chore_done(done)?;
+            }
+            if let Some(id) = self.files.free(bytes) {
+                return Ok(id);
+            }
+        }
+        let taken = match self.under_way {
+            Some(UnderWay::File(id)) => Some(id),
+            _ => None,
+        };
+        let file = self.files.next(self.size.file_bytes.max(RECORDS_AT + bytes), taken);
+        let id = file.id;
+        file.make()?;
+        self.files.add(id)?;
+        Ok(id)
+    }
+
+    /// Stretches that nobody needs.
+    pub(super) fn let_go(
+        &mut self,
+        stretches: impl IntoIterator<Item = Stretch>,
+    ) -> Result<(), StorageError> {
+        self.has_room = true;
+        for stretch in stretches {
+            match stretch.home {
+                Home::File(id) if self.under_way != Some(UnderWay::Archive(stretch.head.number)) => {
+                    self.files.set_free(id, self.size)?;
+                }
+                // It is being read.
+                Home::File(_) => {}
+                Home::Archive => self.leftovers.push(stretch.head.number),
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that hold no needed stretch are free.
+    pub(super) fn free_unused(&mut self) -> Result<(), StorageError> {
+        let holds = |id: u32| self.stretches.iter().any(|stretch| stretch.home == Home::File(id));
+        let unused: Vec<u32> =
+            self.files.slots().iter().map(|slot| slot.id).filter(|id| !holds(*id)).collect();
+        unused.into_iter().try_for_each(|id| self.files.set_free(id, self.size))
+    }
+
+    /// One file is always free, if there may be so many: a full one is followed by another at once.
+    fn spare_file(&self) -> Option<(UnderWay, Chore)> {
+        if !self.has_room || self.files.free(0).is_some() {
+            return None;
+        }
+        if self.files.slots().len() < self.size.files_max {
+            let file = self.files.next(self.size.file_bytes, None);
+            return Some((UnderWay::File(file.id), Chore(Box::new(|| file.make()))));
+        }
+        self.archive_oldest()
+    }
+
+    fn archive_oldest(&self) -> Option<(UnderWay, Chore)> {
+        let older = self.stretches.len().saturating_sub(1);
+        let in_file = |stretch: &Stretch| match stretch.home {
+            Home::File(id) => Some((id, stretch.head.number, stretch.bytes)),
+            Home::Archive => None,
+        };
+        let (id, number, bytes) = self.stretches.iter().take(older).find_map(in_file)?;
+        let (archive, file) = (self.archive.clone(), self.files.reader(id));
+        let written = move || archive.write(number, &file?, bytes);
+        Some((UnderWay::Archive(number), Chore(Box::new(written))))
+    }
+
+    /// A stretch was put into the archive, or there was no room for it.
+    fn is_archived(&mut self, number: u64) -> Result<(), StorageError> {
+        let found = self.stretches.iter_mut().find(|stretch| stretch.head.number == number);
+        match found {
+            Some(_) if !self.has_room => return Ok(()),
+            Some(stretch) => stretch.home = Home::Archive,
+            // It was let go meanwhile.
+            None => self.leftovers.push(number),
+        }
+        let of_it = |slot: &&Slot<F>| slot.head.is_some_and(|head| head.number == number);
+        let id = self.files.slots().iter().find(of_it).map(|slot| slot.id);
+        id.map_or(Ok(()), |id| self.files.set_free(id, self.size))
+    }
+
+    fn remove_one(&mut self) -> Option<(UnderWay, Chore)> {
+        let number = self.leftovers.pop()?;
+        let archive = self.archive.clone();
+        Some((UnderWay::Remove(number), Chore(Box::new(move || archive.remove(number)))))
+    }
+}

@@ -1,0 +1,177 @@
+//! Takes over a data directory of format 1, whose log was one sled database, with small files for the vote and for the
+//! watermark beside it.
+//!
+//! 1. The entries after the newest checkpoint are copied into a new log, `log.new`.
+//! 2. `log` becomes `log.1`, then `log.new` becomes `log`.
+//! 3. `identity` is written in the new format, and the old files are removed.
+//!
+//! Each step is durable before the next one begins, and each can be done again: a start that finds an identity of format 1
+//! does what is left to do. A directory that its own version would refuse, or would have to complete first, is left as it
+//! is.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use value::{Assembler, Key, Value};
+
+use super::directory::{Directory, LOG, LOG_NEW, remove_folder};
+use super::identity::Identity;
+use super::install::{self, Folders as _};
+use super::journal::JournalSize;
+use super::log::Log;
+use super::{LogBase, LogEntry, StorageError, Vote, durable, sync};
+use crate::types::GroupId;
+
+mod slots;
+mod value;
+
+/// The log that was taken over, until it is removed.
+pub(super) const LOG_BEFORE: &str = "log.1";
+/// The file with term and vote.
+pub(super) const VOTE: &str = "vote";
+/// The file that says how far the log was durable.
+pub(super) const WATERMARK: &str = "watermark";
+/// A copy of the log that was being made.
+pub(super) const LOG_MOVE: &str = "log.move";
+/// A log whose copy has taken its place.
+pub(super) const LOG_OLD: &str = "log.old";
+
+const RECOVERING: &str = "recovering";
+const GROUP: GroupId = GroupId(0);
+const SEGMENT_BYTES: usize = 8 << 20;
+/// Bytes of entries that are written at once.
+const COPY_BYTES: usize = 1 << 20;
+
+/// Does what is left to do to take over a directory. Nothing, if its format is not an older one.
+pub(super) fn complete(directory: &Directory, size: JournalSize) -> Result<(), StorageError> {
+    let Some(identity) = directory.older_identity()? else { return Ok(()) };
+    directory.sync()?;
+    if !directory.has(LOG_BEFORE)? {
+        copy(directory, identity, size)?;
+        directory.rename_durably(LOG, LOG_BEFORE)?;
+    }
+    if !directory.has(LOG)? {
+        directory.rename_durably(LOG_NEW, LOG)?;
+    }
+    directory.renew_identity(identity)?;
+    for name in [VOTE, WATERMARK] {
+        let path = directory.path().join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StorageError::io("remove", &path, error));
+            }
+            _ => {}
+        }
+    }
+    for name in [LOG_BEFORE, LOG_OLD, LOG_MOVE] {
+        remove_folder(&directory.path().join(name))?;
+    }
+    directory.sync()
+}
+
+/// Step 1.
+fn copy(directory: &Directory, identity: Identity, size: JournalSize) -> Result<(), StorageError> {
+    let refused =
+        |why: &str| StorageError::NotTakenOver { path: directory.path().to_owned(), why: why.to_owned() };
+    let half_done = directory.has(RECOVERING)? || !directory.has(LOG)?;
+    if half_done || install::is_cut_short(directory)? {
+        return Err(refused("a change was begun there and not finished"));
+    }
+    let [vote, watermark] =
+        [(VOTE, *b"ADJV"), (WATERMARK, *b"ADJW")].map(|(name, magic)| -> Result<_, StorageError> {
+            let path = directory.path().join(name);
+            sync::settle(&path)?;
+            let file = fs::read(&path).map_err(|error| StorageError::io("read", &path, error))?;
+            slots::read(&file, magic).ok_or_else(|| refused(&format!("both copies in {name} are bad")))
+        });
+    let ([term, vote, _], [durable, commit, crc]) = (vote?, watermark?);
+    let base = durable::base_in(&directory.chunks()?)?.unwrap_or(LogBase::root(identity.cluster_id));
+    let mut log = Log::create(directory.new_log(LOG_NEW, identity, size)?, base, Vote { term, vote })?;
+    let (mut gathered, mut bytes) = (Vec::new(), 0);
+    let found = read(directory, base, |entry| {
+        bytes += entry.data.len();
+        gathered.push(entry);
+        if bytes >= COPY_BYTES {
+            bytes = 0;
+            log.commit(None, &std::mem::take(&mut gathered), commit)?;
+        }
+        Ok(())
+    })?;
+    log.commit(None, &gathered, commit)?;
+    let last = log.end().index;
+    if found.obstacle.is_some() || durable > last {
+        let why =
+            found.obstacle.unwrap_or_else(|| format!("its log ends at entry {last}, and had {durable}"));
+        return Err(refused(&why));
+    }
+    if durable > base.index && !found.ends.contains(&(durable, u64::from(crc))) {
+        return Err(refused("its log is not the one that was written last"));
+    }
+    log.write_watermark()?;
+    directory.sync()
+}
+
+/// What was read of a log.
+#[derive(Default)]
+struct Found {
+    /// Why no more could be read; `None` at the end of the log.
+    obstacle: Option<String>,
+    /// Index of each entry, and the checksum of its last value.
+    ends: Vec<(u64, u64)>,
+}
+
+/// Hands the entries after `base` to `visit`, each verified.
+fn read(
+    directory: &Directory,
+    base: LogBase,
+    mut visit: impl FnMut(LogEntry) -> Result<(), StorageError>,
+) -> Result<Found, StorageError> {
+    let path = directory.path().join(LOG);
+    let fail = |error| StorageError::io("read", &path, error);
+    for entry in fs::read_dir(&path).map_err(fail)? {
+        let file = entry.map_err(fail)?.path();
+        if file.is_file() {
+            sync::settle(&file)?;
+        }
+    }
+    let config = sled::Config::new().path(&path).segment_size(SEGMENT_BYTES).flush_every_ms(None);
+    let mut found = Found::default();
+    let mut assembler = Assembler::new(GROUP, base.index + 1, base.term, base.crc);
+    let read = catch_unwind(AssertUnwindSafe(|| -> Result<(), StorageError> {
+        let db = match config.open() {
+            Ok(db) => db,
+            Err(error) => {
+                found.obstacle = Some(format!("its log cannot be opened: {error}"));
+                return Ok(());
+            }
+        };
+        for item in db.range(Key::first(base.index + 1).encode()..) {
+            let value = item.map_err(|error| error.to_string());
+            let taken = value.and_then(|(_, bytes)| {
+                let value = Value::decode(&bytes).map_err(|error| error.to_string())?;
+                let entry = assembler.take(&value).map_err(|error| error.to_string())?;
+                Ok(entry.map(|entry| (entry, value.crc)))
+            });
+            match taken {
+                Ok(Some((entry, crc))) => {
+                    found.ends.push((entry.index, u64::from(crc)));
+                    visit(entry)?;
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    found.obstacle = Some(format!("log entry {}: {why}", assembler.next().index));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }));
+    match read {
+        Ok(read) => read?,
+        Err(_) => found.obstacle = Some("its log makes no sense".to_owned()),
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;
