@@ -258,7 +258,7 @@ fn data_bytes(batch: &PersistBatch) -> usize {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::sync::mpsc;
+    use std::thread;
 
     use bytes::Bytes;
 
@@ -269,14 +269,15 @@ mod tests {
     struct Notebook {
         pages: Sender<Vec<u64>>,
         persists_left: usize,
-        shrinks: Result<Shrunk, ()>,
+        /// Chores to hand out, and whether they succeed.
+        chores: Vec<bool>,
     }
 
     const FREE_MIN_BYTES: u64 = 2;
-    /// The page for a step of giving space back.
-    const SHRUNK: u64 = u64::MAX;
-    /// The first line of the page for removing entries.
-    const CUT: u64 = u64::MAX - 1;
+    /// The first line of the page for entries that are not needed.
+    const CUT: u64 = u64::MAX;
+    /// The first line of the page for a chore that is done.
+    const CHORE: u64 = u64::MAX - 1;
 
     impl Storage for Notebook {
         fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
@@ -295,15 +296,19 @@ mod tests {
             Ok(LogBase { index, term: 1, crc: 0 })
         }
 
-        fn cut(&mut self, through: u64) -> Result<bool, StorageError> {
+        fn cut(&mut self, through: u64) -> Result<(), StorageError> {
             self.note(vec![CUT, through]);
-            Ok(true)
+            Ok(())
         }
 
-        fn shrink(&mut self, spare_bytes: u64) -> Result<Shrunk, StorageError> {
-            assert_eq!(spare_bytes, FREE_MIN_BYTES / 2);
-            self.note(vec![SHRUNK]);
-            self.shrinks.map_err(|()| failure())
+        fn chore(&mut self) -> Option<Chore> {
+            let good = self.chores.pop()?;
+            Some(Chore::new(move || if good { Ok(()) } else { Err(failure()) }))
+        }
+
+        fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError> {
+            self.note(vec![CHORE]);
+            done
         }
 
         fn replay(
@@ -345,15 +350,6 @@ mod tests {
     }
 
     fn run_all(persists_left: usize, commands: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
-        run_with(persists_left, None, commands)
-    }
-
-    /// The same with a step of giving space back that is due at once, and comes to this.
-    fn run_with(
-        persists_left: usize,
-        shrinks: Option<Result<Shrunk, ()>>,
-        commands: Vec<ToDisk>,
-    ) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
         let (pages, written) = mpsc::channel();
         let (core, told) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
@@ -361,9 +357,9 @@ mod tests {
             sender.send(command).expect("open");
         }
         sender.send(ToDisk::Finish).expect("open");
-        let notebook = Notebook { pages, persists_left, shrinks: shrinks.unwrap_or(Ok(Shrunk::Nothing)) };
-        let mut disk = Disk::new(notebook, core, Clock::start(), FREE_MIN_BYTES, false);
-        disk.shrink = shrinks.map_or_else(Shrink::default, |_| Shrink::at(Duration::ZERO));
+        let notebook = Notebook { pages, persists_left, chores: Vec::new() };
+        let (chores, _thread) = Chores::new();
+        let disk = Disk::new(notebook, core, Clock::start(), FREE_MIN_BYTES, false, chores);
         let good = disk.run(&receiver).is_ok();
         let told = told.iter().map(|message| match message {
             ToCore::Input(input) => input,
@@ -413,47 +409,35 @@ mod tests {
     }
 
     #[test]
-    fn space_is_given_back_between_writes_and_not_in_a_row() {
-        let writes = || {
-            let fetch = || ToDisk::Fetch(Wanted { first: 1, last: 1, bytes_max: 1 });
-            vec![ToDisk::Persist(write(1, 1..=1, 1, 0)), fetch(), ToDisk::Persist(write(2, 2..=2, 1, 0))]
-        };
-        for shrunk in [
-            Shrunk::Nothing,
-            Shrunk::More,
-            Shrunk::CopyCorrupt,
-            Shrunk::Compacted { bytes_before: 2, bytes_after: 1 },
-        ] {
-            let (good, written, told) = run_with(9, Some(Ok(shrunk)), writes());
-            assert_eq!((good, told.len()), (true, 3));
-            assert!(written.starts_with(&[vec![1], vec![SHRUNK]]), "the write that waited comes first");
-            assert!(written.contains(&vec![2]));
+    fn one_chore_at_a_time_is_done_beside_commits() {
+        for (results, good) in [(vec![true, true], true), (vec![true, false], false)] {
+            let (pages, written) = mpsc::channel();
+            let (core, _told) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
+            let notebook = Notebook { pages, persists_left: 9, chores: results };
+            let (chores, thread) = Chores::new();
+            let disk = Disk::new(notebook, core, Clock::start(), 0, false, chores);
+            let (chores, disk) = (thread::spawn(|| thread.run()), thread::spawn(move || disk.run(&receiver)));
+            sender.send(ToDisk::Persist(write(1, 1..=1, 1, 0))).expect("open");
+            sender.send(ToDisk::Cut { through: 1 }).expect("open");
+            let done = written.iter().filter(|page| *page == [CHORE]).take(if good { 2 } else { 1 });
+            assert_eq!(done.count(), if good { 2 } else { 1 });
+            // It has ended already if the last one failed.
+            let _ = sender.send(ToDisk::Finish);
+            assert_eq!(disk.join().expect("no panic").is_ok(), good);
+            chores.join().expect("it ends with the disk thread");
         }
-        let (good, written, _) = run_with(9, Some(Err(())), writes());
-        assert_eq!((good, written), (false, vec![vec![1], vec![SHRUNK]]), "a failure is the end");
     }
 
     #[test]
-    fn entries_are_removed_between_commits_only_when_there_are_none_or_it_lags() {
-        let (pages, written) = mpsc::channel();
-        let (core, _told) = mpsc::channel();
-        let (_sender, receiver) = mpsc::channel();
-        let notebook = Notebook { pages, persists_left: 9, shrinks: Ok(Shrunk::Nothing) };
-        let mut disk = Disk::new(notebook, core, Clock::start(), 0, false);
-        let far = Duration::MAX;
-        disk.cut = Some(Cut { through: 7, due: Duration::ZERO, latest: far, written_bytes: 0 });
-        let before = disk.clock.elapsed();
-        assert!(disk.persist(write(1, 8..=8, 1, 7), &receiver).is_ok());
-        assert!(disk.cut.is_some_and(|cut| cut.due >= before + CUT_AFTER_COMMIT && cut.latest == far));
-        for (due, latest, written_bytes) in [(far, Duration::ZERO, 0), (Duration::ZERO, far, CUT_LAGS_BYTES)]
-        {
-            disk.cut = Some(Cut { through: 7, due, latest, written_bytes });
-            assert!(disk.persist(write(2, 9..=9, 1, 8), &receiver).is_ok());
-            disk.cut_if_due().expect("a round");
-            assert!(disk.cut.is_none(), "all is removed");
-        }
-        let pages = [vec![8], vec![9], vec![CUT, 7], vec![9], vec![CUT, 7]];
-        assert_eq!(written.try_iter().collect::<Vec<_>>(), pages);
+    fn what_is_not_needed_is_let_go_in_the_order_of_writes() {
+        let commands = vec![
+            ToDisk::Persist(write(1, 1..=2, 1, 0)),
+            ToDisk::Cut { through: 2 },
+            ToDisk::Persist(write(2, 3..=3, 1, 0)),
+        ];
+        let (good, written, _) = run_all(9, commands);
+        assert_eq!((good, written), (true, vec![vec![1, 2], vec![CUT, 2], vec![3], vec![]]));
     }
 
     #[test]

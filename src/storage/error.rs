@@ -475,7 +475,7 @@ impl StorageError {
     /// Whether this is the error of a truncated log that was opened without its checkpoint.
     pub(super) fn is_of_cut_log(&self) -> bool {
         match self {
-            Self::Damaged { damage, .. } => matches!(damage, Damage::Hole { index: 1 }),
+            Self::Damaged { damage, .. } => matches!(damage, Damage::Hole { index: 1 } | Damage::LogMissing),
             Self::ShortLog { last, .. } => *last == 0,
             _ => false,
         }

@@ -532,3 +532,6 @@ fn point_before(stretch: &Stretch, index: u64) -> Point {
     let before = stretch.points.partition_point(|point| point.end.index < index);
     stretch.points.get(before.saturating_sub(1)).copied().unwrap_or(stretch.head.point())
 }
+
+#[cfg(test)]
+mod tests;

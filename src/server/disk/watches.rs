@@ -101,25 +101,6 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    #[test]
-    fn the_log_is_looked_at_when_it_rests_or_after_a_minute() {
-        let mut shrink = Shrink::default();
-        for now in [10, 11, 12] {
-            shrink.changed(seconds(now));
-        }
-        assert_eq!(shrink.due, Some(seconds(14)));
-        (13..69).for_each(|now| shrink.changed(seconds(now)));
-        assert_eq!(shrink.due, Some(seconds(70)), "a minute after the first change");
-        assert_eq!((shrink.begin(seconds(70)), shrink.begin(seconds(71))), (seconds(70), seconds(70)));
-        shrink.goes_on(seconds(71));
-        let due = shrink.due;
-        shrink.changed(seconds(72));
-        assert_eq!(shrink.due, due, "what is begun is not put off");
-        let mut first = Shrink::at(seconds(2));
-        first.changed(seconds(1));
-        assert_eq!(first.due, Some(seconds(2)));
-    }
-
     /// Pushes are refused while it takes too much, and then nothing else may come that would wake the thread.
     #[test]
     fn memory_is_looked_at_although_nothing_is_written() {

@@ -57,8 +57,9 @@ impl<F: JournalFolder> Files<F> {
         Self { folder, salt, slots: Vec::new() }
     }
 
-    /// Opens every file. What is read of the newest one is durable from here on: only that may hold what was written and not
-    /// synced, as a file's head is written when the last record of the one before is durable.
+    /// Opens every file. What is read of the newest one, and of those that were never used, is durable from here on: only
+    /// they may hold what was written and not synced, as a file's head is written when the last record of the one before
+    /// is durable.
     pub(super) fn open(folder: F, salt: u32) -> Result<Self, StorageError> {
         let mut files = Self::none(folder, salt);
         for name in files.folder.list()? {
@@ -75,6 +76,10 @@ impl<F: JournalFolder> Files<F> {
             for slot in files.slots.iter_mut().filter(|slot| slot.id == id) {
                 slot.head = read;
             }
+        }
+        for slot in files.slots.iter_mut().filter(|slot| slot.head.is_none_or(|head| head.number == 0)) {
+            files.folder.settle(&name(slot.id))?;
+            slot.bytes = slot.file.bytes()?;
         }
         Ok(files)
     }

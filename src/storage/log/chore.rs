@@ -23,6 +23,11 @@ pub(super) enum UnderWay {
 }
 
 impl Chore {
+    /// Work that is to be done by calling this.
+    pub fn new(work: impl FnOnce() -> Result<(), StorageError> + Send + 'static) -> Self {
+        Self(Box::new(work))
+    }
+
     /// Does it.
     pub fn run(self) -> Result<(), StorageError> {
         (self.0)()
@@ -127,7 +132,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         }
         if self.files.slots().len() < self.size.files_max {
             let file = self.files.next(self.size.file_bytes, None);
-            return Some((UnderWay::File(file.id), Chore(Box::new(|| file.make()))));
+            return Some((UnderWay::File(file.id), Chore::new(|| file.make())));
         }
         self.archive_oldest()
     }
@@ -141,7 +146,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         let (id, number, bytes) = self.stretches.iter().take(older).find_map(in_file)?;
         let (archive, file) = (self.archive.clone(), self.files.reader(id));
         let written = move || archive.write(number, &file?, bytes);
-        Some((UnderWay::Archive(number), Chore(Box::new(written))))
+        Some((UnderWay::Archive(number), Chore::new(written)))
     }
 
     /// A stretch was put into the archive, or there was no room for it.
@@ -161,6 +166,6 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
     fn remove_one(&mut self) -> Option<(UnderWay, Chore)> {
         let number = self.leftovers.pop()?;
         let archive = self.archive.clone();
-        Some((UnderWay::Remove(number), Chore(Box::new(move || archive.remove(number)))))
+        Some((UnderWay::Remove(number), Chore::new(move || archive.remove(number))))
     }
 }

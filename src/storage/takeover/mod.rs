@@ -44,7 +44,7 @@ const COPY_BYTES: usize = 1 << 20;
 
 /// Does what is left to do to take over a directory. Nothing, if its format is not an older one.
 pub(super) fn complete(directory: &Directory, size: JournalSize) -> Result<(), StorageError> {
-    let Some(identity) = directory.older_identity()? else { return Ok(()) };
+    let Some(identity) = directory.older_identity()? else { return tidy(directory) };
     directory.sync()?;
     if !directory.has(LOG_BEFORE)? {
         copy(directory, identity, size)?;
@@ -54,7 +54,12 @@ pub(super) fn complete(directory: &Directory, size: JournalSize) -> Result<(), S
         directory.rename_durably(LOG_NEW, LOG)?;
     }
     directory.renew_identity(identity)?;
-    for name in [VOTE, WATERMARK] {
+    tidy(directory)
+}
+
+/// The end of step 3.
+fn tidy(directory: &Directory) -> Result<(), StorageError> {
+    for name in [VOTE, WATERMARK].into_iter().filter(|_| Directory::is_founded(directory.path())) {
         let path = directory.path().join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -63,10 +68,8 @@ pub(super) fn complete(directory: &Directory, size: JournalSize) -> Result<(), S
             _ => {}
         }
     }
-    for name in [LOG_BEFORE, LOG_OLD, LOG_MOVE] {
-        remove_folder(&directory.path().join(name))?;
-    }
-    directory.sync()
+    let folders = [LOG_BEFORE, LOG_OLD, LOG_MOVE].into_iter();
+    folders.map(|name| directory.path().join(name)).try_for_each(|path| remove_folder(&path))
 }
 
 /// Step 1.

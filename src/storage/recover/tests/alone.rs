@@ -62,7 +62,7 @@ fn all_of_the_log_counts_and_the_members_are_new() {
     assert!(!salvage.is_needed(), "nothing is damaged");
     assert_eq!((salvage.kept(), salvage.kept_term(), salvage.node()), (ENTRIES + 2, 4, 1));
     assert_eq!(salvage.changes(), [change(ENTRIES + 1), change(ENTRIES + 2)]);
-    assert!(salvage.committed() < Some(ENTRIES));
+    assert!(salvage.committed() < ENTRIES);
     salvage.go_on_alone(alone(), NOW).expect("it goes on");
     assert_alone(directory.path(), None);
 }
@@ -70,7 +70,7 @@ fn all_of_the_log_counts_and_the_members_are_new() {
 #[test]
 fn a_damaged_end_goes_on_the_way() {
     let directory = survivor();
-    tamper(directory.path(), |db| flip(db, 12));
+    flip(directory.path(), 12);
     Salvage::examine(directory.path()).expect("a directory").go_on_alone(alone(), NOW).expect("it goes on");
     let storage = open(directory.path()).expect("it opens");
     assert_eq!((storage.cluster_id(), storage.recovered().last_index), (CLUSTER_ID, 13));
@@ -87,13 +87,13 @@ fn it_can_be_cut_short_anywhere_and_is_finished_by_either_command() {
             Manifest { index, term, log_crc, ..Manifest::default() }
                 .write(storage.chunks())
                 .expect("written");
-            while !storage.cut(index).expect("cut") {}
+            storage.cut(index).expect("cut");
             base
         });
         let examined = || Salvage::examine(directory.path()).expect("a directory");
         let images =
             images_of(directory.path(), || examined().go_on_alone(alone(), NOW).expect("it goes on"));
-        assert!(images.len() > 10, "{} syncs", images.len());
+        assert!(images.len() > 6, "{} syncs", images.len());
         let mut unfinished = 0;
         for image in &images {
             let cut_short = Salvage::examine(image.path()).expect("a directory");
@@ -114,6 +114,6 @@ fn it_can_be_cut_short_anywhere_and_is_finished_by_either_command() {
             }
             assert_alone(image.path(), base);
         }
-        assert!(unfinished > 3, "{unfinished} images were taken in the middle");
+        assert!(unfinished > 1, "{unfinished} images were taken in the middle");
     }
 }
