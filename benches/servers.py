@@ -228,8 +228,10 @@ def version(kind, program):
 
 def disk_alone(folder, writes=2_000, rate=None):
     """How long the disk takes to write and sync 4 KiB while nothing else is done, in milliseconds. The file has its blocks already
-    and is overwritten, so that a sync writes no metadata. With a `rate`, so many times a second."""
-    took = []
+    and is overwritten, so that a sync writes no metadata. With a `rate`, so many times a second.
+
+    The time in which this process waited for a core does not count: other programs take that, not the disk. `waited` is its share."""
+    took, elapsed, waited = [], 0, 0
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         block = b"x" * (4 * KIB)
         for _ in range(DISK_BLOCKS):
@@ -237,15 +239,24 @@ def disk_alone(folder, writes=2_000, rate=None):
         file.flush()
         os.fsync(file.fileno())
         for number in range(writes):
-            begun = time.perf_counter()
+            waited_before, begun = waited_for_core(), time.perf_counter()
             os.pwrite(file.fileno(), block, number % DISK_BLOCKS * len(block))
             os.fdatasync(file.fileno())
-            took.append(time.perf_counter() - begun)
+            whole = time.perf_counter() - begun
+            wait = min(whole, waited_for_core() - waited_before)
+            took.append(whole - wait)
+            elapsed, waited = elapsed + whole, waited + wait
             if rate:
-                time.sleep(max(0, 1 / rate - took[-1]))
+                time.sleep(max(0, 1 / rate - whole))
     took.sort()
     at = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999}
-    return {name: round(took[int(share * writes)] * 1000, 3) for name, share in at.items()}
+    found = {name: round(took[int(share * writes)] * 1000, 3) for name, share in at.items()}
+    return {**found, "waited": round(waited / elapsed, 3)}
+
+
+def waited_for_core():
+    """The seconds in which this process could have run, but had no core."""
+    return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
 
 
 def medians(found):
