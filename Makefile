@@ -110,7 +110,7 @@ power-cuts:
 	@ADJOURN_POWER_CUTS=$(POWER_CUTS) ADJOURN_POWER_CUT_SEED=$${ADJOURN_POWER_CUT_SEED:-$$(date +%s)} \
 		$(CARGO) test --quiet --locked --test all power_cut::
 
-## bench: Adjourn side by side with Redis and beanstalkd (both must be installed)
+## bench: Adjourn side by side with Redis and beanstalkd, as far as they are installed (--help of benches/peers says more)
 .PHONY: bench
 bench:
 	@benches/peers

@@ -1,7 +1,10 @@
 //! beanstalkd's protocol: lines, and bodies behind them.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
+
+use bytes::BytesMut;
 
 use super::connection::{Dialect, Due, unexpected};
 
@@ -17,7 +20,7 @@ impl Dialect for Beanstalkd {
         Ok(Self { body: "x".repeat(body_bytes) })
     }
 
-    fn write_push(&self, out: &mut Vec<u8>, jobs: usize, due: Due) {
+    fn write_push(&mut self, out: &mut BytesMut, jobs: usize, due: Due) {
         let delay_s = match due {
             Due::Now => 0,
             Due::InAnHour => 3600,
@@ -29,15 +32,15 @@ impl Dialect for Beanstalkd {
         }
     }
 
-    fn read_pushed(&self, answers: &mut BufReader<TcpStream>) -> io::Result<()> {
+    fn read_pushed(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<()> {
         expect(answers, "INSERTED ").map(drop)
     }
 
-    fn write_reserve(&self, out: &mut Vec<u8>, _jobs: usize) {
-        out.extend_from_slice(b"reserve-with-timeout 0\r\n");
+    fn write_reserve(&mut self, out: &mut BytesMut, _jobs: usize, wait_s: u32) {
+        let _ = write!(out, "reserve-with-timeout {wait_s}\r\n");
     }
 
-    fn read_reserved(&self, answers: &mut BufReader<TcpStream>) -> io::Result<Vec<String>> {
+    fn read_reserved(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<Vec<String>> {
         let line = line(answers)?;
         if line == "TIMED_OUT" {
             return Ok(Vec::new());
@@ -51,13 +54,13 @@ impl Dialect for Beanstalkd {
         Ok(vec![id.to_owned()])
     }
 
-    fn write_finish(&self, out: &mut Vec<u8>, jobs: &[String]) {
+    fn write_finish(&mut self, out: &mut BytesMut, jobs: &[String]) {
         for id in jobs {
             let _ = write!(out, "delete {id}\r\n");
         }
     }
 
-    fn read_finished(&self, answers: &mut BufReader<TcpStream>) -> io::Result<()> {
+    fn read_finished(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<()> {
         expect(answers, "DELETED").map(drop)
     }
 }

@@ -4,6 +4,11 @@ use std::collections::VecDeque;
 use std::io::{self, BufReader, Write as _};
 use std::net::TcpStream;
 
+use bytes::BytesMut;
+
+/// How long a long poll may last.
+const WAIT_S: u32 = 60;
+
 /// When a pushed job is due.
 #[derive(Clone, Copy)]
 pub(crate) enum Due {
@@ -11,7 +16,7 @@ pub(crate) enum Due {
     InAnHour,
 }
 
-/// How a queue is spoken to. Answers come in the order of the requests.
+/// How a queue is spoken to. Answers are read in the order of the requests.
 pub(crate) trait Dialect: Send + Sized {
     /// How the queue names a job that is reserved.
     type Id: Send;
@@ -19,17 +24,17 @@ pub(crate) trait Dialect: Send + Sized {
     /// Begins a conversation; bodies are to have `body_bytes`.
     fn open(stream: &mut TcpStream, body_bytes: usize) -> io::Result<Self>;
     /// Writes a request that pushes `jobs` jobs.
-    fn write_push(&self, out: &mut Vec<u8>, jobs: usize, due: Due);
+    fn write_push(&mut self, out: &mut BytesMut, jobs: usize, due: Due);
     /// Reads its answer.
-    fn read_pushed(&self, answers: &mut BufReader<TcpStream>) -> io::Result<()>;
-    /// Writes a request that reserves at most `jobs` jobs without waiting.
-    fn write_reserve(&self, out: &mut Vec<u8>, jobs: usize);
+    fn read_pushed(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<()>;
+    /// Writes a request that reserves at most `jobs` jobs. If none is ready, the queue waits for one: a long poll.
+    fn write_reserve(&mut self, out: &mut BytesMut, jobs: usize, wait_s: u32);
     /// Reads its answer; empty when no job was ready.
-    fn read_reserved(&self, answers: &mut BufReader<TcpStream>) -> io::Result<Vec<Self::Id>>;
+    fn read_reserved(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<Vec<Self::Id>>;
     /// Writes a request that finishes jobs.
-    fn write_finish(&self, out: &mut Vec<u8>, jobs: &[Self::Id]);
+    fn write_finish(&mut self, out: &mut BytesMut, jobs: &[Self::Id]);
     /// Reads its answer.
-    fn read_finished(&self, answers: &mut BufReader<TcpStream>) -> io::Result<()>;
+    fn read_finished(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<()>;
 }
 
 /// A connection.
@@ -37,7 +42,7 @@ pub(crate) struct Connection<D> {
     dialect: D,
     stream: TcpStream,
     answers: BufReader<TcpStream>,
-    out: Vec<u8>,
+    out: BytesMut,
 }
 
 /// What an answer is awaited to.
@@ -54,7 +59,7 @@ impl<D: Dialect> Connection<D> {
         stream.set_nodelay(true)?;
         let dialect = D::open(&mut stream, body_bytes)?;
         let answers = BufReader::with_capacity(64 << 10, stream.try_clone()?);
-        Ok(Self { dialect, stream, answers, out: Vec::new() })
+        Ok(Self { dialect, stream, answers, out: BytesMut::new() })
     }
 
     /// Pushes `jobs` jobs, and returns how many were acknowledged.
@@ -83,7 +88,7 @@ impl<D: Dialect> Connection<D> {
         let mut dry = false;
         loop {
             while !dry && under_way.len() < window {
-                self.dialect.write_reserve(&mut self.out, batch);
+                self.dialect.write_reserve(&mut self.out, batch, 0);
                 under_way.push_back(Awaited::Reserve);
             }
             self.flush()?;
@@ -98,6 +103,24 @@ impl<D: Dialect> Connection<D> {
                 dry |= was_reserve && under_way.len() < before;
             }
         }
+    }
+
+    /// Pushes a job that is due at once, reserves one by a long poll and finishes it, `jobs` times, each request after the answer to
+    /// the one before.
+    pub(crate) fn turns(&mut self, jobs: usize) -> io::Result<usize> {
+        for _ in 0..jobs {
+            self.push(1, Due::Now, 1, 1)?;
+            let mut reserved = Vec::new();
+            while reserved.is_empty() {
+                self.dialect.write_reserve(&mut self.out, 1, WAIT_S);
+                self.flush()?;
+                reserved = self.dialect.read_reserved(&mut self.answers)?;
+            }
+            self.dialect.write_finish(&mut self.out, &reserved);
+            self.flush()?;
+            self.dialect.read_finished(&mut self.answers)?;
+        }
+        Ok(jobs)
     }
 
     fn read_answer(&mut self, under_way: &mut VecDeque<Awaited>) -> io::Result<usize> {

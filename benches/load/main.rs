@@ -1,21 +1,21 @@
-//! The load that `benches/peers` puts on other queues, as like as can be to the one of `adjourn bench`.
+//! The load that `benches/peers` puts on Adjourn and on other queues: the same work for all, and no client library.
 //!
 //! Every connection has a thread and keeps a window of requests under way. `push` sends delayed jobs; `cycle` sends
-//! jobs that are due at once, then reserves and finishes them all. `disk` measures what a durable write costs
-//! without any queue. Prints one `NAME NUMBER` a line, for scripts.
+//! jobs that are due at once, then reserves and finishes them all; `turns` pushes a job, reserves one and finishes it, one
+//! request at a time. Prints one `NAME NUMBER` a line, for scripts: the number of jobs, and jobs per second.
 
+mod adjourn;
 mod beanstalkd;
 mod connection;
-mod disk;
 mod redis;
 
 use std::io;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand};
 
+use adjourn::Adjourn;
 use beanstalkd::Beanstalkd;
 use connection::{Connection, Dialect, Due};
 use redis::Redis;
@@ -33,11 +33,8 @@ struct Root {
 
 #[derive(Subcommand)]
 enum Target {
-    /// Write and sync 4 KiB again and again: writes per second, and percentiles in microseconds
-    Disk {
-        /// Where
-        folder: PathBuf,
-    },
+    /// Load on Adjourn
+    Adjourn(Load),
     /// Load on beanstalkd
     Beanstalkd(Load),
     /// Load on Redis: sorted sets of jobs, changed by scripts
@@ -49,7 +46,7 @@ struct Load {
     /// HOST:PORT
     address: String,
     /// What to do
-    #[arg(value_parser = ["push", "cycle"])]
+    #[arg(value_parser = ["push", "cycle", "turns"])]
     work: String,
     #[arg(long, default_value_t = 200_000)]
     jobs: usize,
@@ -68,7 +65,7 @@ struct Load {
 
 fn main() -> Outcome<()> {
     match Root::parse().target {
-        Some(Target::Disk { folder }) => disk::measure(&folder)?,
+        Some(Target::Adjourn(load)) => run::<Adjourn>(&load)?,
         Some(Target::Beanstalkd(load)) => run::<Beanstalkd>(&Load { batch: 1, ..load })?,
         Some(Target::Redis(load)) => run::<Redis>(&load)?,
         None => println!("run benches/peers: it starts the servers that this puts a load on"),
@@ -80,26 +77,38 @@ fn run<D: Dialect>(load: &Load) -> Outcome<()> {
     let mut connections = (0..load.connections)
         .map(|_| Connection::<D>::open(&load.address, load.body))
         .collect::<io::Result<Vec<_>>>()?;
-    let (due, cycle) = if load.work == "cycle" { (Due::Now, true) } else { (Due::InAnHour, false) };
     let share = load.jobs.div_ceil(load.connections);
-
-    let started = now();
-    let pushed =
-        on_each(&mut connections, |connection| connection.push(share, due, load.window, load.batch))?;
-    let push_seconds = started.elapsed().as_secs_f64();
-    println!("push {:.0}", rate(pushed, push_seconds));
-    if cycle {
-        let started = now();
-        let finished =
-            on_each(&mut connections, |connection| connection.finish_all(load.window, load.batch))?;
-        let finish_seconds = started.elapsed().as_secs_f64();
+    println!("jobs {}", share * load.connections);
+    if load.work == "turns" {
+        timed("turns", &mut connections, |connection| connection.turns(share))?;
+        return Ok(());
+    }
+    let is_cycle = load.work == "cycle";
+    let due = if is_cycle { Due::Now } else { Due::InAnHour };
+    let (pushed, push_seconds) =
+        timed("push", &mut connections, |connection| connection.push(share, due, load.window, load.batch))?;
+    if is_cycle {
+        let (finished, finish_seconds) =
+            timed("finish", &mut connections, |connection| connection.finish_all(load.window, load.batch))?;
         if finished != pushed {
             return Err(format!("{pushed} jobs were pushed, but {finished} were finished").into());
         }
-        println!("finish {:.0}", rate(finished, finish_seconds));
         println!("whole {:.0}", rate(finished, push_seconds + finish_seconds));
     }
     Ok(())
+}
+
+/// Has every connection do `work`, and prints how many jobs per second that were. The number of jobs, and the seconds.
+fn timed<D: Dialect>(
+    name: &str,
+    connections: &mut [Connection<D>],
+    work: impl Fn(&mut Connection<D>) -> io::Result<usize> + Sync,
+) -> Outcome<(usize, f64)> {
+    let started = now();
+    let jobs = on_each(connections, work)?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{name} {:.0}", rate(jobs, seconds));
+    Ok((jobs, seconds))
 }
 
 /// Runs `work` on every connection at the same time, and adds up what each says.
