@@ -57,29 +57,29 @@ pub(super) struct Disk<S> {
 
 /// The disk thread's way to the thread for chores.
 pub(super) struct Chores {
-    chores: Sender<Chore>,
+    orders: Sender<Chore>,
     results: Receiver<Result<(), StorageError>>,
     is_busy: bool,
 }
 
 /// The other end of it.
 pub(super) struct ChoreThread {
-    chores: Receiver<Chore>,
+    orders: Receiver<Chore>,
     results: Sender<Result<(), StorageError>>,
 }
 
 impl Chores {
     /// The way, and what is to [run](ChoreThread::run) on a thread of its own.
     pub(super) fn new() -> (Self, ChoreThread) {
-        let ((chores, to_do), (results, done)) = (mpsc::channel(), mpsc::channel());
-        (Self { chores, results: done, is_busy: false }, ChoreThread { chores: to_do, results })
+        let ((orders, to_do), (results, done)) = (mpsc::channel(), mpsc::channel());
+        (Self { orders, results: done, is_busy: false }, ChoreThread { orders: to_do, results })
     }
 }
 
 impl ChoreThread {
     /// Does one chore after the other, until the disk thread has ended.
     pub(super) fn run(self) {
-        for chore in self.chores {
+        for chore in self.orders {
             if self.results.send(chore.run()).is_err() {
                 break;
             }
@@ -189,7 +189,7 @@ impl<S: Storage> Disk<S> {
         self.chores.is_busy = next.is_some();
         if let Some(chore) = next {
             // As above.
-            let _ = self.chores.chores.send(chore);
+            let _ = self.chores.orders.send(chore);
         }
         Ok(())
     }

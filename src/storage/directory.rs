@@ -197,11 +197,11 @@ impl Directory {
         &self,
         identity: Identity,
         base: LogBase,
-        first: LogEntry,
+        first: &LogEntry,
     ) -> Result<(), StorageError> {
         let vote = Vote { term: first.term, vote: 0 };
         let mut log = Log::create(self.new_log(LOG, identity, JournalSize::default())?, base, vote)?;
-        log.commit(None, std::slice::from_ref(&first), first.index)?;
+        log.commit(None, std::slice::from_ref(first), first.index)?;
         log.write_watermark()?;
         sync::directory(&self.path)?;
         self.rename_durably(RESTORING, IDENTITY)

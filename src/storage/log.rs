@@ -394,12 +394,12 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         let mut next = first;
         while next <= self.end().index {
             let holds = |stretch: &Stretch| stretch.head.base.index < next;
-            let Some(at) = self.stretches.iter().rposition(holds) else {
+            let Some(stretch) = self.stretches.iter().rfind(|stretch| holds(stretch)).cloned() else {
                 return Err(self.damaged(Damage::Hole { index: next }));
             };
-            let later = self.stretches.range(at + 1..).min_by_key(|later| later.head.base.index);
-            let base = later.map_or(self.end(), |later| later.head.base);
-            let stretch = self.stretches[at].clone();
+            let later = self.stretches.iter().filter(|later| later.head.number > stretch.head.number);
+            let base = later.map(|later| later.head.base).min_by_key(|base| base.index);
+            let base = base.unwrap_or(self.end());
             let (mut end, mut flow) = (None, ControlFlow::Continue(()));
             self.read_from(&stretch, next, base.index, |entry_end, entry| {
                 end = Some(entry_end);

@@ -70,6 +70,6 @@ impl Backup {
             Manifest { voters: vec![node], learners: Vec::new(), log_crc: crc, ..self.manifest.clone() };
         manifest.write(&chunks)?;
         let base = LogBase { index: manifest.index, term: manifest.term, crc };
-        directory.finish_restoring(identity, base, skip_ids(base.index + 1, base.term.max(1), now))
+        directory.finish_restoring(identity, base, &skip_ids(base.index + 1, base.term.max(1), now))
     }
 }

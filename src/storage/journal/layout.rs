@@ -368,7 +368,8 @@ fn seal(mut bytes: Vec<u8>, salt: u32) -> Vec<u8> {
 fn open(magic: [u8; 4], salt: u32, block: &[u8], bytes: usize) -> Option<Fields<'_>> {
     let (covered, rest) = block.split_at_checked(8 + bytes)?;
     let crc = u32::from_le_bytes(*rest.first_chunk()?);
-    (covered.starts_with(&start(magic)) && checksum(salt, covered) == crc).then(|| Fields(&covered[8..]))
+    let fields = covered.strip_prefix(&start(magic)[..])?;
+    (checksum(salt, covered) == crc).then_some(Fields(fields))
 }
 
 /// Little-endian numbers, one after the other.

@@ -125,7 +125,7 @@ impl<F: JournalFolder> Files<F> {
     /// How a new file is made that is not `other`; it is not among the files before it is [added](Self::add).
     pub(super) fn next(&self, bytes: u64, other: Option<u32>) -> NewFile<F> {
         let is_new = |id: &u32| Some(*id) != other && self.slots.iter().all(|slot| slot.id != *id);
-        let id = (0..).find(is_new).unwrap_or(0);
+        let id = (0..u32::MAX).find(is_new).unwrap_or(u32::MAX);
         NewFile { folder: self.folder.clone(), salt: self.salt, id, bytes }
     }
 

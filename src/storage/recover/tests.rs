@@ -1,5 +1,7 @@
 //! What a loss costs, and that accepting it can be cut short anywhere.
 
+#![expect(clippy::indexing_slicing, reason = "lengths are known here")]
+
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;

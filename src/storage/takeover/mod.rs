@@ -107,7 +107,7 @@ fn copy(directory: &Directory, identity: Identity, size: JournalSize) -> Result<
             found.obstacle.unwrap_or_else(|| format!("its log ends at entry {last}, and had {durable}"));
         return Err(refused(&why));
     }
-    if durable > base.index && !found.ends.contains(&(durable, u64::from(crc))) {
+    if durable > base.index && !found.ends.contains(&(durable, crc)) {
         return Err(refused("its log is not the one that was written last"));
     }
     log.write_watermark()?;
