@@ -157,7 +157,7 @@ pub enum RecordError {
 
 impl LogBase {
     /// The end of a log that ended with this, after one more entry.
-    pub(in crate::storage) fn after(self, entry: &LogEntry) -> Self {
+    pub fn after(self, entry: &LogEntry) -> Self {
         let mut fields = [0; 17];
         let (numbers, kind) = fields.split_at_mut(16);
         let (index, term) = numbers.split_at_mut(8);
