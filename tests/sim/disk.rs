@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use adjourn::storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
 use adjourn::storage::folder::Folder as _;
+use adjourn::storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
 use adjourn::storage::{
     Chore, LogBase, LogEntry, PersistBatch, Recovered, Restored, Storage, StorageError, checkpoint,
 };
