@@ -26,18 +26,25 @@ fn said(output: &Output) -> String {
     [&output.stdout[..], &output.stderr].concat().escape_ascii().to_string()
 }
 
-/// A directory whose watermark is that of a longer log.
+/// A directory whose log ends before its watermark: the records after entry 3 are zeros.
 fn short_log() -> TempDir {
-    let [long, short] = [5, 3].map(|last| {
-        let directory = TempDir::new().expect("a directory");
-        let mut storage = open(directory.path()).expect("founded");
+    let directory = TempDir::new().expect("a directory");
+    let mut storage = open(directory.path()).expect("founded");
+    let mut write = |indices: std::ops::RangeInclusive<u64>| {
         let entry = |index| LogEntry { index, term: 1, kind: EntryKind::Normal, data: "".into() };
-        let entries = (1..=last).map(entry).collect();
+        let entries = indices.map(entry).collect();
         storage.persist(&PersistBatch { vote: None, install: None, entries, commit: 0 }).expect("written");
-        directory
-    });
-    fs::copy(long.path().join("watermark"), short.path().join("watermark")).expect("copied");
-    short
+    };
+    write(1..=3);
+    write(4..=5);
+    storage.write_watermark().expect("written");
+    drop(storage);
+    let path = directory.path().join("log/journal-00");
+    let mut bytes = fs::read(&path).expect("the file");
+    let record = bytes.windows(4).rposition(|window| window == b"ADJR").expect("the last record");
+    bytes[record..].fill(0);
+    fs::write(&path, bytes).expect("written");
+    directory
 }
 
 #[test]

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use adjourn::engine::{
     BulkChange, Command, Conditions, Entry, EntryBuilder, JobSelect, KeyedJob, NewJob, Share, TopicSelect,
 };
-use adjourn::storage::value::{self, Assembler, Value};
 use adjourn::storage::{
-    DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
+    DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists, JobId, Lease,
@@ -160,24 +159,22 @@ fn moves() -> Vec<Command<'static>> {
     ]
 }
 
+/// One of format 1 is taken over: all of it is found, and the next start finds it as well.
 #[test]
-fn values_of_the_log() {
-    let mut previous = value::chain_root(CLUSTER_ID);
-    let mut assembler = Assembler::new(GROUP, 1, 0, previous);
-    for entry in log() {
-        let mut values = Vec::new();
-        previous = value::encode(GROUP, &entry, previous, |key, value| values.push((key, value)));
-        let mut whole = None;
-        for (key, written) in values {
-            let name = format!("value-v1-{}-{}.bin", key.index, key.part);
-            let frozen = frozen(&name, || written.to_vec());
-            assert_eq!(written[..], frozen[..], "{name}: the encoder writes other bytes");
-            let value = Value::decode(&frozen).expect("it decodes");
-            assert_eq!(value.key, key);
-            whole = assembler.take(&value).expect("it continues the value before");
-        }
-        assert_eq!(whole, Some(entry));
+fn a_data_directory_of_format_1() {
+    let copy = TempDir::new().expect("a directory");
+    fs::create_dir_all(copy.path().join("log/blobs")).expect("made");
+    for name in ["identity", "vote", "watermark", "log/conf", "log/db"] {
+        let missing = || panic!("no binary of today writes {name}");
+        fs::write(copy.path().join(name), frozen(&format!("directory-v1/{name}"), missing)).expect("written");
     }
+    holds_the_log(copy.path());
+    for gone in ["vote", "watermark", "log.1", "log/db"] {
+        assert!(!copy.path().join(gone).exists(), "{gone} is still there");
+    }
+    let identity = fs::read(copy.path().join("identity")).expect("the file");
+    assert_eq!(identity, frozen("directory-v2/identity", || panic!("the other test writes it")));
+    holds_the_log(copy.path());
 }
 
 #[test]
@@ -189,20 +186,21 @@ fn a_data_directory() {
     storage.write_watermark().expect("written");
     drop(storage);
     let copy = TempDir::new().expect("a directory");
-    fs::create_dir_all(copy.path().join("log/blobs")).expect("made");
-    for name in ["identity", "vote", "watermark", "log/conf", "log/db"] {
-        let mut today = fs::read(written.path().join(name)).expect("the file");
-        let database = name == "log/db";
-        if database {
-            // sled fills its file up to 8 MiB: what it has used is at its beginning.
-            today.truncate(today.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
-        }
-        let frozen = frozen(&format!("directory-v1/{name}"), || today.clone());
-        // sled decides when it writes its own data.
-        assert!(database || today == frozen, "{name} is written with other bytes");
+    fs::create_dir(copy.path().join("log")).expect("made");
+    for name in ["identity", "log/journal-00"] {
+        let today = fs::read(written.path().join(name)).expect("the file");
+        let frozen = frozen(&format!("directory-v2/{name}"), || today.clone());
+        assert!(today == frozen, "{name} is written with other bytes");
         fs::write(copy.path().join(name), frozen).expect("written");
     }
-    let mut storage = open(copy.path());
+    let names = |folder: &Path| fs::read_dir(folder).expect("the folder").count();
+    assert_eq!(names(&written.path().join("log")), 1, "all files of the log are frozen");
+    holds_the_log(copy.path());
+}
+
+/// Opens a directory, which holds [`log`] and what belongs to it.
+fn holds_the_log(path: &Path) {
+    let mut storage = open(path);
     assert_eq!((storage.cluster_id(), storage.storage_id()), (CLUSTER_ID, STORAGE_ID));
     let expected = Recovered { vote: VOTE, commit: 2, first_index: 1, last_index: 3, last_term: 7 };
     assert_eq!(storage.recovered(), expected);
@@ -229,10 +227,12 @@ fn open(path: &Path) -> DiskStorage {
     let path = path.to_owned();
     let options =
         OpenOptions { path, node: NODE, cluster_id: CLUSTER_ID, storage_id: STORAGE_ID, founder: true };
-    DiskStorage::open(&options).expect("it opens")
+    // Small, so that the frozen file is.
+    let size = JournalSize { file_bytes: 32 << 10, files_max: 3 };
+    DiskStorage::open_with(&options, size).expect("it opens")
 }
 
-/// The empty entry of a new leader, one of commands, and one that takes two values.
+/// The empty entry of a new leader, one of commands, and one that took two values in format 1.
 fn log() -> Vec<LogEntry> {
     let attributes = attributes();
     let long: Vec<u8> = (0..20_000_u32).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();

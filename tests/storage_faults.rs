@@ -12,12 +12,10 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use adjourn::storage::value::{self, Key, ValueError};
 use adjourn::storage::{
-    Damage, DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Storage as _, StorageError,
-    StorageErrorKind, Vote,
+    Damage, DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Storage as _,
+    StorageError, StorageErrorKind, Vote,
 };
-use adjourn::types::GroupId;
 use bytes::Bytes;
 use proptest::prelude::{Rng as _, RngExt as _};
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -25,7 +23,8 @@ use tempfile::TempDir;
 
 const VOTE: Vote = Vote { term: 3, vote: 2 };
 const BLOCK_BYTES: usize = 4096;
-const DATABASE: &str = "log/db";
+/// A small journal: what is written takes more files than it has, and the oldest stretches are in the archive.
+const SIZE: JournalSize = JournalSize { file_bytes: 64 << 10, files_max: 3 };
 
 /// A data directory and its acknowledged data.
 struct Original {
@@ -42,7 +41,7 @@ enum Start {
 
 #[test]
 fn bytes_that_flip_in_the_log() {
-    damage_the_database(400, |bytes, rng| {
+    damage_each_file(400, |bytes, rng| {
         let place = place_in(bytes, rng);
         bytes[place] ^= 1 << rng.random_range(0..8);
     });
@@ -50,7 +49,7 @@ fn bytes_that_flip_in_the_log() {
 
 #[test]
 fn blocks_that_hold_something_else() {
-    damage_the_database(300, |bytes, rng| {
+    damage_each_file(300, |bytes, rng| {
         let [to, from] = [0; 2].map(|_| place_in(bytes, rng) / BLOCK_BYTES * BLOCK_BYTES);
         let end = (to + BLOCK_BYTES).min(bytes.len());
         match rng.random_range(0..4) {
@@ -68,7 +67,7 @@ fn blocks_that_hold_something_else() {
 
 #[test]
 fn a_log_file_that_is_cut_anywhere() {
-    damage_the_database(200, |bytes, rng| {
+    damage_each_file(200, |bytes, rng| {
         let place = place_in(bytes, rng);
         let place = if rng.random() { place } else { place / BLOCK_BYTES * BLOCK_BYTES };
         bytes.truncate(place);
@@ -76,42 +75,39 @@ fn a_log_file_that_is_cut_anywhere() {
 }
 
 #[test]
-fn small_files_that_flip_or_are_cut_anywhere() {
+fn an_identity_that_flips_or_is_cut_anywhere() {
     let original = Original::new();
     let mut rng = rng(4);
-    for (name, second_copy) in [("identity", false), ("vote", true), ("watermark", true)] {
-        let whole = fs::read(original.directory.path().join(name)).expect("the file");
-        for _ in 0..60 {
-            let mut bytes = whole.clone();
-            let place = rng.random_range(0..bytes.len());
+    let whole = fs::read(original.directory.path().join("identity")).expect("the file");
+    for round in 0..100 {
+        let mut bytes = whole.clone();
+        let place = rng.random_range(0..bytes.len());
+        if round % 3 == 0 {
+            bytes.truncate(place);
+        } else {
             bytes[place] ^= 1 << rng.random_range(0..8);
-            let start = original.start_with(name, Some(&bytes));
-            // Every byte counts, and there is a second copy.
-            assert_eq!(matches!(start, Start::Whole), second_copy, "{name}, byte {place}: {start:?}");
         }
-        for _ in 0..40 {
-            let length = rng.random_range(0..whole.len());
-            let start = original.start_with(name, Some(&whole[..length]));
-            // The first of two slots has 44 bytes.
-            let expected = second_copy && length >= 44;
-            assert_eq!(matches!(start, Start::Whole), expected, "{name}, {length} bytes: {start:?}");
-        }
+        // Every byte counts.
+        let start = original.start_with("identity", Some(&bytes));
+        assert!(matches!(start, Start::Refused(_)), "byte {place}: {start:?}");
     }
 }
 
 #[test]
-fn a_summary_or_a_configuration_that_flips_or_is_cut() {
+fn files_of_the_archive_that_flip_or_are_cut() {
     let original = Original::new();
     let mut rng = rng(5);
     let names = original.files();
-    let beside = names.iter().filter(|name| name.starts_with("log/") && *name != DATABASE);
-    let beside: Vec<&String> = beside.collect();
-    assert!(beside.len() >= 2, "{beside:?}");
-    for name in beside {
+    let archived: Vec<&String> = names.iter().filter(|name| name.starts_with("log/stretch-")).collect();
+    assert!(archived.len() >= 6, "{archived:?}");
+    for name in archived {
         let whole = fs::read(original.directory.path().join(name)).expect("the file");
-        for round in 0..60 {
+        for round in 0..30 {
+            if whole.is_empty() {
+                continue;
+            }
             let mut bytes = whole.clone();
-            let place = rng.random_range(0..bytes.len());
+            let place = place_in(&bytes, &mut rng);
             if round % 3 == 0 {
                 bytes.truncate(place);
             } else {
@@ -130,16 +126,20 @@ fn files_that_are_gone() {
         let start = original.start_with(name, None);
         let right = match (name.as_str(), &start) {
             ("identity", Start::Refused(error)) => is(error, |it| matches!(it, Damage::IdentityMissing)),
-            ("vote", Start::Refused(error)) => is(error, |it| matches!(it, Damage::Vote)),
-            ("watermark", Start::Refused(error)) => is(error, |it| matches!(it, Damage::Watermark)),
-            (DATABASE, Start::Refused(error)) => is(error, |it| matches!(it, Damage::LogMissing)),
+            // The copy of the first block, and the values.
+            (name, Start::Refused(_)) if name.starts_with("log/stretch-") => {
+                name.ends_with("/head") || name.ends_with("/db")
+            }
+            (name, Start::Refused(_)) => name.starts_with("log/journal-") && !original.is_free(name),
             // sled makes its configuration and its summary anew; the lock file is made by each start.
-            (_, Start::Whole) => !["identity", "vote", "watermark", DATABASE].contains(&name.as_str()),
-            _ => false,
+            (name, Start::Whole) => {
+                let is_needed = name == "identity" || name.ends_with("/head") || name.ends_with("/db");
+                !is_needed && (!name.starts_with("log/journal-") || original.is_free(name))
+            }
         };
         assert!(right, "without {name}: {start:?}");
     }
-    assert!(names.len() >= 7, "{names:?}");
+    assert!(names.len() >= 10, "{names:?}");
 }
 
 #[test]
@@ -155,23 +155,29 @@ fn a_log_that_is_emptied_or_replaced() {
     check(&emptied, |error| is(error, |damage| matches!(damage, Damage::LogMissing)));
     fs::create_dir(emptied.path().join("log")).expect("made");
     check(&emptied, |error| is(error, |damage| matches!(damage, Damage::LogMissing)));
-    fs::write(emptied.path().join(DATABASE), []).expect("made");
-    check(&emptied, |error| matches!(error, StorageError::ShortLog { last: 0, durable: 40, .. }));
-
-    // A log of as many entries, from another cluster.
-    let other = TempDir::new().expect("a directory");
-    let options = OpenOptions { cluster_id: [1; 16], ..options(other.path()) };
-    let mut storage = DiskStorage::open(&options).expect("founded");
-    storage.persist(&batch(original.log.clone())).expect("written");
-    drop(storage);
-    let replaced = original.copy();
-    for name in ["log", "log/blobs"] {
-        fs::remove_dir_all(replaced.path().join(name)).ok();
+    for name in original.journal() {
+        fs::write(emptied.path().join(name), []).expect("made");
     }
-    copy_into(&other.path().join("log"), &replaced.path().join("log"));
-    check(&replaced, |error| {
-        is(error, |damage| matches!(damage, Damage::Value { index: 1, source: ValueError::Chain }))
-    });
+    check(&emptied, |error| is(error, |damage| matches!(damage, Damage::LogMissing)));
+
+    // A log of as many entries, from another cluster, or from another node of this one.
+    for (cluster_id, storage_id) in [([1; 16], [8; 16]), ([7; 16], [1; 16])] {
+        let other = TempDir::new().expect("a directory");
+        let options = OpenOptions { cluster_id, storage_id, ..options(other.path()) };
+        let mut storage = DiskStorage::open_with(&options, SIZE).expect("founded");
+        storage.persist(&batch(original.log.clone())).expect("written");
+        drop(storage);
+        let replaced = original.copy();
+        fs::remove_dir_all(replaced.path().join("log")).expect("removed");
+        copy_into(&other.path().join("log"), &replaced.path().join("log"));
+        // Of another copy of the data, no head can be read.
+        let expected: fn(&StorageError) -> bool = if storage_id == [1; 16] {
+            |error| is(error, |damage| matches!(damage, Damage::LogMissing))
+        } else {
+            |error| is(error, |damage| matches!(damage, Damage::Replaced { index: 0 }))
+        };
+        check(&replaced, expected);
+    }
 }
 
 /// sled's own checksums are right here: its files hold what it was given, and that is not the log.
@@ -179,32 +185,25 @@ fn a_log_that_is_emptied_or_replaced() {
 fn values_that_sled_gives_back_wrong() {
     let original = Original::new();
     let mut rng = rng(6);
+    let (mut intact, mut refused) = (0, 0);
     for round in 0..60 {
         let tampered = original.copy();
-        let config = sled::Config::new().path(tampered.path().join("log")).segment_size(8 << 20);
+        let stretches = original.stretches();
+        let stretch = &stretches[rng.random_range(0..stretches.len())];
+        let config = sled::Config::new().path(tampered.path().join(stretch)).segment_size(8 << 20);
         let db = config.flush_every_ms(None).open().expect("it opens");
-        let index = rng.random_range(2..=39);
-        let key = Key { index, part: 0 }.encode();
-        let mut value = db.get(key).expect("read").expect("it is there").to_vec();
-        match round % 4 {
+        let key = db.first().expect("read").expect("it has values").0;
+        let mut value = db.get(&key).expect("read").expect("it is there").to_vec();
+        match round % 3 {
             0 => {
                 let place = rng.random_range(0..value.len());
                 value[place] ^= 1 << rng.random_range(0..8);
                 db.insert(key, value).expect("written");
             }
             1 => drop(db.remove(key).expect("removed")),
-            2 => {
-                // As its neighbour, which is right by itself.
-                let neighbour = Key { index: index + 1, part: 0 }.encode();
-                db.insert(neighbour, value).expect("written");
-            }
             _ => {
-                // Right by itself and in its place, and not the one that the next one continues.
-                let mut entry = original.log[usize::try_from(index).expect("small") - 1].clone();
-                entry.data = Bytes::from_static(b"another");
-                value::encode(GroupId(0), &entry, 0x1234_5678, |key, value| {
-                    db.insert(key.encode(), value).expect("written");
-                });
+                value.truncate(rng.random_range(0..value.len()));
+                db.insert(key, value).expect("written");
             }
         }
         db.flush().expect("flushed");
@@ -212,9 +211,68 @@ fn values_that_sled_gives_back_wrong() {
         // sled's threads may hold its lock a moment longer.
         let free = directory();
         copy_into(tampered.path(), free.path());
-        let start = original.start(free.path());
-        assert!(matches!(start, Start::Refused(_)), "round {round}, entry {index}: {start:?}");
+        match original.start(free.path()) {
+            // The head and the watermark have copies, and what follows the last record is of no use.
+            Start::Whole => intact += 1,
+            Start::Refused(_) => refused += 1,
+        }
     }
+    assert!(refused > 40, "{intact} whole, {refused} refused");
+}
+
+/// A stretch in the archive, or a file of the journal, that is another one of the same log.
+#[test]
+fn stretches_that_change_places() {
+    let original = Original::new();
+    let [stretches, journal] = [original.stretches(), original.journal()];
+    for names in [&stretches, &journal] {
+        for (one, other) in names.iter().zip(names.iter().skip(1)) {
+            let copy = original.copy();
+            let [one, other] = [one, other].map(|name| copy.path().join(name));
+            let aside = copy.path().join("log/aside");
+            fs::rename(&one, &aside).expect("renamed");
+            fs::rename(&other, &one).expect("renamed");
+            fs::rename(&aside, &other).expect("renamed");
+            let start = original.start(copy.path());
+            // The heads say which stretch a file of the journal holds, not its name.
+            let expected = names == &journal;
+            assert_eq!(matches!(start, Start::Whole), expected, "{one:?} and {other:?}: {start:?}");
+            if !expected {
+                continue;
+            }
+            // The older one in the place of the newer one, which is gone.
+            let copy = original.copy();
+            let [one, other] =
+                [&one, &other].map(|path| copy.path().join("log").join(path.file_name().expect("a name")));
+            fs::copy(&one, &other).expect("copied");
+            let start = original.start(copy.path());
+            assert!(matches!(start, Start::Refused(_)), "{other:?} is {one:?}: {start:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_no_damage() {
+    let mut original = Original::new();
+    let whole = original.log.len();
+    let data = original.directory.path().to_owned();
+    let mut storage = open(&data).expect("it opens");
+    for index in whole + 1..whole + 40 {
+        let index = index as u64;
+        let entry = LogEntry { index, term: 3, kind: EntryKind::Normal, data: vec![7; 9_000].into() };
+        storage.persist(&batch(vec![entry.clone()])).expect("written");
+        if let Some(chore) = storage.chore() {
+            // There was no room for it: it is asked for again when there is some.
+            drop(chore);
+            let source = std::io::ErrorKind::StorageFull.into();
+            let full = StorageError::Io { action: "write", path: data.clone(), source };
+            storage.chore_done(Err(full)).expect("the log goes on");
+        }
+        original.log.push(entry);
+    }
+    storage.write_watermark().expect("written");
+    drop(storage);
+    assert!(matches!(original.start(&data), Start::Whole), "all of it is there");
 }
 
 #[test]
@@ -229,7 +287,7 @@ fn a_directory_that_cannot_be_written() {
     // To the superuser nothing is forbidden.
     let copy = original.copy();
     let forbid = |forbidden: bool| {
-        for name in ["", "log", DATABASE, "identity", "vote", "watermark", "lock"] {
+        for name in ["", "log", "log/journal-00", "identity", "lock"] {
             let path = copy.path().join(name);
             let mut permissions = fs::metadata(&path).expect("it is there").permissions();
             permissions.set_readonly(forbidden);
@@ -245,16 +303,22 @@ fn a_directory_that_cannot_be_written() {
     }
 }
 
-/// Damages copies of the log's file; each must be refused or whole, and both must happen.
-fn damage_the_database(copies: usize, damage: impl Fn(&mut Vec<u8>, &mut TestRng)) {
+/// Damages copies of the journal's files and of the archive's databases; each must be refused or whole, and both must
+/// happen.
+fn damage_each_file(copies: usize, damage: impl Fn(&mut Vec<u8>, &mut TestRng)) {
     let original = Original::new();
-    let whole = fs::read(original.directory.path().join(DATABASE)).expect("the database");
+    let databases = original.stretches().into_iter().map(|stretch| stretch + "/db");
+    let names: Vec<String> = original.journal().into_iter().chain(databases).collect();
+    assert!(names.len() >= 5, "{names:?}");
+    let read = |name: &String| fs::read(original.directory.path().join(name)).expect("the file");
+    let whole: Vec<Vec<u8>> = names.iter().map(read).collect();
     let mut rng = rng(copies as u64);
     let (mut intact, mut refused) = (0, 0);
-    for _ in 0..copies {
-        let mut bytes = whole.clone();
+    for round in 0..copies {
+        let file = round % names.len();
+        let mut bytes = whole[file].clone();
         damage(&mut bytes, &mut rng);
-        match original.start_with(DATABASE, Some(&bytes)) {
+        match original.start_with(&names[file], Some(&bytes)) {
             Start::Whole => intact += 1,
             Start::Refused(_) => refused += 1,
         }
@@ -275,17 +339,19 @@ impl Original {
         let old: Vec<LogEntry> = (1..=40).map(|index| entry(index, 1)).collect();
         let new: Vec<LogEntry> = (25..=40).map(|index| entry(index, 2)).collect();
         let log = [&old[..24], &new].concat();
-        let mut storage = DiskStorage::open(&options(directory.path())).expect("founded");
+        let mut storage = open(directory.path()).expect("founded");
         let write = |storage: &mut DiskStorage, entries: &[LogEntry]| {
             for entries in entries.chunks(4) {
                 storage.persist(&batch(entries.to_vec())).expect("written");
+                while let Some(chore) = storage.chore() {
+                    storage.chore_done(chore.run()).expect("done");
+                }
             }
             storage.write_watermark().expect("written");
         };
         write(&mut storage, &old);
         drop(storage);
-        // Opened twice, it has a summary of its first half.
-        let mut storage = DiskStorage::open(&options(directory.path())).expect("it opens");
+        let mut storage = open(directory.path()).expect("it opens");
         write(&mut storage, &new);
         storage
             .persist(&PersistBatch { vote: Some(VOTE), install: None, entries: Vec::new(), commit: 20 })
@@ -321,6 +387,27 @@ impl Original {
         files
     }
 
+    /// The files of the journal.
+    fn journal(&self) -> Vec<String> {
+        self.files().into_iter().filter(|name| name.starts_with("log/journal-")).collect()
+    }
+
+    /// The folders of the archive.
+    fn stretches(&self) -> Vec<String> {
+        let names = self.files();
+        let heads = names.iter().filter_map(|name| name.strip_suffix("/head"));
+        let stretches: Vec<String> = heads.map(str::to_owned).collect();
+        assert!(stretches.len() >= 2, "{stretches:?}");
+        stretches
+    }
+
+    /// Whether a file of the journal holds no stretch that is needed: it was never used, or its stretch is in the archive.
+    fn is_free(&self, name: &str) -> bool {
+        let head = fs::read(self.directory.path().join(name)).expect("the file")[8..16].to_vec();
+        let number = u64::from_le_bytes(head.try_into().expect("eight bytes"));
+        number == 0 || self.stretches().contains(&format!("log/stretch-{number}"))
+    }
+
     /// Starts from a copy in which one file is another, or is gone.
     fn start_with(&self, name: &str, bytes: Option<&[u8]>) -> Start {
         let copy = self.copy();
@@ -344,7 +431,8 @@ impl Original {
     fn start_unjudged(&self, root: &Path) -> Start {
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             // A queue that is founded anew would take this id.
-            let mut storage = DiskStorage::open(&OpenOptions { storage_id: [9; 16], ..options(root) })?;
+            let founding = OpenOptions { storage_id: [9; 16], ..options(root) };
+            let mut storage = DiskStorage::open_with(&founding, SIZE)?;
             let mut log = Vec::new();
             let mut visit = |entry| {
                 log.push(entry);
@@ -383,6 +471,10 @@ fn is(error: &StorageError, expected: impl Fn(&Damage) -> bool) -> bool {
 
 fn batch(entries: Vec<LogEntry>) -> PersistBatch {
     PersistBatch { vote: None, install: None, entries, commit: 0 }
+}
+
+fn open(root: &Path) -> Result<DiskStorage, StorageError> {
+    DiskStorage::open_with(&options(root), SIZE)
 }
 
 fn options(root: &Path) -> OpenOptions {

@@ -1,14 +1,19 @@
 //! What the log does by itself: records made durable per second, and what reading them back takes.
 //!
-//! Writes entries of small records, a batch at a time, as the disk thread does; then opens the directory again and
-//! replays it. Prints one `NAME NUMBER` a line, for scripts. With `--cuts`, what it takes to cut the log at its beginning,
-//! and how large its file stays: a line each time.
+//! Writes entries of small records, a batch at a time, as the disk thread does, with a thread for chores beside it; then
+//! opens the directory again and replays it. Prints one `NAME NUMBER` a line, for scripts; `disk_` is what the disk does
+//! without a log. With `--cuts`, what it takes to cut the log at its beginning, and how large its files stay: a line each
+//! time.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use adjourn::storage::{DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Storage};
+use adjourn::storage::{
+    DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Storage, StorageError,
+};
 use bytes::Bytes;
 use clap::Parser;
 
@@ -16,7 +21,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 const RECORD_BYTES: usize = 128;
 
-/// Durable records per second on sled, and what a start costs
+/// Durable records per second of the log, and what a start costs
 #[derive(Parser)]
 struct Load {
     /// Where; a folder of its own is made there, and removed
@@ -39,6 +44,17 @@ struct Load {
     bench: bool,
 }
 
+impl Load {
+    fn entry_bytes(&self) -> usize {
+        self.records * RECORD_BYTES
+    }
+
+    /// How many commits write all of it.
+    fn commits(&self) -> usize {
+        (self.megabytes << 20) / (self.entry_bytes() * self.batch)
+    }
+}
+
 fn main() -> Outcome<()> {
     let load = Load::parse();
     let path = load.folder.join("adjourn-bench-log");
@@ -57,6 +73,11 @@ fn main() -> Outcome<()> {
 }
 
 fn write(options: &OpenOptions, load: &Load) -> Outcome<()> {
+    let started = now();
+    let mut took_us = write_alone(load)?;
+    println!("disk_records_per_second {:.0}", rate(took_us.len() * load.batch * load.records, started));
+    let (p50_us, p99_us) = percentiles(&mut took_us);
+    println!("disk_p50_us {p50_us}\ndisk_p99_us {p99_us}");
     let mut storage = DiskStorage::open(options)?;
     let started = now();
     let mut took_us = append(&mut storage, load, 0)?;
@@ -77,25 +98,22 @@ fn cut(options: &OpenOptions, load: &Load) -> Outcome<()> {
     let mut last = 0;
     for time in 1..=load.cuts {
         let started = now();
-        last += (append(&mut storage, load, last)?.len() * load.batch) as u64;
+        let mut took_us = append(&mut storage, load, last)?;
+        last += (took_us.len() * load.batch) as u64;
         let append_ms = started.elapsed().as_millis();
+        let (p50_us, p99_us) = percentiles(&mut took_us);
         let grown_megabytes = log_megabytes(options)?;
-        let mut rounds_us = Vec::new();
         let started = now();
-        loop {
-            let begun = now();
-            let done = storage.cut(last)?;
-            rounds_us.push(begun.elapsed().as_micros());
-            if done {
-                break;
-            }
+        storage.cut(last)?;
+        let cut_us = started.elapsed().as_micros();
+        let started = now();
+        while let Some(chore) = storage.chore() {
+            storage.chore_done(chore.run())?;
         }
-        let cut_ms = started.elapsed().as_millis();
-        let rounds = rounds_us.len();
-        let (p50_us, p99_us) = percentiles(&mut rounds_us);
         println!(
-            "time {time} append_ms {append_ms} cut_ms {cut_ms} rounds {rounds} p50_us {p50_us} p99_us {p99_us} \
+            "time {time} append_ms {append_ms} p50_us {p50_us} p99_us {p99_us} cut_us {cut_us} chores_ms {} \
              grown_megabytes {grown_megabytes} log_megabytes {} written_megabytes {} resident_megabytes {}",
+            started.elapsed().as_millis(),
             log_megabytes(options)?,
             written_bytes()? >> 20,
             resident_megabytes()?
@@ -104,14 +122,13 @@ fn cut(options: &OpenOptions, load: &Load) -> Outcome<()> {
     Ok(())
 }
 
-/// Appends entries behind `last`. How long each commit took, in microseconds.
+/// Appends entries behind `last`, beside a thread for chores. How long each commit took, in microseconds.
 fn append(storage: &mut DiskStorage, load: &Load, last: u64) -> Outcome<Vec<u128>> {
-    let entry_bytes = load.records * RECORD_BYTES;
-    let commits = (load.megabytes << 20) / (entry_bytes * load.batch);
-    let data: Vec<u8> = (0..=u8::MAX).cycle().take(entry_bytes).collect();
-    let mut took_us = Vec::with_capacity(commits);
+    let data: Vec<u8> = (0..=u8::MAX).cycle().take(load.entry_bytes()).collect();
+    let mut took_us = Vec::with_capacity(load.commits());
     let mut index = last;
-    for _ in 0..commits {
+    let mut chore = None;
+    for _ in 0..load.commits() {
         let entries = (index + 1..).take(load.batch).map(|index| LogEntry {
             index,
             term: 1,
@@ -123,8 +140,47 @@ fn append(storage: &mut DiskStorage, load: &Load, last: u64) -> Outcome<Vec<u128
         let begun = now();
         storage.persist(&batch)?;
         took_us.push(begun.elapsed().as_micros());
+        if chore.as_ref().is_some_and(JoinHandle::is_finished) {
+            take(storage, chore.take())?;
+        }
+        if chore.is_none() {
+            chore = storage.chore().map(|chore| thread::spawn(move || chore.run()));
+        }
     }
+    take(storage, chore)?;
     Ok(took_us)
+}
+
+/// Hands the result of a chore to the storage.
+fn take(storage: &mut DiskStorage, chore: Option<JoinHandle<Result<(), StorageError>>>) -> Outcome<()> {
+    let Some(chore) = chore else { return Ok(()) };
+    let done = chore.join().map_err(|_| "a chore panicked")?;
+    Ok(storage.chore_done(done)?)
+}
+
+/// What the disk does without a log: as many bytes, in as many writes into a file that is there, each with an
+/// `fdatasync`. In microseconds each.
+fn write_alone(load: &Load) -> Outcome<Vec<u128>> {
+    let path = load.folder.join("adjourn-bench-alone");
+    let bytes = vec![7; load.entry_bytes() * load.batch];
+    let file_bytes = JournalSize::default().file_bytes;
+    let file = File::create_new(&path)?;
+    let outcome = || -> Outcome<Vec<u128>> {
+        file.write_all_at(&vec![0; usize::try_from(file_bytes)? + bytes.len()], 0)?;
+        file.sync_all()?;
+        let mut took_us = Vec::with_capacity(load.commits());
+        let mut at = 0;
+        for _ in 0..load.commits() {
+            let begun = now();
+            file.write_all_at(&bytes, at)?;
+            file.sync_data()?;
+            took_us.push(begun.elapsed().as_micros());
+            at = (at + bytes.len() as u64) % file_bytes;
+        }
+        Ok(took_us)
+    }();
+    fs::remove_file(&path)?;
+    outcome
 }
 
 fn read(options: &OpenOptions) -> Outcome<()> {
@@ -153,7 +209,17 @@ fn percentiles(took_us: &mut [u128]) -> (u128, u128) {
 }
 
 fn log_megabytes(options: &OpenOptions) -> Outcome<u64> {
-    Ok(fs::metadata(options.path.join("log").join("db"))?.len() >> 20)
+    Ok(folder_bytes(&options.path.join("log"))? >> 20)
+}
+
+fn folder_bytes(path: &Path) -> Outcome<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
 }
 
 /// Memory that the process holds.

@@ -154,7 +154,8 @@ impl SimulatedStorage {
         SimulatedDisk { folder: disk.folder.kill(), ..disk }
     }
 
-    fn folder(&self) -> &SimulatedFolder {
+    /// The files of the log.
+    pub fn folder(&self) -> &SimulatedFolder {
         &self.durable.volume().disk.folder
     }
 }

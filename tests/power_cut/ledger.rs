@@ -6,14 +6,16 @@ use adjourn::engine::Engine;
 use adjourn::storage::chunks::Manifest;
 use adjourn::storage::folder::DiskFolder;
 use adjourn::storage::{
-    DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered, Shrunk, Storage as _,
-    StorageError, Vote, value,
+    DiskStorage, EntryKind, JournalSize, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered,
+    Storage as _, StorageError, Vote,
 };
 use adjourn::types::GroupId;
 
 use super::fault::Fault;
 
 const CLUSTER_ID: [u8; 16] = [7; 16];
+/// A small journal: files are used again, and stretches go into the archive.
+pub(super) const SIZE: JournalSize = JournalSize { file_bytes: 64 << 10, files_max: 3 };
 
 /// Something that is asked of the storage.
 #[derive(Clone, Debug)]
@@ -23,14 +25,13 @@ pub(super) enum Step {
     WriteWatermark,
     /// A checkpoint that stands for the entry; of nothing, here.
     Checkpoint(LogBase),
-    /// The log's beginning is removed, in at most `rounds` rounds.
+    /// The log's beginning is not needed any more.
     Cut {
         through: u64,
-        rounds: usize,
     },
-    /// Space is freed, in at most `steps` steps.
-    Shrink {
-        steps: usize,
+    /// A piece of work that waits is done, and its result is taken now, or after this batch.
+    Chore {
+        meanwhile: Option<PersistBatch>,
     },
     /// The checkpoint of another member replaces everything, with the entries after it.
     Install {
@@ -63,7 +64,7 @@ pub(super) struct Expectation<'a> {
 
 /// How the tests open a data directory.
 pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
-    DiskStorage::open(&options(root, [8; 16]))
+    DiskStorage::open_with(&options(root, [8; 16]), SIZE)
 }
 
 /// Makes a checkpoint durable in a folder that stands for the entry.
@@ -80,12 +81,12 @@ impl State {
         let mut state = self.clone();
         match step {
             Step::Open => state.founded = true,
-            Step::WriteWatermark | Step::Cut { .. } | Step::Shrink { .. } | Step::Close => {}
+            Step::WriteWatermark | Step::Cut { .. } | Step::Chore { meanwhile: None } | Step::Close => {}
             Step::Checkpoint(base) => state.base = Some(*base),
             Step::Install { theirs, base, batch } => {
                 state = state.installed(theirs, *base).after(&Step::Persist(batch.clone()));
             }
-            Step::Persist(batch) => {
+            Step::Persist(batch) | Step::Chore { meanwhile: Some(batch) } => {
                 if let Some(vote) = batch.vote {
                     state.vote = vote;
                 }
@@ -120,7 +121,7 @@ impl Expectation<'_> {
     /// Returns the state found first.
     pub(super) fn check(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
         // A queue that is founded anew would take this id.
-        let mut storage = DiskStorage::open(&options(root, [9; 16])).map_err(Fault::Refused)?;
+        let mut storage = DiskStorage::open_with(&options(root, [9; 16]), SIZE).map_err(Fault::Refused)?;
         let founded = storage.storage_id() == [8; 16];
         let found = self.verify(&mut storage, founded)?;
         if !thoroughly {
@@ -135,9 +136,10 @@ impl Expectation<'_> {
         let batch = PersistBatch { vote: None, install: None, entries: vec![next], commit: found.commit };
         storage.persist(&batch).map_err(Fault::Refused)?;
         storage.write_watermark().map_err(Fault::Refused)?;
-        while !storage.cut(found.base_index()).map_err(Fault::Refused)? {}
-        storage.set_move_bytes_min(1);
-        while storage.shrink(0).map_err(Fault::Refused)? != Shrunk::Nothing {}
+        storage.cut(found.base_index()).map_err(Fault::Refused)?;
+        while let Some(chore) = storage.chore() {
+            storage.chore_done(chore.run()).map_err(Fault::Refused)?;
+        }
         drop(storage);
         let after = found.after(&Step::Persist(batch));
         let mut storage = open(root).map_err(Fault::Refused)?;
@@ -198,7 +200,7 @@ impl Expectation<'_> {
     fn verify_log(&self, log: &[LogEntry]) -> Result<(), Fault> {
         let old = &self.state.log[..];
         let new = match self.under_way {
-            Some(Step::Persist(batch)) => &batch.entries[..],
+            Some(Step::Persist(batch) | Step::Chore { meanwhile: Some(batch) }) => &batch.entries[..],
             _ => &[],
         };
         let kept = match self.under_way {
@@ -220,7 +222,9 @@ impl Expectation<'_> {
 
     fn batch(&self) -> Option<&PersistBatch> {
         match self.under_way {
-            Some(Step::Persist(batch) | Step::Install { batch, .. }) => Some(batch),
+            Some(
+                Step::Persist(batch) | Step::Install { batch, .. } | Step::Chore { meanwhile: Some(batch) },
+            ) => Some(batch),
             _ => None,
         }
     }
@@ -228,10 +232,7 @@ impl Expectation<'_> {
 
 /// What a log begins after that follows these entries.
 pub(super) fn base_of(log: &[LogEntry]) -> LogBase {
-    log.iter().fold(LogBase::root(CLUSTER_ID), |base, entry| {
-        let crc = value::encode(GroupId(0), entry, base.crc, |_, _| ());
-        LogBase { index: entry.index, term: entry.term, crc }
-    })
+    log.iter().fold(LogBase::root(CLUSTER_ID), LogBase::after)
 }
 
 fn options(root: &Path, storage_id: [u8; 16]) -> OpenOptions {

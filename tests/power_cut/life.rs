@@ -1,9 +1,11 @@
 //! A node's storage at work, recorded: the requests to it, and every moment at which the power may have been cut.
 
+use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use adjourn::storage::{DiskStorage, Shrunk, Storage as _, StorageError};
+use adjourn::storage::{Chore, DiskStorage, Storage as _, StorageError};
 use proptest::test_runner::TestRng;
 
 use super::cut::{Beginning, Life, directory};
@@ -11,6 +13,15 @@ use super::fault::Fault;
 use super::ledger::{self, Expectation, State, Step};
 use super::recorder::{Moment, Recorder};
 use super::workload::Workload;
+
+/// What happened to the files of a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FileCounts {
+    /// Pieces of work that were done beside the commits.
+    pub(super) chores: usize,
+    /// Stretches that went into the archive, or left it.
+    pub(super) archived: usize,
+}
 
 /// From one start to one stop.
 pub(super) struct StorageLife {
@@ -20,8 +31,8 @@ pub(super) struct StorageLife {
     moments: Vec<Moment>,
     before: Option<(Rc<Self>, Moment)>,
     has_failed: bool,
-    /// How often the log has moved.
-    pub(super) moves: usize,
+    /// What happened to the files of the log.
+    pub(super) files: FileCounts,
 }
 
 impl StorageLife {
@@ -35,7 +46,14 @@ impl StorageLife {
         let root = directory();
         let recorder = Recorder::start(root.path(), &device, failure);
         let (states, moments) = (vec![state], Vec::new());
-        let mut life = Self { steps: Vec::new(), states, moments, before, has_failed: false, moves: 0 };
+        let mut life = Self {
+            steps: Vec::new(),
+            states,
+            moments,
+            before,
+            has_failed: false,
+            files: FileCounts::default(),
+        };
         let lived = life.work(root.path(), (workload, steps), &recorder, rng);
         life.has_failed = lived.is_err();
         life.moments = recorder.finish();
@@ -65,11 +83,12 @@ impl StorageLife {
         }
         self.acknowledge(recorder);
         storage.replay(storage.recovered().first_index, &mut |_| Ok(()))?;
-        storage.set_move_bytes_min(1);
         for _ in 0..steps {
+            let stretches = archived(root);
             let step = workload.step(&self.states[self.states.len() - 1], rng);
             self.steps.push(step.clone());
             self.carry_out(&mut storage, &step)?;
+            self.files.archived += usize::from(archived(root) != stretches);
             self.acknowledge(recorder);
         }
         self.steps.push(Step::Close);
@@ -89,15 +108,17 @@ impl StorageLife {
                 ledger::write_checkpoint(&storage.incoming(), *base)?;
                 storage.persist(batch)?;
             }
-            Step::Cut { through, rounds } => {
-                for _ in 0..*rounds {
-                    storage.cut(*through)?;
+            Step::Cut { through } => storage.cut(*through)?,
+            Step::Chore { meanwhile } => {
+                let chore = storage.chore();
+                self.files.chores += usize::from(chore.is_some());
+                // A thread of its own would do it while the batch is written; the watch on syncs sees this thread alone.
+                let done = chore.map(Chore::run);
+                if let Some(batch) = meanwhile {
+                    storage.persist(batch)?;
                 }
-            }
-            Step::Shrink { steps } => {
-                for _ in 0..*steps {
-                    let shrunk = storage.shrink(0)?;
-                    self.moves += usize::from(matches!(shrunk, Shrunk::Compacted { .. }));
+                if let Some(done) = done {
+                    storage.chore_done(done)?;
                 }
             }
             _ => storage.write_watermark()?,
@@ -139,4 +160,13 @@ impl Life for StorageLife {
     fn start(&self, moment: &Moment, root: &Path, thoroughly: bool) -> Result<State, Fault> {
         self.expectation(moment).check(root, thoroughly)
     }
+}
+
+/// The names of the stretches in the archive.
+fn archived(root: &Path) -> Vec<OsString> {
+    let names = fs::read_dir(root.join("log")).expect("the folder of the log");
+    let mut names: Vec<OsString> = names.map(|entry| entry.expect("an entry").file_name()).collect();
+    names.retain(|name| name.to_string_lossy().starts_with("stretch-"));
+    names.sort();
+    names
 }

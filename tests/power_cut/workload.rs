@@ -18,8 +18,8 @@ pub(super) enum Workload {
     Cuts,
     /// The same, with checkpoints, and the log's beginning cut.
     Beginnings,
-    /// The same, and the log moves into a smaller file.
-    Moves,
+    /// The same, and work beside the commits: files are made, and stretches go into the archive and out of it.
+    Chores,
     /// As in `Beginnings`, and checkpoints of other members: ahead of the log, or of another entry in it.
     Installs,
 }
@@ -31,19 +31,28 @@ impl Workload {
             return Step::WriteWatermark;
         }
         let last = state.log.len() as u64;
-        if matches!(self, Self::Moves) && rng.random_ratio(2, 5) {
-            return Step::Shrink { steps: rng.random_range(1..8) };
+        if matches!(self, Self::Chores) && rng.random_ratio(2, 5) {
+            let meanwhile = rng.random::<bool>().then(|| self.batch(state, rng));
+            return Step::Chore { meanwhile };
         }
-        if matches!(self, Self::Beginnings | Self::Moves | Self::Installs) && rng.random_ratio(2, 5) {
+        // Where work is to be done, cuts are rare: the log gets longer than its files.
+        let often = if matches!(self, Self::Chores) { 16 } else { 5 };
+        if matches!(self, Self::Beginnings | Self::Chores | Self::Installs) && rng.random_ratio(2, often) {
             let installs = matches!(self, Self::Installs) && rng.random();
             return if installs { install(state, rng) } else { beginning(state, rng) };
         }
+        Step::Persist(self.batch(state, rng))
+    }
+
+    /// Entries, a vote, or both.
+    fn batch(self, state: &State, rng: &mut TestRng) -> PersistBatch {
+        let last = state.log.len() as u64;
         let voted = rng.random_ratio(1, 8);
         let term = state.vote.term.max(1) + u64::from(voted);
         let vote = voted.then(|| Vote { term, vote: rng.random_range(0..4) });
         let commit = state.commit.max(last.saturating_sub(rng.random_range(0..3)));
         if voted && rng.random() {
-            return Step::Persist(PersistBatch { vote, install: None, entries: Vec::new(), commit });
+            return PersistBatch { vote, install: None, entries: Vec::new(), commit };
         }
         let first = if !matches!(self, Self::Small | Self::Large) && rng.random_ratio(1, 3) {
             let removable = last - state.base_index();
@@ -59,7 +68,7 @@ impl Workload {
         });
         let entries = entries.collect();
         let commit = commit.min(first - 1);
-        Step::Persist(PersistBatch { vote, install: None, entries, commit })
+        PersistBatch { vote, install: None, entries, commit }
     }
 
     /// The sizes of a batch's entries.
@@ -67,8 +76,14 @@ impl Workload {
         match self {
             Self::Small => (0..rng.random_range(1..20)).map(|_| rng.random_range(0..2000)).collect(),
             Self::Large if rng.random_ratio(1, 6) => vec![rng.random_range(100_000..3 << 20)],
-            Self::Large | Self::Cuts | Self::Beginnings | Self::Moves | Self::Installs => {
-                let bytes_max = [20_000, 200_000, 1 << 20][rng.random_range(0..3)];
+            Self::Large | Self::Cuts | Self::Beginnings | Self::Chores | Self::Installs => {
+                // As large as a file of the journal, or many of them.
+                let bytes_max = if matches!(self, Self::Chores) {
+                    [2_000, 20_000, 60_000]
+                } else {
+                    [20_000, 200_000, 1 << 20]
+                };
+                let bytes_max = bytes_max[rng.random_range(0..3)];
                 let entry_bytes_max = [500, 20_000, 150_000][rng.random_range(0..3)];
                 let mut sizes = Vec::new();
                 let mut left: usize = bytes_max;
@@ -93,7 +108,7 @@ fn beginning(state: &State, rng: &mut TestRng) -> Step {
         return Step::Checkpoint(state.base_at(index));
     }
     let kept = if rng.random() { 0 } else { rng.random_range(0..10) };
-    Step::Cut { through: base.saturating_sub(kept), rounds: rng.random_range(1..8) }
+    Step::Cut { through: base.saturating_sub(kept) }
 }
 
 /// A checkpoint of another member, whose log differs somewhere after the entries committed here, with a few entries

@@ -82,7 +82,8 @@ impl Disk {
     }
 
     pub(crate) fn cut(&mut self, through: u64) {
-        while !self.in_use().cut(through).expect("nothing fails") {}
+        self.in_use().cut(through).expect("nothing fails");
+        self.in_use().do_chores().expect("nothing fails");
     }
 
     /// Does what the checkpoint thread does, and says what there is to say of it.

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use adjourn::replica::{CheckpointOrder, Input};
 use adjourn::storage::chunks::{self, Manifest};
 use adjourn::storage::{
-    BackupOrigin, CheckpointJobs, CheckpointWriter, Fault, LogBase, PinnedBackup, SealedCheckpoint, Shrunk,
+    BackupOrigin, CheckpointJobs, CheckpointWriter, Fault, LogBase, PinnedBackup, SealedCheckpoint,
     StorageError,
 };
 
+use super::chores::ChoreThread;
 use super::chunks::Chunks;
 use super::disk::Part;
 use super::mutants::Mutant;
@@ -18,9 +19,6 @@ use super::node::CLUSTER_ID;
 use super::seen::{NodeId, Seen};
 use super::time::{MS, Us};
 use super::world::{Event, World, true_wall};
-
-/// Between two rounds of cutting the log.
-const CUT_PAUSE: Us = 5 * MS;
 
 /// Checkpointed records are evicted from memory by then.
 const AUDIT_AFTER: Us = 20 * MS;
@@ -32,8 +30,7 @@ pub(super) struct Checkpointing {
     under_way: Option<UnderWay>,
     /// What of the log is to go.
     cut_through: Option<u64>,
-    /// The log gives space back.
-    shrinks: bool,
+    pub(super) chores: ChoreThread,
 }
 
 /// What the thread is told.
@@ -119,49 +116,20 @@ impl World {
         }
     }
 
-    /// The disk thread takes away a part of the log's beginning.
+    /// The disk thread takes away the log's beginning.
     pub(super) fn cuts(&mut self, node: NodeId, life: u64) {
         let Some(through) = self.life(node, life).and_then(|life| life.checkpointing.cut_through) else {
             return;
         };
         let before = self.node(node).disk.steps(Part::Log);
         match self.node(node).disk.cut(through) {
-            Ok(done) => {
+            Ok(()) => {
                 let after = self.node(node).disk.steps(Part::Log);
                 self.cut_steps.push(before..after);
-                self.see(&Seen::Cut { node, through, done });
-                if !done {
-                    return self.after(CUT_PAUSE, Event::Cuts { node, life });
-                }
+                self.see(&Seen::Cut { node, through });
                 let Some(found) = self.life(node, life) else { return };
                 found.checkpointing.cut_through = None;
-                if !std::mem::replace(&mut found.checkpointing.shrinks, true) {
-                    self.after(CUT_PAUSE, Event::Shrinks { node, life });
-                }
-            }
-            Err(why) => self.end(node, why),
-        }
-    }
-
-    /// The disk thread gives back a part of what the log does not need any more.
-    pub(super) fn shrinks(&mut self, node: NodeId, life: u64) {
-        if self.life(node, life).is_none() {
-            return;
-        }
-        let before = self.node(node).disk.steps(Part::Log);
-        match self.node(node).disk.shrink() {
-            Ok(shrunk) => {
-                let after = self.node(node).disk.steps(Part::Log);
-                self.cut_steps.push(before..after);
-                if let Shrunk::Compacted { bytes_before, bytes_after } = shrunk {
-                    self.see(&Seen::Moved { node, bytes_before, bytes_after });
-                }
-                if shrunk != Shrunk::Nothing {
-                    return self.after(CUT_PAUSE, Event::Shrinks { node, life });
-                }
-                if let Some(life) = self.life(node, life) {
-                    life.checkpointing.shrinks = false;
-                }
+                self.look_after_chores(node, life);
             }
             Err(why) => self.end(node, why),
         }
@@ -182,12 +150,10 @@ impl World {
             // How far it got is for the next start to find out; and so below.
             let _ = disk.cut(through);
         }
-        if life.checkpointing.shrinks {
+        if let ChoreThread::Busy(chore) = std::mem::take(&mut life.checkpointing.chores) {
             let disk = &mut self.node(node).disk;
             disk.arm(Part::Log, disk.steps(Part::Log) + log_steps, Fault::PowerCut);
-            for _ in 0..3 {
-                let _ = disk.shrink();
-            }
+            let _ = chore.run();
         }
         let Checkpointing { mut inputs, under_way: Some(mut under_way), .. } =
             std::mem::take(&mut life.checkpointing)

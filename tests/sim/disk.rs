@@ -3,17 +3,15 @@
 
 use std::collections::VecDeque;
 
+use adjourn::storage::folder::Folder as _;
 use adjourn::storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
 use adjourn::storage::{
-    LogBase, LogEntry, PersistBatch, Recovered, Restored, Shrunk, Storage, StorageError, checkpoint,
+    Chore, LogBase, LogEntry, PersistBatch, Recovered, Restored, Storage, StorageError, checkpoint,
 };
 
 use super::chunks::Chunks;
 use super::mutants::Mutant;
 use super::seen::End;
-
-/// A log to which less was written stays where it is.
-const MOVE_BYTES_MIN: u64 = 8 << 10;
 
 /// A disk.
 pub(super) struct Disk {
@@ -93,7 +91,6 @@ impl Disk {
         };
         let base = restored.as_ref().map(|restored| restored.base);
         let mut storage = disk.open_beside(&self.chunks.folder, base).map_err(NoStart::Refused)?;
-        storage.set_move_bytes_min(MOVE_BYTES_MIN);
         let recovered = storage.recovered();
         let mut log = Vec::new();
         let first = base.map_or(0, |base| base.index) + 1;
@@ -171,13 +168,24 @@ impl Disk {
     }
 
     /// As [`Storage::cut`].
-    pub(super) fn cut(&mut self, through: u64) -> Result<bool, End> {
+    pub(super) fn cut(&mut self, through: u64) -> Result<(), End> {
         self.do_or_die(|storage| storage.cut(through))
     }
 
-    /// As [`Storage::shrink`].
-    pub(super) fn shrink(&mut self) -> Result<Shrunk, End> {
-        self.do_or_die(|storage| storage.shrink(0))
+    /// As [`Storage::chore`].
+    pub(super) fn chore(&mut self) -> Option<Chore> {
+        self.in_use().chore()
+    }
+
+    /// As [`Storage::chore_done`].
+    pub(super) fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), End> {
+        self.do_or_die(|storage| storage.chore_done(done))
+    }
+
+    /// How many stretches of the log are in the archive.
+    pub(super) fn archived(&mut self) -> usize {
+        let names = self.in_use().folder().list().unwrap_or_default();
+        names.iter().filter(|name| name.starts_with("stretch-") && !name.ends_with(".new")).count()
     }
 
     /// As [`Storage::read`].
@@ -226,13 +234,17 @@ impl Disk {
         &mut self,
         action: impl FnOnce(&mut SimulatedStorage) -> Result<T, StorageError>,
     ) -> Result<T, End> {
-        let Device::InUse(storage) = &mut self.device else { panic!("nobody uses the disk") };
         let chunks_before = self.chunks.folder.steps();
-        action(storage).map_err(|_| {
+        action(self.in_use()).map_err(|_| {
             // An install is done in the folders.
             let in_chunks = self.chunks.folder.steps() > chunks_before;
             self.why(if in_chunks { Part::Chunks } else { Part::Log })
         })
+    }
+
+    fn in_use(&mut self) -> &mut SimulatedStorage {
+        let Device::InUse(storage) = &mut self.device else { panic!("nobody uses the disk") };
+        storage
     }
 
     fn rearm(&mut self) {

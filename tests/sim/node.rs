@@ -402,6 +402,7 @@ impl World {
         if more {
             self.write_next(node, number);
         }
+        self.look_after_chores(node, number);
         if !self.plan.mutant.reports_too_soon(&order.batch) {
             self.see(&Seen::Persisted { node, number: order.number });
             self.hand(node, Input::Persisted { number: order.number });

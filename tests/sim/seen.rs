@@ -50,9 +50,9 @@ pub(super) enum Seen<'a> {
     /// There was no space for the checkpoint that had begun.
     CheckpointAbandoned { node: NodeId },
     /// A part of the log's beginning is gone, up to this entry at most.
-    Cut { node: NodeId, through: u64, done: bool },
-    /// The log has moved into a smaller file.
-    Moved { node: NodeId, bytes_before: u64, bytes_after: u64 },
+    Cut { node: NodeId, through: u64 },
+    /// A chore of the log was done, in time or late; it may have put a stretch into the archive.
+    ChoreDone { node: NodeId, archived: bool },
     /// All of a node's state was compared with itself: the hash of the state, and the last entry in it.
     Audited { node: NodeId, index: u64, state_hash: u128 },
     /// A request reaches a node.
@@ -146,10 +146,10 @@ impl fmt::Display for Seen<'_> {
                 )
             }
             Self::CheckpointAbandoned { node } => write!(f, "node {node} has no space for its checkpoint"),
-            Self::Moved { node, bytes_before, bytes_after } => {
-                write!(f, "node {node} moves its log: {bytes_before} to {bytes_after}")
+            Self::ChoreDone { node, archived } => {
+                write!(f, "node {node} has done a chore; one more in the archive: {archived}")
             }
-            Self::Cut { node, through, done } => write!(f, "node {node} cuts to {through}: {done}"),
+            Self::Cut { node, through } => write!(f, "node {node} cuts to {through}"),
             Self::Audited { node, index, state_hash } => {
                 write!(f, "node {node} is at {index} with {state_hash:032x}")
             }

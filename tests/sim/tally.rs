@@ -19,7 +19,10 @@ pub(super) struct Tally {
     /// Begun, and given up for lack of space.
     pub(super) checkpoints_abandoned: u64,
     pub(super) cuts: u64,
-    pub(super) moves: u64,
+    /// Chores of the log that were done.
+    pub(super) chores: u64,
+    /// Stretches of the log that went into the archive by a chore.
+    pub(super) archived: u64,
     /// Rows that were written again.
     pub(super) rows_rewritten: u64,
     pub(super) starts_from_checkpoint: u64,
@@ -105,7 +108,10 @@ impl Teller {
                 self.rewrites.remove(node);
             }
             Seen::Cut { .. } => self.tally.cuts += 1,
-            Seen::Moved { .. } => self.tally.moves += 1,
+            Seen::ChoreDone { archived, .. } => {
+                self.tally.chores += 1;
+                self.tally.archived += u64::from(*archived);
+            }
             Seen::Ordered { order, .. } => {
                 self.tally.installs += u64::from(order.batch.install.is_some());
             }
@@ -205,7 +211,7 @@ impl Tally {
             self.checkpoints,
             self.checkpoints_cut_short,
             self.cuts,
-            self.moves,
+            self.chores,
             self.rows_rewritten,
             self.starts_from_checkpoint,
             self.jobs_spilled,
@@ -234,7 +240,8 @@ impl AddAssign<&Self> for Tally {
         self.checkpoints_cut_short += other.checkpoints_cut_short;
         self.checkpoints_abandoned += other.checkpoints_abandoned;
         self.cuts += other.cuts;
-        self.moves += other.moves;
+        self.chores += other.chores;
+        self.archived += other.archived;
         self.rows_rewritten += other.rows_rewritten;
         self.starts_from_checkpoint += other.starts_from_checkpoint;
         self.jobs_spilled += other.jobs_spilled;

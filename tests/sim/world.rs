@@ -105,8 +105,8 @@ pub(super) enum Event {
         life: u64,
         index: u64,
     },
-    /// The disk thread takes away a part of the log's beginning.
-    Shrinks {
+    /// The thread for chores ends one, or the disk thread takes the result.
+    Chores {
         node: NodeId,
         life: u64,
     },
@@ -365,7 +365,7 @@ impl World {
             Event::Checkpoints { node, life } => self.checkpoint_step(node, life),
             Event::BaseAsked { node, life, index } => self.base_asked(node, life, index),
             Event::Cuts { node, life } => self.cuts(node, life),
-            Event::Shrinks { node, life } => self.shrinks(node, life),
+            Event::Chores { node, life } => self.chore_step(node, life),
             Event::Audits { node, life } => {
                 if self.life(node, life).is_some() {
                     self.audit(node);

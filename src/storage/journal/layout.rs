@@ -49,18 +49,18 @@ use super::super::{EntryKind, LogBase, LogEntry, Vote};
 use crate::types::GroupId;
 
 /// Bytes of the head and of the watermark, each with what fills its block.
-pub(in crate::storage) const BLOCK_BYTES: usize = 4096;
+pub const BLOCK_BYTES: usize = 4096;
 /// Where the watermark stands.
-pub(in crate::storage) const WATERMARK_AT: u64 = BLOCK_BYTES as u64;
+pub const WATERMARK_AT: u64 = BLOCK_BYTES as u64;
 /// Where the first record stands.
-pub(in crate::storage) const RECORDS_AT: u64 = 2 * BLOCK_BYTES as u64;
+pub const RECORDS_AT: u64 = 2 * BLOCK_BYTES as u64;
 /// Bytes of a record before its body.
-pub(in crate::storage) const HEADER_BYTES: usize = 32;
+pub const HEADER_BYTES: usize = 32;
 
 const HEAD_MAGIC: [u8; 4] = *b"ADJH";
 const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
 /// What a record begins with.
-pub(in crate::storage) const RECORD_MAGIC: [u8; 4] = *b"ADJR";
+pub const RECORD_MAGIC: [u8; 4] = *b"ADJR";
 const VERSION: u8 = 1;
 const GROUP: GroupId = GroupId(0);
 const VOTE: u16 = 1;
@@ -68,74 +68,75 @@ const ENTRIES: u16 = 2;
 
 /// What a journal file continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::storage) struct Head {
+pub struct Head {
     /// Which stretch of the log the file holds, from 1; 0 for none.
-    pub(in crate::storage) number: u64,
+    pub number: u64,
     /// The sequence of its first record.
-    pub(in crate::storage) sequence: u64,
+    pub sequence: u64,
     /// The checksum of the record before.
-    pub(in crate::storage) chain: u32,
+    pub chain: u32,
     /// The entry that the first one continues.
-    pub(in crate::storage) base: LogBase,
+    pub base: LogBase,
     /// Term and vote until here.
-    pub(in crate::storage) vote: Vote,
+    pub vote: Vote,
     /// The commit index until here.
-    pub(in crate::storage) commit: u64,
+    pub commit: u64,
 }
 
 /// A record that is durable, with the end of the log there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::storage) struct Watermark {
+pub struct Watermark {
     /// The stretch in whose file it stands.
-    pub(in crate::storage) number: u64,
+    pub number: u64,
     /// The record; that before the first one if there is none in this stretch.
-    pub(in crate::storage) sequence: u64,
+    pub sequence: u64,
     /// Index of the last entry.
-    pub(in crate::storage) index: u64,
+    pub index: u64,
     /// The commit index.
-    pub(in crate::storage) commit: u64,
+    pub commit: u64,
 }
 
 /// A place between two records.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::storage) struct Point {
+pub struct Point {
     /// Where the next record begins.
-    pub(in crate::storage) offset: u64,
+    pub offset: u64,
     /// Its sequence.
-    pub(in crate::storage) sequence: u64,
+    pub sequence: u64,
     /// The checksum of the record before.
-    pub(in crate::storage) chain: u32,
+    pub chain: u32,
     /// Where the log ends before it.
-    pub(in crate::storage) end: LogBase,
+    pub end: LogBase,
 }
 
 /// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::storage) struct Header {
+pub struct Header {
     version: u8,
     group: u8,
     flags: u16,
-    pub(in crate::storage) sequence: u64,
+    /// One more than that of the record before.
+    pub sequence: u64,
     /// Bytes of the body.
-    pub(in crate::storage) length: usize,
+    pub length: usize,
     /// The checksum of the record before.
-    pub(in crate::storage) chain: u32,
+    pub chain: u32,
     body_crc: u32,
     /// Its own checksum.
-    pub(in crate::storage) crc: u32,
+    pub crc: u32,
 }
 
 /// The body of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::storage) struct Body {
+pub struct Body {
     /// The commit index when it was written.
-    pub(in crate::storage) commit: u64,
+    pub commit: u64,
     /// Term and vote, if they changed.
-    pub(in crate::storage) vote: Option<Vote>,
+    pub vote: Option<Vote>,
     /// The entry before the first one, if there are entries.
-    pub(in crate::storage) before: Option<LogBase>,
+    pub before: Option<LogBase>,
     /// The entries, which follow each other.
-    pub(in crate::storage) entries: Vec<LogEntry>,
+    pub entries: Vec<LogEntry>,
 }
 
 /// In what way a record is not as it was written.
@@ -157,7 +158,7 @@ pub enum RecordError {
 
 impl LogBase {
     /// The end of a log that ended with this, after one more entry.
-    pub(in crate::storage) fn after(self, entry: &LogEntry) -> Self {
+    pub fn after(self, entry: &LogEntry) -> Self {
         let mut fields = [0; 17];
         let (numbers, kind) = fields.split_at_mut(16);
         let (index, term) = numbers.split_at_mut(8);
@@ -171,19 +172,19 @@ impl LogBase {
 
 impl Head {
     /// That of a file which holds nothing.
-    pub(in crate::storage) fn unused() -> Self {
+    pub fn unused() -> Self {
         let base = LogBase { index: 0, term: 0, crc: 0 };
         Self { number: 0, sequence: 0, chain: 0, base, vote: Vote::default(), commit: 0 }
     }
 
     /// Where its first record stands.
-    pub(in crate::storage) fn point(&self) -> Point {
+    pub fn point(&self) -> Point {
         let Self { sequence, chain, base: end, .. } = *self;
         Point { offset: RECORDS_AT, sequence, chain, end }
     }
 
     /// Its block.
-    pub(in crate::storage) fn encode(&self, salt: u32) -> Vec<u8> {
+    pub fn encode(&self, salt: u32) -> Vec<u8> {
         let mut bytes = start(HEAD_MAGIC);
         let Self { number, sequence, chain, base, vote: Vote { term, vote }, commit } = *self;
         for field in [number, sequence, base.index, term, vote, commit, base.term] {
@@ -196,7 +197,7 @@ impl Head {
     }
 
     /// Reads a block; `None` if it holds no head.
-    pub(in crate::storage) fn decode(salt: u32, block: &[u8]) -> Option<Self> {
+    pub fn decode(salt: u32, block: &[u8]) -> Option<Self> {
         let mut fields = open(HEAD_MAGIC, salt, block, 7 * 8 + 3 * 4)?;
         let number = fields.u64()?;
         let sequence = fields.u64()?;
@@ -211,7 +212,7 @@ impl Head {
 
 impl Watermark {
     /// Its block.
-    pub(in crate::storage) fn encode(&self, salt: u32) -> Vec<u8> {
+    pub fn encode(&self, salt: u32) -> Vec<u8> {
         let mut bytes = start(WATERMARK_MAGIC);
         for field in [self.number, self.sequence, self.index, self.commit] {
             bytes.extend_from_slice(&field.to_le_bytes());
@@ -220,7 +221,7 @@ impl Watermark {
     }
 
     /// Reads a block; `None` if it holds no watermark.
-    pub(in crate::storage) fn decode(salt: u32, block: &[u8]) -> Option<Self> {
+    pub fn decode(salt: u32, block: &[u8]) -> Option<Self> {
         let mut fields = open(WATERMARK_MAGIC, salt, block, 4 * 8)?;
         let (number, sequence) = (fields.u64()?, fields.u64()?);
         Some(Self { number, sequence, index: fields.u64()?, commit: fields.u64()? })
@@ -229,7 +230,7 @@ impl Watermark {
 
 impl Header {
     /// Reads the header of a record; `None` if none begins with these bytes.
-    pub(in crate::storage) fn decode(salt: u32, bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+    pub fn decode(salt: u32, bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (covered, crc) = bytes.split_last_chunk()?;
         let crc = u32::from_le_bytes(*crc);
         let mut fields = Fields(covered);
@@ -245,7 +246,7 @@ impl Header {
     }
 
     /// Reads the body.
-    pub(in crate::storage) fn body(&self, salt: u32, bytes: &Bytes) -> Result<Body, RecordError> {
+    pub fn body(&self, salt: u32, bytes: &Bytes) -> Result<Body, RecordError> {
         if bytes.len() != self.length || checksum(salt, bytes) != self.body_crc {
             return Err(RecordError::Checksum);
         }
@@ -289,7 +290,7 @@ impl Header {
 }
 
 /// How long the record of a commit is.
-pub(in crate::storage) fn record_bytes(vote: Option<Vote>, entries: &[LogEntry]) -> usize {
+pub fn record_bytes(vote: Option<Vote>, entries: &[LogEntry]) -> usize {
     let vote = if vote.is_some() { 16 } else { 0 };
     let before = if entries.is_empty() { 0 } else { 20 };
     HEADER_BYTES + 8 + vote + before + entries.iter().map(|entry| 13 + entry.data.len()).sum::<usize>()
@@ -297,7 +298,7 @@ pub(in crate::storage) fn record_bytes(vote: Option<Vote>, entries: &[LogEntry])
 
 /// Puts the record of a commit that stands at `point` into `out`, in the place of what is there. Its entries continue
 /// `point.end`. Returns the point after it.
-pub(in crate::storage) fn encode_record(
+pub fn encode_record(
     salt: u32,
     point: Point,
     commit: u64,

@@ -8,7 +8,7 @@ use super::StorageError;
 use super::folder::{FixedFile as _, FolderFile, FolderWriter as _, JournalFolder};
 use layout::{BLOCK_BYTES, Head, RECORDS_AT, WATERMARK_AT, Watermark};
 
-pub(super) mod layout;
+pub mod layout;
 pub(super) mod reader;
 
 /// Bytes that are written at once to fill a new file.
