@@ -158,6 +158,7 @@ pub enum RecordError {
 
 impl LogBase {
     /// The end of a log that ended with this, after one more entry.
+    #[must_use]
     pub fn after(self, entry: &LogEntry) -> Self {
         let mut fields = [0; 17];
         let (numbers, kind) = fields.split_at_mut(16);
