@@ -73,10 +73,7 @@ fn main() -> Outcome<()> {
 }
 
 fn write(options: &OpenOptions, load: &Load) -> Outcome<()> {
-    let started = now();
-    let mut took_us = write_alone(load)?;
-    println!("disk_records_per_second {:.0}", rate(took_us.len() * load.batch * load.records, started));
-    let (p50_us, p99_us) = percentiles(&mut took_us);
+    let (p50_us, p99_us) = percentiles(&mut write_alone(load)?);
     println!("disk_p50_us {p50_us}\ndisk_p99_us {p99_us}");
     let mut storage = DiskStorage::open(options)?;
     let started = now();
@@ -158,29 +155,31 @@ fn take(storage: &mut DiskStorage, chore: Option<JoinHandle<Result<(), StorageEr
     Ok(storage.chore_done(done)?)
 }
 
-/// What the disk does without a log: as many bytes, in as many writes into a file that is there, each with an
+/// What the disk does without a log: as many writes of as many bytes, into a file that is there, each with an
 /// `fdatasync`. In microseconds each.
 fn write_alone(load: &Load) -> Outcome<Vec<u128>> {
     let path = load.folder.join("adjourn-bench-alone");
-    let bytes = vec![7; load.entry_bytes() * load.batch];
-    let file_bytes = JournalSize::default().file_bytes;
-    let file = File::create_new(&path)?;
-    let outcome = || -> Outcome<Vec<u128>> {
-        file.write_all_at(&vec![0; usize::try_from(file_bytes)? + bytes.len()], 0)?;
-        file.sync_all()?;
-        let mut took_us = Vec::with_capacity(load.commits());
-        let mut at = 0;
-        for _ in 0..load.commits() {
-            let begun = now();
-            file.write_all_at(&bytes, at)?;
-            file.sync_data()?;
-            took_us.push(begun.elapsed().as_micros());
-            at = (at + bytes.len() as u64) % file_bytes;
-        }
-        Ok(took_us)
-    }();
+    let outcome = overwrite(&path, load);
     fs::remove_file(&path)?;
     outcome
+}
+
+fn overwrite(path: &Path, load: &Load) -> Outcome<Vec<u128>> {
+    let bytes = vec![7; load.entry_bytes() * load.batch];
+    let file_bytes = JournalSize::default().file_bytes;
+    let file = File::create_new(path)?;
+    file.write_all_at(&vec![0; usize::try_from(file_bytes)? + bytes.len()], 0)?;
+    file.sync_all()?;
+    let mut took_us = Vec::with_capacity(load.commits());
+    let mut at = 0;
+    for _ in 0..load.commits() {
+        let begun = now();
+        file.write_all_at(&bytes, at)?;
+        file.sync_data()?;
+        took_us.push(begun.elapsed().as_micros());
+        at = (at + bytes.len() as u64) % file_bytes;
+    }
+    Ok(took_us)
 }
 
 fn read(options: &OpenOptions) -> Outcome<()> {

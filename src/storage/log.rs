@@ -17,8 +17,10 @@
 //!   is written when the one before is durable: so if any later one is there, the bad one was acknowledged, and is
 //!   damage. The file of a stretch whose head is bad is searched likewise.
 //! - The last record cannot be told from a torn one like that. Hence the **watermark**, which says that it is durable. It is
-//!   written into another block of the file, at most 100 ms later; and at once after the very first entries, so that a
-//!   log that had entries is never accepted as empty. A log that ends before its watermark has lost what was acknowledged.
+//!   written at most 100 ms later; and at once after the very first entries, so that a log that had entries is never
+//!   accepted as empty, and when a stretch begins. It stands in another file than the stretch, as soon as there is
+//!   another: so a newest file that is gone, or cut short, is noticed. A log that ends before its watermark has lost what
+//!   was acknowledged.
 //!
 //! Undetected remains a disk that loses exactly the records of the last 100 ms before a crash, cleanly, from the end.
 
@@ -210,7 +212,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
     fn find_end(&mut self, newest: u64) -> Result<(Found, Option<StorageError>), StorageError> {
         let Some(mut stretch) = self.stretches.pop_back() else { unreachable!("there is a stretch") };
         (self.vote, self.commit) = (stretch.head.vote, stretch.head.commit);
-        let (number, home, salt) = (stretch.head.number, stretch.home, self.salt);
+        let (number, salt) = (stretch.head.number, self.salt);
         let (mut vote, mut commit) = (self.vote, self.commit);
         let source = self.source(&stretch)?;
         let mut cursor = Cursor::new(source, salt, stretch.head.point());
@@ -232,10 +234,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.stretches.push_back(stretch);
         let last = next.end.index;
         let bad = is_bad.then(|| self.damaged(Damage::Record { index: last + 1, source: end }));
-        let watermark = match home {
-            Home::File(id) => self.files.watermark(id)?.filter(|watermark| watermark.number == number),
-            Home::Archive => None,
-        };
+        let watermark = self.files.watermark()?.filter(|watermark| watermark.number >= number);
         let watermark = watermark.unwrap_or(Watermark { number, sequence: 0, index: 0, commit: 0 });
         self.watermark = watermark;
         self.commit = self.commit.max(watermark.commit).max(self.base.index).min(last.max(self.base.index));
@@ -246,6 +245,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             Some(self.damaged(Damage::Hole { index: last + 1 }))
         } else if watermark.sequence >= self.next.sequence && watermark.index > last {
             Some(StorageError::ShortLog { path: self.path.clone(), last, durable: watermark.index })
+        } else if watermark.number > number {
+            Some(self.damaged(Damage::Hole { index: last + 1 }))
         } else if watermark.sequence >= self.next.sequence {
             Some(self.damaged(Damage::Tail))
         } else {
@@ -350,13 +351,17 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
     /// Says in the watermark how far the log is durable, if it does not say so.
     pub(super) fn write_watermark(&mut self) -> Result<(), StorageError> {
         let Some(Stretch { head, home: Home::File(id), .. }) = self.stretches.back() else { return Ok(()) };
+        let read = match self.under_way {
+            Some(UnderWay::Archive(number)) => Some(number),
+            _ => None,
+        };
         let sequence = self.next.sequence - 1;
         let watermark =
             Watermark { number: head.number, sequence, index: self.end().index, commit: self.commit };
         if watermark == self.watermark {
             return Ok(());
         }
-        self.files.write_watermark(*id, watermark)?;
+        self.files.write_watermark(self.files.beside(*id, read), watermark)?;
         self.watermark = watermark;
         Ok(())
     }
@@ -493,7 +498,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         }
         self.next = head.point();
         self.stretches.push_back(Stretch::new(head, Home::File(id), self.files.slot(id).bytes));
-        Ok(())
+        if self.files.slots().len() > 1 { self.write_watermark() } else { Ok(()) }
     }
 
     fn damaged(&self, damage: Damage) -> StorageError {

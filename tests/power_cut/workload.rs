@@ -30,7 +30,6 @@ impl Workload {
         if rng.random_ratio(1, 5) {
             return Step::WriteWatermark;
         }
-        let last = state.log.len() as u64;
         if matches!(self, Self::Chores) && rng.random_ratio(2, 5) {
             let meanwhile = rng.random::<bool>().then(|| self.batch(state, rng));
             return Step::Chore { meanwhile };

@@ -86,7 +86,7 @@ pub struct Head {
 /// A record that is durable, with the end of the log there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
-    /// The stretch in whose file it stands.
+    /// The stretch that has it.
     pub number: u64,
     /// The record; that before the first one if there is none in this stretch.
     pub sequence: u64,

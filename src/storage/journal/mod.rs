@@ -149,14 +149,27 @@ impl<F: JournalFolder> Files<F> {
         Ok(())
     }
 
-    /// The watermark in a file; `None` if it has none.
-    pub(super) fn watermark(&self, id: u32) -> Result<Option<Watermark>, StorageError> {
-        let mut block = [0; BLOCK_BYTES];
-        self.slot(id).file.read_at(WATERMARK_AT, &mut block)?;
-        Ok(Watermark::decode(self.salt, &block))
+    /// The newest watermark in any file; `None` if there is none.
+    pub(super) fn watermark(&self) -> Result<Option<Watermark>, StorageError> {
+        let mut newest: Option<Watermark> = None;
+        for slot in &self.slots {
+            let mut block = [0; BLOCK_BYTES];
+            slot.file.read_at(WATERMARK_AT, &mut block)?;
+            let found = Watermark::decode(self.salt, &block);
+            newest = newest.into_iter().chain(found).max_by_key(|found| (found.number, found.sequence));
+        }
+        Ok(newest)
     }
 
-    /// Writes the watermark into the file of its stretch. Durable when it returns.
+    /// A file that the watermark of the stretch in file `id` goes into: another one, if there is one that is not being
+    /// read as stretch `read`. So the loss of either file is noticed.
+    pub(super) fn beside(&self, id: u32, read: Option<u64>) -> u32 {
+        let is_read = |slot: &Slot<F>| slot.head.is_some_and(|head| Some(head.number) == read);
+        let other = self.slots.iter().find(|slot| slot.id != id && !is_read(slot));
+        other.map_or(id, |slot| slot.id)
+    }
+
+    /// Writes the watermark into a file. Durable when it returns.
     pub(super) fn write_watermark(&self, id: u32, watermark: Watermark) -> Result<(), StorageError> {
         let file = &self.slot(id).file;
         file.write_at(WATERMARK_AT, &watermark.encode(self.salt))?;
