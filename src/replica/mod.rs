@@ -53,7 +53,7 @@ use crate::protocol::Response;
 use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
 use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::limits::ENTRY_BYTES_TARGET;
-use crate::types::{GroupId, Lease, Millis, SessionId};
+use crate::types::{Lease, Millis, SessionId};
 use browse::Passes;
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
@@ -562,6 +562,3 @@ impl Replica {
         }
     }
 }
-
-/// The one group that there is for now.
-const GROUP: GroupId = GroupId(0);
