@@ -42,6 +42,7 @@ mod server_policies;
 mod server_push_modes;
 mod server_remembered;
 mod server_rig;
+mod server_stages;
 mod storage_faults;
 mod tidy;
 mod tour;

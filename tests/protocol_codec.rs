@@ -5,7 +5,8 @@ mod messages;
 
 use adjourn::protocol::{
     DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, JobReport,
-    NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, frame,
+    NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, StatsReport, Subscribe,
+    frame,
 };
 use adjourn::types::limits::{
     ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
@@ -103,6 +104,11 @@ proptest! {
                 (Ok(Response::Job(older)), Response::Job(job)) => {
                     prop_assert!(late_fields(job).contains(&(frame.payload.len() - length)), "{}", length);
                     prop_assert_eq!(without_history(&older), without_history(job));
+                }
+                (Ok(Response::Stats(older)), Response::Stats(stats)) => {
+                    let stages_bytes: usize = stats.stages.iter().map(|one| 41 + one.stage.len()).sum();
+                    prop_assert_eq!(frame.payload.len() - length, 6 + stages_bytes);
+                    prop_assert_eq!(older, Box::new(StatsReport { stages: Vec::new(), ..*stats.clone() }));
                 }
                 (decoded, _) => prop_assert!(decoded.is_err(), "{} bytes of {:?}", length, response),
             }

@@ -361,3 +361,20 @@ func TestManyPushersAtOnce(t *testing.T) {
 		t.Errorf("%d jobs, %d ids", n, len(seen))
 	}
 }
+
+func TestStatsShowWhereTheTimeGoes(t *testing.T) {
+	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+	must[adjourn.JobID](t)(q.Push(ctx, "t", "now"))
+	reserveOne(t, q, "t")
+	stages := must[*adjourn.Stats](t)(q.Stats(ctx)).Stages
+	if len(stages) != 4 || stages[0].Name != "wait" || stages[2].Name != "apply" {
+		t.Fatalf("%+v", stages)
+	}
+	commit, lateness := stages[1], stages[3]
+	if commit.Name != "commit" || commit.Count < 2 || commit.P50 <= 0 || commit.P50 > commit.P99 || commit.P999 > commit.Max {
+		t.Errorf("%+v", commit)
+	}
+	if lateness.Name != "lateness" || lateness.Count != 1 {
+		t.Errorf("%+v", lateness)
+	}
+}

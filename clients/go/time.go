@@ -13,6 +13,14 @@ func millis(ms uint64) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
+// micros is the same of microseconds.
+func micros(us uint64) time.Duration {
+	if us > math.MaxInt64/uint64(time.Microsecond) {
+		return math.MaxInt64
+	}
+	return time.Duration(us) * time.Microsecond
+}
+
 // wallTime is a time of the protocol; 0 is the zero time.
 func wallTime(ms uint64) time.Time {
 	if ms == 0 {

@@ -14,9 +14,9 @@ use serde::{Serialize, Serializer};
 
 use super::arguments::{backoff_text, spelled};
 use super::exit::{Exit, Failure};
-use super::table::{aligned, aligned_on};
+use super::table::aligned_on;
 use crate::client::Changed;
-use crate::protocol::{Delivered, JobReport, StatsReport, TopicReport, Totals};
+use crate::protocol::{Delivered, JobReport};
 use crate::types::{Attributes, JobState, Key, Millis, When};
 
 /// A reserved job as `adjourn reserve` prints it.
@@ -96,34 +96,6 @@ pub(super) fn changed_json(changed: &Changed) -> impl Serialize {
     ChangedJson { id: changed.job.0, state: state_text(changed.state), due: time_text(changed.due) }
 }
 
-/// Counts as `adjourn stats --json` prints them: the totals at the top level, then each topic's.
-pub(super) fn stats_json(stats: &StatsReport) -> impl Serialize {
-    StatsJson {
-        totals: TotalsJson::of(&stats.totals),
-        now: time_text(stats.now),
-        uptime_ms: stats.uptime_ms,
-        connections: stats.connections,
-        sessions: stats.sessions,
-        waiting: stats.waiting,
-        applied_index: stats.applied_index,
-        term: stats.term,
-        state_hash: format!("{:032x}", stats.state_hash),
-        topics: stats
-            .topics
-            .iter()
-            .map(|topic| {
-                let counts = PausableJson { totals: TotalsJson::of(&topic.totals), paused: topic.paused };
-                (topic.topic.as_str(), counts)
-            })
-            .collect(),
-    }
-}
-
-/// One topic as `adjourn topics --json` prints it.
-pub(super) fn topic_json(topic: &TopicReport) -> impl Serialize {
-    TopicJson { topic: topic.topic.as_str(), paused: topic.paused, totals: TotalsJson::of(&topic.totals) }
-}
-
 /// Prints on standard output. A reader that has gone away, as in `| head`, is no failure.
 pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
@@ -144,27 +116,6 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 pub(super) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;
     out.write_all(b"\n")
-}
-
-/// The counts of a whole queue, as a table.
-pub(super) fn stats_table(stats: &StatsReport) -> String {
-    let facts = [
-        ("up", spelled(stats.uptime_ms)),
-        ("connections", stats.connections.to_string()),
-        ("sessions", stats.sessions.to_string()),
-        ("waiting", stats.waiting.to_string()),
-        ("index", stats.applied_index.to_string()),
-        ("term", stats.term.to_string()),
-    ];
-    let facts = facts.map(|(name, value)| format!("{name} {value}")).join(", ");
-    let mut rows = topic_rows(&stats.topics);
-    rows.push(row("(all)".to_owned(), &stats.totals));
-    format!("{facts}\n\n{}", aligned(&rows))
-}
-
-/// The counts of topics, as a table.
-pub(super) fn topics_table(topics: &[TopicReport]) -> String {
-    aligned(&topic_rows(topics))
 }
 
 /// Jobs, as a table that is written page by page.
@@ -282,65 +233,6 @@ struct ChangedJson {
     due: String,
 }
 
-#[derive(Serialize)]
-struct StatsJson<'a> {
-    #[serde(flatten)]
-    totals: TotalsJson,
-    now: String,
-    uptime_ms: u64,
-    connections: u32,
-    sessions: u32,
-    waiting: u32,
-    applied_index: u64,
-    term: u64,
-    state_hash: String,
-    topics: BTreeMap<&'a str, PausableJson>,
-}
-
-#[derive(Serialize)]
-struct PausableJson {
-    #[serde(flatten)]
-    totals: TotalsJson,
-    paused: bool,
-}
-
-#[derive(Serialize)]
-struct TopicJson<'a> {
-    topic: &'a str,
-    paused: bool,
-    #[serde(flatten)]
-    totals: TotalsJson,
-}
-
-#[derive(Serialize)]
-struct TotalsJson {
-    delayed: u64,
-    ready: u64,
-    reserved: u64,
-    buried: u64,
-    pushed: u64,
-    finished: u64,
-    deleted: u64,
-    expired: u64,
-    oldest_ready_ms: u64,
-}
-
-impl TotalsJson {
-    fn of(totals: &Totals) -> Self {
-        Self {
-            delayed: totals.delayed,
-            ready: totals.ready,
-            reserved: totals.reserved,
-            buried: totals.buried,
-            pushed: totals.pushed,
-            finished: totals.finished,
-            deleted: totals.deleted,
-            expired: totals.expired,
-            oldest_ready_ms: totals.oldest_ready_ms,
-        }
-    }
-}
-
 /// JSON has no bytes: a body that is text stands as it is, any other in base64 under another name.
 #[derive(Serialize)]
 enum BodyJson<'a> {
@@ -377,42 +269,6 @@ fn headers(attributes: &Attributes) -> BTreeMap<&str, Header<'_>> {
         headers.entry(name).or_insert_with(|| Header(Vec::new())).0.push(value);
     }
     headers
-}
-
-const COLUMNS: usize = 10;
-
-fn topic_rows(topics: &[TopicReport]) -> Vec<[String; COLUMNS]> {
-    let head = [
-        "TOPIC", "DELAYED", "READY", "RESERVED", "BURIED", "PUSHED", "FINISHED", "DELETED", "EXPIRED",
-        "OLDEST",
-    ];
-    let mut rows = vec![head.map(str::to_owned)];
-    rows.extend(topics.iter().map(|topic| {
-        let name = if topic.paused { format!("{} (paused)", topic.topic) } else { topic.topic.to_string() };
-        row(name, &topic.totals)
-    }));
-    rows
-}
-
-fn row(name: String, totals: &Totals) -> [String; COLUMNS] {
-    let oldest = match totals.oldest_ready_ms {
-        0 => "-".to_owned(),
-        short_ms @ ..10_000 => format!("{short_ms}ms"),
-        long_ms => spelled(long_ms / 1000 * 1000).replace(' ', ""),
-    };
-    let counts = [
-        totals.delayed,
-        totals.ready,
-        totals.reserved,
-        totals.buried,
-        totals.pushed,
-        totals.finished,
-        totals.deleted,
-        totals.expired,
-    ];
-    let [delayed, ready, reserved, buried, pushed, finished, deleted, expired] =
-        counts.map(|count| count.to_string());
-    [name, delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest]
 }
 
 #[cfg(test)]
@@ -534,40 +390,6 @@ mod tests {
         assert_eq!(time_text(Millis(u64::MAX)), "9999-12-30T22:00:00.999Z");
     }
 
-    fn stats() -> StatsReport {
-        let totals =
-            Totals { delayed: 3, ready: 1, pushed: 12_345, oldest_ready_ms: 61_234, ..Totals::default() };
-        let topic = TopicReport { topic: "orders".parse().expect("a topic"), paused: true, totals };
-        StatsReport {
-            now: Millis(1_767_225_600_005),
-            uptime_ms: 61_000,
-            connections: 2,
-            sessions: 3,
-            waiting: 1,
-            applied_index: 77,
-            term: 4,
-            state_hash: 0xabc,
-            totals,
-            topics: vec![topic],
-        }
-    }
-
-    #[test]
-    fn stats_have_their_totals_at_the_top() {
-        let counts = concat!(
-            r#""delayed":3,"ready":1,"reserved":0,"buried":0,"pushed":12345,"finished":0,"deleted":0,"#,
-            r#""expired":0,"oldest_ready_ms":61234"#
-        );
-        let rest = concat!(
-            r#""now":"2026-01-01T00:00:00.005Z","uptime_ms":61000,"connections":2,"sessions":3,"waiting":1,"#,
-            r#""applied_index":77,"term":4,"state_hash":"00000000000000000000000000000abc""#
-        );
-        assert_eq!(
-            json(&stats_json(&stats())),
-            format!("{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true}}}}}}\n")
-        );
-    }
-
     #[test]
     fn the_pages_of_a_table_stand_below_each_other() {
         let page = |table: &mut JobsTable, ids: std::ops::Range<u64>| {
@@ -578,19 +400,5 @@ mod tests {
         assert_eq!(pages.lines().count(), 5, "one head: {pages}");
         let widths: BTreeSet<usize> = pages.lines().map(str::len).collect();
         assert_eq!(widths.len(), 1, "{pages}");
-    }
-
-    #[test]
-    fn tables_are_aligned() {
-        assert_eq!(
-            stats_table(&stats()),
-            "\
-up 1m 1s, connections 2, sessions 3, waiting 1, index 77, term 4
-
-TOPIC            DELAYED  READY  RESERVED  BURIED  PUSHED  FINISHED  DELETED  EXPIRED  OLDEST
-orders (paused)        3      1         0       0   12345         0        0        0    1m1s
-(all)                  3      1         0       0   12345         0        0        0    1m1s
-"
-        );
     }
 }

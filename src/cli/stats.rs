@@ -1,10 +1,16 @@
 //! `adjourn topics` and `adjourn stats`: counts, as a table for people or as JSON for scripts.
 
-use clap::Args;
+use std::collections::BTreeMap;
 
+use clap::Args;
+use serde::Serialize;
+
+use super::arguments::spelled;
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
-use super::output::{print, stats_json, stats_table, topic_json, topics_table, write_json};
+use super::output::{print, time_text, write_json};
+use super::table::aligned;
+use crate::protocol::{StageReport, StatsReport, TopicReport, Totals};
 
 const TOPICS_EXAMPLE: &str = "\
 Example:
@@ -27,9 +33,18 @@ The JSON object has the totals at the top level: delayed, ready, reserved, burie
 finished, deleted, expired (jobs so far); oldest_ready_ms (time since the oldest ready job was due). \
 `topics` has the same totals for each topic.
 
+`stages` shows where the time of the node went that answers, the leader, in its last one to two minutes: count, \
+p50_us, p99_us, p999_us and max_us (microseconds; 0 if the count is) of
+  wait      per commit: from when its oldest request was taken up until the write began
+  commit    per commit: writing and syncing it
+  apply     per turn of the core thread: applying entries, with all else that the turn did
+  lateness  per job, first attempt: from its due time until it was handed over to be sent; also large if nobody \
+asked for the job
+
 Example:
   adjourn stats
-  adjourn stats --json | jq .oldest_ready_ms";
+  adjourn stats --json | jq .oldest_ready_ms
+  adjourn stats --json | jq .stages.commit.p99_us";
 
 /// What `adjourn stats` is told.
 #[derive(Debug, Args)]
@@ -62,4 +77,249 @@ pub(super) fn stats(args: &StatsArgs) -> Result<(), Failure> {
         }
         write_json(out, &stats_json(&stats))
     })
+}
+
+/// Counts as `adjourn stats --json` prints them: the totals at the top level, then each topic's.
+fn stats_json(stats: &StatsReport) -> impl Serialize {
+    StatsJson {
+        totals: TotalsJson::of(&stats.totals),
+        now: time_text(stats.now),
+        uptime_ms: stats.uptime_ms,
+        connections: stats.connections,
+        sessions: stats.sessions,
+        waiting: stats.waiting,
+        applied_index: stats.applied_index,
+        term: stats.term,
+        state_hash: format!("{:032x}", stats.state_hash),
+        topics: stats
+            .topics
+            .iter()
+            .map(|topic| {
+                let counts = PausableJson { totals: TotalsJson::of(&topic.totals), paused: topic.paused };
+                (topic.topic.as_str(), counts)
+            })
+            .collect(),
+        stages: stats.stages.iter().map(|stage| (stage.stage.as_str(), StageJson::of(stage))).collect(),
+    }
+}
+
+/// One topic as `adjourn topics --json` prints it.
+fn topic_json(topic: &TopicReport) -> impl Serialize {
+    TopicJson { topic: topic.topic.as_str(), paused: topic.paused, totals: TotalsJson::of(&topic.totals) }
+}
+
+/// The counts of a whole queue, as a table.
+fn stats_table(stats: &StatsReport) -> String {
+    let facts = [
+        ("up", spelled(stats.uptime_ms)),
+        ("connections", stats.connections.to_string()),
+        ("sessions", stats.sessions.to_string()),
+        ("waiting", stats.waiting.to_string()),
+        ("index", stats.applied_index.to_string()),
+        ("term", stats.term.to_string()),
+    ];
+    let facts = facts.map(|(name, value)| format!("{name} {value}")).join(", ");
+    let mut rows = topic_rows(&stats.topics);
+    rows.push(row("(all)".to_owned(), &stats.totals));
+    let stages =
+        if stats.stages.is_empty() { String::new() } else { format!("\n{}", stages_table(&stats.stages)) };
+    format!("{facts}\n\n{}{stages}", aligned(&rows))
+}
+
+/// The durations of each stage, in microseconds.
+fn stages_table(stages: &[StageReport]) -> String {
+    let head = ["STAGE", "COUNT", "P50 us", "P99 us", "P99.9 us", "MAX us"].map(str::to_owned);
+    let rows = stages.iter().map(|stage| {
+        let StageReport { stage, count, p50_us, p99_us, p999_us, max_us } = stage;
+        let [count, p50, p99, p999, max] = [count, p50_us, p99_us, p999_us, max_us].map(u64::to_string);
+        [stage.clone(), count, p50, p99, p999, max]
+    });
+    aligned(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+}
+
+/// The counts of topics, as a table.
+fn topics_table(topics: &[TopicReport]) -> String {
+    aligned(&topic_rows(topics))
+}
+
+#[derive(Serialize)]
+struct StatsJson<'a> {
+    #[serde(flatten)]
+    totals: TotalsJson,
+    now: String,
+    uptime_ms: u64,
+    connections: u32,
+    sessions: u32,
+    waiting: u32,
+    applied_index: u64,
+    term: u64,
+    state_hash: String,
+    topics: BTreeMap<&'a str, PausableJson>,
+    stages: BTreeMap<&'a str, StageJson>,
+}
+
+#[derive(Serialize)]
+struct StageJson {
+    count: u64,
+    p50_us: u64,
+    p99_us: u64,
+    p999_us: u64,
+    max_us: u64,
+}
+
+impl StageJson {
+    fn of(stage: &StageReport) -> Self {
+        let StageReport { stage: _, count, p50_us, p99_us, p999_us, max_us } = stage;
+        Self { count: *count, p50_us: *p50_us, p99_us: *p99_us, p999_us: *p999_us, max_us: *max_us }
+    }
+}
+
+#[derive(Serialize)]
+struct PausableJson {
+    #[serde(flatten)]
+    totals: TotalsJson,
+    paused: bool,
+}
+
+#[derive(Serialize)]
+struct TopicJson<'a> {
+    topic: &'a str,
+    paused: bool,
+    #[serde(flatten)]
+    totals: TotalsJson,
+}
+
+#[derive(Serialize)]
+struct TotalsJson {
+    delayed: u64,
+    ready: u64,
+    reserved: u64,
+    buried: u64,
+    pushed: u64,
+    finished: u64,
+    deleted: u64,
+    expired: u64,
+    oldest_ready_ms: u64,
+}
+
+impl TotalsJson {
+    fn of(totals: &Totals) -> Self {
+        Self {
+            delayed: totals.delayed,
+            ready: totals.ready,
+            reserved: totals.reserved,
+            buried: totals.buried,
+            pushed: totals.pushed,
+            finished: totals.finished,
+            deleted: totals.deleted,
+            expired: totals.expired,
+            oldest_ready_ms: totals.oldest_ready_ms,
+        }
+    }
+}
+
+const COLUMNS: usize = 10;
+
+fn topic_rows(topics: &[TopicReport]) -> Vec<[String; COLUMNS]> {
+    let head = [
+        "TOPIC", "DELAYED", "READY", "RESERVED", "BURIED", "PUSHED", "FINISHED", "DELETED", "EXPIRED",
+        "OLDEST",
+    ];
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(topics.iter().map(|topic| {
+        let name = if topic.paused { format!("{} (paused)", topic.topic) } else { topic.topic.to_string() };
+        row(name, &topic.totals)
+    }));
+    rows
+}
+
+fn row(name: String, totals: &Totals) -> [String; COLUMNS] {
+    let oldest = match totals.oldest_ready_ms {
+        0 => "-".to_owned(),
+        short_ms @ ..10_000 => format!("{short_ms}ms"),
+        long_ms => spelled(long_ms / 1000 * 1000).replace(' ', ""),
+    };
+    let counts = [
+        totals.delayed,
+        totals.ready,
+        totals.reserved,
+        totals.buried,
+        totals.pushed,
+        totals.finished,
+        totals.deleted,
+        totals.expired,
+    ];
+    let [delayed, ready, reserved, buried, pushed, finished, deleted, expired] =
+        counts.map(|count| count.to_string());
+    [name, delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Millis;
+
+    fn stats() -> StatsReport {
+        let totals =
+            Totals { delayed: 3, ready: 1, pushed: 12_345, oldest_ready_ms: 61_234, ..Totals::default() };
+        let topic = TopicReport { topic: "orders".parse().expect("a topic"), paused: true, totals };
+        StatsReport {
+            now: Millis(1_767_225_600_005),
+            uptime_ms: 61_000,
+            connections: 2,
+            sessions: 3,
+            waiting: 1,
+            applied_index: 77,
+            term: 4,
+            state_hash: 0xabc,
+            totals,
+            topics: vec![topic],
+            stages: vec![StageReport {
+                stage: "commit".to_owned(),
+                count: 1000,
+                p50_us: 210,
+                p99_us: 1800,
+                p999_us: 7000,
+                max_us: 12_000,
+            }],
+        }
+    }
+
+    #[test]
+    fn stats_have_their_totals_at_the_top() {
+        let counts = concat!(
+            r#""delayed":3,"ready":1,"reserved":0,"buried":0,"pushed":12345,"finished":0,"deleted":0,"#,
+            r#""expired":0,"oldest_ready_ms":61234"#
+        );
+        let rest = concat!(
+            r#""now":"2026-01-01T00:00:00.005Z","uptime_ms":61000,"connections":2,"sessions":3,"waiting":1,"#,
+            r#""applied_index":77,"term":4,"state_hash":"00000000000000000000000000000abc""#
+        );
+        let stages = r#"{"commit":{"count":1000,"p50_us":210,"p99_us":1800,"p999_us":7000,"max_us":12000}}"#;
+        assert_eq!(
+            serde_json::to_string(&stats_json(&stats())).expect("JSON"),
+            format!(
+                "{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true}}}},\"stages\":{stages}}}"
+            )
+        );
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        assert_eq!(
+            stats_table(&stats()),
+            "\
+up 1m 1s, connections 2, sessions 3, waiting 1, index 77, term 4
+
+TOPIC            DELAYED  READY  RESERVED  BURIED  PUSHED  FINISHED  DELETED  EXPIRED  OLDEST
+orders (paused)        3      1         0       0   12345         0        0        0    1m1s
+(all)                  3      1         0       0   12345         0        0        0    1m1s
+
+STAGE   COUNT  P50 us  P99 us  P99.9 us  MAX us
+commit   1000     210    1800      7000   12000
+"
+        );
+        let older = StatsReport { stages: Vec::new(), ..stats() };
+        assert!(!stats_table(&older).contains("STAGE"), "an older server does not say");
+    }
 }

@@ -3,12 +3,13 @@
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::response::{StatsReport, TopicReport, Totals};
-use super::wire::{Fields, Fixed, Reader, put_list};
+use super::response::{StageReport, StatsReport, TopicReport, Totals};
+use super::wire::{Fields, Fixed, Reader, put_list, shortened};
 use crate::types::Millis;
 
 const TOTALS_BYTES: usize = 72;
 const TOPIC_FIXED_BYTES: usize = 2 + TOTALS_BYTES;
+const STAGE_FIXED_BYTES: usize = 1 + 5 * 8;
 const TOPIC_PAUSED: u8 = 1;
 
 pub(super) fn encode_topics(topics: &[TopicReport], out: &mut BytesMut) {
@@ -47,6 +48,7 @@ pub(super) fn encode_stats(stats: &StatsReport, out: &mut BytesMut) {
         .array(totals_array(&stats.totals))
         .write(out);
     encode_topics(&stats.topics, out);
+    encode_stages(&stats.stages, out);
 }
 
 pub(super) fn decode_stats(reader: &mut Reader<'_>) -> Result<StatsReport, DecodeError> {
@@ -61,6 +63,42 @@ pub(super) fn decode_stats(reader: &mut Reader<'_>) -> Result<StatsReport, Decod
         state_hash: u128::from_le_bytes(reader.array("state_hash")?),
         totals: decode_totals(reader.fields_mut())?,
         topics: decode_topics(reader)?,
+        stages: decode_stages(reader)?,
+    })
+}
+
+fn encode_stages(stages: &[StageReport], out: &mut BytesMut) {
+    put_list(out, STAGE_FIXED_BYTES, stages.len());
+    for report in stages {
+        let stage = shortened(&report.stage, usize::from(u8::MAX)).as_bytes();
+        Fixed::<STAGE_FIXED_BYTES>::new()
+            .length8(stage.len())
+            .u64(report.count)
+            .u64(report.p50_us)
+            .u64(report.p99_us)
+            .u64(report.p999_us)
+            .u64(report.max_us)
+            .write(out);
+        out.put_slice(stage);
+    }
+}
+
+/// Servers before this list do not send it.
+fn decode_stages(reader: &mut Reader<'_>) -> Result<Vec<StageReport>, DecodeError> {
+    if reader.is_at_end() {
+        return Ok(Vec::new());
+    }
+    let list = reader.list::<STAGE_FIXED_BYTES>("stages", usize::MAX)?;
+    reader.items(list, |reader, mut fields| {
+        let stage_bytes = usize::from(fields.u8("stage")?);
+        Ok(StageReport {
+            count: fields.u64("count")?,
+            p50_us: fields.u64("p50_us")?,
+            p99_us: fields.u64("p99_us")?,
+            p999_us: fields.u64("p999_us")?,
+            max_us: fields.u64("max_us")?,
+            stage: reader.text(stage_bytes, stage_bytes, "stage")?,
+        })
     })
 }
 

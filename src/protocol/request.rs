@@ -362,7 +362,7 @@ impl Request {
         if frame.header.id == RequestId(0) {
             return Err(DecodeError::RequestIdZero);
         }
-        if frame.header.group != GroupId(0) {
+        if frame.header.group != GroupId::ONLY {
             return Err(DecodeError::Group(frame.header.group.0));
         }
         Self::decode_payload(opcode, &mut Reader::of_request(&frame.payload, body_bytes_max))

@@ -112,6 +112,11 @@ impl LeaderClock {
         Millis(self.stamp_us / 1000)
     }
 
+    /// The wall clock as the state knows it, in microseconds.
+    pub(super) fn wall_us(&self) -> u64 {
+        self.stamp_us.saturating_add_signed(self.offset_ms.saturating_mul(1000))
+    }
+
     /// Whether it is a leader's, from since this node was started.
     pub(super) fn is_set(&self) -> bool {
         self.is_set

@@ -248,6 +248,8 @@ pub enum Input {
 pub struct WriteBatch {
     /// The number for [`Input::Persisted`].
     pub number: u64,
+    /// When the oldest command in it was taken up, on the monotonic clock; for other members' entries, when they came.
+    pub since_us: u64,
     /// The term, vote, entries and commit to write.
     pub batch: PersistBatch,
 }
@@ -270,8 +272,8 @@ pub enum CheckpointOrder {
 /// Something to be done.
 #[derive(Debug)]
 pub enum Output {
-    /// Answers for one connection. Those to different requests may stand in any order. When it writes one, the driver lets
-    /// [`Response::age`] give the remaining time of the leases in it.
+    /// Answers for one connection. Those to different requests may stand in any order. The driver adds the stages to
+    /// [`Response::Stats`]. When it writes an answer, it lets [`Response::age`] give the remaining time of the leases in it.
     Send {
         /// The client's connection.
         connection: ConnectionId,

@@ -53,7 +53,7 @@ use crate::protocol::Response;
 use crate::raft::{Drained, Group, LostEntries, Message, TICK_MS};
 use crate::storage::{LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::limits::ENTRY_BYTES_TARGET;
-use crate::types::{GroupId, Lease, Millis, SessionId};
+use crate::types::{Lease, Millis, SessionId};
 use browse::Passes;
 use checkpoint::Checkpoints;
 use clock::LeaderClock;
@@ -241,6 +241,16 @@ impl Replica {
         }
     }
 
+    /// Index of the last entry that was applied.
+    pub fn applied_index(&self) -> u64 {
+        self.applied.0
+    }
+
+    /// The wall clock by which jobs are due, in microseconds, as of the last [`Self::poll`].
+    pub fn wall_us(&self) -> u64 {
+        self.clock.wall_us()
+    }
+
     /// Index of the last entry that was applied, and the hash of the state; `None` if the state is lost. Panics if the engine is
     /// not what its jobs say. For tests and for hunting a fault: it looks at every job.
     #[doc(hidden)]
@@ -384,7 +394,10 @@ impl Replica {
                 self.writing_since_us = self.now_us;
             }
             self.writes_in_flight.push(number);
-            outputs.push(Output::Persist(WriteBatch { number, batch }));
+            let first = batch.entries.first();
+            let since_us = first.and_then(|entry| self.proposals.since_us(entry.term, entry.index));
+            let since_us = since_us.unwrap_or(self.now_us);
+            outputs.push(Output::Persist(WriteBatch { number, since_us, batch }));
         }
         for message in drained.messages {
             if let Some(offer) = message.snapshot() {
@@ -500,7 +513,8 @@ impl Replica {
             let connections = &self.connections;
             let turns = self.waiters.take_turns(topics, available, |id| connections.room_bytes(id) as u64);
             for turn in turns {
-                self.proposals.add(&turn.command(), turn.claim.jobs, Reply::Turn(turn.waiter, turn.claim));
+                let reply = Reply::Turn(turn.waiter, turn.claim);
+                self.proposals.add(&turn.command(), turn.claim.jobs, reply, self.now_us);
             }
         }
         for over in self.waiters.take_expired(self.now_us) {
@@ -562,6 +576,3 @@ impl Replica {
         }
     }
 }
-
-/// The one group that there is for now.
-const GROUP: GroupId = GroupId(0);

@@ -52,6 +52,8 @@ pub(super) struct Proposal {
     /// Of its commands.
     bytes: usize,
     work: u64,
+    /// When the oldest of them was added; `None` without commands that were added.
+    since_us: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -59,6 +61,7 @@ struct Gathering {
     builder: EntryBuilder,
     replies: Vec<Reply>,
     work: u64,
+    since_us: Option<u64>,
 }
 
 /// An entry is closed when its commands reach this work, as far as that is known: see [`turns`](super::turns).
@@ -82,10 +85,11 @@ pub(super) struct Proposals {
 
 impl Proposals {
     /// Adds a command at the end. `work` is its cost.
-    pub(super) fn add(&mut self, command: &Command<'_>, work: u64, reply: Reply) {
+    pub(super) fn add(&mut self, command: &Command<'_>, work: u64, reply: Reply, now_us: u64) {
         let before = self.gathering.builder.bytes();
         self.gathering.builder.push(command);
         self.gathering.replies.push(reply);
+        self.gathering.since_us.get_or_insert(now_us);
         self.bytes += self.gathering.builder.bytes() - before;
         self.gathering.work += work;
         self.work += work;
@@ -137,18 +141,26 @@ impl Proposals {
             builder.push(&Command::ClockOffset { offset_ms });
             let bytes = builder.bytes() - HEADER_BYTES;
             self.bytes += bytes;
-            return (builder.finish(self.stamp), Proposal { replies: vec![Reply::Nobody], bytes, work: 0 });
+            let proposal = Proposal { replies: vec![Reply::Nobody], bytes, ..Proposal::default() };
+            return (builder.finish(self.stamp), proposal);
         }
         self.stamp = stamp;
         let mut oldest = self.full.pop_front().unwrap_or_else(|| std::mem::take(&mut self.gathering));
         let data = oldest.builder.finish(stamp);
         let bytes = data.len().saturating_sub(HEADER_BYTES);
-        (data, Proposal { replies: oldest.replies, bytes, work: oldest.work })
+        let Gathering { replies, work, since_us, .. } = oldest;
+        (data, Proposal { replies, bytes, work, since_us })
     }
 
     /// An entry that was taken out is proposed.
     pub(super) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
         self.in_flight.push_back((term, index, proposal));
+    }
+
+    /// When the oldest command of the entry at (term, index) was added, if the entry is one of ours in flight.
+    pub(super) fn since_us(&self, term: u64, index: u64) -> Option<u64> {
+        let entry = self.in_flight.iter().rev().find(|(of, at, _)| (*of, *at) == (term, index));
+        entry.and_then(|(.., proposal)| proposal.since_us)
     }
 
     /// A removed entry is applied, or never will be: it is no longer in flight. Returns its waiting replies.
@@ -193,12 +205,14 @@ mod tests {
     #[test]
     fn commands_gather_and_are_matched_by_term_and_index() {
         let mut proposals = Proposals::default();
-        proposals.add(&finish(1), 1, Reply::Nobody);
-        proposals.add(&finish(2), 1, Reply::Nobody);
+        proposals.add(&finish(1), 1, Reply::Nobody, 50);
+        proposals.add(&finish(2), 1, Reply::Nobody, 60);
         let (_, proposal) = proposals.take_entry(Millis(1));
         assert_eq!((proposal.replies.len(), proposals.work()), (2, 2));
         assert!(!proposals.any_waiting() && proposals.bytes() > 0);
         proposals.proposed(3, 9, proposal);
+        assert_eq!(proposals.since_us(3, 9), Some(50), "since its oldest command");
+        assert_eq!((proposals.since_us(3, 8), proposals.since_us(2, 9)), (None, None), "others' entries");
         assert!(proposals.take_applied(2, 9).is_empty(), "another leader's entry");
         assert_eq!(proposals.take_applied(3, 9).len(), 2);
         assert!(proposals.is_idle());
@@ -208,7 +222,7 @@ mod tests {
     #[test]
     fn what_is_refused_is_not_under_way() {
         let mut proposals = Proposals::default();
-        proposals.add(&finish(1), 1, Reply::Nobody);
+        proposals.add(&finish(1), 1, Reply::Nobody, 0);
         let (_, proposal) = proposals.take_entry(Millis(1));
         assert!(proposals.bytes() > 0);
         assert_eq!(proposals.done(proposal).len(), 1);
@@ -218,9 +232,9 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_goes_first_and_lets_no_time_pass() {
         let mut proposals = Proposals::default();
-        proposals.add(&finish(1), 1, Reply::Nobody);
+        proposals.add(&finish(1), 1, Reply::Nobody, 0);
         proposals.take_entry(Millis(5));
-        proposals.add(&finish(2), 1, Reply::Nobody);
+        proposals.add(&finish(2), 1, Reply::Nobody, 0);
         proposals.set_clock_offset(7);
         proposals.set_clock_offset(-3);
         let (bytes, proposal) = proposals.take_entry(Millis(9));
@@ -237,7 +251,7 @@ mod tests {
         let mut proposals = Proposals::default();
         let many = ENTRY_BYTES_TARGET; // A finish takes a few bytes: this fills more than one.
         for job in 0..many {
-            proposals.add(&finish(job as u64), 0, Reply::Nobody);
+            proposals.add(&finish(job as u64), 0, Reply::Nobody, 0);
         }
         let (first, proposal) = proposals.take_entry(Millis(1));
         assert!((ENTRY_BYTES_TARGET..ENTRY_BYTES_TARGET + 64).contains(&first.len()), "{}", first.len());
@@ -249,7 +263,7 @@ mod tests {
         let mut proposals = Proposals::default();
         let many = [ENTRY_WORK / 2, ENTRY_WORK / 2, 1, 5 * ENTRY_WORK, 1];
         for work in many {
-            proposals.add(&finish(1), work, Reply::Nobody);
+            proposals.add(&finish(1), work, Reply::Nobody, 0);
         }
         let mut taken = Vec::new();
         while proposals.any_waiting() {

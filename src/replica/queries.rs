@@ -195,6 +195,8 @@ impl Replica {
             state_hash: self.engine.state_hash(),
             totals,
             topics,
+            // The driver has the clocks to measure them.
+            stages: Vec::new(),
         }
     }
 }

@@ -15,11 +15,11 @@ use super::read_index::PendingReads;
 use super::snapshots::Incoming;
 use super::turns::Turns;
 use super::waiters::Waiters;
-use super::{Failure, GROUP, Replica, Stop};
+use super::{Failure, Replica, Stop};
 use crate::engine::{Command, Engine, Entry, EntryError};
 use crate::raft::{Group, Membership, MembershipChange, Offer, Start};
 use crate::storage::{EntryKind, LogEntry, Records, Recovered, Restored, StorageError};
-use crate::types::Millis;
+use crate::types::{GroupId, Millis};
 
 /// A replica that is being rebuilt from its log.
 pub struct Recovery {
@@ -90,7 +90,7 @@ impl Recovery {
         let mut recovery = Self {
             config,
             recovered,
-            engine: Engine::new(GROUP),
+            engine: Engine::new(GroupId::ONLY),
             records: Records::default(),
             checkpoints: Checkpoints { next_chunk: 1, ..Checkpoints::default() },
             before: (0, 0),

@@ -97,7 +97,8 @@ impl Replica {
     /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
     pub(super) fn add_command(&mut self, command: &Command<'_>, reply: Reply) {
         let blocks = self.read_ahead(command);
-        self.proposals.add(command, self.engine.changes_of(command) + blocks * BLOCK_WORK, reply);
+        let work = self.engine.changes_of(command) + blocks * BLOCK_WORK;
+        self.proposals.add(command, work, reply, self.now_us);
     }
 
     /// Begins to read what a command will need of the disk, without waiting for it. How many blocks that is at most.

@@ -17,6 +17,7 @@ use super::clock::Clock;
 use super::disk::ToDisk;
 use super::outbox::{Gone, Outbox, ToBackup};
 use super::peers::Peers;
+use super::stages::{CommitTimes, Stages};
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica};
 use crate::storage::StorageError;
@@ -35,6 +36,13 @@ pub(super) enum ToCore {
         address: String,
         /// The way to it.
         outbox: Outbox,
+    },
+    /// The batch of this number, and all before it, are durable.
+    Persisted {
+        /// Its number.
+        number: u64,
+        /// What the commit took, if entries were written.
+        times: Option<CommitTimes>,
     },
     /// Whatever else the replica is to know.
     Input(Input),
@@ -62,6 +70,9 @@ pub(super) struct Core {
     /// The number of checkpoint fetches ordered so far.
     fetches: u64,
     clock: Clock,
+    stages: Stages,
+    /// The wall clock by which jobs are due, when the last turn that applied entries had ended.
+    wall: Duration,
     /// The next unreadable data is logged at this time at the soonest: clients may ask for it as often as they like.
     next_unreadable: Duration,
     /// Signalled once, when the node serves.
@@ -101,8 +112,19 @@ impl Core {
         clock: Clock,
         readiness: oneshot::Sender<()>,
     ) -> Self {
-        let (outboxes, next_unreadable, readiness) = (BTreeMap::new(), Duration::ZERO, Some(readiness));
-        Self { replica, outboxes, disk, checkpoint, peers, fetches: 0, clock, next_unreadable, readiness }
+        Self {
+            replica,
+            outboxes: BTreeMap::new(),
+            disk,
+            checkpoint,
+            peers,
+            fetches: 0,
+            clock,
+            stages: Stages::new(clock.elapsed()),
+            wall: Duration::ZERO,
+            next_unreadable: Duration::ZERO,
+            readiness: Some(readiness),
+        }
     }
 
     /// Runs until the replica has stopped, or until it is told to abort.
@@ -156,6 +178,12 @@ impl Core {
                 ToCore::Input(Input::Requests { connection, .. })
                     if !self.outboxes.contains_key(&connection) => {}
                 ToCore::SnapshotFetch { number, .. } if number != self.fetches => {}
+                ToCore::Persisted { number, times } => {
+                    if let Some(times) = times {
+                        self.stages.committed(times);
+                    }
+                    self.replica.handle(now, Input::Persisted { number });
+                }
                 ToCore::Input(input @ Input::Peer { .. }) => {
                     // It carries the sender's stamp of a moment ago, which may be later than when this turn began.
                     now = self.clock.now();
@@ -172,7 +200,7 @@ impl Core {
     /// Asks for outputs and carries them out, until there are none.
     fn turn(&mut self, outputs: &mut Vec<Output>) -> Next {
         loop {
-            self.replica.poll(self.clock.now(), outputs);
+            self.poll(outputs);
             if outputs.is_empty() {
                 return Next::GoOn;
             }
@@ -197,9 +225,44 @@ impl Core {
         }
     }
 
+    /// One turn of the replica. It is timed if it applied entries; only such a turn grants jobs.
+    fn poll(&mut self, outputs: &mut Vec<Output>) {
+        let (now, applied) = (self.clock.now(), self.replica.applied_index());
+        self.replica.poll(now, outputs);
+        if self.replica.applied_index() == applied {
+            return;
+        }
+        let ended = self.clock.elapsed();
+        let took = ended.saturating_sub(Duration::from_micros(now.elapsed_us));
+        self.stages.advance(ended);
+        self.stages.apply.record(took);
+        self.wall = Duration::from_micros(self.replica.wall_us()) + took;
+    }
+
+    /// Notes how late first deliveries are, and adds to an answer what only the driver knows.
+    fn measure(&mut self, responses: &mut [(RequestId, Response)]) {
+        for (_, response) in responses {
+            match response {
+                Response::Reserved(jobs) | Response::Deliver(jobs) => {
+                    for job in jobs.iter().filter(|job| job.attempts == 1) {
+                        self.stages
+                            .lateness
+                            .record(self.wall.saturating_sub(Duration::from_millis(job.due.0)));
+                    }
+                }
+                Response::Stats(stats) => {
+                    self.stages.advance(self.clock.elapsed());
+                    stats.stages = self.stages.report();
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn carry_out(&mut self, output: Output, done: &mut Done) {
         match output {
-            Output::Send { connection, responses, answers } => {
+            Output::Send { connection, mut responses, answers } => {
+                self.measure(&mut responses);
                 if self.send(connection, responses, answers).is_err() {
                     self.outboxes.remove(&connection);
                     done.inputs.push(Input::Disconnected { connection });

@@ -10,6 +10,7 @@ use tracing::warn;
 
 use super::clock::Clock;
 use super::core::ToCore;
+use super::stages::CommitTimes;
 use crate::raft::Wanted;
 use crate::replica::{Input, WriteBatch};
 use crate::storage::{Chore, LogBase, PersistBatch, Storage, StorageError};
@@ -170,9 +171,13 @@ impl<S: Storage> Disk<S> {
         let begun = self.clock.elapsed();
         self.storage.persist(&merged.batch)?;
         let ended = self.clock.elapsed();
-        self.slow.note(ended, ended.saturating_sub(begun), bytes);
+        let took = ended.saturating_sub(begun);
+        self.slow.note(ended, took, bytes);
+        let waited = begun.saturating_sub(Duration::from_micros(merged.since_us));
+        let times = (!merged.batch.entries.is_empty()).then_some(CommitTimes { waited, took });
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
-        self.tell(Input::Persisted { number: merged.number });
+        // If the core is gone, no one waits for an answer.
+        let _ = self.core.send(ToCore::Persisted { number: merged.number, times });
         Ok(other)
     }
 
@@ -241,6 +246,7 @@ fn merge(merged: &mut WriteBatch, later: WriteBatch) {
     let PersistBatch { vote, install, entries, commit } = later.batch;
     debug_assert!(install.is_none(), "what is installed is never added to what comes before");
     merged.number = later.number;
+    merged.since_us = merged.since_us.min(later.since_us);
     merged.batch.vote = vote.or(merged.batch.vote);
     merged.batch.commit = merged.batch.commit.max(commit);
     if let Some(first) = entries.first() {
@@ -363,6 +369,10 @@ mod tests {
         let good = disk.run(&receiver).is_ok();
         let told = told.iter().map(|message| match message {
             ToCore::Input(input) => input,
+            ToCore::Persisted { number, times } => {
+                assert!(times.is_some(), "entries were written");
+                Input::Persisted { number }
+            }
             other => panic!("{other:?}"),
         });
         (good, written.iter().collect(), told.collect())
@@ -372,7 +382,8 @@ mod tests {
         let entries = indices
             .map(|index| LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::new() })
             .collect();
-        WriteBatch { number, batch: PersistBatch { vote: None, install: None, entries, commit } }
+        let batch = PersistBatch { vote: None, install: None, entries, commit };
+        WriteBatch { number, since_us: number, batch }
     }
 
     #[test]
@@ -470,10 +481,10 @@ mod tests {
         overwrite.batch.vote = Some(Vote { term: 2, vote: 1 });
         merge(&mut merged, overwrite);
         let nothing_new = PersistBatch { commit: 9, ..PersistBatch::default() };
-        merge(&mut merged, WriteBatch { number: 4, batch: nothing_new });
+        merge(&mut merged, WriteBatch { number: 4, since_us: 4, batch: nothing_new });
         let log: Vec<_> = merged.batch.entries.iter().map(|entry| (entry.index, entry.term)).collect();
         assert_eq!(log, [(5, 1), (6, 1), (7, 2), (8, 2), (9, 2)]);
-        assert_eq!((merged.number, merged.batch.commit), (4, 9));
+        assert_eq!((merged.number, merged.since_us, merged.batch.commit), (4, 1, 9));
         assert_eq!(merged.batch.vote, Some(Vote { term: 2, vote: 1 }));
         merge(&mut merged, write(5, 3..=3, 3, 9));
         assert_eq!(merged.batch.entries.iter().map(|entry| entry.index).collect::<Vec<_>>(), [3]);

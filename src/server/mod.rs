@@ -23,6 +23,7 @@ mod entropy;
 mod listener;
 mod outbox;
 pub mod peers;
+mod stages;
 mod start;
 mod threads;
 

@@ -8,6 +8,11 @@ use std::str::FromStr;
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct GroupId(pub u8);
 
+impl GroupId {
+    /// The only group for now.
+    pub const ONLY: Self = Self(0);
+}
+
 /// The queue's own id of a job: 8 bits of group, 56 bits of sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

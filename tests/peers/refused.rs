@@ -40,14 +40,17 @@ fn what_is_no_frame_or_comes_too_early_ends_the_connection() {
     early.send(&PeerFrame::Fetch { index: 1, offset: 0 });
     assert_eq!(early.refusal().code, RefusalCode::Malformed);
     let mut later = RawPeer::connect(address);
-    later.send_bytes(&of_a_later_version());
+    later.send_bytes(&sealed(b"\x01ADJPEERS\x03\0\x04\0and what this version does not know"));
     let refusal = later.refusal();
     assert_eq!(refusal.code, RefusalCode::Version);
-    assert!(refusal.text.contains("versions 2 to 3") && refusal.text.contains("upgrade"), "{refusal}");
+    assert!(refusal.text.contains("versions 3 to 4") && refusal.text.contains("upgrade"), "{refusal}");
     // Frames after the handshake must be valid, too.
-    let mut peer = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
-    peer.send_bytes(&[0xff; 64]);
-    assert_eq!(peer.answer(), None);
+    let of_another_group = sealed(b"\x08\x01\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    for bytes in [&[0xff; 64][..], &of_another_group] {
+        let mut peer = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
+        peer.send_bytes(bytes);
+        assert_eq!(peer.answer(), None);
+    }
     let mut peer = RawPeer::greeted(address, greeting(cluster_id, 2, 2));
     peer.send(&PeerFrame::Join(3));
     assert_eq!(peer.answer(), None);
@@ -139,11 +142,10 @@ fn a_node_that_cannot_do_what_the_cluster_does_is_refused() {
     node.stop();
 }
 
-fn of_a_later_version() -> Vec<u8> {
-    let said = b"\x01ADJPEERS\x02\0\x03\0and what this version does not know";
-    let length = u32::try_from(said.len() + 4).expect("short");
-    let mut frame = length.to_le_bytes().to_vec();
-    frame.extend_from_slice(said);
+/// A frame of this kind and payload, with length and checksum as they should be.
+fn sealed(content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(content.len() + 4).expect("short");
+    let mut frame = [&length.to_le_bytes()[..], content].concat();
     let crc = crc32c::crc32c(&frame);
     frame.extend_from_slice(&crc.to_le_bytes());
     frame

@@ -3,8 +3,8 @@
 use adjourn::protocol::{
     Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
     ErrorCode, ErrorReply, GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob,
-    Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role, StatsReport, Subscribe,
-    TopicReport, TopicSet, TopicSettings, Totals, Welcome,
+    Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role, StageReport, StatsReport,
+    Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
 };
 use adjourn::types::limits::{
     BACKOFF_LIST_MAX, BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX,
@@ -374,7 +374,8 @@ pub(super) fn topic_report() -> impl Strategy<Value = TopicReport> {
 
 pub(super) fn stats() -> impl Strategy<Value = StatsReport> {
     let numbers = any::<(u64, u64, u32, u32, u32, u64, u64, u128)>();
-    (numbers, totals(), vec(topic_report(), 0..4)).prop_map(|(numbers, totals, topics)| {
+    let parts = (numbers, totals(), vec(topic_report(), 0..4), vec(stage_report(), 0..4));
+    parts.prop_map(|(numbers, totals, topics, stages)| {
         let (now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash) = numbers;
         StatsReport {
             now: Millis(now),
@@ -387,7 +388,14 @@ pub(super) fn stats() -> impl Strategy<Value = StatsReport> {
             state_hash,
             totals,
             topics,
+            stages,
         }
+    })
+}
+
+fn stage_report() -> impl Strategy<Value = StageReport> {
+    ("[a-z ]{0,20}", any::<[u64; 5]>()).prop_map(|(stage, [count, p50_us, p99_us, p999_us, max_us])| {
+        StageReport { stage, count, p50_us, p99_us, p999_us, max_us }
     })
 }
 

@@ -185,7 +185,10 @@ impl Disk {
     /// How many stretches of the log are in the archive.
     pub(super) fn archived(&mut self) -> usize {
         let names = self.in_use().folder().list().unwrap_or_default();
-        names.iter().filter(|name| name.starts_with("stretch-") && !name.ends_with(".new")).count()
+        names
+            .iter()
+            .filter(|name| name.starts_with("stretch-") && name.strip_suffix(".new").is_none())
+            .count()
     }
 
     /// As [`Storage::read`].

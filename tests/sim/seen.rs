@@ -192,7 +192,7 @@ impl fmt::Display for Seen<'_> {
 }
 
 fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &WriteBatch) -> fmt::Result {
-    let WriteBatch { number, batch } = order;
+    let WriteBatch { number, since_us: _, batch } = order;
     write!(f, "node {node} writes {number}: {:?}, commit {}", batch.vote, batch.commit)?;
     batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
 }

@@ -34,6 +34,7 @@ use Adjourn\Protocol\Opcode;
 use Adjourn\PushResult;
 use Adjourn\Reason;
 use Adjourn\Release;
+use Adjourn\StageReport;
 use Adjourn\Subscription;
 use Adjourn\Time;
 use Adjourn\TopicReport;
@@ -384,7 +385,14 @@ final class Commands
 
     private function do_stats(array $c): array
     {
-        return self::counts($this->client($c)->stats()->all);
+        $stats = $this->client($c)->stats();
+
+        return self::counts($stats->all) + ['stages' => array_map(
+            static fn (StageReport $s): array => ['stage' => $s->stage] + array_map(U64::toString(...), [
+                'count' => $s->count, 'p50_us' => $s->p50Us, 'p99_us' => $s->p99Us, 'p999_us' => $s->p999Us, 'max_us' => $s->maxUs,
+            ]),
+            $stats->stages,
+        )];
     }
 
     private function do_bulk(array $c): array

@@ -23,7 +23,7 @@ _WIDE = frozenset(
     "job fence sequence session due_ms delay_ms wait_ms after credit_bytes connection node offset cluster index state_hash "
     "clock_ms now pushed_ms reserved_first_ms reserved_last_ms held_by finished_ms delayed ready reserved buried_jobs pushed "
     "finished deleted expired oldest_ready_ms uptime_ms applied_index term since_ms unsent_bytes leader last commit matched "
-    "applied ahead_ms audited deadline_ms".split()
+    "applied ahead_ms audited deadline_ms count p50_us p99_us p999_us max_us".split()
 )
 _OTHER_WIDTHS = {
     ("SUBSCRIBE", "after"): False,

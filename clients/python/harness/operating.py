@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -81,7 +82,9 @@ class Operating:
         return {"topics": [{"topic": one.topic, "paused": one.paused, **_states(one.totals)} for one in found]}
 
     async def do_stats(self, command: Json) -> Json:
-        return _states((await self._clients[command["client"]].stats()).totals)
+        found = await self._clients[command["client"]].stats()
+        stages = [{key: str(value) for key, value in asdict(one).items()} for one in found.stages]
+        return {**_states(found.totals), "stages": stages}
 
     async def do_leases(self, command: Json) -> Json:
         return {"jobs": [self._hold(job) async for job in self._clients[command["client"]].leases()]}

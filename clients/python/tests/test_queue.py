@@ -191,7 +191,11 @@ async def test_topics(url: str, topic: str) -> None:
             await q.topic_delete(topic)
         assert [step.jobs async for step in q.bulk(BulkChange.DELETE, topic=topic)] == [2]
         await q.topic_delete(topic)
-        assert (await q.stats()).totals.pushed >= 2
+        stats = await q.stats()
+        assert stats.totals.pushed >= 2
+        assert [one.stage for one in stats.stages] == ["wait", "commit", "apply", "lateness"]
+        commit = stats.stages[1]
+        assert commit.count > 0 and 0 < commit.p50_us <= commit.p99_us <= commit.p999_us <= commit.max_us
 
 
 async def test_operating(url: str, topic: str) -> None:

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
 import { FrameSplitter, decodeRequest, decodeResponse, encodeRequest, encodeResponse } from 'adjourn/protocol';
 import { base64, fieldsFromJson, fieldsToJson, fromBase64 } from './json.mjs';
-import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson } from './shapes.mjs';
+import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson, stageJson } from './shapes.mjs';
 
 const clients = new Map();
 const subscriptions = new Map();
@@ -188,7 +188,10 @@ const commands = {
     return { topics: topics.map((one) => ({ topic: one.topic, paused: one.isPaused, ...countsJson(one) })) };
   },
 
-  stats: async (command) => countsJson(await client(command).stats()),
+  async stats(command) {
+    const { stages, ...counts } = await client(command).stats();
+    return { ...countsJson(counts), stages: stages.map(stageJson) };
+  },
 
   async bulk(command) {
     let changed = 0;

@@ -16,6 +16,7 @@ const TEXTS = new Set([
   'fairness_key',
   'dead_letters',
   'to',
+  'stage',
   'headers',
 ]);
 

@@ -83,6 +83,10 @@ export function countsJson(counts) {
   return Object.fromEntries(['delayed', 'ready', 'reserved', 'buried'].map((state) => [state, String(counts[state])]));
 }
 
+export function stageJson({ stage, count, p50Us, p99Us, p999Us, maxUs }) {
+  return { stage, count: String(count), p50_us: String(p50Us), p99_us: String(p99Us), p999_us: String(p999Us), max_us: String(maxUs) };
+}
+
 /** When a job is to be due: `delay_ms` or `at_ms`. */
 export function dueOf({ delay_ms: delayMs, at_ms: atMs }) {
   return atMs === undefined ? { delayMs: Number(delayMs) } : { at: BigInt(atMs) };

@@ -19,7 +19,7 @@ export type { IfExists, JobOptions, NewJob } from './new-job.js';
 export type { JobBackoff } from './backoff.js';
 export type { JobFilter } from './filter.js';
 export type { Late, TopicPolicy, TopicPolicyChange } from './topic-policy.js';
-export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, TopicCounts, TopicSettings, Totals } from './reports.js';
+export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, Stage, TopicCounts, TopicSettings, Totals } from './reports.js';
 export type { ConnectOptions, LogEntry } from './options.js';
 export type { Address, Dialer, Transport, TransportEvents } from './transport.js';
 export { systemClock, type Clock } from './clock.js';

@@ -34,6 +34,20 @@ export interface QueueStats extends Totals {
   readonly term: bigint;
   readonly stateHash: bigint;
   readonly topics: readonly TopicCounts[];
+  /** Where the time of the answering node goes; none from a server that does not know them. */
+  readonly stages: readonly Stage[];
+}
+
+/** The durations of one stage of the work on a node: over its last one to two minutes, at most 1 % too high, 0 if there are none. */
+export interface Stage {
+  /** wait, commit, apply, lateness. A newer server may have others. */
+  readonly stage: string;
+  readonly count: bigint;
+  /** Percentiles and the longest, in microseconds. */
+  readonly p50Us: bigint;
+  readonly p99Us: bigint;
+  readonly p999Us: bigint;
+  readonly maxUs: bigint;
 }
 
 export interface TopicSettings {

@@ -145,10 +145,11 @@ test('counts of 64 bits are not rounded', async () => {
   const [most, ahead] = [2n ** 64n - 1n, -(2n ** 63n)];
   const member = { node: 1n, role: 2, marks: 0x3f, matched: most, applied: most, aheadMs: ahead, audited: 0n, peerAddress: '', clientAddress: '' };
   const totals = Object.fromEntries(['delayed', 'ready', 'reserved', 'buried', 'pushed', 'finished', 'deleted', 'expired', 'oldestReadyMs'].map((name) => [name, most]));
+  const stage = { stage: 'commit', count: most, p50Us: most, p99Us: most, p999Us: most, maxUs: most };
   const answers = {
     COUNT: ['COUNTED', { jobs: most }],
     TOPICS: ['TOPIC_COUNTS', { topics: [{ marks: 1, topic: 't', ...totals }] }],
-    STATS: ['QUEUE_STATS', { now: 0n, uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, totals, topics: [] }],
+    STATS: ['QUEUE_STATS', { now: 0n, uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, totals, topics: [], stages: [stage] }],
     TOPIC_SHOW: ['TOPIC_SETTINGS', { jobs: most, bytes: most - 1n, marks: 0, settings: { rememberMs: most, late: { afterMs: most, action: 0, value: most } } }],
     CONNECTIONS: ['CONNECTION_LIST', { marks: 0, connections: [{ connection: 1n, session: 0n, sinceMs: 0n, leases: 0, subscriptions: 0, reserves: 0, creditJobs: most, creditBytes: most, unsentBytes: most, marks: 0, address: 'a', clientName: 'c', topics: [] }] }],
     CLUSTER_STATUS: ['CLUSTER_REPORT', { node: 1n, clusterId: WELCOME.clusterId, leader: 1n, term: most, last: most, commit: most, featureLevel: 1, members: [member] }],
@@ -157,7 +158,7 @@ test('counts of 64 bits are not rounded', async () => {
   const q = await client(server);
   assert.equal(await q.count(), most);
   assert.deepEqual(await q.topics(), [{ topic: 't', isPaused: true, ...totals }]);
-  assert.deepEqual(await q.stats(), { now: new Date(0), uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, ...totals, topics: [] });
+  assert.deepEqual(await q.stats(), { now: new Date(0), uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, ...totals, topics: [], stages: [stage] });
   assert.deepEqual(await q.showTopic('t'), { jobs: most, bytes: most - 1n, isPaused: false, policy: { rememberMs: most, late: { afterMs: most, action: 'rate', perSecond: most } } });
   const { value: connection } = await q.connections().next();
   assert.deepEqual([connection.creditJobs, connection.creditBytes, connection.unsentBytes], [most, most, most]);

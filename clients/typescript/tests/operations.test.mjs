@@ -301,6 +301,9 @@ test('a backup ends when another one begins', async () => {
 test('stats, connections, disconnect, cluster, ping', async () => {
   const stats = await q.stats();
   assert.ok(stats.pushed > 0 && stats.sessions >= 1);
+  assert.deepEqual(stats.stages.map(({ stage }) => stage), ['wait', 'commit', 'apply', 'lateness']);
+  const [, commit] = stats.stages;
+  assert.ok(commit.count > 0 && commit.p50Us > 0 && commit.p50Us <= commit.p99Us && commit.p99Us <= commit.maxUs);
   const other = await connect(server.url, { name: 'the other one' });
   const found = (await collect(q.connections())).find(({ clientName }) => clientName === 'the other one');
   assert.equal(found.session, other.session);

@@ -11,6 +11,9 @@
 //! that two nodes without a common version can say so. In these three, bytes after the known fields are ignored. Every other
 //! frame is refused if it has unknown bytes.
 //!
+//! A frame about one Raft group (BUNDLE, FETCH, PART, GONE) begins its payload with the number of the group, `u8`. The others
+//! are about the node. A frame for a group that this node does not have is refused.
+//!
 //! Pure: it knows no socket. It allocates for what has arrived, never by what a length says.
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
@@ -18,12 +21,12 @@ use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use crate::raft::{Message, MessageError};
 use crate::replica::{Bundle, PeerInfo};
 use crate::types::limits::{PEER_ADDRESS_BYTES_MAX, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME};
-use crate::types::{Member, Millis};
+use crate::types::{GroupId, Member, Millis};
 
 /// The version that this code speaks with other nodes.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// The oldest one that it understands.
-pub const VERSION_MIN: u16 = 1;
+pub const VERSION_MIN: u16 = 2;
 
 const MAGIC: [u8; 8] = *b"ADJPEERS";
 /// Bytes of a length.
@@ -162,6 +165,9 @@ pub enum PeerFrameError {
     /// No kind that is known.
     #[error("a frame of the unknown kind {0}")]
     Kind(u8),
+    /// It is about a group that this node does not have.
+    #[error("a frame for group {0}, which is not for this node: it has only group {only}", only = GroupId::ONLY.0)]
+    Group(u8),
     /// Its payload makes no sense.
     #[error("a frame of kind {0} makes no sense")]
     Malformed(u8),
@@ -198,6 +204,11 @@ mod kind {
     pub(super) const FETCH: u8 = 8;
     pub(super) const PART: u8 = 9;
     pub(super) const GONE: u8 = 10;
+
+    /// Whether frames of this kind are about one Raft group, and name it.
+    pub(super) fn names_group(kind: u8) -> bool {
+        matches!(kind, BUNDLE | FETCH | PART | GONE)
+    }
 }
 
 impl PeerDecoder {
@@ -251,6 +262,9 @@ impl PeerFrame {
         let begin = out.len();
         out.put_u32_le(0);
         out.put_u8(self.kind());
+        if kind::names_group(self.kind()) {
+            out.put_u8(GroupId::ONLY.0);
+        }
         match self {
             Self::Hello(greeting) | Self::Welcome(greeting) => greeting.encode(out),
             Self::Refused(Refusal { code, text }) => {
@@ -302,6 +316,9 @@ impl PeerFrame {
     fn decode(kind: u8, payload: Bytes) -> Result<Self, PeerFrameError> {
         let mut fields = Fields(payload);
         let mut grows = false;
+        if kind::names_group(kind) {
+            check_group(&mut fields, kind)?;
+        }
         let read = match kind {
             kind::HELLO | kind::WELCOME => {
                 grows = true;
@@ -449,6 +466,11 @@ fn check_versions(fields: &mut Fields, kind: u8) -> Result<(), PeerFrameError> {
         Some((min, max)) if min > VERSION || max < VERSION_MIN => Err(PeerFrameError::Version { min, max }),
         Some(_) => Ok(()),
     }
+}
+
+fn check_group(fields: &mut Fields, kind: u8) -> Result<(), PeerFrameError> {
+    let [group] = fields.array().ok_or(PeerFrameError::Malformed(kind))?;
+    if GroupId(group) == GroupId::ONLY { Ok(()) } else { Err(PeerFrameError::Group(group)) }
 }
 
 fn put_member(out: &mut BytesMut, member: &Member) {

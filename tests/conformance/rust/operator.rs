@@ -1,7 +1,7 @@
 //! The operator's commands: one job, topics, many jobs, and the connections of others.
 
 use adjourn::client::{Changed, Client, ClientError};
-use adjourn::protocol::{ConnectionList, Request, Response, TopicSet, Totals};
+use adjourn::protocol::{ConnectionList, Request, Response, StageReport, TopicSet, Totals};
 use adjourn::types::TopicName;
 use serde_json::{Value, json};
 
@@ -51,7 +51,12 @@ pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Fail
             });
             Ok(json!({ "topics": topics.collect::<Vec<_>>() }))
         }
-        "stats" => Ok(counts_json(&client.stats().await.map_err(failed)?.totals)),
+        "stats" => {
+            let stats = client.stats().await.map_err(failed)?;
+            let mut counts = counts_json(&stats.totals);
+            counts["stages"] = stats.stages.iter().map(stage_json).collect();
+            Ok(counts)
+        }
         "bulk" => bulk(client, command).await,
         "leases" => {
             let jobs = client.leases().await.map_err(failed)?;
@@ -131,6 +136,17 @@ fn done(outcome: Result<(), ClientError>) -> Result<Value, Failure> {
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err calls")]
 fn failed(error: ClientError) -> Failure {
     client_failure(&error)
+}
+
+fn stage_json(stage: &StageReport) -> Value {
+    json!({
+        "stage": stage.stage,
+        "count": stage.count.to_string(),
+        "p50_us": stage.p50_us.to_string(),
+        "p99_us": stage.p99_us.to_string(),
+        "p999_us": stage.p999_us.to_string(),
+        "max_us": stage.max_us.to_string(),
+    })
 }
 
 fn counts_json(totals: &Totals) -> Value {

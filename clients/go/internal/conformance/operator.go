@@ -60,7 +60,15 @@ func operate(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return shownTotals(&stats.Totals), nil
+		shown, stages := shownTotals(&stats.Totals), []any{}
+		for _, s := range stats.Stages {
+			us := func(d time.Duration) string { return decimal(uint64(d.Microseconds())) }
+			stages = append(stages, map[string]any{
+				"stage": s.Name, "count": decimal(s.Count), "p50_us": us(s.P50), "p99_us": us(s.P99), "p999_us": us(s.P999), "max_us": us(s.Max),
+			})
+		}
+		shown["stages"] = stages
+		return shown, nil
 	case "bulk":
 		return bulk(ctx, q, c)
 	case "leases":

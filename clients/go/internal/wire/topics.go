@@ -100,6 +100,24 @@ type QueueStats struct {
 	StateHash    U128
 	Totals       Totals
 	Topics       []TopicCount
+	Stages       []Stage
+}
+
+// Stage has the durations of one stage of the work.
+type Stage struct {
+	Stage                              string
+	Count, P50Us, P99Us, P999Us, MaxUs uint64
+}
+
+func stages(c *coder, stages *[]Stage) {
+	list(c, stages, 41, 41, func(c *coder, v *Stage) {
+		n := c.len8(len(v.Stage))
+		for _, number := range []*uint64{&v.Count, &v.P50Us, &v.P99Us, &v.P999Us, &v.MaxUs} {
+			c.u64(number)
+		}
+		c.pieces()
+		c.text(&v.Stage, n)
+	})
 }
 
 // Opcode is OpQueueStats.
@@ -116,6 +134,9 @@ func (m *QueueStats) code(c *coder) {
 	c.u128(&m.StateHash)
 	m.Totals.code(c)
 	topicCounts(c, &m.Topics)
+	if c.present(true) {
+		stages(c, &m.Stages)
+	}
 }
 
 // Add adds the counts of another topic.

@@ -321,6 +321,7 @@ final class Client implements Queue
             bin2hex(strrev($f['state_hash'])),
             TopicReport::of($f),
             array_map(TopicReport::of(...), $f['topics']),
+            array_map(StageReport::of(...), $f['stages'] ?? []),
         );
     }
 

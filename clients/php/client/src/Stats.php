@@ -7,7 +7,10 @@ namespace Adjourn;
 /** Counts of the whole queue. */
 final readonly class Stats
 {
-    /** @param list<TopicReport> $topics */
+    /**
+     * @param list<TopicReport> $topics
+     * @param list<StageReport> $stages where the time of the answering node goes; none from a server that does not know them
+     */
     public function __construct(
         public int $nowMs,
         public int $uptimeMs,
@@ -19,6 +22,7 @@ final readonly class Stats
         public string $stateHash,
         public TopicReport $all,
         public array $topics,
+        public array $stages = [],
     ) {
     }
 }

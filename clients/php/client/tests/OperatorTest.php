@@ -67,6 +67,12 @@ final class OperatorTest extends TestCase
         self::assertGreaterThanOrEqual(2, $stats->all->jobs());
         $counted = array_values(array_filter($stats->topics, static fn ($t): bool => $t->topic === 'counted'))[0];
         self::assertSame([1, 1, 2], [$counted->ready, $counted->delayed, $counted->pushed]);
+        self::assertSame(['wait', 'commit', 'apply', 'lateness'], array_column($stats->stages, 'stage'));
+        $commit = $stats->stages[1];
+        self::assertGreaterThan(0, $commit->count);
+        self::assertGreaterThan(0, $commit->p50Us);
+        self::assertGreaterThanOrEqual($commit->p50Us, $commit->p99Us);
+        self::assertGreaterThanOrEqual($commit->p99Us, $commit->maxUs);
     }
 
     public function testAConnectionIsListedAndClosed(): void

@@ -130,6 +130,7 @@ const listed = block({
 });
 const totals = { delayed: u64, ready: u64, reserved: u64, buried: u64, pushed: u64, finished: u64, deleted: u64, expired: u64, oldestReadyMs: u64 };
 const topicCounts = block({ marks: bits(u8, 1), topic: topic8, ...totals });
+const stageReport = block({ stage: text(1), count: u64, p50Us: u64, p99Us: u64, p999Us: u64, maxUs: u64 });
 const memberAddress = block({ node: u64, marks: bits(u8, 1), address: text(1) });
 const memberReport = block({
   node: u64,
@@ -284,6 +285,7 @@ export const RESPONSES = {
       stateHash: u128,
       totals: inline(block(totals)),
       topics: list(topicCounts),
+      stages: late(list(stageReport), []),
     }),
   ],
   CONNECTION_LIST: [0xd2, message({ marks: bits(u8, 1), connections: list(connectionReport) })],

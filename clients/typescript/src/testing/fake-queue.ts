@@ -498,6 +498,7 @@ export class FakeQueue {
         stateHash: 0n,
         totals,
         topics,
+        stages: [],
       },
     ];
   }

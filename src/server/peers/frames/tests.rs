@@ -146,8 +146,28 @@ fn versions_are_told_apart_before_the_rest_is_looked_at() {
         let read = decoder().next(&mut sealed(kind, &versions(0, 0)));
         assert_eq!(read, Err(PeerFrameError::Version { min: 0, max: 0 }));
     }
+    let read = decoder().next(&mut sealed(kind::JOIN, &[&versions(1, 1)[..], &[0; 8]].concat()));
+    assert_eq!(read, Err(PeerFrameError::Version { min: 1, max: 1 }), "its frames name no group");
     let later = [&versions(VERSION, VERSION + 9)[..], &3_u64.to_le_bytes(), b"and more"].concat();
     assert_eq!(decoder().next(&mut sealed(kind::JOIN, &later)), Ok(Some(PeerFrame::Join(3))));
+}
+
+#[test]
+fn a_frame_of_another_group_is_refused() {
+    let mut named = Vec::new();
+    for frame in frames().into_iter().filter(|frame| kind::names_group(frame.kind())) {
+        let whole = encoded(&frame);
+        let mut payload = whole[LENGTH_BYTES + KIND_BYTES..whole.len() - CRC_BYTES].to_vec();
+        assert_eq!(payload[0], 0, "{frame:?}");
+        for group in [1, u8::MAX] {
+            payload[0] = group;
+            let read = decoder().next(&mut sealed(frame.kind(), &payload));
+            assert_eq!(read, Err(PeerFrameError::Group(group)), "{frame:?}");
+        }
+        named.push(frame.kind());
+    }
+    named.dedup();
+    assert_eq!(named, [kind::BUNDLE, kind::FETCH, kind::PART, kind::GONE]);
 }
 
 #[test]
@@ -169,8 +189,8 @@ fn texts_have_limits() {
 fn what_a_bundle_carries_is_checked() {
     let good = encoded(&PeerFrame::Bundle(bundle(vec![heartbeat(1, 2)])));
     let mut payload = good[LENGTH_BYTES + KIND_BYTES..good.len() - CRC_BYTES].to_vec();
-    // The message begins with its kind, behind the clocks and its length.
-    let kind_at = 48 + 4;
+    // The message begins with its kind, behind the group, the clocks and its length.
+    let kind_at = 1 + 48 + 4;
     payload[kind_at] = 99;
     let read = decoder().next(&mut sealed(kind::BUNDLE, &payload));
     assert_eq!(read, Err(PeerFrameError::Message(MessageError::Kind(99))));

@@ -48,6 +48,10 @@ final class Layout
 
     private const TOPIC = ['marks' => 'u8', 'topic' => '>text8'] + self::TOTALS;
 
+    private const STAGE = [
+        'stage' => '>text8', 'count' => 'u64', 'p50_us' => 'u64', 'p99_us' => 'u64', 'p999_us' => 'u64', 'max_us' => 'u64',
+    ];
+
     private const CONNECTION = [
         'connection' => 'u64', 'session' => 'u64', 'since_ms' => 'u64', 'leases' => 'u32', 'subscriptions' => 'u32',
         'reserves' => 'u32', 'credit_jobs' => 'u64', 'credit_bytes' => 'u64', 'unsent_bytes' => 'u64',
@@ -136,7 +140,7 @@ final class Layout
             Opcode::QueueStats => [
                 'now_ms' => 'u64', 'uptime_ms' => 'u64', 'connections' => 'u32', 'sessions' => 'u32',
                 'waiting' => 'u32', 'applied_index' => 'u64', 'term' => 'u64', 'state_hash' => 'raw16',
-            ] + self::TOTALS + ['topics' => ['list', self::TOPIC]],
+            ] + self::TOTALS + ['topics' => ['list', self::TOPIC], 'stages' => ['list?', self::STAGE]],
             Opcode::ConnectionList => ['marks' => 'u8', 'connections' => ['list', self::CONNECTION]],
             Opcode::TopicSettings => ['jobs' => 'u64', 'bytes' => 'u64', 'marks' => 'u8', 'settings' => 'bytes16'],
             Opcode::BackupReady => ['index' => 'u64', 'jobs' => 'u64', 'state_hash' => 'raw16', 'bytes' => 'u64'],

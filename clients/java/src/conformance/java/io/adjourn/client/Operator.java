@@ -1,8 +1,10 @@
 package io.adjourn.client;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /** The commands of the level operator. */
 final class Operator {
@@ -22,7 +24,7 @@ final class Operator {
             case "topic_set" -> done(() -> client.setTopic(c.text("topic"), FrameJson.policy(c.object("settings"))));
             case "topic_show" -> shown(client.topicSettings(c.text("topic")));
             case "topics" -> Map.of("topics", client.topics().stream().map(Operator::shown).toList());
-            case "stats" -> totals(client.stats().totals());
+            case "stats" -> stats(client.stats());
             case "bulk" -> Map.of("jobs", Conformance.id(client.bulk(change(c), FrameJson.filter(c.object("filter")),
                     c.has("jobs_max") ? c.u32("jobs_max") : 1_024, new byte[0]).mapToLong(BulkStep::jobs).sum()));
             case "leases" -> Map.of("jobs", client.leases().stream().map(Conformance::delivered).toList());
@@ -68,6 +70,21 @@ final class Operator {
         json.put("topic", topic.name());
         json.put("paused", topic.paused());
         return json;
+    }
+
+    private static Map<String, Object> stats(QueueStats stats) {
+        Map<String, Object> shown = new LinkedHashMap<>(totals(stats.totals()));
+        shown.put("stages", stats.stages().stream().map(Operator::shown).toList());
+        return shown;
+    }
+
+    private static Map<String, Object> shown(StageInfo stage) {
+        return Map.of("stage", stage.name(), "count", Conformance.id(stage.count()), "p50_us", us(stage.p50()), "p99_us",
+                us(stage.p99()), "p999_us", us(stage.p999()), "max_us", us(stage.max()));
+    }
+
+    private static String us(Duration duration) {
+        return Conformance.id(TimeUnit.MICROSECONDS.convert(duration));
     }
 
     private static Map<String, Object> totals(Totals totals) {

@@ -19,12 +19,14 @@ import java.util.List;
  * @param stateHash 16 bytes, equal on all healthy nodes at the same index
  * @param totals over all topics, removed ones included
  * @param topics by topic, sorted by name
+ * @param stages where the time of the answering node goes; none from a server that does not know them
  */
 public record QueueStats(Instant now, Duration uptime, long connections, long sessions, long waiting, long appliedIndex, long term,
-        byte[] stateHash, Totals totals, List<TopicInfo> topics) {
+        byte[] stateHash, Totals totals, List<TopicInfo> topics, List<StageInfo> stages) {
     static QueueStats of(Response.QueueStats s) {
         return new QueueStats(Millis.instant(s.now()), Millis.duration(s.uptimeMs()), Integer.toUnsignedLong(s.connections()),
                 Integer.toUnsignedLong(s.sessions()), Integer.toUnsignedLong(s.waiting()), s.appliedIndex(), s.term(), s.stateHash(),
-                Totals.of(s.totals()), s.topics().stream().map(TopicInfo::of).toList());
+                Totals.of(s.totals()), s.topics().stream().map(TopicInfo::of).toList(),
+                s.stages().stream().map(StageInfo::of).toList());
     }
 }

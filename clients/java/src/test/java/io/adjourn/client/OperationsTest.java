@@ -210,7 +210,12 @@ class OperationsTest {
         assertEquals(1, client.topics().stream().filter(t -> t.name().equals("dead")).findFirst().orElseThrow().totals().ready());
         client.deleteTopic("policy");
         assertThrows(ServerException.NotFound.class, () -> client.topicSettings("policy"));
-        assertTrue(client.stats().totals().pushed() > 0);
+        QueueStats stats = client.stats();
+        assertTrue(stats.totals().pushed() > 0);
+        assertEquals(List.of("wait", "commit", "apply", "lateness"), stats.stages().stream().map(StageInfo::name).toList());
+        StageInfo commit = stats.stages().get(1);
+        assertTrue(commit.count() > 0 && commit.p50().compareTo(java.time.Duration.ZERO) > 0, commit.toString());
+        assertTrue(commit.p50().compareTo(commit.p99()) <= 0 && commit.p99().compareTo(commit.max()) <= 0, commit.toString());
     }
 
     @Test

@@ -473,7 +473,8 @@ public final class FakeExchange implements Exchange {
         return switch (request.opcode()) {
             case PING -> new Response.Pong(state.nowMs, 0);
             case TOPICS -> new Response.TopicCounts(topics);
-            case STATS -> new Response.QueueStats(state.nowMs, 0, 1, 1, waiters.size(), 0, 1, new byte[16], sum(topics), topics);
+            case STATS -> new Response.QueueStats(state.nowMs, 0, 1, 1, waiters.size(), 0, 1, new byte[16], sum(topics), topics,
+                    List.of());
             case CONNECTIONS -> new Response.ConnectionList(0, List.of());
             default -> throw new FakeState.Refused(ErrorCode.UNSUPPORTED, "the fake has no " + request.opcode());
         };

@@ -35,7 +35,7 @@ public sealed interface Response {
             case BULKED -> new Bulked(in.u32(), in.bytes16(), in.u32OrZero());
             case TOPIC_COUNTS -> new TopicCounts(TopicTotals.list(in));
             case QUEUE_STATS -> new QueueStats(in.u64(), in.u64(), in.u32(), in.u32(), in.u32(), in.u64(), in.u64(), in.raw(16),
-                    Totals.read(in), TopicTotals.list(in));
+                    Totals.read(in), TopicTotals.list(in), Stage.listOrNone(in));
             case CONNECTION_LIST -> new ConnectionList(in.u8() & 1, in.list(64, Connection::read));
             case TOPIC_SETTINGS -> new TopicSettings(in.u64(), in.u64(), in.u8() & 1, in.bytes16());
             case BACKUP_READY -> new BackupReady(in.u64(), in.u64(), in.raw(16), in.u64());
@@ -240,7 +240,23 @@ public sealed interface Response {
 
     /** QUEUE_STATS. */
     record QueueStats(long now, long uptimeMs, int connections, int sessions, int waiting, long appliedIndex, long term,
-            byte[] stateHash, Totals totals, List<TopicTotals> topics) implements Response {
+            byte[] stateHash, Totals totals, List<TopicTotals> topics, List<Stage> stages) implements Response {
+    }
+
+    /** One stage of QUEUE_STATS. */
+    record Stage(String stage, long count, long p50Us, long p99Us, long p999Us, long maxUs) {
+        /** Older servers leave the list out. */
+        static List<Stage> listOrNone(FrameReader in) throws MalformedFrameException {
+            return in.remaining() == 0 ? List.of() : in.list(41, (f, p) -> {
+                int stageBytes = f.u8();
+                long count = f.u64();
+                long p50Us = f.u64();
+                long p99Us = f.u64();
+                long p999Us = f.u64();
+                long maxUs = f.u64();
+                return new Stage(p.text(stageBytes), count, p50Us, p99Us, p999Us, maxUs);
+            });
+        }
     }
 
     /** One connection of CONNECTION_LIST. */
