@@ -161,7 +161,7 @@ impl Archive for SledArchive {
         let path = self.path.join(name(number) + UNFINISHED);
         remove_folder(&path)?;
         let written = write_database(&self.directory, &path, source, bytes);
-        if written.as_ref().is_err_and(StorageError::is_shortage) {
+        if written.as_ref().is_err_and(|error| error.is_shortage() || error.is_full()) {
             // The next start removes it, if this does not.
             let _ = remove_folder(&path);
         }

@@ -463,6 +463,17 @@ impl StorageError {
         }
     }
 
+    /// Whether there was no room, also for what a sync should have written: some file systems make room only then.
+    pub(super) fn is_full(&self) -> bool {
+        match self {
+            Self::DiskFull { .. } => true,
+            Self::Io { source, .. } => {
+                matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it says, of an access to a checkpoint, that a part of that cannot be read: another member may have it.
     pub fn is_unreadable(&self) -> bool {
         match self {

@@ -153,8 +153,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
                 stretches.entry(head.number).or_insert_with(in_file);
             }
         }
-        let newest = stretches.keys().next_back().copied();
-        let Some(newest) = newest else {
+        let Some(newest) = stretches.keys().next_back().copied() else {
             let obstacle = Some(log.damaged(Damage::LogMissing));
             return Ok((log, Found { last: 0, durable: 0 }, obstacle));
         };

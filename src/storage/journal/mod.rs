@@ -204,7 +204,7 @@ impl<F: JournalFolder> NewFile<F> {
             self.folder.sync()
         };
         made().inspect_err(|error| {
-            if error.is_shortage() {
+            if error.is_shortage() || error.is_full() {
                 // If that fails, the next start finds a file that it can use all the same.
                 let _ = self.folder.remove(&name);
             }
