@@ -99,12 +99,12 @@ fn beginnings_that_are_cut_off_in_a_row() {
 
 #[test]
 fn logs_with_an_archive() {
-    run(Plan { workload: Workload::Chores, generations: 1, steps: 160, disks: 500 });
+    run(Plan { workload: Workload::Chores, generations: 1, steps: 100, disks: 250 });
 }
 
 #[test]
 fn logs_with_an_archive_in_a_row() {
-    run(Plan { workload: Workload::Chores, generations: 25, steps: 24, disks: 300 });
+    run(Plan { workload: Workload::Chores, generations: 12, steps: 20, disks: 120 });
 }
 
 #[test]

@@ -14,8 +14,6 @@ use adjourn::types::GroupId;
 use super::fault::Fault;
 
 const CLUSTER_ID: [u8; 16] = [7; 16];
-/// A small journal: files are used again, and stretches go into the archive.
-pub(super) const SIZE: JournalSize = JournalSize { file_bytes: 64 << 10, files_max: 3 };
 
 /// Something that is asked of the storage.
 #[derive(Clone, Debug)]
@@ -60,11 +58,12 @@ pub(super) struct State {
 pub(super) struct Expectation<'a> {
     pub(super) state: &'a State,
     pub(super) under_way: Option<&'a Step>,
+    pub(super) size: JournalSize,
 }
 
 /// How the tests open a data directory.
-pub(super) fn open(root: &Path) -> Result<DiskStorage, StorageError> {
-    DiskStorage::open_with(&options(root, [8; 16]), SIZE)
+pub(super) fn open(root: &Path, size: JournalSize) -> Result<DiskStorage, StorageError> {
+    DiskStorage::open_with(&options(root, [8; 16]), size)
 }
 
 /// Makes a checkpoint durable in a folder that stands for the entry.
@@ -121,7 +120,8 @@ impl Expectation<'_> {
     /// Returns the state found first.
     pub(super) fn check(&self, root: &Path, thoroughly: bool) -> Result<State, Fault> {
         // A queue that is founded anew would take this id.
-        let mut storage = DiskStorage::open_with(&options(root, [9; 16]), SIZE).map_err(Fault::Refused)?;
+        let mut storage =
+            DiskStorage::open_with(&options(root, [9; 16]), self.size).map_err(Fault::Refused)?;
         let founded = storage.storage_id() == [8; 16];
         let found = self.verify(&mut storage, founded)?;
         if !thoroughly {
@@ -142,8 +142,8 @@ impl Expectation<'_> {
         }
         drop(storage);
         let after = found.after(&Step::Persist(batch));
-        let mut storage = open(root).map_err(Fault::Refused)?;
-        Expectation { state: &after, under_way: None }.verify(&mut storage, founded)?;
+        let mut storage = open(root, self.size).map_err(Fault::Refused)?;
+        Expectation { state: &after, under_way: None, size: self.size }.verify(&mut storage, founded)?;
         Ok(found)
     }
 
@@ -160,7 +160,7 @@ impl Expectation<'_> {
             let vote = batch.vote.unwrap_or(self.state.vote);
             let state = State { vote, ..self.state.installed(theirs, *base) };
             let under_way = Some(&Step::Persist(batch.clone()));
-            return Expectation { state: &state, under_way }.verify(storage, founded);
+            return Expectation { state: &state, under_way, size: self.size }.verify(storage, founded);
         }
         let checkpoint = self.checkpoint(&recovered)?;
         let base = recovered.first_index - 1;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use adjourn::storage::{Chore, DiskStorage, Storage as _, StorageError};
+use adjourn::storage::{Chore, DiskStorage, JournalSize, Storage as _, StorageError};
 use proptest::test_runner::TestRng;
 
 use super::cut::{Beginning, Life, directory};
@@ -31,6 +31,7 @@ pub(super) struct StorageLife {
     moments: Vec<Moment>,
     before: Option<(Rc<Self>, Moment)>,
     has_failed: bool,
+    size: JournalSize,
     /// What happened to the files of the log.
     pub(super) files: FileCounts,
 }
@@ -52,6 +53,7 @@ impl StorageLife {
             moments,
             before,
             has_failed: false,
+            size: workload.size(),
             files: FileCounts::default(),
         };
         let lived = life.work(root.path(), (workload, steps), &recorder, rng);
@@ -72,7 +74,7 @@ impl StorageLife {
         rng: &mut TestRng,
     ) -> Result<(), StorageError> {
         self.steps.push(Step::Open);
-        let mut storage = ledger::open(root)?;
+        let mut storage = ledger::open(root, self.size)?;
         if let Some((before, died)) = &self.before {
             let (life, moment) = before.promised(died);
             self.states = vec![match life.expectation(moment).verify(&mut storage, true) {
@@ -134,7 +136,11 @@ impl StorageLife {
 
     fn expectation(&self, moment: &Moment) -> Expectation<'_> {
         let Moment { acknowledged, .. } = *moment;
-        Expectation { state: &self.states[acknowledged], under_way: self.steps.get(acknowledged) }
+        Expectation {
+            state: &self.states[acknowledged],
+            under_way: self.steps.get(acknowledged),
+            size: self.size,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The random operations of a node on its storage.
 
-use adjourn::storage::{EntryKind, LogEntry, PersistBatch, Vote};
+use adjourn::storage::{EntryKind, JournalSize, LogEntry, PersistBatch, Vote};
 use bytes::Bytes;
 use proptest::prelude::{Rng as _, RngExt as _};
 use proptest::test_runner::TestRng;
@@ -25,6 +25,12 @@ pub(super) enum Workload {
 }
 
 impl Workload {
+    /// The journal: small files, and so many that the archive is not needed, except where it is the matter.
+    pub(super) fn size(self) -> JournalSize {
+        let files_max = if matches!(self, Self::Chores) { 3 } else { 1000 };
+        JournalSize { file_bytes: 64 << 10, files_max }
+    }
+
     /// The next step.
     pub(super) fn step(self, state: &State, rng: &mut TestRng) -> Step {
         if rng.random_ratio(1, 5) {
@@ -35,7 +41,7 @@ impl Workload {
             return Step::Chore { meanwhile };
         }
         // Where work is to be done, cuts are rare: the log gets longer than its files.
-        let often = if matches!(self, Self::Chores) { 16 } else { 5 };
+        let often = if matches!(self, Self::Chores) { 10 } else { 5 };
         if matches!(self, Self::Beginnings | Self::Chores | Self::Installs) && rng.random_ratio(2, often) {
             let installs = matches!(self, Self::Installs) && rng.random();
             return if installs { install(state, rng) } else { beginning(state, rng) };

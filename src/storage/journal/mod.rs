@@ -66,6 +66,12 @@ impl<F: JournalFolder> Files<F> {
             let Some(id) = name.strip_prefix(PREFIX).and_then(|id| id.parse().ok()) else { continue };
             files.add(id)?;
         }
+        // The process that made one of these may have failed to sync it.
+        let unused = |slot: &&mut Slot<F>| slot.head.is_none_or(|head| head.number == 0);
+        for slot in files.slots.iter_mut().filter(unused) {
+            files.folder.settle(&name(slot.id))?;
+            slot.head = read_head(&slot.file, salt)?;
+        }
         while let Some(newest) = files.newest() {
             files.folder.settle(&name(newest.id))?;
             let (id, head) = (newest.id, newest.head);
