@@ -243,6 +243,7 @@ impl Replica {
 
     /// One step of the checkpoint that is under way, or the first one of the next.
     pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
+        self.records.free_forgotten(self.jobs_per_step());
         match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Idle => {
                 self.engine.shrink();

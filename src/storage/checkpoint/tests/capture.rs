@@ -3,6 +3,24 @@
 use super::*;
 
 #[test]
+fn records_that_go_during_a_capture_are_freed_a_few_at_a_time() {
+    let mut queue = Queue::new();
+    queue.push(10, 0, 10);
+    queue.records.begin_capture();
+    for job in 1..=10 {
+        queue.apply(Command::Delete { job: JobSelect::Id(JobId(job)) });
+    }
+    queue.records.end_capture();
+    let mut left = Vec::new();
+    while queue.records.has_forgotten() {
+        left.push(queue.records.in_memory_count());
+        queue.records.free_forgotten(4);
+    }
+    assert_eq!(left, [10, 6, 2]);
+    assert_eq!(queue.records.in_memory_count(), 0);
+}
+
+#[test]
 fn a_capture_that_nobody_wants_ends() {
     let mut queue = Queue::new();
     queue.push(300, 0, 10);
