@@ -83,7 +83,7 @@ impl Queue {
     fn captured(&mut self) -> (Vec<CapturedJob>, Vec<u8>) {
         self.engine.begin_capture(|_| true);
         let (metadata, mut jobs) = (self.engine.metadata().encode(), Vec::new());
-        while !self.engine.capture(100, u64::MAX, &mut jobs) {}
+        while !self.engine.capture(100, u64::MAX, |job| jobs.push(job)) {}
         self.engine.end_capture();
         (jobs, metadata)
     }

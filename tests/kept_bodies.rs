@@ -36,16 +36,14 @@ impl KeptBodies {
     /// and whether it was spilled.
     pub(crate) fn write(&mut self, engine: &mut Engine, captured: CapturedJob) -> (Place, bool) {
         let (from, to) = (captured.place, self.next_place());
-        let until = captured.delayed_until.filter(|until| engine.is_beyond_horizon(*until));
-        let spilled = until.map(|_| captured.hash);
         let id = captured.saved.id();
-        let relocated = engine.relocate(id, from, to, spilled);
+        let relocated = engine.relocate(id, from, to, captured.spillable);
         if relocated != Relocated::Gone {
             let mut record = self.kept.remove(&from).expect("its record is kept");
             record.reference = record.reference.at(to);
             self.kept.insert(to, record);
         }
-        if let (Relocated::Spilled, Some(until)) = (relocated, until) {
+        if let (Relocated::Spilled, Some(until)) = (relocated, captured.delayed_until) {
             self.spilled.insert((until.timeline, until.at, id), to);
             self.saved.insert(to, (captured.saved, until.timeline, until.at));
         }

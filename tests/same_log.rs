@@ -73,7 +73,7 @@ impl Checkpoints {
         let sessions = engine.capture_sessions(budget * SESSION_OUTCOMES);
         if !sessions.is_empty() {
             under_way.captured_metadata.push(&sessions);
-        } else if engine.capture(budget, u64::MAX, &mut under_way.captured) {
+        } else if engine.capture(budget, u64::MAX, |job| under_way.captured.push(job)) {
             return self.end(under_way, engine, store);
         }
         self.under_way = Some(under_way);
@@ -107,7 +107,7 @@ impl Checkpoints {
         engine.keep_captured();
         let mut jobs_spilled = 0;
         for job in capture.captured {
-            let may_spill = job.delayed_until.is_some_and(|until| engine.is_beyond_horizon(until));
+            let may_spill = job.spillable.is_some();
             let (page, saved) = (job.page, job.saved.clone());
             let (place, is_spilled) = store.write(engine, job);
             if !may_spill {

@@ -17,6 +17,7 @@ use super::hash;
 use super::jobs::{Job, Slot};
 use super::paged::Paged;
 use super::saved::SavedJob;
+use super::spill::is_beyond_horizon;
 use super::store::Place;
 use crate::types::JobState;
 
@@ -82,8 +83,8 @@ pub struct CapturedJob {
     pub place: Place,
     /// Its due time, or an earlier expiry. Jobs that are not delayed have none.
     pub delayed_until: Option<Moment>,
-    /// Its share of the state hash.
-    pub hash: u128,
+    /// It waits beyond the [horizon](super::HORIZON_MS), so it may be spilled while it has this hash: its share of the state hash.
+    pub spillable: Option<u128>,
 }
 
 impl Engine {
@@ -114,18 +115,20 @@ impl Engine {
         self.jobs.changed() as u64
     }
 
-    /// Adds up to `budget` of the resident jobs, as they were when the capture began, to `captured`, and none after one with
-    /// which their bodies come to `bytes_max`. Whether these were the last.
-    pub fn capture(&mut self, budget: usize, bytes_max: u64, captured: &mut Vec<CapturedJob>) -> bool {
-        let mut bytes = 0;
+    /// Visits up to `budget` of the resident jobs, as they were when the capture began, and none after one with which their
+    /// bodies come to `bytes_max`. Whether these were the last.
+    pub fn capture(&mut self, budget: usize, bytes_max: u64, mut visit: impl FnMut(CapturedJob)) -> bool {
+        let (mut bytes, clock) = (0, self.clock);
         self.jobs.captured(budget, |page, job| {
             bytes += u64::from(job.body.body_bytes) + job.held_bytes() as u64;
-            captured.push(CapturedJob {
+            let delayed_until = if job.state == JobState::Delayed { job.timer() } else { None };
+            let beyond = delayed_until.filter(|until| is_beyond_horizon(clock, *until));
+            visit(CapturedJob {
                 page,
                 saved: SavedJob::new(job),
                 place: job.body.place,
-                delayed_until: if job.state == JobState::Delayed { job.timer() } else { None },
-                hash: hash::of_job(job),
+                delayed_until,
+                spillable: beyond.map(|_| hash::of_job(job)),
             });
             bytes < bytes_max
         })

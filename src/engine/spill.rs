@@ -43,11 +43,6 @@ pub enum Relocated {
 pub(super) struct NoSuchTopic;
 
 impl Engine {
-    /// Whether a job that waits until then need not be resident: see [`HORIZON_MS`].
-    pub fn is_beyond_horizon(&self, until: Moment) -> bool {
-        until.at > self.clock.now(until.timeline).saturating_add(HORIZON_MS)
-    }
-
     /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `spilled` all of
     /// the job was written as it was when it had this hash: if it still has it, the job is spilled.
     pub fn relocate(&mut self, job: JobId, from: Place, to: Place, spilled: Option<u128>) -> Relocated {
@@ -253,6 +248,11 @@ impl Engine {
         let timer = job.timer().unwrap_or_else(|| unreachable!("what fires has a timer"));
         (self.clock.as_stamp(timer), job.id.0)
     }
+}
+
+/// Whether a job that waits until then need not be resident: see [`HORIZON_MS`].
+pub(super) fn is_beyond_horizon(clock: Clock, until: Moment) -> bool {
+    until.at > clock.now(until.timeline).saturating_add(HORIZON_MS)
 }
 
 /// The spilled job that comes first of those whose timers fire by the time of `clock`, and where it stands in that order.

@@ -243,6 +243,7 @@ impl Replica {
 
     /// One step of the checkpoint that is under way, or the first one of the next.
     pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
+        self.records.free_forgotten(self.jobs_per_step());
         match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Idle => {
                 self.engine.shrink();
@@ -373,6 +374,7 @@ impl Replica {
             pages,
             next_chunk: self.checkpoints.next_chunk,
             chunk_bytes,
+            records: self.records.in_memory_count(),
             pin,
         };
         self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });
@@ -389,14 +391,11 @@ impl Replica {
             self.checkpoints.stage = Stage::Capturing { on_the_way };
             return;
         }
-        let mut captured = Vec::with_capacity(jobs_max);
-        let done = self.engine.capture(jobs_max, BATCH_BYTES, &mut captured);
-        let mut jobs = CheckpointJobs::default();
-        for job in captured {
-            let spilled = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
-            let record = self.records.in_memory(job.place);
-            jobs.push(job, spilled, record);
-        }
+        let mut jobs = CheckpointJobs::with_capacity(jobs_max);
+        let records = &self.records;
+        let done = self.engine.capture(jobs_max, BATCH_BYTES, |job| {
+            jobs.push(&job, records.in_memory(job.place));
+        });
         if !jobs.is_empty() {
             on_the_way.push_back(jobs.memory_bytes());
             outputs.push(Output::Checkpoint(CheckpointOrder::Jobs(jobs)));
@@ -416,7 +415,7 @@ impl Replica {
         let (jobs_max, pause_us) =
             if self.has_time() { (ADOPTED_PER_STEP, ADOPTING_EVERY_US) } else { (self.jobs_per_step(), 0) };
         for one in written.iter().take(jobs_max) {
-            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled);
+            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled());
             self.records.relocated(one.from, one.to, relocated)?;
         }
         if written.len() > jobs_max {

@@ -349,7 +349,11 @@ impl Replica {
     /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
     pub fn next_wake_us(&mut self) -> u64 {
         let can_shrink = self.checkpoints.is_idle() && self.engine.can_shrink();
-        if can_shrink || self.has_more_to_do() || (self.stop == Stop::Asked && self.proposals.is_idle()) {
+        if can_shrink
+            || self.records.has_forgotten()
+            || self.has_more_to_do()
+            || (self.stop == Stop::Asked && self.proposals.is_idle())
+        {
             return self.now_us;
         }
         let mut wake_us = self.now_us + if self.prepared { CLOCK_CHECK_US } else { PREPARE_PAUSE_US };

@@ -101,7 +101,7 @@ impl<F: Folder> CheckpointThread<F> {
                     self.add_sessions(&sessions);
                     Ok(())
                 }
-                ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => self.add(jobs),
+                ToCheckpoint::Order(CheckpointOrder::Jobs(jobs)) => self.add(&jobs),
                 ToCheckpoint::Order(CheckpointOrder::End) => self.finish(),
                 ToCheckpoint::Order(CheckpointOrder::Abandon) => self.drop_unfinished(),
                 ToCheckpoint::Pin { reply } => {
@@ -138,7 +138,7 @@ impl<F: Folder> CheckpointThread<F> {
     }
 
     /// The same with jobs.
-    fn add(&mut self, jobs: CheckpointJobs) -> Result<(), StorageError> {
+    fn add(&mut self, jobs: &CheckpointJobs) -> Result<(), StorageError> {
         let Some(under_way) = &mut self.under_way else { return Ok(()) };
         let added = under_way.writer.add(jobs);
         self.tell(ToCore::Input(Input::CheckpointTook));

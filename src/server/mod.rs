@@ -483,6 +483,7 @@ mod tests {
                 pages: Vec::new(),
                 next_chunk: 1,
                 chunk_bytes: 4096,
+                records: 0,
                 pin: false,
             };
             for order in [CheckpointOrder::Begin(Box::new(begin)), CheckpointOrder::End] {

@@ -19,28 +19,35 @@
 //! on nothing may fail ([`CheckpointWriter::seal`], [`SealedCheckpoint::publish`]).
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::backup::PinnedBackup;
-use super::chunks::{
-    self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, Pages, RowHead, StagedManifest,
-};
+use super::chunks::{self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, Pages, StagedManifest};
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};
 use super::{Damage, LogBase, StorageError};
 use crate::engine::{
-    CapturedJob, CapturedSessions, Engine, Moment, PartialMetadata, Place, RestoreError, Restoring, SavedJob,
-    StateMetadata,
+    CapturedSessions, Engine, PartialMetadata, Place, RestoreError, Restoring, SavedJob, StateMetadata,
 };
 use crate::types::limits::BODY_BYTES_CEILING;
 use crate::types::{GroupId, JobId};
+use jobs::CheckpointJob;
+pub use jobs::CheckpointJobs;
 use resident::{PAGE_BYTES_MAX, ResidentPages, RowAt};
 pub use resident::{PageFile, begin_capture};
+use row::{Row, Rows};
 
 /// The facts about gathered rows, and the jobs that wait for these rows, may take this many times the memory of the rows
 /// themselves.
 const KNOWN_PER_ROW_BYTES: usize = 2;
+
+/// The facts about a row: while it is gathered, where it went, and what the core is told of it.
+const KNOWN_BYTES: usize = size_of::<Row>() + size_of::<Place>() + size_of::<Written>();
+
+/// Memory is reserved for rows of this length: that of common ones, in bytes.
+const ROW_BYTES: usize = 192;
+/// Beyond a full chunk, memory is reserved for the row that fills it.
+const LAST_ROW_BYTES: usize = 64 << 10;
 
 /// Blocks that are kept after they were read for a record: resident jobs come in no order of their rows.
 const CACHE_BLOCKS: usize = 16;
@@ -74,14 +81,16 @@ pub struct CheckpointBegin {
     pub next_chunk: u32,
     /// A new chunk is closed when its rows take this many bytes.
     pub chunk_bytes: usize,
+    /// How many records are in memory: memory is reserved for their rows.
+    pub records: usize,
     /// Its files are to be held open, for a backup.
     pub pin: bool,
 }
 
-/// Bytes of memory that writing a checkpoint takes at most with chunks of `chunk_bytes`, in addition to 64 for each record
+/// Bytes of memory that writing a checkpoint takes at most with chunks of `chunk_bytes`, in addition to 48 for each record
 /// in memory at its beginning.
 pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
-    let rewritten = size_of::<Written>() + 2 * size_of::<(Place, Place)>();
+    let rewritten = size_of::<Written>() + 2 * size_of::<(Place, RowAt)>();
     let one_row = BODY_BYTES_CEILING + (1 << 20);
     let pages = KNOWN_PER_ROW_BYTES * chunk_bytes + 2 * PAGE_BYTES_MAX;
     chunk_bytes + pages + rewritten_rows_max(chunk_bytes) * rewritten + one_row
@@ -90,46 +99,7 @@ pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
 /// The maximum number of old rows that one checkpoint writes again.
 pub fn rewritten_rows_max(chunk_bytes: usize) -> usize {
     // More do not fit into one chunk: see [`KNOWN_PER_ROW_BYTES`].
-    KNOWN_PER_ROW_BYTES * chunk_bytes / size_of::<Row>()
-}
-
-/// Some resident jobs, as they were when the checkpoint began.
-#[derive(Clone, Debug, Default)]
-pub struct CheckpointJobs {
-    jobs: Vec<CheckpointJob>,
-    /// Their records, one behind the other.
-    records: Vec<u8>,
-}
-
-#[derive(Clone, Debug)]
-struct CheckpointJob {
-    job: CapturedJob,
-    /// It is due late enough to be spilled.
-    spilled: bool,
-    /// Where its record is among those of all, if it is in memory alone.
-    record: Option<Range<usize>>,
-}
-
-impl CheckpointJobs {
-    /// Adds a job, with its record if that is in memory alone. `spilled`: it is due late enough to be spilled.
-    pub fn push(&mut self, job: CapturedJob, spilled: bool, record: Option<&[u8]>) {
-        let record = record.map(|record| {
-            let begin = self.records.len();
-            self.records.extend_from_slice(record);
-            begin..self.records.len()
-        });
-        self.jobs.push(CheckpointJob { job, spilled, record });
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
-    }
-
-    /// Bytes of memory that they take, by and large.
-    pub fn memory_bytes(&self) -> usize {
-        self.jobs.len() * size_of::<CheckpointJob>() + self.records.len()
-    }
+    KNOWN_PER_ROW_BYTES * chunk_bytes / KNOWN_BYTES
 }
 
 /// A job whose record was written to a new place.
@@ -142,7 +112,14 @@ pub struct Written {
     /// Where it is as well.
     pub to: Place,
     /// All of the job is there: the hash that it had.
-    pub spilled: Option<u128>,
+    spilled: Option<[u8; 16]>,
+}
+
+impl Written {
+    /// All of the job was written: the hash that it had.
+    pub fn spilled(&self) -> Option<u128> {
+        self.spilled.map(u128::from_le_bytes)
+    }
 }
 
 /// A checkpoint that is durable.
@@ -175,12 +152,10 @@ impl Checkpoint {
 pub struct CheckpointWriter<F: Folder> {
     folder: F,
     begin: CheckpointBegin,
-    rows: Vec<Row>,
-    /// The bytes of all rows that are gathered.
-    bytes: Vec<u8>,
+    rows: Rows,
     pages: ResidentPages<F>,
-    /// Where the rows of resident jobs went that are not entered yet, by where they were.
-    moved: BTreeMap<Place, Place>,
+    /// Where the rewritten rows of resident jobs are that are not entered yet, by where they were.
+    moved: BTreeMap<Place, RowAt>,
     chunks: Vec<Arc<Chunk>>,
     /// Chunks of earlier checkpoints that stay, by rising number.
     kept: Vec<(Arc<Chunk>, ManifestChunk)>,
@@ -189,18 +164,6 @@ pub struct CheckpointWriter<F: Folder> {
     written: Vec<Written>,
     next_chunk: u32,
     cache: BlockCache,
-}
-
-/// A row that is gathered.
-struct Row {
-    head: RowHead,
-    /// Where its bytes are among those of all.
-    bytes: Range<usize>,
-    from: Place,
-    /// It is a spilled job.
-    is_spilled: bool,
-    /// The job's hash when it was written. A different hash now tells the engine that the job has changed.
-    hash: Option<u128>,
 }
 
 /// A checkpoint that is durable except for the name of its manifest: it is not valid yet.
@@ -215,16 +178,17 @@ impl<F: Folder> CheckpointWriter<F> {
     /// Begins a checkpoint in the folder of chunks.
     pub fn begin(folder: F, mut begin: CheckpointBegin) -> Result<Self, StorageError> {
         begin.rewrite.sort_unstable();
+        let rows = begin.records.min(rewritten_rows_max(begin.chunk_bytes));
+        let bytes = (begin.records * ROW_BYTES).min(begin.chunk_bytes + LAST_ROW_BYTES);
         let mut writer = Self {
             pages: ResidentPages::new(folder.clone(), begin.number),
             folder,
-            rows: Vec::new(),
-            bytes: Vec::new(),
+            rows: Rows::with_capacity(rows, bytes),
             moved: BTreeMap::new(),
             chunks: Vec::new(),
             kept: Vec::new(),
             added: Vec::new(),
-            written: Vec::new(),
+            written: Vec::with_capacity(begin.records),
             next_chunk: begin.next_chunk,
             cache: BlockCache::new(CACHE_BLOCKS),
             begin,
@@ -252,45 +216,36 @@ impl<F: Folder> CheckpointWriter<F> {
     }
 
     /// Takes jobs in.
-    pub fn add(&mut self, batch: CheckpointJobs) -> Result<(), StorageError> {
-        let CheckpointJobs { jobs, records } = batch;
-        jobs.into_iter().try_for_each(|CheckpointJob { job, spilled, record }| {
-            self.add_one(job, spilled, record.and_then(|range| records.get(range)))
-        })
+    pub fn add(&mut self, batch: &CheckpointJobs) -> Result<(), StorageError> {
+        batch.iter().try_for_each(|(job, saved, record)| self.add_one(job, saved, record))
     }
 
     fn add_one(
         &mut self,
-        job: CapturedJob,
-        spilled: bool,
+        job: &CheckpointJob,
+        saved: &[u8],
         record: Option<&[u8]>,
     ) -> Result<(), StorageError> {
-        let CapturedJob { page, saved, place, delayed_until, hash } = job;
+        let CheckpointJob { page, head, place, spillable, .. } = *job;
         let moves = row(place).is_none_or(|(chunk, _)| self.is_rewritten(chunk));
         // Its row is copied as it is: it is spilled another time.
-        let again = spilled && moves && record.is_none();
-        let spilled = spilled && !again;
-        if record.is_some() || spilled {
-            let waits_for = delayed_until.unwrap_or_else(|| saved.due());
-            let begin = self.bytes.len();
-            saved.encode(&mut self.bytes);
-            if let Some(record) = record {
-                self.bytes.extend_from_slice(record);
-            } else {
-                self.take_over(place)?;
+        let again = spillable.is_some() && moves && record.is_none();
+        let spilled = spillable.filter(|_| !again);
+        let row_at = if record.is_some() || spilled.is_some() {
+            self.rows.append(saved);
+            match record {
+                Some(record) => self.rows.append(record),
+                None => self.take_over(place)?,
             }
-            let (head, hash) = (head(&saved, waits_for), spilled.then_some(hash));
-            let bytes = begin..self.bytes.len();
-            self.rows.push(Row { head, bytes, from: place, is_spilled: spilled, hash });
-        }
+            RowAt::Gathered(self.rows.push(head, place, spilled.is_some(), spilled))
+        } else if moves {
+            self.moved.remove(&place).unwrap_or_else(|| unreachable!("its row was gathered before it"))
+        } else {
+            RowAt::Is(place)
+        };
         // The row of a spilled job is all of it.
-        if !spilled {
-            let row_at = if moves {
-                self.moved.remove(&place).map_or(RowAt::Was(place), RowAt::Is)
-            } else {
-                RowAt::Is(place)
-            };
-            self.pages.enter(page, &saved, row_at, again)?;
+        if spilled.is_none() {
+            self.pages.enter(page, saved, row_at, again)?;
         }
         self.flush_if_full()
     }
@@ -369,10 +324,12 @@ impl<F: Folder> CheckpointWriter<F> {
                 if !live.get(nth) {
                     continue;
                 }
-                let begin = self.bytes.len();
-                self.bytes.extend_from_slice(&chunk.read_row(nth, &mut self.cache)?);
-                let (bytes, from) = (begin..self.bytes.len(), row_place(chunk.summary().number, nth));
-                self.rows.push(Row { head, bytes, from, is_spilled: spilled.get(nth), hash: None });
+                self.rows.append(&chunk.read_row(nth, &mut self.cache)?);
+                let (from, is_spilled) = (row_place(chunk.summary().number, nth), spilled.get(nth));
+                let gathered = self.rows.push(head.into(), from, is_spilled, None);
+                if !is_spilled {
+                    self.moved.insert(from, RowAt::Gathered(gathered));
+                }
                 self.flush_if_full()?;
             }
         }
@@ -388,47 +345,48 @@ impl<F: Folder> CheckpointWriter<F> {
         };
         let bytes = chunk.read_row(row, &mut self.cache)?;
         let (_, record) = SavedJob::decode(&bytes).map_err(|_| chunk.bad_row(row))?;
-        self.bytes.extend_from_slice(record);
+        self.rows.append(record);
         kept.live.clear(row);
         Ok(())
     }
 
     fn flush_if_full(&mut self) -> Result<(), StorageError> {
-        let known = self.rows.len() * size_of::<Row>() + self.pages.waiting_bytes();
+        let known = (self.rows.len() + 1) * KNOWN_BYTES + self.pages.waiting_bytes();
         let chunk_bytes = self.begin.chunk_bytes;
-        let full = self.bytes.len() >= chunk_bytes || known >= KNOWN_PER_ROW_BYTES * chunk_bytes;
+        let full = self.rows.bytes() >= chunk_bytes || known > KNOWN_PER_ROW_BYTES * chunk_bytes;
         if full { self.flush() } else { Ok(()) }
     }
 
     /// Makes a chunk of the rows that are gathered.
     fn flush(&mut self) -> Result<(), StorageError> {
-        let mut rows = std::mem::take(&mut self.rows);
-        if !rows.is_empty() {
-            rows.sort_unstable_by_key(|row| row.head.order());
-            self.write_chunk(&rows)?;
+        let number = self.next_chunk;
+        if self.rows.len() > 0 {
+            self.rows.sort();
+            self.write_chunk(number)?;
         }
-        self.bytes.clear();
-        self.pages.place(&mut self.moved)
+        let places = self.rows.places(number);
+        for row_at in self.moved.values_mut() {
+            row_at.place(&places);
+        }
+        self.rows.clear();
+        self.pages.place(&places)
     }
 
-    fn write_chunk(&mut self, rows: &[Row]) -> Result<(), StorageError> {
-        let number = self.next_chunk;
+    fn write_chunk(&mut self, number: u32) -> Result<(), StorageError> {
         self.next_chunk += 1;
         let mut writer = ChunkWriter::create(&self.folder, number)?;
-        for row in rows {
-            writer.push(row.head, self.bytes.get(row.bytes.clone()).unwrap_or_default())?;
+        for (row, bytes) in self.rows.with_bytes() {
+            writer.push(row.head.into(), bytes)?;
         }
         let summary = writer.finish()?;
         let mut spilled = chunks::Bits::new(summary.rows);
-        for (nth, row) in (0..).zip(rows) {
-            let to = row_place(number, nth);
+        for (nth, row) in (0..).zip(self.rows.iter()) {
             if row.is_spilled {
                 // It has no entry.
                 spilled.set(nth);
-            } else {
-                self.moved.insert(row.from, to);
             }
-            self.written.push(Written { job: JobId(row.head.id), from: row.from, to, spilled: row.hash });
+            let (job, to) = (JobId(row.head.id), row_place(number, nth));
+            self.written.push(Written { job, from: row.from, to, spilled: row.hash });
         }
         self.chunks.push(Arc::new(Chunk::open(&self.folder, &summary)?));
         self.added.push(ManifestChunk { live: chunks::Bits::full(summary.rows), summary, spilled });
@@ -444,17 +402,6 @@ impl<F: Folder> SealedCheckpoint<F> {
         self.staged.publish()?;
         chunks::remove_unlisted(&self.folder, Some(&self.manifest))?;
         Ok(self.checkpoint)
-    }
-}
-
-/// The facts about a row that a start needs without reading the row.
-fn head(saved: &SavedJob, waits_for: Moment) -> RowHead {
-    RowHead {
-        id: saved.id().0,
-        timeline: waits_for.timeline.number(),
-        at: waits_for.at,
-        topic: saved.topic().0,
-        key_hash: saved.key_hash(),
     }
 }
 
@@ -580,6 +527,8 @@ fn restore_chunk<F: Folder>(
     Ok(taken)
 }
 
+mod jobs;
 mod resident;
+mod row;
 #[cfg(test)]
 mod tests;

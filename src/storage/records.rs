@@ -55,6 +55,8 @@ pub struct Records {
     bodies: MemoryBodies,
     /// Places in memory that were forgotten while a checkpoint may still read them.
     retained: Option<Vec<BodyRef>>,
+    /// Those of a capture that has ended.
+    forgotten: Vec<BodyRef>,
     chunks: BTreeMap<u32, Held>,
     /// How often the set of chunks changed.
     generation: u64,
@@ -94,6 +96,7 @@ impl Default for Records {
         Self {
             bodies: MemoryBodies::default(),
             retained: None,
+            forgotten: Vec::new(),
             chunks: BTreeMap::new(),
             generation: 0,
             cache: BlockCache::new(CACHE_BLOCKS),
@@ -157,11 +160,24 @@ impl Records {
         self.chunks.values().filter(|held| held.live.count() > 0).map(Held::state).collect()
     }
 
-    /// Frees the records that were forgotten since [`Self::begin_capture`].
+    /// The records that were forgotten since [`Self::begin_capture`] may go: [`Self::free_forgotten`] frees them.
     pub fn end_capture(&mut self) {
-        for body in self.retained.take().unwrap_or_default() {
+        self.forgotten.extend(self.retained.take().unwrap_or_default());
+    }
+
+    /// Frees up to `records_max` of the records that were forgotten during a capture. There may be very many.
+    pub fn free_forgotten(&mut self, records_max: usize) {
+        for body in self.forgotten.split_off(self.forgotten.len().saturating_sub(records_max)) {
             self.bodies.forget(number(body.place));
         }
+        if self.forgotten.is_empty() {
+            self.forgotten = Vec::new();
+        }
+    }
+
+    /// Whether such records are left.
+    pub fn has_forgotten(&self) -> bool {
+        !self.forgotten.is_empty()
     }
 
     /// Adds a chunk whose rows do not count yet.

@@ -155,7 +155,7 @@ impl Queue {
         let mut writer = CheckpointWriter::begin(self.folder.clone(), begin)?;
         loop {
             let (jobs, last) = self.capture();
-            writer.add(jobs)?;
+            writer.add(&jobs)?;
             self.meanwhile(rng)?;
             if last {
                 break;
@@ -180,7 +180,7 @@ impl Queue {
                 break;
             }
             let (jobs, is_last) = self.capture();
-            writer.add(jobs)?;
+            writer.add(&jobs)?;
             self.meanwhile(rng)?;
             last = is_last;
         }
@@ -222,6 +222,7 @@ impl Queue {
             pages,
             next_chunk: self.next_chunk,
             chunk_bytes,
+            records: 0,
             pin: false,
         };
         (begin, taken)
@@ -229,14 +230,10 @@ impl Queue {
 
     /// The next jobs of the checkpoint, and whether they are the last.
     fn capture(&mut self) -> (CheckpointJobs, bool) {
-        let mut captured = Vec::new();
-        let last = self.engine.capture(JOBS_PER_STEP, BATCH_BYTES, &mut captured);
-        let mut jobs = CheckpointJobs::default();
-        for job in captured {
-            let spilled = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
-            let record = self.records.in_memory(job.place);
-            jobs.push(job, spilled, record);
-        }
+        let (mut jobs, records) = (CheckpointJobs::default(), &self.records);
+        let last = self.engine.capture(JOBS_PER_STEP, BATCH_BYTES, |job| {
+            jobs.push(&job, records.in_memory(job.place));
+        });
         if last {
             self.records.end_capture();
         }
@@ -252,9 +249,9 @@ impl Queue {
         self.engine.keep_captured();
         for written in checkpoint.written.chunks(JOBS_PER_STEP) {
             for one in written {
-                let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled);
+                let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled());
                 self.records.relocated(one.from, one.to, relocated)?;
-                let jobs_spilled = relocated == Relocated::Spilled && one.spilled.is_some();
+                let jobs_spilled = relocated == Relocated::Spilled && one.spilled().is_some();
                 self.counts.add("jobs that were spilled", usize::from(jobs_spilled));
             }
             self.meanwhile(rng)?;

@@ -102,7 +102,7 @@ impl Disk {
             }
             CheckpointOrder::Jobs(jobs) => {
                 let (_, writer) = self.writing.as_mut().expect("it was begun");
-                writer.add(jobs).expect("nothing fails");
+                writer.add(&jobs).expect("nothing fails");
                 Some(Input::CheckpointTook)
             }
             CheckpointOrder::End => {

@@ -165,7 +165,7 @@ impl World {
             match step {
                 Step::Order(CheckpointOrder::Sessions(sessions)) => under_way.writer.add_sessions(&sessions),
                 Step::Order(CheckpointOrder::Jobs(jobs)) => {
-                    whole = under_way.writer.add(jobs);
+                    whole = under_way.writer.add(&jobs);
                 }
                 Step::Order(CheckpointOrder::End) => under_way.complete = true,
                 Step::Base(base) => under_way.take(base),
@@ -213,7 +213,7 @@ impl World {
                 let Some(life) = self.life(node, life) else { return Ok(()) };
                 let Some(under_way) = &mut life.checkpointing.under_way else { return Ok(()) };
                 let number = life.number;
-                let added = under_way.writer.add(jobs);
+                let added = under_way.writer.add(&jobs);
                 self.hand(node, Input::CheckpointTook);
                 self.unless_short(node, number, added).map(drop)
             }

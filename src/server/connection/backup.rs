@@ -132,6 +132,7 @@ mod tests {
             pages: vec![],
             next_chunk: 1,
             chunk_bytes: 1 << 20,
+            records: 0,
             pin: true,
         };
         let writer = CheckpointWriter::begin(folder.clone(), begin).expect("begun");

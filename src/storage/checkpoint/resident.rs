@@ -4,13 +4,13 @@
 //! Jobs arrive page by page. If the place of a job's row is not known yet, its page waits in memory for the chunk
 //! with that row.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::StorageError;
 use super::super::chunks::{PageWriter, PagesId, PagesSummary};
 use super::super::folder::Folder;
 use super::super::records::row;
-use crate::engine::{Engine, PAGE_SLOTS_MAX, Place, SavedJob};
+use crate::engine::{Engine, PAGE_SLOTS_MAX, Place};
 
 /// A page file of the newest checkpoint. It stays while nothing on its page changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(super) struct ResidentPages<F: Folder> {
     /// Pages that are complete but for places.
     waiting: Vec<OpenPage>,
     waiting_bytes: usize,
+    /// Pages that were written, for their memory.
+    spare: Vec<OpenPage>,
     files: Vec<PageFile>,
 }
 
@@ -64,10 +66,10 @@ struct OpenPage {
     page: u32,
     /// A place and a job each.
     entries: Vec<u8>,
-    /// Where each begins.
-    begins: Vec<usize>,
-    /// Where those begin that have the place where their row was, instead of the one where it will be.
-    unplaced: Vec<usize>,
+    /// Where each ends.
+    ends: Vec<usize>,
+    /// Where those begin that have no place yet, and the numbers of their rows.
+    unplaced: Vec<(u32, u32)>,
     again: bool,
 }
 
@@ -76,27 +78,42 @@ struct OpenPage {
 pub(super) enum RowAt {
     /// There.
     Is(Place),
-    /// It was there, and will be in a chunk that is not written yet.
-    Was(Place),
+    /// In the next chunk: the number of the row among those that are gathered.
+    Gathered(u32),
+}
+
+impl RowAt {
+    /// The gathered rows are at these places.
+    pub(super) fn place(&mut self, places: &[Place]) {
+        if let Self::Gathered(nth) = *self {
+            *self = Self::Is(place_of(places, nth));
+        }
+    }
+}
+
+fn place_of(places: &[Place], nth: u32) -> Place {
+    places.get(nth as usize).copied().unwrap_or_else(|| unreachable!("its row was gathered before it"))
 }
 
 impl<F: Folder> ResidentPages<F> {
     pub(super) fn new(folder: F, checkpoint: u32) -> Self {
-        Self { folder, checkpoint, open: None, waiting: Vec::new(), waiting_bytes: 0, files: Vec::new() }
+        let (waiting, spare, files) = (Vec::new(), Vec::new(), Vec::new());
+        Self { folder, checkpoint, open: None, waiting, waiting_bytes: 0, spare, files }
     }
 
     /// Takes a job of a page in. With `again` the page is to be part of the next checkpoint, too.
     pub(super) fn enter(
         &mut self,
         page: u32,
-        saved: &SavedJob,
+        saved: &[u8],
         row_at: RowAt,
         again: bool,
     ) -> Result<(), StorageError> {
         if self.open.as_ref().is_none_or(|open| open.page != page) {
             self.close()?;
         }
-        let open = self.open.get_or_insert_with(|| OpenPage { page, ..OpenPage::default() });
+        let spare = &mut self.spare;
+        let open = self.open.get_or_insert_with(|| OpenPage { page, ..spare.pop().unwrap_or_default() });
         open.again |= again;
         open.push(saved, row_at);
         Ok(())
@@ -107,15 +124,15 @@ impl<F: Folder> ResidentPages<F> {
         self.waiting_bytes
     }
 
-    /// Says where rows went that were waited for, all of them.
-    pub(super) fn place(&mut self, moved: &mut BTreeMap<Place, Place>) -> Result<(), StorageError> {
+    /// Says where the gathered rows went, all of them.
+    pub(super) fn place(&mut self, places: &[Place]) -> Result<(), StorageError> {
         self.waiting_bytes = 0;
         if let Some(open) = &mut self.open {
-            open.place(moved);
+            open.place(places);
         }
         for mut waiting in std::mem::take(&mut self.waiting) {
-            waiting.place(moved);
-            self.write(&waiting)?;
+            waiting.place(places);
+            self.write(waiting)?;
         }
         Ok(())
     }
@@ -130,20 +147,20 @@ impl<F: Folder> ResidentPages<F> {
     fn close(&mut self) -> Result<(), StorageError> {
         let Some(open) = self.open.take() else { return Ok(()) };
         if open.unplaced.is_empty() {
-            return self.write(&open);
+            return self.write(open);
         }
         self.waiting_bytes += open.memory_bytes();
         self.waiting.push(open);
         Ok(())
     }
 
-    fn write(&mut self, page: &OpenPage) -> Result<(), StorageError> {
+    fn write(&mut self, mut page: OpenPage) -> Result<(), StorageError> {
         let id = PagesId { checkpoint: self.checkpoint, page: page.page };
         let mut writer = PageWriter::create(&self.folder, id)?;
         let mut chunks = BTreeSet::new();
         let mut last = None;
         for entry in page.entries() {
-            let chunk = place_of(entry).and_then(row).map(|(chunk, _)| chunk);
+            let chunk = entry_place(entry).and_then(row).map(|(chunk, _)| chunk);
             if chunk != last {
                 chunks.extend(chunk);
                 last = chunk;
@@ -151,44 +168,55 @@ impl<F: Folder> ResidentPages<F> {
             writer.push(entry)?;
         }
         self.files.push(PageFile { summary: writer.finish()?, chunks, again: page.again });
+        page.clear();
+        self.spare.push(page);
         Ok(())
     }
 }
 
 impl OpenPage {
-    fn push(&mut self, saved: &SavedJob, row_at: RowAt) {
-        let begin = self.entries.len();
-        let (RowAt::Is(place) | RowAt::Was(place)) = row_at;
-        if matches!(row_at, RowAt::Was(_)) {
-            self.unplaced.push(begin);
-        }
-        self.begins.push(begin);
+    fn push(&mut self, saved: &[u8], row_at: RowAt) {
+        let place = match row_at {
+            RowAt::Is(place) => place,
+            RowAt::Gathered(nth) => {
+                let begin = u32::try_from(self.entries.len()).expect("a page has far fewer bytes than 4 GiB");
+                self.unplaced.push((begin, nth));
+                Place(0)
+            }
+        };
         self.entries.extend_from_slice(&place.0.to_le_bytes());
-        saved.encode(&mut self.entries);
+        self.entries.extend_from_slice(saved);
+        self.ends.push(self.entries.len());
     }
 
-    fn place(&mut self, moved: &mut BTreeMap<Place, Place>) {
-        for begin in std::mem::take(&mut self.unplaced) {
-            let place = self.entries.get_mut(begin..).and_then(<[u8]>::first_chunk_mut::<8>);
-            let to = place.as_deref().and_then(|was| moved.remove(&Place(u64::from_le_bytes(*was))));
-            match (place, to) {
-                (Some(place), Some(to)) => *place = to.0.to_le_bytes(),
-                _ => unreachable!("its row was gathered before it"),
+    fn place(&mut self, places: &[Place]) {
+        for (begin, nth) in self.unplaced.drain(..) {
+            if let Some(place) = self.entries.get_mut(begin as usize..).and_then(<[u8]>::first_chunk_mut::<8>)
+            {
+                *place = place_of(places, nth).0.to_le_bytes();
             }
         }
     }
 
     fn entries(&self) -> impl Iterator<Item = &[u8]> {
-        let ends = self.begins.iter().copied().skip(1).chain([self.entries.len()]);
-        self.begins.iter().zip(ends).filter_map(|(begin, end)| self.entries.get(*begin..end))
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins.zip(&self.ends).filter_map(|(begin, end)| self.entries.get(begin..*end))
+    }
+
+    /// Keeps the memory, for the next page.
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.ends.clear();
+        self.again = false;
     }
 
     fn memory_bytes(&self) -> usize {
-        self.entries.capacity() + (self.begins.capacity() + self.unplaced.capacity()) * size_of::<usize>()
+        let unplaced = self.unplaced.capacity() * size_of::<(u32, u32)>();
+        self.entries.capacity() + self.ends.capacity() * size_of::<usize>() + unplaced
     }
 }
 
 /// The place that an entry begins with.
-fn place_of(entry: &[u8]) -> Option<Place> {
+fn entry_place(entry: &[u8]) -> Option<Place> {
     entry.first_chunk().map(|place| Place(u64::from_le_bytes(*place)))
 }

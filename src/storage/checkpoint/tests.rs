@@ -1,13 +1,14 @@
 //! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
 
+mod capture;
 mod listing;
 mod moving;
 mod postponed;
 
 use super::*;
 use crate::engine::{
-    COUNT_MAX, Command, Entry, IDS_SKIPPED, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob, Outcome,
-    RestoreError, TopicSelect, ids_floor,
+    COUNT_MAX, CapturedJob, Command, Entry, IDS_SKIPPED, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob,
+    Outcome, RestoreError, TopicSelect, ids_floor,
 };
 use crate::storage::audit::audit;
 use crate::storage::folder::SimulatedFolder;
@@ -33,6 +34,7 @@ fn begin(number: u32, engine: &Engine) -> CheckpointBegin {
         pages: Vec::new(),
         next_chunk: 1,
         chunk_bytes: CHUNK_BYTES,
+        records: 0,
         pin: false,
     }
 }
@@ -134,15 +136,12 @@ impl Queue {
             ..begin(number, &self.engine)
         };
         let mut writer = CheckpointWriter::begin(self.folder.clone(), begin).expect("begun");
-        let mut captured = Vec::new();
-        while !self.engine.capture(100, u64::MAX, &mut captured) {}
-        for job in captured {
-            let spilled = job.delayed_until.is_some_and(|until| self.engine.is_beyond_horizon(until));
-            let record = self.records.in_memory(job.place);
+        let mut add = |job: CapturedJob| {
             let mut jobs = CheckpointJobs::default();
-            jobs.push(job, spilled, record);
-            writer.add(jobs).expect("added");
-        }
+            jobs.push(&job, self.records.in_memory(job.place));
+            writer.add(&jobs).expect("added");
+        };
+        while !self.engine.capture(100, u64::MAX, &mut add) {}
         let checkpoint = writer.seal(base(self.number)).and_then(SealedCheckpoint::publish).expect("written");
         self.records.end_capture();
         self.engine.keep_captured();
@@ -157,7 +156,7 @@ impl Queue {
     /// Lets some of its rows count.
     fn adopt(&mut self, checkpoint: &Checkpoint, written: std::ops::Range<usize>) {
         for one in checkpoint.written.get(written).expect("they were written") {
-            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled);
+            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled());
             self.records.relocated(one.from, one.to, relocated).expect("relocated");
         }
     }
@@ -332,7 +331,7 @@ fn a_job_that_is_there_twice_is_refused() {
     let mut resident = restoring();
     let mut captured = Vec::new();
     queue.engine.begin_capture(|_| false);
-    assert!(queue.engine.capture(10, u64::MAX, &mut captured));
+    assert!(queue.engine.capture(10, u64::MAX, |job| captured.push(job)));
     for job in captured.iter().chain(captured.first()) {
         resident.resident(job.saved.clone(), job.place).expect("it is seen in the end");
     }
@@ -580,18 +579,4 @@ fn the_memory_of_spilled_jobs_is_given_back() {
     }
     let left = shrunk(&mut queue.engine);
     assert!(left < full / 2, "{left} of {full} bytes");
-}
-
-#[test]
-fn a_capture_that_nobody_wants_ends() {
-    let mut queue = Queue::new();
-    queue.push(300, 0, 10);
-    queue.engine.begin_capture(|_| false);
-    let mut captured = Vec::new();
-    assert!(!queue.engine.capture(100, u64::MAX, &mut captured));
-    assert!(!queue.engine.capture(100, 50, &mut captured));
-    assert_eq!(captured.len(), 105, "a batch ends with the body that fills it");
-    queue.engine.end_capture();
-    assert!(queue.engine.capture(100, u64::MAX, &mut captured), "there is none");
-    assert_eq!(captured.len(), 105);
 }

@@ -13,7 +13,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::super::StorageError;
+use super::super::folder::Folder;
 use super::fields::{Fields, length};
+use super::output::Output;
 
 /// Bytes of a block before its table.
 pub(super) const BLOCK_HEADER_BYTES: usize = 20;
@@ -73,22 +76,24 @@ impl BlockBuilder {
         self.count = self.count.checked_add(1).expect("rows are counted in 32 bits");
     }
 
-    /// Writes the block to `into`, replacing its content, and begins the next one.
-    pub(super) fn finish(&mut self, into: &mut Vec<u8>) {
-        into.clear();
-        into.extend_from_slice(&MAGIC);
-        into.extend_from_slice(&self.count.to_le_bytes());
+    /// Writes the block to a file, and begins the next one. Returns its length.
+    pub(super) fn finish<F: Folder>(&mut self, output: &mut Output<F>) -> Result<u32, StorageError> {
         let bytes = length(BLOCK_HEADER_BYTES + self.ends.len() + self.data.len());
-        into.extend_from_slice(&bytes.to_le_bytes());
-        into.extend_from_slice(&self.first.to_le_bytes());
-        let crc = crc32c::crc32c_append(crc32c::crc32c_append(crc32c::crc32c(into), &self.ends), &self.data);
-        into.extend_from_slice(&crc.to_le_bytes());
-        into.extend_from_slice(&self.ends);
-        into.extend_from_slice(&self.data);
+        let mut header = Vec::with_capacity(BLOCK_HEADER_BYTES);
+        header.extend_from_slice(&MAGIC);
+        for number in [self.count, bytes, self.first] {
+            header.extend_from_slice(&number.to_le_bytes());
+        }
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&header), &self.ends);
+        header.extend_from_slice(&crc32c::crc32c_append(crc, &self.data).to_le_bytes());
+        for part in [&header, &self.ends, &self.data] {
+            output.put(part)?;
+        }
         self.first = self.next();
         self.count = 0;
         self.ends.clear();
         self.data.clear();
+        Ok(bytes)
     }
 }
 

@@ -64,7 +64,6 @@ pub struct PageWriter<F: Folder> {
     output: Output<F>,
     block: BlockBuilder,
     blocks: u32,
-    scratch: Vec<u8>,
 }
 
 impl<F: Folder> PageWriter<F> {
@@ -73,7 +72,7 @@ impl<F: Folder> PageWriter<F> {
         let mut output = Output::create(folder, pages_name(id))?;
         output.put(&header(id).encode())?;
         let block = BlockBuilder::new(BLOCK_BYTES);
-        Ok(Self { id, output, block, blocks: 0, scratch: Vec::new() })
+        Ok(Self { id, output, block, blocks: 0 })
     }
 
     /// Adds an entry.
@@ -113,9 +112,9 @@ impl<F: Folder> PageWriter<F> {
     }
 
     fn finish_block(&mut self) -> Result<(), StorageError> {
-        self.block.finish(&mut self.scratch);
+        self.block.finish(&mut self.output)?;
         self.blocks += 1;
-        self.output.put(&self.scratch)
+        Ok(())
     }
 }
 

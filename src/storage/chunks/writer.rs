@@ -30,8 +30,6 @@ pub struct ChunkWriter<F: Folder> {
     index: IndexBuilder,
     topics: BTreeMap<u32, TopicSummary>,
     last: Option<(u8, u64, u64)>,
-    /// A block as it is written; kept for its memory.
-    scratch: Vec<u8>,
 }
 
 impl<F: Folder> ChunkWriter<F> {
@@ -53,7 +51,6 @@ impl<F: Folder> ChunkWriter<F> {
             index: IndexBuilder::default(),
             topics: BTreeMap::new(),
             last: None,
-            scratch: Vec::new(),
         })
     }
 
@@ -150,10 +147,9 @@ impl<F: Folder> ChunkWriter<F> {
 
     fn finish_block(&mut self) -> Result<(), StorageError> {
         let first_row = self.block.first();
-        self.block.finish(&mut self.scratch);
         let at = self.output.bytes();
-        let bytes = length(self.scratch.len());
+        let bytes = self.block.finish(&mut self.output)?;
         self.directory.push(BlockPlace { order: self.first, at, bytes, first_row });
-        self.output.put(&self.scratch)
+        Ok(())
     }
 }

@@ -44,6 +44,7 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
         pages: vec![],
         next_chunk: 1,
         chunk_bytes: 1 << 20,
+        records: 0,
         pin: false,
     };
     let base = LogBase { index: INDEX, term: 1, crc: 1 };
