@@ -24,10 +24,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::install::{self, CHUNKS, Folders, INCOMING};
 use super::super::simulated::{Fault, Rng};
-use super::{FixedFile, Folder, FolderFile, FolderWriter, JournalFolder, Path, PathBuf, StorageError};
+use super::{Folder, JournalFolder, Path, PathBuf, StorageError};
 use content::Content;
+pub use files::{FaultyFile, FaultyWriter};
 
 mod content;
+mod files;
 
 /// A folder in memory. Clones are the same folder.
 #[derive(Clone)]
@@ -39,20 +41,6 @@ pub struct SimulatedFolder {
 
 /// The folders of a device.
 pub(in crate::storage) struct SimulatedRoot(SimulatedFolder);
-
-/// A file in memory that is open for reading.
-pub struct FaultyFile {
-    folder: SimulatedFolder,
-    content: Shared,
-    name: String,
-}
-
-/// A file in memory that is being written.
-pub struct FaultyWriter {
-    folder: SimulatedFolder,
-    content: Shared,
-    name: String,
-}
 
 impl SimulatedFolder {
     /// An empty folder. `seed` decides what its power cuts leave.
@@ -376,38 +364,6 @@ impl Folders for SimulatedRoot {
     }
 }
 
-impl std::fmt::Debug for FaultyFile {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("FaultyFile").field(&self.name).finish()
-    }
-}
-
-impl FolderFile for FaultyFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError> {
-        self.folder.read(&self.name)?;
-        let mut device = self.folder.device();
-        let begun = device.begun.remove(&(self.name.clone(), offset));
-        device.not_begun += u64::from(!begun);
-        drop(device);
-        let content = locked(&self.content);
-        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let there = content.bytes.get(offset..).unwrap_or_default();
-        let read = there.iter().zip(buffer.iter_mut());
-        let bytes = read.len();
-        read.for_each(|(from, to)| *to = *from);
-        Ok(bytes)
-    }
-
-    fn bytes(&self) -> Result<u64, StorageError> {
-        self.folder.read(&self.name)?;
-        Ok(locked(&self.content).bytes.len() as u64)
-    }
-
-    fn will_read(&self, offset: u64, _bytes: u64) {
-        self.folder.device().begun.insert((self.name.clone(), offset));
-    }
-}
-
 impl JournalFolder for SimulatedFolder {
     type Fixed = FaultyFile;
 
@@ -424,49 +380,6 @@ impl JournalFolder for SimulatedFolder {
         }
         Ok(())
     }
-}
-
-impl FixedFile for FaultyFile {
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
-        let _device = self.folder.step("write", &self.name)?;
-        locked(&self.content).overwrite(usize::try_from(offset).unwrap_or(usize::MAX), bytes);
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<(), StorageError> {
-        sync(&self.folder, &self.content, &self.name)
-    }
-}
-
-impl FolderWriter for FaultyWriter {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        let device = self.folder.step("write", &self.name)?;
-        let free_bytes = usize::try_from(device.free_bytes()).unwrap_or(usize::MAX);
-        let fits = bytes.get(..free_bytes).unwrap_or(bytes);
-        locked(&self.content).bytes.extend_from_slice(fits);
-        if fits.len() < bytes.len() { Err(self.folder.full("write", &self.name)) } else { Ok(()) }
-    }
-
-    fn sync(&mut self) -> Result<(), StorageError> {
-        sync(&self.folder, &self.content, &self.name)
-    }
-}
-
-fn sync(folder: &SimulatedFolder, content: &Shared, name: &str) -> Result<(), StorageError> {
-    let stepped = folder.step("sync", name);
-    let mut content = locked(content);
-    match stepped {
-        Ok(device) if device.lies => {}
-        Ok(_) => content.sync(),
-        Err(error) => {
-            let mut device = folder.device();
-            if matches!(device.armed, Some((_, Fault::Failure | Fault::Full))) {
-                content.lose(&mut device.rng);
-            }
-            return Err(error);
-        }
-    }
-    Ok(())
 }
 
 /// The names in a folder.
