@@ -99,7 +99,8 @@ impl<V: Volume> Durable<V> {
             let Some(index) = *install else {
                 return durable.log.commit(*vote, entries, *commit);
             };
-            durable.log.commit(*vote, &[], *commit)?;
+            // The commit index is that of a log that is not there yet.
+            durable.log.commit(*vote, &[], 0)?;
             durable.install(index)?;
             durable.log.commit(None, entries, *commit)
         })
