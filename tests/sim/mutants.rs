@@ -123,7 +123,7 @@ impl Mutant {
     pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 16] = [
         (Self::TopicsRepeated, &["fresh reads"]),
         (Self::SessionsLeftBehind, &["same state"]),
-        (Self::AcksForOthers, &["same state", "acknowledged"]),
+        (Self::AcksForOthers, &["same state", "acknowledged", "never early"]),
         (
             Self::HeartbeatsEchoed,
             &["cut off", "fresh reads", "ended", "acknowledged", "one lease", "never early", "progress"],
