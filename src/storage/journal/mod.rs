@@ -19,7 +19,8 @@ const PREFIX: &str = "journal-";
 /// How much space a journal takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalSize {
-    /// Bytes of a file. A commit that needs more gets a larger one.
+    /// Bytes of a file, but for the first two of a new log, which have 1 MiB at most. A commit that needs more gets a larger
+    /// one.
     pub file_bytes: u64,
     /// Files there are at most while older ones can be archived.
     pub files_max: usize,

@@ -4,9 +4,12 @@
 use super::super::StorageError;
 use super::super::archive::Archive;
 use super::super::folder::JournalFolder;
-use super::super::journal::Slot;
 use super::super::journal::layout::RECORDS_AT;
+use super::super::journal::{JournalSize, Slot};
 use super::{Home, Log, Stretch};
+
+/// Bytes of the first two files.
+const FIRST_BYTES: u64 = 1 << 20;
 
 /// A piece of such work.
 pub struct Chore(Box<dyn FnOnce() -> Result<(), StorageError> + Send>);
@@ -66,7 +69,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         match what {
             Some(UnderWay::File(id)) if self.has_room => {
                 self.files.add(id)?;
-                self.files.set_free(id, self.size)
+                self.files.set_free(id, self.file_size())
             }
             Some(UnderWay::Archive(number)) => self.is_archived(number),
             _ => Ok(()),
@@ -92,7 +95,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             Some(UnderWay::File(id)) => Some(id),
             _ => None,
         };
-        let file = self.files.next(self.size.file_bytes.max(RECORDS_AT + bytes), taken);
+        let file = self.files.next(self.file_size().file_bytes.max(RECORDS_AT + bytes), taken);
         let id = file.id;
         file.make()?;
         self.files.add(id)?;
@@ -108,7 +111,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         for stretch in stretches {
             match stretch.home {
                 Home::File(id) if self.under_way != Some(UnderWay::Archive(stretch.head.number)) => {
-                    self.files.set_free(id, self.size)?;
+                    self.files.set_free(id, self.file_size())?;
                 }
                 // It is being read.
                 Home::File(_) => {}
@@ -118,12 +121,21 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(())
     }
 
+    /// The size of files from now on. The first two are small: a new node is not to wait for the disk, and a small queue needs
+    /// no more.
+    fn file_size(&self) -> JournalSize {
+        let is_new = self.stretches.back().is_none_or(|newest| newest.head.number == 1);
+        let file_bytes = if is_new { FIRST_BYTES.min(self.size.file_bytes) } else { self.size.file_bytes };
+        JournalSize { file_bytes, ..self.size }
+    }
+
     /// Files that hold no needed stretch are free.
     pub(super) fn free_unused(&mut self) -> Result<(), StorageError> {
         let holds = |id: u32| self.stretches.iter().any(|stretch| stretch.home == Home::File(id));
         let unused: Vec<u32> =
             self.files.slots().iter().map(|slot| slot.id).filter(|id| !holds(*id)).collect();
-        unused.into_iter().try_for_each(|id| self.files.set_free(id, self.size))
+        let size = self.file_size();
+        unused.into_iter().try_for_each(|id| self.files.set_free(id, size))
     }
 
     /// One file is always free, if there may be so many: a full one is followed by another at once.
@@ -132,7 +144,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             return None;
         }
         if self.files.slots().len() < self.size.files_max {
-            let file = self.files.next(self.size.file_bytes, None);
+            let file = self.files.next(self.file_size().file_bytes, None);
             return Some((UnderWay::File(file.id), Chore::new(|| file.make())));
         }
         self.archive_oldest()
@@ -161,7 +173,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         }
         let of_it = |slot: &&Slot<F>| slot.head.is_some_and(|head| head.number == number);
         let id = self.files.slots().iter().find(of_it).map(|slot| slot.id);
-        id.map_or(Ok(()), |id| self.files.set_free(id, self.size))
+        let size = self.file_size();
+        id.map_or(Ok(()), |id| self.files.set_free(id, size))
     }
 
     fn remove_one(&mut self) -> Option<(UnderWay, Chore)> {
