@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::folder::{Folder, FolderFile, FolderWriter as _};
+use super::folder::{Folder, FolderFile, FolderWriter as _, remove_folder};
 use super::journal::layout::BLOCK_BYTES;
 use super::{Damage, StorageError, sync};
 
@@ -86,8 +86,7 @@ impl<F: Folder> Archive for FileArchive<F> {
     }
 
     fn open(&self, number: u64) -> Result<F::File, StorageError> {
-        let missing = || missing(&self.0.path().join(name(number)));
-        self.0.open(&name(number))?.ok_or_else(missing)
+        self.0.existing(&name(number))
     }
 
     fn write(&self, number: u64, source: &dyn FolderFile, bytes: u64) -> Result<(), StorageError> {
@@ -147,10 +146,7 @@ impl Archive for SledArchive {
 
     fn head(&self, number: u64) -> Result<Vec<u8>, StorageError> {
         let path = self.stretch(number).join(HEAD);
-        fs::read(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => missing(&path),
-            _ => StorageError::io("read", &path, error),
-        })
+        fs::read(&path).map_err(|error| StorageError::io("read", &path, error))
     }
 
     fn open(&self, number: u64) -> Result<SledStretch, StorageError> {
@@ -161,7 +157,7 @@ impl Archive for SledArchive {
         let path = self.path.join(name(number) + UNFINISHED);
         remove_folder(&path)?;
         let written = write_database(&self.directory, &path, source, bytes);
-        if written.as_ref().is_err_and(|error| error.is_shortage() || error.is_full()) {
+        if written.as_ref().is_err_and(StorageError::is_shortage_or_late) {
             // The next start removes it, if this does not.
             let _ = remove_folder(&path);
         }
@@ -319,12 +315,7 @@ impl Drop for SledStretch {
     }
 }
 
-pub(super) fn sled_error(
-    directory: &Path,
-    action: &'static str,
-    path: &Path,
-    error: sled::Error,
-) -> StorageError {
+fn sled_error(directory: &Path, action: &'static str, path: &Path, error: sled::Error) -> StorageError {
     match error {
         // A file that ends too early is no fault of the disk.
         sled::Error::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
@@ -363,17 +354,4 @@ fn number_of(name: &str) -> Option<u64> {
 
 fn is_unfinished(name: &str) -> bool {
     name.strip_suffix(UNFINISHED).and_then(number_of).is_some()
-}
-
-fn missing(path: &Path) -> StorageError {
-    StorageError::io("open", path, std::io::ErrorKind::NotFound.into())
-}
-
-fn remove_folder(path: &Path) -> Result<(), StorageError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(StorageError::io("remove", path, error))
-        }
-        _ => Ok(()),
-    }
 }

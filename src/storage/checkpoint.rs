@@ -285,7 +285,7 @@ impl<F: Folder> CheckpointWriter<F> {
         let (mut listed, kept): (Vec<_>, Vec<_>) = self.kept.into_iter().unzip();
         listed.extend(self.chunks.iter().cloned());
         let manifest = Manifest {
-            group: GroupId(0).0,
+            group: GroupId::ONLY.0,
             checkpoint: number.into(),
             index,
             term,

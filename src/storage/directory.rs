@@ -31,7 +31,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::archive::SledArchive;
-use super::folder::DiskFolder;
+use super::folder::{DiskFolder, remove_folder};
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::journal::JournalSize;
@@ -424,13 +424,6 @@ fn make_private(path: &Path) -> Result<(), StorageError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(StorageError::io("create", path, error))
         }
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn remove_folder(path: &Path) -> Result<(), StorageError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StorageError::io("remove", path, error)),
         _ => Ok(()),
     }
 }

@@ -463,15 +463,11 @@ impl StorageError {
         }
     }
 
-    /// Whether there was no room, also for what a sync should have written: some file systems make room only then.
-    pub(super) fn is_full(&self) -> bool {
-        match self {
-            Self::DiskFull { .. } => true,
-            Self::Io { source, .. } => {
-                matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-            }
-            _ => false,
-        }
+    /// The same, or a sync found no room for what was written: some file systems make room only then. A file that
+    /// nothing needs yet can be given up.
+    pub(super) fn is_shortage_or_late(&self) -> bool {
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        self.is_shortage() || matches!(self, Self::Io { source, .. } if full.contains(&source.kind()))
     }
 
     /// Whether it says, of an access to a checkpoint, that a part of that cannot be read: another member may have it.

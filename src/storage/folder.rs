@@ -14,6 +14,7 @@
 //! After an error of the system nothing more may be done with a folder, with one exception: when the disk is full,
 //! removing files is still allowed.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{StorageError, sync};
@@ -22,8 +23,8 @@ mod disk;
 mod simulated;
 mod spare;
 
-pub(super) use disk::free_bytes;
 pub use disk::{DiskFile, DiskFolder, DiskWriter};
+pub(super) use disk::{free_bytes, remove_folder};
 pub use simulated::{FaultyFile, FaultyWriter, SimulatedFolder};
 pub use spare::{SpareFolder, SpareWriter};
 
@@ -52,6 +53,12 @@ pub trait Folder: Clone + Send + Sync + 'static {
 
     /// Opens a file for reading; `None` if there is none of this name.
     fn open(&self, name: &str) -> Result<Option<Self::File>, StorageError>;
+
+    /// Opens a file that must be there.
+    fn existing(&self, name: &str) -> Result<Self::File, StorageError> {
+        let missing = || StorageError::io("open", &self.path().join(name), ErrorKind::NotFound.into());
+        self.open(name)?.ok_or_else(missing)
+    }
 
     /// Free space on its device, in bytes.
     fn free_bytes(&self) -> Result<u64, StorageError>;

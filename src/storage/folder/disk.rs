@@ -62,6 +62,14 @@ pub(in crate::storage) fn free_bytes(path: &Path) -> Result<u64, StorageError> {
     Ok(free.f_bavail.saturating_mul(free.f_frsize))
 }
 
+/// Removes a folder and what is in it, if it is there.
+pub(in crate::storage) fn remove_folder(path: &Path) -> Result<(), StorageError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StorageError::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
 impl Folder for DiskFolder {
     type File = DiskFile;
     type Writer = DiskWriter;

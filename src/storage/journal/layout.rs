@@ -9,9 +9,9 @@
 //! little-endian.
 //!
 //! ```text
-//!  0       4         8        16         24           32      40     48           56      64     72       80      84
-//!  | magic | version | number | sequence | base index | term  | vote | commit     | base  | base | chain  | group | crc |
-//!  | ADJH  | u32     | u64    | u64      | u64        | u64   | u64  | u64        | term  | crc  | u32    | u32   | u32 |
+//!  0       4         8        16         24           32     40     48       56          64         68      72      76
+//!  | magic | version | number | sequence | base index | term | vote | commit | base term | base crc | chain | group | crc |
+//!  | ADJH  | u32     | u64    | u64      | u64        | u64  | u64  | u64    | u64       | u32      | u32   | u32   | u32 |
 //! ```
 //!
 //! The **watermark** names a record that is durable. It is written later than the record, so that a journal that ends before
@@ -62,7 +62,7 @@ const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
 /// What a record begins with.
 pub const RECORD_MAGIC: [u8; 4] = *b"ADJR";
 const VERSION: u8 = 1;
-const GROUP: GroupId = GroupId(0);
+const GROUP: GroupId = GroupId::ONLY;
 const VOTE: u16 = 1;
 const ENTRIES: u16 = 2;
 
@@ -261,6 +261,9 @@ impl Header {
         let mut fields = Fields(bytes);
         let commit = fields.u64()?;
         let has = |flag: u16| self.flags & flag != 0;
+        if self.flags & !(VOTE | ENTRIES) != 0 {
+            return None;
+        }
         let mut body = Body { commit, vote: None, before: None, entries: Vec::new() };
         if has(VOTE) {
             body.vote = Some(Vote { term: fields.u64()?, vote: fields.u64()? });

@@ -52,6 +52,21 @@ pub(super) struct Slot<F: JournalFolder> {
     pub(super) is_free: bool,
 }
 
+impl<F: JournalFolder> Slot<F> {
+    /// Which stretch it holds; 0 for none.
+    fn number(&self) -> u64 {
+        self.head.map_or(0, |head| head.number)
+    }
+
+    /// Makes what is read of it durable, and reads it anew.
+    fn settle(&mut self, folder: &F, salt: u32) -> Result<(), StorageError> {
+        folder.settle(&name(self.id))?;
+        self.head = read_head(&self.file, salt)?;
+        self.bytes = self.file.bytes()?;
+        Ok(())
+    }
+}
+
 impl<F: JournalFolder> Files<F> {
     /// Of a journal that has none.
     pub(super) fn none(folder: F, salt: u32) -> Self {
@@ -68,32 +83,17 @@ impl<F: JournalFolder> Files<F> {
             files.add(id)?;
         }
         // The process that made one of these may have failed to sync it.
-        let unused = |slot: &&mut Slot<F>| slot.head.is_none_or(|head| head.number == 0);
-        for slot in files.slots.iter_mut().filter(unused) {
-            files.folder.settle(&name(slot.id))?;
-            slot.head = read_head(&slot.file, salt)?;
+        for slot in files.slots.iter_mut().filter(|slot| slot.number() == 0) {
+            slot.settle(&files.folder, salt)?;
         }
-        while let Some(newest) = files.newest() {
-            files.folder.settle(&name(newest.id))?;
-            let (id, head) = (newest.id, newest.head);
-            let read = read_head(&newest.file, salt)?;
-            if read == head {
+        while let Some(newest) = files.slots.iter_mut().max_by_key(|slot| slot.number()) {
+            let before = newest.head;
+            newest.settle(&files.folder, salt)?;
+            if newest.head == before {
                 break;
             }
-            for slot in files.slots.iter_mut().filter(|slot| slot.id == id) {
-                slot.head = read;
-            }
-        }
-        for slot in files.slots.iter_mut().filter(|slot| slot.head.is_none_or(|head| head.number == 0)) {
-            files.folder.settle(&name(slot.id))?;
-            slot.bytes = slot.file.bytes()?;
         }
         Ok(files)
-    }
-
-    /// The file with the newest stretch.
-    fn newest(&self) -> Option<&Slot<F>> {
-        self.slots.iter().max_by_key(|slot| slot.head.map_or(0, |head| head.number))
     }
 
     pub(super) fn slots(&self) -> &[Slot<F>] {
@@ -102,13 +102,17 @@ impl<F: JournalFolder> Files<F> {
 
     /// Opens a file for reading alone.
     pub(super) fn reader(&self, id: u32) -> Result<F::File, StorageError> {
-        let missing = || StorageError::io("open", self.folder.path(), std::io::ErrorKind::NotFound.into());
-        self.folder.open(&name(id))?.ok_or_else(missing)
+        self.folder.existing(&name(id))
     }
 
     /// The file of this number.
     pub(super) fn slot(&self, id: u32) -> &Slot<F> {
         let found = self.slots.iter().find(|slot| slot.id == id);
+        found.unwrap_or_else(|| unreachable!("journal file {id} is in use"))
+    }
+
+    fn slot_mut(&mut self, id: u32) -> &mut Slot<F> {
+        let found = self.slots.iter_mut().find(|slot| slot.id == id);
         found.unwrap_or_else(|| unreachable!("journal file {id} is in use"))
     }
 
@@ -125,7 +129,7 @@ impl<F: JournalFolder> Files<F> {
             self.slots.retain(|slot| slot.id != id);
             return self.folder.remove(&name(id));
         }
-        self.slots.iter_mut().filter(|slot| slot.id == id).for_each(|slot| slot.is_free = true);
+        self.slot_mut(id).is_free = true;
         Ok(())
     }
 
@@ -147,12 +151,11 @@ impl<F: JournalFolder> Files<F> {
 
     /// Begins a stretch in a free file. Durable when it returns.
     pub(super) fn begin(&mut self, id: u32, head: Head) -> Result<(), StorageError> {
-        let slot = self.slot(id);
-        slot.file.write_at(0, &head.encode(self.salt))?;
+        let block = head.encode(self.salt);
+        let slot = self.slot_mut(id);
+        slot.file.write_at(0, &block)?;
         slot.file.sync()?;
-        for slot in self.slots.iter_mut().filter(|slot| slot.id == id) {
-            (slot.head, slot.is_free) = (Some(head), false);
-        }
+        (slot.head, slot.is_free) = (Some(head), false);
         Ok(())
     }
 
@@ -211,7 +214,7 @@ impl<F: JournalFolder> NewFile<F> {
             self.folder.sync()
         };
         made().inspect_err(|error| {
-            if error.is_shortage() || error.is_full() {
+            if error.is_shortage_or_late() {
                 // If that fails, the next start finds a file that it can use all the same.
                 let _ = self.folder.remove(&name);
             }

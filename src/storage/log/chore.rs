@@ -62,7 +62,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         let what = self.under_way.take();
         // The log goes on as long as it has files; a commit that finds none fails. Nothing was relied on yet that a sync
         // found no room for.
-        self.has_room = !done.as_ref().is_err_and(|error| error.is_shortage() || error.is_full());
+        self.has_room = !done.as_ref().is_err_and(StorageError::is_shortage_or_late);
         if self.has_room {
             done?;
         }

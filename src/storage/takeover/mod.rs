@@ -14,7 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use value::{Assembler, Key, Value};
 
-use super::directory::{Directory, LOG, LOG_NEW, remove_folder};
+use super::directory::{Directory, LOG, LOG_NEW};
+use super::folder::remove_folder;
 use super::identity::Identity;
 use super::install::{self, Folders as _};
 use super::journal::JournalSize;
@@ -37,7 +38,7 @@ pub(super) const LOG_MOVE: &str = "log.move";
 pub(super) const LOG_OLD: &str = "log.old";
 
 const RECOVERING: &str = "recovering";
-const GROUP: GroupId = GroupId(0);
+const GROUP: GroupId = GroupId::ONLY;
 const SEGMENT_BYTES: usize = 8 << 20;
 /// Bytes of entries that are written at once.
 const COPY_BYTES: usize = 1 << 20;

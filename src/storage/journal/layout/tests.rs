@@ -114,11 +114,12 @@ fn sealed(change: impl FnOnce(&mut [u8])) -> Option<Result<Body, RecordError>> {
 fn nonsense_under_right_checksums_is_refused() {
     assert!(matches!(sealed(|_| ()), Some(Ok(_))));
     assert_eq!(sealed(|record| record[4] = 2), Some(Err(RecordError::Version(2))));
-    let malformed: [fn(&mut [u8]); 6] = [
-        // Another group, no vote, no entries.
+    let malformed: [fn(&mut [u8]); 7] = [
+        // Another group, no vote, no entries, a flag that nobody knows.
         |record| record[5] = 1,
         |record| record[6] = 2,
         |record| record[6] = 1,
+        |record| record[6] |= 4,
         // The kind, the length and the term of the entry.
         |record| record[76] = 2,
         |record| record[77] += 1,
