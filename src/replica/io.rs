@@ -89,6 +89,13 @@ pub struct Bundle {
     pub messages: Vec<Message>,
 }
 
+impl Bundle {
+    /// How much memory and bandwidth its messages take, by and large, in bytes.
+    pub fn weight_bytes(&self) -> usize {
+        self.messages.iter().map(Message::weight_bytes).sum()
+    }
+}
+
 /// Why a node cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {

@@ -5,15 +5,15 @@
 //! removes them.
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use super::clock::{self, Clock};
-use super::core::ToCore;
-use super::disk::ToDisk;
+use super::core::{CoreMailbox, ToCore};
+use super::disk::{DiskHandle, ToDisk};
 use crate::engine::CapturedSessions;
 use crate::replica::{CheckpointOrder, Input};
 use crate::storage::chunks::{self, Chunk, Manifest};
@@ -41,8 +41,8 @@ pub(super) enum ToCheckpoint {
 /// The checkpoint thread's own state.
 pub(super) struct CheckpointThread<F: Folder> {
     folder: F,
-    core: Sender<ToCore>,
-    disk: Sender<ToDisk>,
+    core: CoreMailbox,
+    disk: DiskHandle,
     clock: Clock,
     /// Whose checkpoints they are: for backups.
     whose: Whose,
@@ -82,8 +82,8 @@ impl<F: Folder> CheckpointThread<F> {
     /// A thread that writes into `folder`, asks `disk` for the log's entries and reports to `core`.
     pub(super) fn new(
         folder: F,
-        core: Sender<ToCore>,
-        disk: Sender<ToDisk>,
+        core: CoreMailbox,
+        disk: DiskHandle,
         clock: Clock,
         lock: DirectoryLock,
         whose: Whose,
@@ -119,8 +119,7 @@ impl<F: Folder> CheckpointThread<F> {
 
     fn begin(&mut self, begin: CheckpointBegin) -> Result<(), StorageError> {
         let (reply, base) = mpsc::channel();
-        // A disk thread that is gone has failed, and says so itself.
-        let _ = self.disk.send(ToDisk::Base { index: begin.index, reply });
+        self.disk.send(ToDisk::Base { index: begin.index, reply });
         let (pin, since) = (begin.pin, self.clock.elapsed());
         match CheckpointWriter::begin(self.folder.clone(), begin) {
             Ok(writer) => self.under_way = Some(UnderWay { writer, base, pin, since }),
@@ -147,7 +146,7 @@ impl<F: Folder> CheckpointThread<F> {
 
     fn finish(&mut self) -> Result<(), StorageError> {
         let Some(UnderWay { writer, base, pin, since }) = self.under_way.take() else { return Ok(()) };
-        // As above: nothing comes of it.
+        // A disk thread that is gone has failed, and says so itself: nothing comes of this.
         let Ok(base) = base.recv() else { return Ok(()) };
         let sealed = match writer.seal(base) {
             Ok(sealed) => sealed,

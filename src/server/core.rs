@@ -1,12 +1,14 @@
-//! The core thread: it owns the replica, passes events to it, and carries out its outputs.
+//! The core: it owns the replica, passes events to it, and carries out its outputs. It is the [actor](Actor) of the server:
+//! the core thread and a task of the runtime run it in turns.
 //!
 //! It passes all waiting inputs before it asks for outputs, so its batches grow with the load. The replica bounds
-//! the work of clients in one turn; messages of members come in between. The thread never waits for a connection,
-//! nor for a write or a sync. It reads a job that is only on disk itself, mostly from the system's cache. With
-//! nothing to do it sleeps until an input or the next deadline.
+//! the work of clients in one turn; messages of members come in between. The core never waits for a connection. A write
+//! and a sync are for the disk thread, unless nobody waits meanwhile. It reads a job that is only on disk itself, mostly
+//! from the system's cache. With nothing to do it rests until an input or the next deadline.
 
-use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -14,10 +16,11 @@ use tracing::{error, info, warn};
 
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
-use super::disk::ToDisk;
+use super::disk::{DiskHandle, Persisted, ToDisk};
+use super::mailbox::{Actor, Mailbox, Runner};
 use super::outbox::{Gone, Outbox, ToBackup};
 use super::peers::Peers;
-use super::stages::{CommitTimes, Stages};
+use super::stages::Stages;
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica};
 use crate::storage::StorageError;
@@ -37,13 +40,8 @@ pub(super) enum ToCore {
         /// The way to it.
         outbox: Outbox,
     },
-    /// The batch of this number, and all before it, are durable.
-    Persisted {
-        /// Its number.
-        number: u64,
-        /// What the commit took, if entries were written.
-        times: Option<CommitTimes>,
-    },
+    /// This batch, and all before it, are durable.
+    Persisted(Persisted),
     /// Whatever else the replica is to know.
     Input(Input),
     /// The result of the fetch with this number. Only the result of the last one counts: the files of an earlier one may be gone.
@@ -63,8 +61,11 @@ pub(super) enum ToCore {
 pub(super) struct Core {
     replica: Replica,
     outboxes: BTreeMap<ConnectionId, Outbox>,
-    disk: Sender<ToDisk>,
+    disk: DiskHandle,
     checkpoint: Sender<ToCheckpoint>,
+    /// The numbers of the last batch that the disk thread was given, and of the last that is durable.
+    ordered: u64,
+    durable: u64,
     /// The way to other nodes, if there may be any.
     peers: Option<Peers>,
     /// The number of checkpoint fetches ordered so far.
@@ -77,6 +78,12 @@ pub(super) struct Core {
     next_unreadable: Duration,
     /// Signalled once, when the node serves.
     readiness: Option<oneshot::Sender<()>>,
+    /// Of the turn under way.
+    outputs: Vec<Output>,
+    /// How many inputs the turn under way has taken.
+    taken: usize,
+    /// How the last turn ended.
+    next: Next,
 }
 
 /// How the core's loop continues.
@@ -99,14 +106,52 @@ struct Done {
 /// Inputs handled before outputs are asked for: a bound on how long the first of them waits.
 const INPUTS_PER_POLL_MAX: usize = 1024;
 
+/// Inputs with at most this many bytes in them are brief work.
+pub(super) const BRIEF_BYTES_MAX: usize = 16 << 10;
+
 /// The shortest interval between two log lines about unreadable data.
 const UNREADABLE_LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// The way to the core.
+pub(super) type CoreMailbox = Mailbox<Box<Core>>;
+/// The end of the core thread.
+pub(super) type CoreRunner = Runner<Box<Core>>;
+
+impl Actor for Box<Core> {
+    type Input = ToCore;
+
+    fn turn(&mut self, inputs: &mut VecDeque<ToCore>, more_wait: &dyn Fn() -> bool) -> bool {
+        self.next = self.take_in(inputs);
+        if self.next == Next::GoOn {
+            self.next = self.act(more_wait);
+        }
+        self.next == Next::GoOn
+    }
+
+    fn wakes_at(&mut self) -> Duration {
+        Duration::from_micros(self.replica.next_wake_us())
+    }
+
+    fn end(mut self, unhandled: VecDeque<ToCore>) {
+        // Clients that connected in the meantime are told of the end like the others.
+        for late in unhandled {
+            if let ToCore::Connected { connection, outbox, .. } = late {
+                self.outboxes.insert(connection, outbox);
+            }
+        }
+        let farewell: fn(&Outbox) = if self.next == Next::Stopped { Outbox::close } else { Outbox::cut };
+        self.outboxes.values().for_each(farewell);
+        self.disk.send(ToDisk::Finish);
+        // One that is gone has failed, and says so itself.
+        let _ = self.checkpoint.send(ToCheckpoint::Finish);
+    }
+}
 
 impl Core {
     /// A core over a replica that was started.
     pub(super) fn new(
         replica: Replica,
-        disk: Sender<ToDisk>,
+        disk: DiskHandle,
         checkpoint: Sender<ToCheckpoint>,
         peers: Option<Peers>,
         clock: Clock,
@@ -117,6 +162,8 @@ impl Core {
             outboxes: BTreeMap::new(),
             disk,
             checkpoint,
+            ordered: 0,
+            durable: 0,
             peers,
             fetches: 0,
             clock,
@@ -124,47 +171,18 @@ impl Core {
             wall: Duration::ZERO,
             next_unreadable: Duration::ZERO,
             readiness: Some(readiness),
+            outputs: Vec::new(),
+            taken: 0,
+            next: Next::GoOn,
         }
     }
 
-    /// Runs until the replica has stopped, or until it is told to abort.
-    pub(super) fn run(mut self, inputs: &Receiver<ToCore>) {
-        let mut outputs = Vec::new();
-        let last = loop {
-            // First of all: a replica that starts has something to do.
-            let turn = self.turn(&mut outputs);
-            if turn != Next::GoOn {
-                break turn;
-            }
-            let turn = self.wait(inputs);
-            if turn != Next::GoOn {
-                break turn;
-            }
-        };
-        // Clients that connected in the meantime are told of the end like the others.
-        for late in inputs.try_iter() {
-            if let ToCore::Connected { connection, outbox, .. } = late {
-                self.outboxes.insert(connection, outbox);
-            }
-        }
-        let farewell: fn(&Outbox) = if last == Next::Stopped { Outbox::close } else { Outbox::cut };
-        self.outboxes.values().for_each(farewell);
-        // A disk thread that is gone has failed, and says so itself.
-        let _ = self.disk.send(ToDisk::Finish);
-        let _ = self.checkpoint.send(ToCheckpoint::Finish);
-    }
-
-    /// Waits for an input or the next deadline, then handles every input that waits.
-    fn wait(&mut self, inputs: &Receiver<ToCore>) -> Next {
-        let wake = Duration::from_micros(self.replica.next_wake_us());
-        let mut next = match inputs.recv_timeout(wake.saturating_sub(self.clock.elapsed())) {
-            Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => return Next::GoOn,
-            Err(RecvTimeoutError::Disconnected) => return Next::Aborted,
-        };
+    /// Handles the inputs that wait, as many as one turn takes.
+    fn take_in(&mut self, inputs: &mut VecDeque<ToCore>) -> Next {
         let mut now = self.clock.now();
-        let mut left = INPUTS_PER_POLL_MAX;
-        while let Some(input) = next {
+        let taken = inputs.len().min(INPUTS_PER_POLL_MAX);
+        self.taken = taken;
+        for input in inputs.drain(..taken) {
             match input {
                 ToCore::Abort => return Next::Aborted,
                 ToCore::Failed(error) => return self.fail(error),
@@ -178,11 +196,9 @@ impl Core {
                 ToCore::Input(Input::Requests { connection, .. })
                     if !self.outboxes.contains_key(&connection) => {}
                 ToCore::SnapshotFetch { number, .. } if number != self.fetches => {}
-                ToCore::Persisted { number, times } => {
-                    if let Some(times) = times {
-                        self.stages.committed(times);
-                    }
-                    self.replica.handle(now, Input::Persisted { number });
+                ToCore::Persisted(persisted) => {
+                    let input = self.persisted(persisted);
+                    self.replica.handle(now, input);
                 }
                 ToCore::Input(input @ Input::Peer { .. }) => {
                     // It carries the sender's stamp of a moment ago, which may be later than when this turn began.
@@ -191,23 +207,27 @@ impl Core {
                 }
                 ToCore::Input(input) | ToCore::SnapshotFetch { input, .. } => self.replica.handle(now, input),
             }
-            left -= 1;
-            next = if left == 0 { None } else { inputs.try_recv().ok() };
         }
         Next::GoOn
     }
 
     /// Asks for outputs and carries them out, until there are none.
-    fn turn(&mut self, outputs: &mut Vec<Output>) -> Next {
+    fn act(&mut self, more_wait: &dyn Fn() -> bool) -> Next {
         loop {
-            self.poll(outputs);
-            if outputs.is_empty() {
-                return Next::GoOn;
-            }
+            let mut outputs = mem::take(&mut self.outputs);
+            self.poll(&mut outputs);
             let mut done = Done::default();
+            if let Some(persisted) = self.commit(&outputs, more_wait) {
+                outputs.clear();
+                match persisted {
+                    Ok(persisted) => done.inputs.push(self.persisted(persisted)),
+                    Err(error) => done.failed = Some(error),
+                }
+            }
             for output in outputs.drain(..) {
                 self.carry_out(output, &mut done);
             }
+            self.outputs = outputs;
             let Done { stopped, failed, inputs } = done;
             if let Some(error) = failed {
                 return self.fail(error);
@@ -223,6 +243,31 @@ impl Core {
                 self.replica.handle(now, input);
             }
         }
+    }
+
+    /// Makes a batch durable here and now if nobody waits for this thread meanwhile: the batch is all that comes of one
+    /// input, and no other has come. To hand it to the disk thread and to hear of it takes longer than most turns.
+    fn commit(
+        &self,
+        outputs: &[Output],
+        more_wait: &dyn Fn() -> bool,
+    ) -> Option<Result<Persisted, StorageError>> {
+        let [Output::Persist(write)] = outputs else { return None };
+        let is_next = self.durable >= self.ordered && write.batch.install.is_none();
+        if self.taken > 1 || !is_next || more_wait() {
+            return None;
+        }
+        self.disk.persist(write)
+    }
+
+    /// Notes that a batch is durable.
+    fn persisted(&mut self, persisted: Persisted) -> Input {
+        let Persisted { number, times } = persisted;
+        if let Some(times) = times {
+            self.stages.committed(times);
+        }
+        self.durable = number;
+        Input::Persisted { number }
     }
 
     /// One turn of the replica. It is timed if it applied entries; only such a turn grants jobs.
@@ -269,8 +314,8 @@ impl Core {
                 }
             }
             Output::Persist(write) => {
-                // As above: its failure reaches this thread as `Abort`.
-                let _ = self.disk.send(ToDisk::Persist(write));
+                self.ordered = write.number;
+                self.disk.send(ToDisk::Persist(write));
             }
             Output::Close { connection } => {
                 if let Some(outbox) = self.outboxes.get(&connection) {
@@ -278,7 +323,7 @@ impl Core {
                 }
             }
             Output::Checkpoint(order) => {
-                // As above.
+                // One that is gone has failed, and says so itself.
                 let _ = self.checkpoint.send(ToCheckpoint::Order(order));
             }
             Output::Backup { connection, request, backup } => {
@@ -286,8 +331,8 @@ impl Core {
                     outbox.backup(ToBackup::Ready(request, backup));
                 }
             }
-            Output::Cut { through } => _ = self.disk.send(ToDisk::Cut { through }),
-            Output::Fetch(wanted) => _ = self.disk.send(ToDisk::Fetch(wanted)),
+            Output::Cut { through } => self.disk.send(ToDisk::Cut { through }),
+            Output::Fetch(wanted) => self.disk.send(ToDisk::Fetch(wanted)),
             Output::Peer { .. }
             | Output::Members { .. }
             | Output::Probe { .. }
@@ -323,8 +368,7 @@ impl Core {
 
     /// The node ends for this reason: the disk thread ends with it.
     fn fail(&self, error: StorageError) -> Next {
-        // One that is gone has failed before.
-        let _ = self.disk.send(ToDisk::Fail(error));
+        self.disk.send(ToDisk::Fail(error));
         Next::Aborted
     }
 

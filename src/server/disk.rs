@@ -1,15 +1,17 @@
-//! The disk thread: the only one that writes the log. It takes all waiting write batches, makes them durable together, and
-//! tells the core. The first write or sync that fails is its last action.
+//! What writes the log, and the disk thread. The thread takes all waiting write batches, makes them durable together, and
+//! tells the core. While it rests, the core may make a batch durable itself. The first write or sync that fails is the last
+//! action of either.
 //!
 //! What takes long goes to another thread, one [`Chore`] at a time.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tracing::warn;
 
 use super::clock::Clock;
-use super::core::ToCore;
+use super::core::{BRIEF_BYTES_MAX, CoreMailbox, ToCore};
 use super::stages::CommitTimes;
 use crate::raft::Wanted;
 use crate::replica::{Input, WriteBatch};
@@ -37,16 +39,27 @@ pub(super) enum ToDisk {
         /// The last one to go.
         through: u64,
     },
+    /// See what has become due.
+    Look,
     /// Everything asked for before is all there will be.
     Finish,
     /// As before, and the node ends for this reason.
     Fail(StorageError),
 }
 
-/// The disk thread's own state.
-pub(super) struct Disk<S> {
-    storage: S,
-    core: Sender<ToCore>,
+/// What has become durable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Persisted {
+    /// The number of the last batch.
+    pub(super) number: u64,
+    /// What the commit took, if entries were written.
+    pub(super) times: Option<CommitTimes>,
+}
+
+/// What writes the log: on the disk thread, or on the thread of the core while that has nothing else to do.
+pub(super) struct Disk {
+    storage: Box<dyn Storage + Send>,
+    core: CoreMailbox,
     clock: Clock,
     space: SpaceWatch,
     memory: MemoryWatch,
@@ -54,6 +67,26 @@ pub(super) struct Disk<S> {
     watermark_due: Option<Duration>,
     chores: Chores,
     slow: SlowCommits,
+    /// When the disk thread wakes by itself.
+    wakes_at: Duration,
+    /// What the last commit took.
+    last_took: Duration,
+}
+
+/// Shared by both; empty after a failure and at the end.
+type Shared = Arc<Mutex<Option<Disk>>>;
+
+/// The disk thread's end.
+pub(super) struct DiskThread {
+    disk: Shared,
+    commands: Receiver<ToDisk>,
+}
+
+/// The way to the disk.
+#[derive(Clone)]
+pub(super) struct DiskHandle {
+    disk: Shared,
+    commands: Sender<ToDisk>,
 }
 
 /// The disk thread's way to the thread for chores.
@@ -90,67 +123,142 @@ impl ChoreThread {
 
 /// Batches are merged up to this size in bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
+/// A commit that takes longer is for the disk thread: to wake that costs little beside it, and the core goes on meanwhile.
+const QUICK: Duration = Duration::from_millis(1);
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// While there is nothing to do but a chore is under way: its result is waited for this long at a time.
 const CHORE_CHECK_EVERY: Duration = Duration::from_millis(50);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
 
-impl<S: Storage> Disk<S> {
-    /// A disk thread over `storage` that reports to `core`, keeps `free_min_bytes` of the device free, and if
-    /// `watch_memory`, tells how much the process takes.
-    pub(super) fn new(
-        storage: S,
-        core: Sender<ToCore>,
+impl DiskHandle {
+    /// Gives an order to the disk thread. One that is gone has failed, and says so itself.
+    pub(super) fn send(&self, command: ToDisk) {
+        let _ = self.commands.send(command);
+    }
+
+    /// Makes a batch durable on this thread, unless the disk is slow, or the disk thread is at work or has failed. The
+    /// caller has no other batch under way.
+    pub(super) fn persist(&self, write: &WriteBatch) -> Option<Result<Persisted, StorageError>> {
+        let mut shared = self.disk.try_lock().ok()?;
+        let disk = shared.as_mut().filter(|disk| disk.last_took <= QUICK)?;
+        let persisted = disk.persist(write).and_then(|persisted| {
+            disk.look_after_chores()?;
+            Ok(persisted)
+        });
+        if persisted.is_err() {
+            // Nothing is written after a failure.
+            *shared = None;
+        } else if disk.idle_until() < disk.wakes_at {
+            disk.wakes_at = Duration::ZERO;
+            self.send(ToDisk::Look);
+        }
+        Some(persisted)
+    }
+}
+
+impl DiskThread {
+    /// Carries out commands until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
+    /// closed when this returns.
+    pub(super) fn run(self) -> Result<(), StorageError> {
+        let served = self.serve();
+        let disk = self.lock().take();
+        match disk {
+            Some(mut disk) if served.is_ok() => disk.storage.write_watermark(),
+            _ => served,
+        }
+    }
+
+    fn serve(&self) -> Result<(), StorageError> {
+        loop {
+            let idle_time = self.lock().as_mut().map_or(Ok(Duration::MAX), Disk::rest)?;
+            let mut next = match self.commands.recv_timeout(idle_time) {
+                Ok(command) => Some(command),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => None,
+            };
+            let mut shared = self.lock();
+            if let Some(disk) = shared.as_mut() {
+                while let Some(ToDisk::Persist(write)) = next {
+                    next = disk.persist_all(write, &self.commands)?;
+                }
+            }
+            match (next, shared.as_mut()) {
+                (Some(ToDisk::Finish), _) => return Ok(()),
+                (Some(ToDisk::Fail(error)), _) => return Err(error),
+                (_, None) => {}
+                (command, Some(disk)) => disk.carry_out(command)?,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Disk>> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk {
+    /// Over `storage`. It reports to `core`, keeps `free_min_bytes` of the device free, and if `watch_memory`, tells how
+    /// much the process takes. Returns the way to it, and what is to [run](DiskThread::run) on a thread of its own.
+    pub(super) fn start(
+        storage: Box<dyn Storage + Send>,
+        core: CoreMailbox,
         clock: Clock,
         free_min_bytes: u64,
         watch_memory: bool,
         chores: Chores,
-    ) -> Self {
+    ) -> (DiskHandle, DiskThread) {
         let now = clock.elapsed();
         let (memory, space) = (MemoryWatch::new(watch_memory, now), SpaceWatch::new(free_min_bytes, now));
         let slow = SlowCommits::default();
-        Self { storage, core, clock, space, memory, watermark_due: None, chores, slow }
+        let disk = Self {
+            storage,
+            core,
+            clock,
+            space,
+            memory,
+            watermark_due: None,
+            chores,
+            slow,
+            wakes_at: Duration::ZERO,
+            last_took: Duration::ZERO,
+        };
+        let disk = Arc::new(Mutex::new(Some(disk)));
+        let (commands, receiver) = mpsc::channel();
+        (DiskHandle { disk: Arc::clone(&disk), commands }, DiskThread { disk, commands: receiver })
     }
 
-    /// Carries out commands until [`ToDisk::Finish`], the end of the channel or the first failure. The storage is
-    /// closed when this returns.
-    pub(super) fn run(mut self, commands: &Receiver<ToDisk>) -> Result<(), StorageError> {
-        loop {
-            self.watch_space()?;
-            let mut next = match commands.recv_timeout(self.idle_time()) {
-                Ok(command) => Some(command),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => None,
-            };
-            while let Some(ToDisk::Persist(write)) = next {
-                next = self.persist(write, commands)?;
+    /// The disk thread has nothing to do. Returns for how long, unless a command comes.
+    fn rest(&mut self) -> Result<Duration, StorageError> {
+        self.watch_space()?;
+        self.wakes_at = self.idle_until();
+        Ok(self.wakes_at.saturating_sub(self.clock.elapsed()))
+    }
+
+    /// Carries out a command that is no batch, if there is one, then what has become due.
+    fn carry_out(&mut self, command: Option<ToDisk>) -> Result<(), StorageError> {
+        match command {
+            Some(ToDisk::Fetch(Wanted { first, last, bytes_max })) => {
+                let entries = self.storage.read(first, last, bytes_max)?;
+                self.tell(Input::Fetched { entries });
             }
-            match next {
-                None | Some(ToDisk::Persist(_)) => {}
-                Some(ToDisk::Fetch(Wanted { first, last, bytes_max })) => {
-                    let entries = self.storage.read(first, last, bytes_max)?;
-                    self.tell(Input::Fetched { entries });
-                }
-                Some(ToDisk::Base { index, reply }) => {
-                    // The receiver may have ended meanwhile.
-                    let _ = reply.send(self.storage.base_at(index)?);
-                }
-                Some(ToDisk::Cut { through }) => self.storage.cut(through)?,
-                Some(ToDisk::Finish) => break,
-                Some(ToDisk::Fail(error)) => return Err(error),
+            Some(ToDisk::Base { index, reply }) => {
+                // The receiver may have ended meanwhile.
+                let _ = reply.send(self.storage.base_at(index)?);
             }
-            self.write_watermark_if_due()?;
-            self.look_after_chores()?;
-            if let Some(resident_bytes) = self.memory.measure(self.clock.elapsed()) {
-                self.tell(Input::Memory { resident_bytes });
-            }
+            Some(ToDisk::Cut { through }) => self.storage.cut(through)?,
+            _ => {}
         }
-        self.storage.write_watermark()
+        self.write_watermark_if_due()?;
+        self.look_after_chores()?;
+        if let Some(resident_bytes) = self.memory.measure(self.clock.elapsed()) {
+            self.tell(Input::Memory { resident_bytes });
+        }
+        Ok(())
     }
 
     /// Makes `first` and the batches after it durable, and returns the next command that is no batch. Or installs
     /// a checkpoint, which replaces the batches before it.
-    fn persist(
+    fn persist_all(
         &mut self,
         first: WriteBatch,
         commands: &Receiver<ToDisk>,
@@ -168,17 +276,27 @@ impl<S: Storage> Disk<S> {
                 Err(_) => break,
             }
         }
+        let persisted = ToCore::Persisted(self.persist(&merged)?);
+        // If the core is gone, no one waits for an answer.
+        let _ = if bytes <= BRIEF_BYTES_MAX {
+            self.core.send_brief(persisted)
+        } else {
+            self.core.send(persisted)
+        };
+        Ok(other)
+    }
+
+    fn persist(&mut self, write: &WriteBatch) -> Result<Persisted, StorageError> {
         let begun = self.clock.elapsed();
-        self.storage.persist(&merged.batch)?;
+        self.storage.persist(&write.batch)?;
         let ended = self.clock.elapsed();
         let took = ended.saturating_sub(begun);
-        self.slow.note(ended, took, bytes);
-        let waited = begun.saturating_sub(Duration::from_micros(merged.since_us));
-        let times = (!merged.batch.entries.is_empty()).then_some(CommitTimes { waited, took });
+        self.last_took = took;
+        self.slow.note(ended, took, data_bytes(&write.batch));
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
-        // If the core is gone, no one waits for an answer.
-        let _ = self.core.send(ToCore::Persisted { number: merged.number, times });
-        Ok(other)
+        let waited = begun.saturating_sub(Duration::from_micros(write.since_us));
+        let times = (!write.batch.entries.is_empty()).then_some(CommitTimes { waited, took });
+        Ok(Persisted { number: write.number, times })
     }
 
     /// Takes the result of the chore that was handed out, and hands out the next.
@@ -226,17 +344,16 @@ impl<S: Storage> Disk<S> {
         Ok(())
     }
 
-    /// How long there is nothing to do unless a command comes.
-    fn idle_time(&self) -> Duration {
-        let now = self.clock.elapsed();
+    /// Until when there is nothing to do unless a command comes.
+    fn idle_until(&self) -> Duration {
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
         let check = check.min(self.memory.next_when_idle());
-        let due = self.watermark_due.map_or(check, |due| due.min(check)).saturating_sub(now);
-        if self.chores.is_busy { due.min(CHORE_CHECK_EVERY) } else { due }
+        let due = self.watermark_due.map_or(check, |due| due.min(check));
+        if self.chores.is_busy { due.min(self.clock.elapsed() + CHORE_CHECK_EVERY) } else { due }
     }
 
     fn tell(&self, input: Input) {
-        // If the core is gone, no one waits for an answer.
+        // As above.
         let _ = self.core.send(ToCore::Input(input));
     }
 }
@@ -262,231 +379,4 @@ fn data_bytes(batch: &PersistBatch) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io;
-    use std::thread;
-
-    use bytes::Bytes;
-
-    use super::*;
-    use crate::storage::{EntryKind, LogEntry, Vote};
-
-    /// Passes on which entries it was asked to make durable together, and fails after a number of calls.
-    struct Notebook {
-        pages: Sender<Vec<u64>>,
-        persists_left: usize,
-        /// Chores to hand out, and whether they succeed.
-        chores: Vec<bool>,
-    }
-
-    const FREE_MIN_BYTES: u64 = 2;
-    /// The first line of the page for entries that are not needed.
-    const CUT: u64 = u64::MAX;
-    /// The first line of the page for a chore that is done.
-    const CHORE: u64 = u64::MAX - 1;
-
-    impl Storage for Notebook {
-        fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
-            let Some(left) = self.persists_left.checked_sub(1) else { return Err(failure()) };
-            self.persists_left = left;
-            self.note(batch.entries.iter().map(|entry| entry.index).collect());
-            Ok(())
-        }
-
-        fn write_watermark(&mut self) -> Result<(), StorageError> {
-            self.note(vec![]);
-            Ok(())
-        }
-
-        fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-            Ok(LogBase { index, term: 1, crc: 0 })
-        }
-
-        fn cut(&mut self, through: u64) -> Result<(), StorageError> {
-            self.note(vec![CUT, through]);
-            Ok(())
-        }
-
-        fn chore(&mut self) -> Option<Chore> {
-            let good = self.chores.pop()?;
-            Some(Chore::new(move || if good { Ok(()) } else { Err(failure()) }))
-        }
-
-        fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError> {
-            self.note(vec![CHORE]);
-            done
-        }
-
-        fn replay(
-            &mut self,
-            _first: u64,
-            _visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-        ) -> Result<(), StorageError> {
-            Ok(())
-        }
-
-        fn read(&mut self, first: u64, last: u64, _: u64) -> Result<Vec<LogEntry>, StorageError> {
-            Ok(write(0, first..=last, 1, 0).batch.entries)
-        }
-
-        fn free_bytes(&self) -> Result<u64, StorageError> {
-            Ok(u64::MAX)
-        }
-    }
-
-    fn failure() -> StorageError {
-        let source = io::Error::from(io::ErrorKind::StorageFull);
-        StorageError::Io { action: "write", path: "log".into(), source }
-    }
-
-    impl Notebook {
-        fn note(&self, page: Vec<u64>) {
-            self.pages.send(page).expect("the test listens");
-        }
-    }
-
-    /// Runs a disk thread over these batches. Returns how it ended, the batches written, and the messages to the core.
-    fn run(persists_left: usize, writes: Vec<WriteBatch>) -> (bool, Vec<Vec<u64>>, Vec<u64>) {
-        let (good, written, told) = run_all(persists_left, writes.into_iter().map(ToDisk::Persist).collect());
-        let persisted = told.into_iter().map(|input| match input {
-            Input::Persisted { number } => number,
-            other => panic!("{other:?}"),
-        });
-        (good, written, persisted.collect())
-    }
-
-    fn run_all(persists_left: usize, commands: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
-        let (pages, written) = mpsc::channel();
-        let (core, told) = mpsc::channel();
-        let (sender, receiver) = mpsc::channel();
-        for command in commands {
-            sender.send(command).expect("open");
-        }
-        sender.send(ToDisk::Finish).expect("open");
-        let notebook = Notebook { pages, persists_left, chores: Vec::new() };
-        let (chores, _thread) = Chores::new();
-        let disk = Disk::new(notebook, core, Clock::start(), FREE_MIN_BYTES, false, chores);
-        let good = disk.run(&receiver).is_ok();
-        let told = told.iter().map(|message| match message {
-            ToCore::Input(input) => input,
-            ToCore::Persisted { number, times } => {
-                assert!(times.is_some(), "entries were written");
-                Input::Persisted { number }
-            }
-            other => panic!("{other:?}"),
-        });
-        (good, written.iter().collect(), told.collect())
-    }
-
-    fn write(number: u64, indices: std::ops::RangeInclusive<u64>, term: u64, commit: u64) -> WriteBatch {
-        let entries = indices
-            .map(|index| LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::new() })
-            .collect();
-        let batch = PersistBatch { vote: None, install: None, entries, commit };
-        WriteBatch { number, since_us: number, batch }
-    }
-
-    #[test]
-    fn all_that_waits_is_written_together_and_the_watermark_at_the_end() {
-        let writes = vec![write(1, 1..=2, 1, 0), write(2, 3..=3, 1, 2), write(3, 4..=6, 1, 3)];
-        assert_eq!(run(9, writes), (true, vec![vec![1, 2, 3, 4, 5, 6], vec![]], vec![3]));
-    }
-
-    #[test]
-    fn what_comes_before_a_checkpoint_is_written_before_it() {
-        let mut install = write(3, 41..=42, 2, 40);
-        install.batch.install = Some(40);
-        let writes = vec![write(1, 1..=2, 1, 0), write(2, 3..=3, 1, 0), install, write(4, 43..=43, 2, 40)];
-        let written = vec![vec![1, 2, 3], vec![41, 42, 43], vec![]];
-        assert_eq!(run(9, writes), (true, written, vec![2, 4]), "what comes behind it may go with it");
-    }
-
-    #[test]
-    fn entries_are_read_when_what_was_ordered_before_is_written() {
-        let wanted = Wanted { first: 2, last: 3, bytes_max: 100 };
-        let writes = vec![
-            ToDisk::Persist(write(1, 1..=2, 1, 0)),
-            ToDisk::Fetch(wanted),
-            ToDisk::Persist(write(2, 3..=3, 1, 0)),
-        ];
-        let (good, written, told) = run_all(9, writes);
-        assert_eq!((good, written), (true, vec![vec![1, 2], vec![3], vec![]]));
-        let [Input::Persisted { number: 1 }, Input::Fetched { entries }, Input::Persisted { number: 2 }] =
-            &told[..]
-        else {
-            panic!("{told:?}")
-        };
-        assert_eq!(*entries, write(0, 2..=3, 1, 0).batch.entries);
-    }
-
-    #[test]
-    fn one_chore_at_a_time_is_done_beside_commits() {
-        for (results, good) in [(vec![true, true], true), (vec![true, false], false)] {
-            let (pages, written) = mpsc::channel();
-            let (core, _told) = mpsc::channel();
-            let (sender, receiver) = mpsc::channel();
-            let notebook = Notebook { pages, persists_left: 9, chores: results };
-            let (chores, thread) = Chores::new();
-            let disk = Disk::new(notebook, core, Clock::start(), 0, false, chores);
-            let (chores, disk) = (thread::spawn(|| thread.run()), thread::spawn(move || disk.run(&receiver)));
-            sender.send(ToDisk::Persist(write(1, 1..=1, 1, 0))).expect("open");
-            sender.send(ToDisk::Cut { through: 1 }).expect("open");
-            let done = written.iter().filter(|page| *page == [CHORE]).take(if good { 2 } else { 1 });
-            assert_eq!(done.count(), if good { 2 } else { 1 });
-            // It has ended already if the last one failed.
-            let _ = sender.send(ToDisk::Finish);
-            assert_eq!(disk.join().expect("no panic").is_ok(), good);
-            chores.join().expect("it ends with the disk thread");
-        }
-    }
-
-    #[test]
-    fn what_is_not_needed_is_let_go_in_the_order_of_writes() {
-        let commands = vec![
-            ToDisk::Persist(write(1, 1..=2, 1, 0)),
-            ToDisk::Cut { through: 2 },
-            ToDisk::Persist(write(2, 3..=3, 1, 0)),
-        ];
-        let (good, written, _) = run_all(9, commands);
-        assert_eq!((good, written), (true, vec![vec![1, 2], vec![CUT, 2], vec![3], vec![]]));
-    }
-
-    #[test]
-    fn large_writes_are_not_gathered_without_end() {
-        let large = |number: u64| {
-            let mut write = write(number, number..=number, 1, 0);
-            write
-                .batch
-                .entries
-                .iter_mut()
-                .for_each(|entry| entry.data = vec![0; MERGED_BYTES_MAX / 2].into());
-            write
-        };
-        let (good, written, told) = run(9, (1..=5).map(large).collect());
-        assert_eq!((good, told), (true, vec![2, 4, 5]));
-        assert_eq!(written, [vec![1, 2], vec![3, 4], vec![5], vec![]]);
-    }
-
-    #[test]
-    fn the_first_failure_is_the_end() {
-        let (good, written, told) = run(0, vec![write(1, 1..=1, 1, 0)]);
-        assert_eq!((good, written, told), (false, vec![], vec![]), "nothing is written or told after it");
-    }
-
-    #[test]
-    fn merged_writes_leave_the_log_that_they_leave_one_by_one() {
-        let mut merged = write(1, 5..=7, 1, 4);
-        merge(&mut merged, write(2, 8..=8, 1, 7));
-        let mut overwrite = write(3, 7..=9, 2, 6);
-        overwrite.batch.vote = Some(Vote { term: 2, vote: 1 });
-        merge(&mut merged, overwrite);
-        let nothing_new = PersistBatch { commit: 9, ..PersistBatch::default() };
-        merge(&mut merged, WriteBatch { number: 4, since_us: 4, batch: nothing_new });
-        let log: Vec<_> = merged.batch.entries.iter().map(|entry| (entry.index, entry.term)).collect();
-        assert_eq!(log, [(5, 1), (6, 1), (7, 2), (8, 2), (9, 2)]);
-        assert_eq!((merged.number, merged.since_us, merged.batch.commit), (4, 1, 9));
-        assert_eq!(merged.batch.vote, Some(Vote { term: 2, vote: 1 }));
-        merge(&mut merged, write(5, 3..=3, 3, 9));
-        assert_eq!(merged.batch.entries.iter().map(|entry| entry.index).collect::<Vec<_>>(), [3]);
-    }
-}
+mod tests;

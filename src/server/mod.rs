@@ -1,16 +1,19 @@
 //! One node, in a process of its own or inside a test: its threads, sockets, clocks and random source.
 //!
 //! ```text
-//!   clients <--> connection tasks (tokio) --requests--> core thread --orders--> disk thread
-//!                       ^                               owns Replica            owns Storage
+//!   clients <--> connection tasks (tokio) --requests--> core      --batches--> disk thread
+//!                       ^                               owns Replica           owns Storage
 //!                       +---------- answers -------------+   ^  ^                   |
 //!   other nodes <--> peers' tasks (tokio) <--- bundles ------+  +----- durable -----+
 //! ```
 //!
-//! The core never waits for a connection, nor for a write or a sync, and no connection waits for another. The core
-//! itself reads jobs that are only on disk. Every answer comes from the replica, when everything it depends on is
-//! durable: the server itself answers only PING and invalid frames. Everything that the core does not know (time,
-//! randomness, sockets, files) enters here.
+//! The core is an [actor](mailbox::Actor): a thread of its own and a task of the runtime run it in turns. Alone with one
+//! request, the task reads it, makes it durable and answers it, all on one thread: no thread waits for another. In a
+//! crowd and for large work, the core, the disk thread and the connections work side by side.
+//!
+//! The core never waits for a connection, and no connection waits for another. The core itself reads jobs that are only on
+//! disk. Every answer comes from the replica, when everything it depends on is durable: the server itself answers only
+//! PING and invalid frames. Everything that the core does not know (time, randomness, sockets, files) enters here.
 
 pub mod config;
 
@@ -21,6 +24,7 @@ mod core;
 mod disk;
 mod entropy;
 mod listener;
+mod mailbox;
 mod outbox;
 pub mod peers;
 mod stages;
@@ -40,7 +44,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use self::core::{Core, ToCore};
+use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
 use crate::replica::{Input, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
@@ -50,7 +54,7 @@ use clock::Clock;
 pub(crate) use clock::wall;
 use config::Config;
 use connection::{ConnectionConfig, InputRoom};
-use disk::{Chores, Disk, ToDisk};
+use disk::{Chores, Disk, DiskHandle};
 pub use entropy::NoEntropy;
 use listener::Reserved;
 pub use peers::JoinError;
@@ -205,7 +209,7 @@ async fn origin(config: &Config) -> Result<Origin, ServerError> {
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    core: Sender<ToCore>,
+    core: CoreMailbox,
     peer_address: Option<SocketAddr>,
     stopping: CancellationToken,
     /// Cancelled when no more messages to other nodes are needed: accepted requests need them until then.
@@ -276,8 +280,9 @@ async fn launch(
     let Recovered { storage, recovery, own } = recovered;
     let incoming = SpareFolder::new(storage.incoming(), config.disk_free_min_bytes / 2);
     let places = Places { file: config.data.join("incoming.pull"), incoming };
-    let channels = Channels::new();
+    let channels = Channels::new(clock);
     let to_core = channels.to_core.clone();
+    tokio::spawn(to_core.clone().serve());
     let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
@@ -295,9 +300,9 @@ async fn launch(
         Ok::<_, ServerError>(Peers::start(options, listen(reserved, address)?))
     });
     let peers = peers.transpose()?;
-    let threads = start_threads(config, storage, clock, channels, move |inputs, to_disk, to_checkpoint| {
+    let threads = start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
         let replica = recovery.start(clock.now());
-        Core::new(replica, to_disk, to_checkpoint, peers, clock, signal_ready).run(&inputs);
+        runner.run(Box::new(Core::new(replica, to_disk, to_checkpoint, peers, clock, signal_ready)));
     })?;
     let mut running = Running {
         address: ports.address,
@@ -330,20 +335,17 @@ async fn launch(
 
 /// The ways between the threads.
 struct Channels {
-    to_core: Sender<ToCore>,
-    inputs: Receiver<ToCore>,
-    to_disk: Sender<ToDisk>,
-    orders: Receiver<ToDisk>,
+    to_core: CoreMailbox,
+    runner: CoreRunner,
     to_checkpoint: Sender<ToCheckpoint>,
     checkpoint_orders: Receiver<ToCheckpoint>,
 }
 
 impl Channels {
-    fn new() -> Self {
-        let (to_core, inputs) = mpsc::channel();
-        let (to_disk, orders) = mpsc::channel();
+    fn new(clock: Clock) -> Self {
+        let (to_core, runner) = mailbox::mailbox(clock);
         let (to_checkpoint, checkpoint_orders) = mpsc::channel();
-        Self { to_core, inputs, to_disk, orders, to_checkpoint, checkpoint_orders }
+        Self { to_core, runner, to_checkpoint, checkpoint_orders }
     }
 }
 
@@ -353,16 +355,17 @@ fn start_threads(
     storage: DiskStorage,
     clock: Clock,
     channels: Channels,
-    core: impl FnOnce(Receiver<ToCore>, Sender<ToDisk>, Sender<ToCheckpoint>) + Send + 'static,
+    core: impl FnOnce(CoreRunner, DiskHandle, Sender<ToCheckpoint>) + Send + 'static,
 ) -> Result<Threads, ServerError> {
     let (chunks, lock) = (storage.chunks().clone(), storage.lock());
     let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
-    let Channels { to_core, inputs, to_disk, orders, to_checkpoint, checkpoint_orders } = channels;
+    let Channels { to_core, runner, to_checkpoint, checkpoint_orders } = channels;
     let mut threads = Threads::new();
     let (chores, chore_thread) = Chores::new();
     let watch_memory = config.memory_max_bytes > 0;
     let free_min_bytes = config.disk_free_min_bytes;
-    let disk = Disk::new(storage, to_core.clone(), clock, free_min_bytes, watch_memory, chores);
+    let (to_disk, disk) =
+        Disk::start(Box::new(storage), to_core.clone(), clock, free_min_bytes, watch_memory, chores);
     let chores_lock = lock.clone();
     threads.spawn("chores", move || {
         // It may work in the directory when the disk thread has ended.
@@ -372,7 +375,7 @@ fn start_threads(
     })?;
     let abort = to_core.clone();
     threads.spawn("disk", move || {
-        let outcome = disk.run(&orders);
+        let outcome = disk.run();
         // After a failure nothing may be answered any more.
         let _ = abort.send(ToCore::Abort);
         Some(outcome.map_err(ServerError::from))
@@ -385,7 +388,7 @@ fn start_threads(
         None
     })?;
     threads.spawn("core", move || {
-        core(inputs, to_disk, to_checkpoint);
+        core(runner, to_disk, to_checkpoint);
         None
     })?;
     Ok(threads)
@@ -394,7 +397,7 @@ fn start_threads(
 fn connection_config(
     config: &Config,
     clock: Clock,
-    core: Sender<ToCore>,
+    core: CoreMailbox,
     stopping: CancellationToken,
 ) -> ConnectionConfig {
     ConnectionConfig {
@@ -413,6 +416,7 @@ fn connection_config(
 
 #[cfg(test)]
 mod tests {
+    use super::disk::ToDisk;
     use super::*;
     use crate::engine::Engine;
     use crate::replica::CheckpointOrder;
@@ -421,16 +425,17 @@ mod tests {
 
     /// How a node ends whose core does this. All its threads come to their ends.
     async fn end_of(
-        core: impl FnOnce(Receiver<ToCore>, Sender<ToDisk>, Sender<ToCheckpoint>) + Send + 'static,
+        core: impl FnOnce(CoreRunner, DiskHandle, Sender<ToCheckpoint>) + Send + 'static,
     ) -> Result<(), ServerError> {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("data");
         let options = OpenOptions { path, node: 1, cluster_id: [1; 16], storage_id: [2; 16], founder: true };
         let storage = DiskStorage::open(&options).expect("founded");
         let config = Config::default();
-        let channels = Channels::new();
+        let clock = Clock::start();
+        let channels = Channels::new(clock);
         let to_core = channels.to_core.clone();
-        let threads = start_threads(&config, storage, Clock::start(), channels, core).expect("started");
+        let threads = start_threads(&config, storage, clock, channels, core).expect("started");
         let mut running = Running {
             address: SocketAddr::from(([127, 0, 0, 1], 1)),
             core: to_core,
@@ -444,22 +449,22 @@ mod tests {
         running.ended().await
     }
 
-    fn wait_for_abort(inputs: &Receiver<ToCore>) {
-        while !matches!(inputs.recv(), Ok(ToCore::Abort) | Err(_)) {}
+    fn wait_for_abort(runner: &CoreRunner) {
+        while !matches!(runner.recv_timeout(Duration::MAX), Some(ToCore::Abort)) {}
     }
 
     #[tokio::test]
     async fn a_panic_in_the_core_ends_the_node() {
-        let end = end_of(|_inputs, _disk, _checkpoint| panic!("the core was told to panic")).await;
+        let end = end_of(|_runner, _disk, _checkpoint| panic!("the core was told to panic")).await;
         assert!(matches!(end, Err(ServerError::Panicked("core"))), "{end:?}");
     }
 
     #[tokio::test]
     async fn a_panic_in_the_disk_thread_ends_the_node() {
-        let end = end_of(|inputs, disk, _checkpoint| {
+        let end = end_of(|runner, disk, _checkpoint| {
             // It is not there to be cut.
-            disk.send(ToDisk::Cut { through: 9 }).expect("sent");
-            wait_for_abort(&inputs);
+            disk.send(ToDisk::Cut { through: 9 });
+            wait_for_abort(&runner);
         });
         let end = end.await;
         assert!(matches!(end, Err(ServerError::Panicked("disk"))), "{end:?}");
@@ -467,7 +472,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_in_the_checkpoint_thread_ends_the_node() {
-        let end = end_of(|inputs, _disk, checkpoint| {
+        let end = end_of(|runner, _disk, checkpoint| {
             // No entry has that term.
             let begin = CheckpointBegin {
                 number: 1,
@@ -489,7 +494,7 @@ mod tests {
             for order in [CheckpointOrder::Begin(Box::new(begin)), CheckpointOrder::End] {
                 checkpoint.send(ToCheckpoint::Order(order)).expect("sent");
             }
-            wait_for_abort(&inputs);
+            wait_for_abort(&runner);
         });
         let end = end.await;
         assert!(matches!(end, Err(ServerError::Panicked("checkpoint"))), "{end:?}");
@@ -497,7 +502,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_core_that_is_done_ends_the_node_well() {
-        let end = end_of(|_inputs, disk, _checkpoint| disk.send(ToDisk::Finish).expect("sent")).await;
+        let end = end_of(|_runner, disk, _checkpoint| disk.send(ToDisk::Finish)).await;
         assert!(end.is_ok(), "{end:?}");
     }
 }

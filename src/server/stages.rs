@@ -19,8 +19,8 @@ const DIGITS: u8 = 2;
 /// The durations, by stage.
 #[derive(Debug)]
 pub(super) struct Stages {
-    /// How long the oldest request of a write waited from when the core took it up until the disk thread began with the write;
-    /// on a follower, the entries. One per commit.
+    /// How long the oldest request of a write waited from when the core took it up until its write began; on a follower,
+    /// the entries. One per commit.
     pub(super) wait: Stage,
     /// Writing and syncing entries. One per commit.
     pub(super) commit: Stage,

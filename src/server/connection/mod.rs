@@ -12,7 +12,6 @@ mod reader;
 mod writer;
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -24,7 +23,7 @@ use tracing::debug;
 
 use super::clock::Clock;
 use super::config::Token;
-use super::core::ToCore;
+use super::core::{CoreMailbox, ToCore};
 use super::outbox::{Gauge, Inbox, Outbox};
 use crate::protocol::{ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input};
@@ -39,7 +38,7 @@ use writer::Writer;
 #[derive(Debug)]
 pub(super) struct ConnectionConfig {
     /// To the core thread.
-    pub(super) core: Sender<ToCore>,
+    pub(super) core: CoreMailbox,
     /// The clock by which the core tells when leases end.
     pub(super) clock: Clock,
     /// Who may connect; empty lets everybody.

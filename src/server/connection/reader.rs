@@ -20,6 +20,10 @@ use crate::replica::{ConnectionId, Input, Permit};
 use crate::types::SessionSecret;
 use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 
+/// Requests that were read together are brief work for the core up to this number and this many bytes.
+const BRIEF_REQUESTS_MAX: usize = 4;
+const BRIEF_BYTES_MAX: usize = 4 << 10;
+
 /// Why nothing more is read.
 #[derive(Debug)]
 pub(super) enum End {
@@ -167,7 +171,11 @@ impl<'a> Reader<'a> {
         if !batch.requests.is_empty() {
             let permit = self.share.hand_over(batch.bytes, frame_room).await;
             let (connection, requests) = (self.connection, batch.requests);
-            self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
+            let is_brief = requests.len() <= BRIEF_REQUESTS_MAX && batch.bytes <= BRIEF_BYTES_MAX;
+            let message = ToCore::Input(Input::Requests { connection, requests, permit });
+            let core = &self.config.core;
+            let sent = if is_brief { core.send_brief(message) } else { core.send(message) };
+            sent.map_err(|_| End::Stopped)?;
         }
         if !batch.answers.is_empty() {
             self.outbox.answer(batch.answers).map_err(|_| End::Gone)?;

@@ -18,7 +18,6 @@ use super::send_queue::SendQueue;
 use super::snapshot_receiver::Answer;
 use super::snapshot_sender::Asked;
 use super::{Shared, wire::Wire};
-use crate::replica::Input;
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
 /// The size of one read, in bytes.
@@ -100,7 +99,7 @@ impl Reader<'_> {
                 if bundle.messages.iter().any(|message| (message.from(), message.to()) != (node, own)) {
                     return Err(LinkEnd::OutOfPlace);
                 }
-                shared.tell(Input::Peer { from: node, bundle });
+                shared.hear(node, bundle);
             }
             // Requests and answers beyond the served rate are dropped: the other node asks again.
             PeerFrame::Fetch { index, offset } => _ = shared.asked.try_send(Asked { node, index, offset }),

@@ -45,7 +45,7 @@ use tracing::{debug, warn};
 
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
-use super::core::ToCore;
+use super::core::{BRIEF_BYTES_MAX, CoreMailbox, ToCore};
 use crate::replica::{Bundle, Input, PeerInfo, ProbeError};
 use crate::types::Member;
 
@@ -110,7 +110,7 @@ pub(super) struct Options {
     /// Where fetched checkpoints are written.
     pub(super) places: Places,
     /// To the core thread.
-    pub(super) core: Sender<ToCore>,
+    pub(super) core: CoreMailbox,
     /// To the checkpoint thread.
     pub(super) checkpoint: Sender<ToCheckpoint>,
     /// What time it is.
@@ -135,7 +135,7 @@ struct Shared {
     node: u64,
     directory: Mutex<PeerDirectory>,
     peers: Mutex<BTreeMap<u64, Arc<Peer>>>,
-    core: Sender<ToCore>,
+    core: CoreMailbox,
     /// The requests of other nodes for parts of a checkpoint.
     asked: mpsc::Sender<snapshot_sender::Asked>,
     /// The answers of other nodes to this one's requests.
@@ -289,12 +289,20 @@ impl Shared {
         None
     }
 
+    /// Another node says something.
+    fn hear(&self, from: u64, bundle: Bundle) {
+        let is_brief = bundle.weight_bytes() <= BRIEF_BYTES_MAX;
+        let message = ToCore::Input(Input::Peer { from, bundle });
+        // If the core is gone, there is no one to tell.
+        let _ = if is_brief { self.core.send_brief(message) } else { self.core.send(message) };
+    }
+
     fn tell(&self, input: Input) {
         self.send(ToCore::Input(input));
     }
 
     fn send(&self, message: ToCore) {
-        // If the core is gone, there is no one to tell.
+        // As above.
         let _ = self.core.send(message);
     }
 }

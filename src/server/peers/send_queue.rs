@@ -61,7 +61,7 @@ impl SendQueue {
         let mut waiting = lock(&self.waiting);
         let before = waiting.dropped;
         for (bundle, urgent) in split(bundle) {
-            let bytes = BUNDLE_BYTES + bundle.messages.iter().map(Message::weight_bytes).sum::<usize>();
+            let bytes = BUNDLE_BYTES + bundle.weight_bytes();
             waiting.push(Item::Bundle { bundle, bytes, since: now }, bytes, urgent);
         }
         let dropped = waiting.dropped;

@@ -4,6 +4,8 @@ use std::sync::mpsc::Receiver;
 
 use tokio::net::TcpStream;
 
+use super::super::core::CoreRunner;
+use super::super::mailbox;
 use super::frames::{PeerFrame, RefusalCode};
 use super::test_messages::{about, append, bundle, heartbeat};
 use super::wire::Wire;
@@ -21,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Rig {
     peers: Peers,
     address: String,
-    core: Receiver<ToCore>,
+    core: CoreRunner,
     checkpoint: Receiver<ToCheckpoint>,
     stopping: CancellationToken,
     data: tempfile::TempDir,
@@ -54,7 +56,7 @@ impl Rig {
     async fn start_sparing(node: u64, timing: Timing, data: tempfile::TempDir, spare_bytes: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let (to_core, core) = std::sync::mpsc::channel();
+        let (to_core, core) = mailbox::mailbox(Clock::start());
         let (to_checkpoint, checkpoint) = std::sync::mpsc::channel();
         let stopping = CancellationToken::new();
         let incoming = DiskFolder::new(&data.path().join("incoming")).expect("a folder");
@@ -171,7 +173,7 @@ async fn of_two_dials_at_once_one_stays() {
             loop {
                 rig.peers.send(to, bundle(vec![append(own, to, &[b"again"])]));
                 match other.core.recv_timeout(Duration::from_millis(50)) {
-                    Ok(ToCore::Input(Input::Peer { bundle, .. }))
+                    Some(ToCore::Input(Input::Peer { bundle, .. }))
                         if bundle.messages == [append(own, to, &[b"again"])] =>
                     {
                         break;
@@ -229,7 +231,7 @@ async fn who_has_nothing_to_say_stays_connected_all_the_same() {
         other.write(&PeerFrame::Ping).await.expect("sent");
     }
     assert_eq!(rig.connected(), 2);
-    assert!(rig.core.try_recv().is_err(), "it was not lost");
+    assert!(rig.core.try_recv().is_none(), "it was not lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -289,7 +291,7 @@ async fn who_is_at_an_address_is_found_out() {
     assert!(matches!(found, Err(ProbeError::Unreachable { .. })), "{found:?}");
     let (_, found) = probe(&one.address);
     assert!(matches!(found, Err(ProbeError::Refused { .. })), "{found:?}");
-    assert!(two.core.try_recv().is_err(), "a probe leaves no connection");
+    assert!(two.core.try_recv().is_none(), "a probe leaves no connection");
 }
 
 #[tokio::test(flavor = "multi_thread")]
