@@ -1,6 +1,6 @@
 //! One node of one group: the engine joined to Raft, without sockets, files, clocks or threads.
 //!
-//! The driver (the server's core thread, or the simulator) passes events to [`Replica::handle`], then calls
+//! The driver (the server's core, or the simulator) passes events to [`Replica::handle`], then calls
 //! [`Replica::poll`] for the actions to take: answers to send, a batch to make durable. Time is an argument.
 //! [`Replica::next_wake_us`] returns when to call again if nothing happens.
 //!
@@ -239,6 +239,11 @@ impl Replica {
             self.stop = Stop::Done;
             outputs.push(Output::Stopped);
         }
+    }
+
+    /// Whether this node is the only member.
+    pub fn is_alone(&self) -> bool {
+        self.group.is_alone()
     }
 
     /// Index of the last entry that was applied.

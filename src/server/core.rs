@@ -1,5 +1,5 @@
 //! The core: it owns the replica, passes events to it, and carries out its outputs. It is the [actor](Actor) of the server:
-//! the core thread and a task of the runtime run it in turns.
+//! a thread of its own and a task of the runtime run it in turns.
 //!
 //! It passes all waiting inputs before it asks for outputs, so its batches grow with the load. The replica bounds
 //! the work of clients in one turn; messages of members come in between. The core never waits for a connection. A write
@@ -22,11 +22,11 @@ use super::outbox::{Gone, Outbox, ToBackup};
 use super::peers::Peers;
 use super::stages::Stages;
 use crate::protocol::{RequestId, Response};
-use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica};
+use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica, WriteBatch};
 use crate::storage::StorageError;
 use crate::types::SessionSecret;
 
-/// Inputs of the core thread.
+/// Inputs of the core.
 #[derive(Debug)]
 pub(super) enum ToCore {
     /// A client has said a valid HELLO.
@@ -57,7 +57,7 @@ pub(super) enum ToCore {
     Failed(StorageError),
 }
 
-/// The core thread's own state.
+/// The core's own state.
 pub(super) struct Core {
     replica: Replica,
     outboxes: BTreeMap<ConnectionId, Outbox>,
@@ -80,8 +80,8 @@ pub(super) struct Core {
     readiness: Option<oneshot::Sender<()>>,
     /// Of the turn under way.
     outputs: Vec<Output>,
-    /// How many inputs the turn under way has taken.
-    taken: usize,
+    /// The turn under way has taken one input at most, and committed nothing.
+    is_lone: bool,
     /// How the last turn ended.
     next: Next,
 }
@@ -172,7 +172,7 @@ impl Core {
             next_unreadable: Duration::ZERO,
             readiness: Some(readiness),
             outputs: Vec::new(),
-            taken: 0,
+            is_lone: false,
             next: Next::GoOn,
         }
     }
@@ -181,7 +181,7 @@ impl Core {
     fn take_in(&mut self, inputs: &mut VecDeque<ToCore>) -> Next {
         let mut now = self.clock.now();
         let taken = inputs.len().min(INPUTS_PER_POLL_MAX);
-        self.taken = taken;
+        self.is_lone = taken <= 1;
         for input in inputs.drain(..taken) {
             match input {
                 ToCore::Abort => return Next::Aborted,
@@ -245,18 +245,19 @@ impl Core {
         }
     }
 
-    /// Makes a batch durable here and now if nobody waits for this thread meanwhile: the batch is all that comes of one
-    /// input, and no other has come. To hand it to the disk thread and to hear of it takes longer than most turns.
+    /// Makes a batch durable here and now if nobody waits for this thread meanwhile: the batch is small and all that comes
+    /// of one input, and no other has come. To hand it to the disk thread and to hear of it takes longer than most turns.
+    /// Members hear from this thread, even while the disk hangs: not with others.
     fn commit(
-        &self,
+        &mut self,
         outputs: &[Output],
         more_wait: &dyn Fn() -> bool,
     ) -> Option<Result<Persisted, StorageError>> {
-        let [Output::Persist(write)] = outputs else { return None };
-        let is_next = self.durable >= self.ordered && write.batch.install.is_none();
-        if self.taken > 1 || !is_next || more_wait() {
+        let write = brief_write(outputs)?;
+        if !self.is_lone || self.durable < self.ordered || !self.replica.is_alone() || more_wait() {
             return None;
         }
+        self.is_lone = false;
         self.disk.persist(write)
     }
 
@@ -437,5 +438,40 @@ impl Core {
                 );
             }
         }
+    }
+}
+
+/// The batch that is to be written, if that is all there is to do and takes little time on a quick disk.
+fn brief_write(outputs: &[Output]) -> Option<&WriteBatch> {
+    let [Output::Persist(write)] = outputs else { return None };
+    (write.batch.install.is_none() && write.batch.data_bytes() <= BRIEF_BYTES_MAX).then_some(write)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::storage::{EntryKind, LogEntry, PersistBatch};
+
+    fn persist(batch: PersistBatch) -> Output {
+        Output::Persist(WriteBatch { number: 1, since_us: 0, batch })
+    }
+
+    fn entry(bytes: usize) -> PersistBatch {
+        let data = Bytes::from(vec![0; bytes]);
+        let entries = vec![LogEntry { index: 1, term: 1, kind: EntryKind::Normal, data }];
+        PersistBatch { entries, ..PersistBatch::default() }
+    }
+
+    #[test]
+    fn only_one_small_batch_is_written_by_the_core() {
+        assert!(brief_write(&[persist(entry(BRIEF_BYTES_MAX))]).is_some());
+        assert!(brief_write(&[persist(entry(BRIEF_BYTES_MAX + 1))]).is_none(), "a large one");
+        let install = PersistBatch { install: Some(9), ..entry(1) };
+        assert!(brief_write(&[persist(install)]).is_none(), "a whole checkpoint");
+        let other = Output::Close { connection: ConnectionId(1) };
+        assert!(brief_write(&[persist(entry(1)), other]).is_none(), "somebody waits for the other output");
+        assert!(brief_write(&[]).is_none());
     }
 }

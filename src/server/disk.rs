@@ -73,7 +73,7 @@ pub(super) struct Disk {
     last_took: Duration,
 }
 
-/// Shared by both; empty after a failure and at the end.
+/// Shared by both; empty after a failure or a panic, and at the end.
 type Shared = Arc<Mutex<Option<Disk>>>;
 
 /// The disk thread's end.
@@ -140,19 +140,19 @@ impl DiskHandle {
     /// caller has no other batch under way.
     pub(super) fn persist(&self, write: &WriteBatch) -> Option<Result<Persisted, StorageError>> {
         let mut shared = self.disk.try_lock().ok()?;
-        let disk = shared.as_mut().filter(|disk| disk.last_took <= QUICK)?;
-        let persisted = disk.persist(write).and_then(|persisted| {
+        if shared.as_ref()?.last_took > QUICK {
+            return None;
+        }
+        let persisted = with_disk(&mut shared, |disk| {
+            let persisted = disk.persist(write)?;
             disk.look_after_chores()?;
+            if disk.idle_until() < disk.wakes_at {
+                disk.wakes_at = Duration::ZERO;
+                self.send(ToDisk::Look);
+            }
             Ok(persisted)
         });
-        if persisted.is_err() {
-            // Nothing is written after a failure.
-            *shared = None;
-        } else if disk.idle_until() < disk.wakes_at {
-            disk.wakes_at = Duration::ZERO;
-            self.send(ToDisk::Look);
-        }
-        Some(persisted)
+        persisted.transpose()
     }
 }
 
@@ -170,30 +170,38 @@ impl DiskThread {
 
     fn serve(&self) -> Result<(), StorageError> {
         loop {
-            let idle_time = self.lock().as_mut().map_or(Ok(Duration::MAX), Disk::rest)?;
+            let idle_time = with_disk(&mut self.lock(), Disk::rest)?.unwrap_or(Duration::MAX);
             let mut next = match self.commands.recv_timeout(idle_time) {
                 Ok(command) => Some(command),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => None,
             };
             let mut shared = self.lock();
-            if let Some(disk) = shared.as_mut() {
-                while let Some(ToDisk::Persist(write)) = next {
-                    next = disk.persist_all(write, &self.commands)?;
-                }
+            while let Some(ToDisk::Persist(write)) = next {
+                next = with_disk(&mut shared, |disk| disk.persist_all(write, &self.commands))?.flatten();
             }
-            match (next, shared.as_mut()) {
-                (Some(ToDisk::Finish), _) => return Ok(()),
-                (Some(ToDisk::Fail(error)), _) => return Err(error),
-                (_, None) => {}
-                (command, Some(disk)) => disk.carry_out(command)?,
-            }
+            match next {
+                Some(ToDisk::Finish) => return Ok(()),
+                Some(ToDisk::Fail(error)) => return Err(error),
+                command => with_disk(&mut shared, |disk| disk.carry_out(command))?,
+            };
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Disk>> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Works with the disk, if it is there. After a failure or a panic it is gone: nothing is written after either.
+fn with_disk<T>(
+    shared: &mut Option<Disk>,
+    work: impl FnOnce(&mut Disk) -> Result<T, StorageError>,
+) -> Result<Option<T>, StorageError> {
+    let Some(mut disk) = shared.take() else { return Ok(None) };
+    let done = work(&mut disk)?;
+    *shared = Some(disk);
+    Ok(Some(done))
 }
 
 impl Disk {
@@ -264,12 +272,12 @@ impl Disk {
         commands: &Receiver<ToDisk>,
     ) -> Result<Option<ToDisk>, StorageError> {
         let mut merged = first;
-        let mut bytes = data_bytes(&merged.batch);
+        let mut bytes = merged.batch.data_bytes();
         let mut other = None;
         while bytes < MERGED_BYTES_MAX && other.is_none() {
             match commands.try_recv() {
                 Ok(ToDisk::Persist(write)) if write.batch.install.is_none() => {
-                    bytes += data_bytes(&write.batch);
+                    bytes += write.batch.data_bytes();
                     merge(&mut merged, write);
                 }
                 Ok(command) => other = Some(command),
@@ -292,7 +300,7 @@ impl Disk {
         let ended = self.clock.elapsed();
         let took = ended.saturating_sub(begun);
         self.last_took = took;
-        self.slow.note(ended, took, data_bytes(&write.batch));
+        self.slow.note(ended, took, write.batch.data_bytes());
         self.watermark_due.get_or_insert(ended + WATERMARK_EVERY);
         let waited = begun.saturating_sub(Duration::from_micros(write.since_us));
         let times = (!write.batch.entries.is_empty()).then_some(CommitTimes { waited, took });
@@ -372,10 +380,6 @@ fn merge(merged: &mut WriteBatch, later: WriteBatch) {
         merged.batch.entries.truncate(kept);
     }
     merged.batch.entries.extend(entries);
-}
-
-fn data_bytes(batch: &PersistBatch) -> usize {
-    batch.entries.iter().map(|entry| entry.data.len()).sum()
 }
 
 #[cfg(test)]

@@ -7,12 +7,16 @@
 //!   thread nothing has to be woken. The task lets those run first that are ready, so that it finds all their inputs together.
 //! - **A thread** of its own, for everything else: it keeps deadlines to the microsecond, and works beside the runtime's
 //!   threads when there is a lot to do. Without a task it does all.
+//!
+//! A turn of the task should be short: it holds up one thread of the runtime. Should it hang all the same, on a disk, the
+//! others go on.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{fmt, mem, thread};
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
@@ -20,6 +24,9 @@ use super::clock::Clock;
 
 /// After this many turns for one input each, the task does not let others run first.
 const LONE_TURNS: u32 = 16;
+
+/// So many inputs that wait are not brief together.
+const CROWD: usize = 64;
 
 /// Something that handles inputs by turns.
 pub(super) trait Actor: Send {
@@ -30,7 +37,7 @@ pub(super) trait Actor: Send {
     /// whether others have come meanwhile. Returns whether it goes on: if not, it has no further turn.
     fn turn(&mut self, inputs: &mut VecDeque<Self::Input>, more_wait: &dyn Fn() -> bool) -> bool;
 
-    /// When it has something to do although no input comes.
+    /// When it has something to do although no input comes. Asked after each turn.
     fn wakes_at(&mut self) -> Duration;
 
     /// It has had its last turn. These inputs were not handled.
@@ -64,25 +71,20 @@ struct State<A: Actor> {
     inputs: VecDeque<A::Input>,
     /// Some of them are not brief.
     has_long: bool,
-    /// Here while it rests.
+    /// Here while it rests. Otherwise somebody has it, and looks for inputs afterwards.
     resting: Option<Held<A>>,
-    /// Somebody has it, and looks for inputs afterwards.
-    is_running: bool,
     /// When the thread wakes by itself.
     thread_wakes_at: Duration,
-    task: Task,
+    task: Option<Task>,
     end: End,
 }
 
-/// What the task is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Task {
-    /// There is none.
-    None,
-    /// It waits until it is told.
-    Waits,
-    /// It was told, and looks for inputs when it comes to it.
-    Told,
+/// The task.
+struct Task {
+    /// What runs it.
+    runtime: Handle,
+    /// It looks for inputs when it comes to it. Otherwise it waits until it is told.
+    is_told: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,7 @@ struct Held<A: Actor> {
     actor: A,
     inputs: VecDeque<A::Input>,
     goes_on: bool,
+    wakes_at: Duration,
 }
 
 /// A mailbox, and the end of its actor's thread. Times are by `clock`.
@@ -106,9 +109,8 @@ pub(super) fn mailbox<A: Actor>(clock: Clock) -> (Mailbox<A>, Runner<A>) {
         inputs: VecDeque::new(),
         has_long: false,
         resting: None,
-        is_running: false,
         thread_wakes_at: Duration::MAX,
-        task: Task::None,
+        task: None,
         end: End::Open,
     };
     let shared = Shared { state: Mutex::new(state), thread: Condvar::new(), task: Notify::new(), clock };
@@ -133,25 +135,26 @@ impl<A: Actor> Mailbox<A> {
             return Err(Closed);
         }
         state.inputs.push_back(input);
-        state.has_long |= !is_brief;
-        if state.is_running {
+        state.has_long |= !is_brief || state.inputs.len() >= CROWD;
+        let has_long = state.has_long;
+        if state.resting.is_none() {
             return Ok(());
         }
-        match state.task {
-            Task::Waits if is_brief => {
-                state.task = Task::Told;
-                drop(state);
-                self.shared.task.notify_one();
+        match &mut state.task {
+            Some(task) if !has_long => {
+                if !mem::replace(&mut task.is_told, true) {
+                    drop(state);
+                    self.shared.task.notify_one();
+                }
             }
-            Task::Told if is_brief => {}
             _ => self.shared.thread.notify_one(),
         }
         Ok(())
     }
 
-    /// The task: it runs the actor for brief inputs, until the mailbox is closed.
+    /// The task: it runs the actor for brief inputs, until the mailbox is closed. For a runtime of several threads.
     pub(super) async fn serve(self) {
-        self.shared.lock().task = Task::Waits;
+        self.shared.lock().task = Some(Task { runtime: Handle::current(), is_told: false });
         let serving = Serving(&self.shared);
         let mut lone_turns = 0_u32;
         while self.shared.lock().end == End::Open {
@@ -173,7 +176,7 @@ impl<A: Actor> Mailbox<A> {
     /// Gives the actor a turn, if it rests and brief inputs wait.
     fn run_turn(&self) -> Turn {
         let mut state = self.shared.lock();
-        state.task = Task::Waits;
+        state.tell_task(false);
         if state.inputs.is_empty() || state.has_long {
             return Turn::default();
         }
@@ -182,16 +185,13 @@ impl<A: Actor> Mailbox<A> {
         drop(state);
         let inputs = held.inputs.len();
         held.turn(&self.shared);
-        let wakes_at = held.actor.wakes_at();
         let mut state = self.shared.lock();
         let more_wait = !state.inputs.is_empty() && !state.has_long;
-        if more_wait {
-            state.task = Task::Told;
-        }
-        if held.has_work() || state.has_long || wakes_at < state.thread_wakes_at {
+        state.tell_task(more_wait);
+        if held.has_work() || state.has_long || held.wakes_at < state.thread_wakes_at {
             self.shared.thread.notify_one();
         }
-        state.put_back(held);
+        state.resting = Some(held);
         Turn { inputs, more_wait }
     }
 }
@@ -208,7 +208,7 @@ struct Turn {
 impl<A: Actor> Runner<A> {
     /// Runs the actor until it does not go on. It has a turn at once.
     pub(super) fn run(self, actor: A) {
-        let mut held = Held { actor, inputs: VecDeque::new(), goes_on: true };
+        let mut held = Held { actor, inputs: VecDeque::new(), goes_on: true, wakes_at: Duration::ZERO };
         self.shared.lock().take_up(&mut held);
         while held.goes_on {
             held.turn(&self.shared);
@@ -224,41 +224,36 @@ impl<A: Actor> Runner<A> {
         let mut state = self.shared.lock();
         let mut held = Some(held);
         loop {
-            state.thread_wakes_at = match held.take().or_else(|| state.resting.take()) {
-                Some(mut held) => {
-                    let wakes_at = held.actor.wakes_at();
-                    if held.has_work() || !state.inputs.is_empty() || wakes_at <= self.shared.clock.elapsed()
-                    {
-                        state.take_up(&mut held);
-                        return held;
-                    }
-                    state.put_back(held);
-                    wakes_at
+            if let Some(mut held) = held.take().or_else(|| state.resting.take()) {
+                let is_due = held.wakes_at <= self.shared.clock.elapsed();
+                if held.has_work() || !state.inputs.is_empty() || is_due {
+                    state.take_up(&mut held);
+                    return held;
                 }
+                state.thread_wakes_at = held.wakes_at;
+                state.resting = Some(held);
+            } else {
                 // The task has it, and tells if anything is left to do.
-                None => Duration::MAX,
-            };
+                state.thread_wakes_at = Duration::MAX;
+                state.wake_runtime();
+            }
             assert!(state.end != End::Lost, "the task panicked while it ran the actor of this thread");
-            state = self.wait(state);
+            let left = state.thread_wakes_at.saturating_sub(self.shared.clock.elapsed());
+            state = self.shared.thread.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State<A>>) -> MutexGuard<'a, State<A>> {
-        let left = state.thread_wakes_at.saturating_sub(self.shared.clock.elapsed());
-        self.shared.thread.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Takes the next input out, as an actor would: for tests of those who send to it.
     #[cfg(test)]
     pub(super) fn recv_timeout(&self, at_most: Duration) -> Option<A::Input> {
-        let mut state = self.shared.lock();
-        state.thread_wakes_at = self.shared.clock.elapsed().saturating_add(at_most);
+        let until = self.shared.clock.elapsed().saturating_add(at_most);
         loop {
-            let input = state.inputs.pop_front();
-            if input.is_some() || state.thread_wakes_at <= self.shared.clock.elapsed() {
+            let input = self.try_recv();
+            if input.is_some() || until <= self.shared.clock.elapsed() {
                 return input;
             }
-            state = self.wait(state);
+            // There is no actor that rests: nobody would signal the input.
+            thread::yield_now();
         }
     }
 
@@ -287,23 +282,31 @@ impl<A: Actor> Shared<A> {
 impl<A: Actor> State<A> {
     /// The actor is run from here on, with all inputs.
     fn take_up(&mut self, held: &mut Held<A>) {
-        self.is_running = true;
         if held.inputs.is_empty() {
             mem::swap(&mut held.inputs, &mut self.inputs);
             self.has_long = false;
         }
     }
 
-    /// Nobody runs it from here on.
-    fn put_back(&mut self, held: Held<A>) {
-        self.is_running = false;
-        self.resting = Some(held);
+    fn tell_task(&mut self, is_told: bool) {
+        if let Some(task) = &mut self.task {
+            task.is_told = is_told;
+        }
+    }
+
+    /// The thread that runs the task was perhaps the one that waits for sockets and timers, and the others sleep: one that
+    /// is given something to do sees to them afterwards.
+    fn wake_runtime(&self) {
+        if let Some(task) = &self.task {
+            task.runtime.spawn(async {});
+        }
     }
 }
 
 impl<A: Actor> Held<A> {
     fn turn(&mut self, shared: &Shared<A>) {
         self.goes_on = self.actor.turn(&mut self.inputs, &|| !shared.lock().inputs.is_empty());
+        self.wakes_at = self.actor.wakes_at();
     }
 
     /// There is something to do at once, for the thread alone.
@@ -318,7 +321,7 @@ struct Serving<'a, A: Actor>(&'a Shared<A>);
 impl<A: Actor> Drop for Serving<'_, A> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        state.task = Task::None;
+        state.task = None;
         if thread::panicking() && state.end == End::Open {
             state.end = End::Lost;
         }

@@ -39,6 +39,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -236,13 +237,12 @@ impl Running {
     /// Waits until the server ends by itself: because the disk failed, or by an error in the program. Nothing
     /// that was not durable by then was acknowledged.
     pub async fn ended(&mut self) -> Result<(), ServerError> {
-        let end = self.threads.first_end().await;
+        let end = self.threads.first_end().await.unwrap_or(Ok(()));
         self.stopping.cancel();
         self.talking.cancel();
         // One that is at its end already needs no telling.
         let _ = self.core.send(ToCore::Abort);
-        self.threads.join();
-        end.unwrap_or(Ok(()))
+        end.and(self.threads.join())
     }
 
     /// Takes no new work, completes and answers the accepted requests, says goodbye to every client and closes
@@ -282,7 +282,9 @@ async fn launch(
     let places = Places { file: config.data.join("incoming.pull"), incoming };
     let channels = Channels::new(clock);
     let to_core = channels.to_core.clone();
-    tokio::spawn(to_core.clone().serve());
+    if Handle::current().metrics().num_workers() > 1 {
+        tokio::spawn(to_core.clone().serve());
+    }
     let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
@@ -419,9 +421,9 @@ mod tests {
     use super::disk::ToDisk;
     use super::*;
     use crate::engine::Engine;
-    use crate::replica::CheckpointOrder;
+    use crate::replica::{CheckpointOrder, ConnectionId};
     use crate::storage::{CheckpointBegin, OpenOptions};
-    use crate::types::GroupId;
+    use crate::types::{GroupId, SessionSecret};
 
     /// How a node ends whose core does this. All its threads come to their ends.
     async fn end_of(
@@ -498,6 +500,29 @@ mod tests {
         });
         let end = end.await;
         assert!(matches!(end, Err(ServerError::Panicked("checkpoint"))), "{end:?}");
+    }
+
+    #[tokio::test]
+    async fn the_core_hears_of_a_connection_whose_task_ends_before_its_time() {
+        let (core, runner) = mailbox::mailbox(Clock::start());
+        let config = connection_config(&Config::default(), Clock::start(), core, CancellationToken::new());
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let _client = tokio::net::TcpStream::connect(address).await.expect("connected");
+        let (stream, _) = listener.accept().await.expect("accepted");
+        let (connection, secret) = (ConnectionId(7), SessionSecret([0; 16]));
+        let serving = connection::serve(stream, connection, secret, Arc::new(config));
+        // As when it panics: it is dropped in the middle.
+        tokio::select! {
+            biased;
+            () = serving => panic!("the client says nothing"),
+            () = std::future::ready(()) => {}
+        }
+        let told = runner.try_recv();
+        assert!(
+            matches!(told, Some(ToCore::Input(Input::Disconnected { connection: ConnectionId(7) }))),
+            "{told:?}"
+        );
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Where the time of this node goes: the last minutes of a few durations, for STATS.
 //!
-//! It knows no clock: the threads that do the work measure, once per commit or turn, and the core thread records. A window is
+//! It knows no clock: the threads that do the work measure, once per commit or turn, and the core records. A window is
 //! kept, not the whole life of the process: a problem that began a minute ago would not show among days of good figures.
 
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) struct Stage {
     last: Histogram<u64>,
 }
 
-/// What the disk thread measured of one commit.
+/// What was measured of one commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommitTimes {
     /// See [`Stages::wait`].

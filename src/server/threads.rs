@@ -1,8 +1,8 @@
 //! The threads of a node, and how the end of one is noticed: that of the disk thread, and that of any other if it
 //! panics.
 //!
-//! A thread that panics drops everything it owns, its ends of the channels included. No thread holds a sender to
-//! itself, so the others end one after the other, whichever is first.
+//! Whoever waits for the node hears of it, and ends the core. The other threads end when those who have work for them are
+//! gone.
 
 use std::thread::{self, JoinHandle};
 
@@ -69,11 +69,36 @@ impl Threads {
         self.ends.recv().await
     }
 
-    /// Waits for the end of all of them. Blocks.
-    pub(super) fn join(&mut self) {
+    /// Waits for the end of all of them. Blocks. Returns the first failure that was told meanwhile: a panic can be the reason
+    /// for an end that looks good and was told before it.
+    pub(super) fn join(&mut self) -> End {
         for thread in self.running.drain(..) {
             // That it panicked was told.
             let _ = thread.join();
         }
+        std::iter::from_fn(|| self.ends.try_recv().ok()).find(Result::is_err).unwrap_or(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_good_end_that_is_told_first_does_not_hide_a_panic() {
+        let mut threads = Threads::new();
+        let (go_on, told) = mpsc::channel::<()>();
+        threads.spawn("good", || Some(Ok(()))).expect("started");
+        threads
+            .spawn("bad", move || {
+                told.recv().expect_err("it is only dropped");
+                panic!("it was told to panic")
+            })
+            .expect("started");
+        assert!(matches!(threads.first_end().await, Some(Ok(()))));
+        drop(go_on);
+        assert!(matches!(threads.join(), Err(ServerError::Panicked("bad"))));
     }
 }

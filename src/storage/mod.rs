@@ -1,6 +1,6 @@
 //! Durable storage: the log in a journal with sled behind it, checkpoints, and the place of bodies.
 //!
-//! The disk thread drives a [`Storage`]. It has two implementations: [`disk`] on real files and sled, and
+//! The server's disk drives a [`Storage`]. It has two implementations: [`disk`] on real files and sled, and
 //! [`simulated`], a simulated disk in memory, which loses unsynced data, tears writes, flips bits, fails and fills up.
 
 use bytes::Bytes;
@@ -110,6 +110,13 @@ pub struct PersistBatch {
     pub entries: Vec<LogEntry>,
     /// The commit index that Raft knows now; goes to the watermark, lazily.
     pub commit: u64,
+}
+
+impl PersistBatch {
+    /// How much data its entries hold.
+    pub fn data_bytes(&self) -> usize {
+        self.entries.iter().map(|entry| entry.data.len()).sum()
+    }
 }
 
 /// The state found when a data directory was opened.

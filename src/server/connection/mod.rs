@@ -37,7 +37,7 @@ use writer::Writer;
 /// The configuration that all connections share.
 #[derive(Debug)]
 pub(super) struct ConnectionConfig {
-    /// To the core thread.
+    /// To the core.
     pub(super) core: CoreMailbox,
     /// The clock by which the core tells when leases end.
     pub(super) clock: Clock,
@@ -81,6 +81,7 @@ pub(super) async fn serve(
     let (outbox, Inbox { outgoing, backups, gauge }) =
         Outbox::new(config.in_flight_max, config.output_bytes_max);
     let address = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
+    let presence = Presence { connection, core: &config.core };
     let (input, output) = stream.split();
     let share = InputShare::new(&config.input, &gauge);
     let mut reader = Reader::new(input, connection, &config, &outbox, &gauge, &share);
@@ -107,12 +108,24 @@ pub(super) async fn serve(
         () = reading => false,
         () = backup::serve(backups, &outbox, &gauge) => false,
     };
-    // The core passes this on once, and not at all for a connection that was never announced.
-    let _ = config.core.send(ToCore::Input(Input::Disconnected { connection }));
+    drop(presence);
     if flushed {
         linger(&mut stream).await;
     }
     debug!(connection = connection.0, "closed");
+}
+
+/// A connection that the core may know of. Its end is told even if its task panics: its leases would be held for ever.
+struct Presence<'a> {
+    connection: ConnectionId,
+    core: &'a CoreMailbox,
+}
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        // The core passes this on once, and not at all for a connection that was never announced.
+        let _ = self.core.send(ToCore::Input(Input::Disconnected { connection: self.connection }));
+    }
 }
 
 /// Tells a client that there is no room for it.

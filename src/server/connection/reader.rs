@@ -9,7 +9,7 @@ use tokio::net::tcp::ReadHalf;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
-use super::super::core::ToCore;
+use super::super::core::{BRIEF_BYTES_MAX, ToCore};
 use super::super::outbox::{Gauge, Outbox, ToBackup};
 use super::ConnectionConfig;
 use super::greeting;
@@ -20,9 +20,8 @@ use crate::replica::{ConnectionId, Input, Permit};
 use crate::types::SessionSecret;
 use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 
-/// Requests that were read together are brief work for the core up to this number and this many bytes.
+/// Requests that were read together are brief work for the core up to this number.
 const BRIEF_REQUESTS_MAX: usize = 4;
-const BRIEF_BYTES_MAX: usize = 4 << 10;
 
 /// Why nothing more is read.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use super::super::mailbox::mailbox;
 use super::*;
 use crate::storage::{EntryKind, LogEntry, Vote};
 
-/// Passes on which entries it was asked to make durable together, and fails after a number of calls.
+/// Passes on which entries it was asked to make durable together, and fails after a number of calls. Panics if these are not
+/// in order.
 struct Notebook {
     pages: Sender<Vec<u64>>,
     persists_left: usize,
@@ -26,6 +27,7 @@ impl Storage for Notebook {
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
         let Some(left) = self.persists_left.checked_sub(1) else { return Err(failure()) };
         self.persists_left = left;
+        assert!(batch.entries.is_sorted_by_key(|entry| entry.index), "the log was to be in order");
         self.note(batch.entries.iter().map(|entry| entry.index).collect());
         Ok(())
     }
@@ -218,6 +220,45 @@ fn nothing_is_written_after_a_failure_on_the_callers_thread() {
     handle.send(ToDisk::Fail(failed));
     assert!(thread.run().is_err(), "its thread ends for that reason");
     assert_eq!(written.try_iter().count(), 0, "not even the watermark");
+}
+
+#[test]
+fn nothing_is_written_after_a_panic_on_either_thread() {
+    let mut disordered = write(1, 1..=2, 1, 0);
+    disordered.batch.entries.reverse();
+    let (handle, thread, written) = idle_disk(9);
+    let caller = thread::spawn({
+        let (handle, disordered) = (handle.clone(), disordered.clone());
+        move || handle.persist(&disordered)
+    });
+    caller.join().expect_err("it panics");
+    assert!(handle.persist(&write(1, 1..=1, 1, 0)).is_none());
+    handle.send(ToDisk::Persist(write(1, 1..=1, 1, 0)));
+    handle.send(ToDisk::Finish);
+    thread.run().expect("it has nothing to write to");
+    assert_eq!(written.try_iter().count(), 0, "not even the watermark");
+
+    let (handle, thread, written) = idle_disk(9);
+    handle.send(ToDisk::Persist(disordered));
+    thread::spawn(|| thread.run()).join().expect_err("it panics");
+    assert!(handle.persist(&write(1, 1..=1, 1, 0)).is_none());
+    assert_eq!(written.try_iter().count(), 0);
+}
+
+#[test]
+fn a_chore_is_looked_after_by_whoever_commits() {
+    let (handle, thread, _written) = idle_disk(9);
+    let with = |set: &dyn Fn(&mut Disk)| set(thread.lock().as_mut().expect("it is open"));
+    let (results, done) = mpsc::channel();
+    with(&|disk| disk.chores.is_busy = true);
+    thread.lock().as_mut().expect("it is open").chores.results = done;
+    assert!(handle.persist(&write(1, 1..=1, 1, 0)).expect("it is free").is_ok());
+    results.send(Err(failure())).expect("the disk listens");
+    assert!(
+        handle.persist(&write(2, 2..=2, 1, 0)).expect("it is free").is_err(),
+        "a chore that failed is the end"
+    );
+    assert!(thread.lock().is_none());
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! An actor that tells of its turns, and threads that want it.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{JoinHandle, ThreadId};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use super::*;
@@ -62,7 +66,7 @@ impl Rig {
         let thread = thread::spawn(move || runner.run(Recorder { turns, ended, clock, due: None }));
         let rig = Self { mailbox, thread, task, runtime, turns: told, ended: end };
         assert!(rig.is_turn_of_thread(), "the first turn");
-        rig.wait_until(|state| state.resting.is_some() && (state.task != Task::None));
+        rig.wait_until(|state| state.resting.is_some() && state.task.is_some());
         rig
     }
 
@@ -123,9 +127,76 @@ fn without_a_task_the_thread_runs_everything() {
     let rig = Rig::start();
     // As when its runtime ends.
     rig.task.abort();
-    rig.wait_until(|state| state.task == Task::None);
+    rig.wait_until(|state| state.task.is_none());
     rig.send_brief(|_| true);
     assert!(rig.is_turn_of_thread());
+}
+
+#[test]
+fn a_crowd_of_brief_inputs_is_for_the_thread() {
+    let rig = Rig::start();
+    let mailbox = rig.mailbox.clone();
+    rig.send_brief(move |_| {
+        for _ in 0..CROWD {
+            mailbox.send_brief(Box::new(|_| true)).expect("open");
+        }
+        true
+    });
+    assert!(!rig.is_turn_of_thread());
+    for _ in 0..CROWD {
+        assert!(rig.is_turn_of_thread());
+    }
+}
+
+#[test]
+fn while_a_turn_of_the_task_hangs_the_runtime_serves_others() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let ((turns, _turns), (ended, _end), clock) = (mpsc::channel(), mpsc::channel(), Clock::start());
+    let (mailbox, runner) = mailbox(clock);
+    runtime.spawn(mailbox.clone().serve());
+    // It wakes now and then, as the core does.
+    let actor = Recorder { turns, ended, clock, due: None };
+    let thread = thread::spawn(move || runner.run(actor));
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let to_actor = mailbox.clone();
+    // For each byte of the first connection, the actor hangs until one has come back over the second.
+    let (release, released) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    runtime.spawn(async move {
+        let (mut first, _) = listener.accept().await.expect("connected");
+        let (mut second, _) = listener.accept().await.expect("connected");
+        tokio::spawn(async move {
+            while let Ok(byte) = second.read_u8().await {
+                second.write_u8(byte).await.expect("open");
+            }
+        });
+        while let Ok(byte) = first.read_u8().await {
+            let released = Arc::clone(&released);
+            let hang = move |actor: &mut Recorder| {
+                actor.due = Some(actor.clock.elapsed() + Duration::from_millis(20));
+                byte == 0 || released.lock().expect("no panic").recv_timeout(PATIENCE).is_ok()
+            };
+            to_actor.send_brief(Box::new(hang)).expect("open");
+            first.write_u8(byte).await.expect("open");
+        }
+    });
+    let [mut first, mut second] = [(); 2].map(|()| TcpStream::connect(address).expect("connected"));
+    second.set_read_timeout(Some(PATIENCE)).expect("set");
+    let mut answer = [0];
+    for _ in 0..10 {
+        // The actor has a deadline, then hangs.
+        first.write_all(&[0]).expect("open");
+        first.read_exact(&mut answer).expect("open");
+        first.write_all(&[1]).expect("open");
+        wait_until(&mailbox.shared, |state| state.resting.is_none());
+        second.write_all(&[1]).expect("open");
+        second.read_exact(&mut answer).expect("the runtime serves it");
+        release.send(()).expect("the actor waits");
+        first.read_exact(&mut answer).expect("open");
+    }
+    mailbox.send(Box::new(|_| false)).expect("open");
+    thread.join().expect("no panic");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Connections to the other nodes of the cluster.
 //!
 //! ```text
-//!   core thread --bundles--> send queue --> its connection <--> the other node
+//!   core --bundles--> send queue --> its connection <--> the other node
 //!        ^                                            |
 //!        +---- messages of other nodes, who is up ----+
 //!        |                                            |
@@ -109,7 +109,7 @@ pub(super) struct Options {
     pub(super) own: PeerInfo,
     /// Where fetched checkpoints are written.
     pub(super) places: Places,
-    /// To the core thread.
+    /// To the core.
     pub(super) core: CoreMailbox,
     /// To the checkpoint thread.
     pub(super) checkpoint: Sender<ToCheckpoint>,
