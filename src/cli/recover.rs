@@ -68,9 +68,7 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
         let unreadable = salvage.drop_unreadable().map_err(|error| failure(&error))?;
         println!("{}", unreadable_report(unreadable));
     }
-    if salvage.is_unfinished() {
-        println!("{}", unfinished(&salvage));
-    } else if args.alone {
+    if args.alone {
         if salvage.kept() == 0 {
             let advice = format!("there is nothing in {data} to go on with: name the directory of a member");
             return Err(Failure::new(Exit::DataUnusable, advice));
@@ -92,7 +90,6 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
             format!("nothing was changed. `adjourn recover --data {data}{alone}{drop} --yes` does it");
         return Err(Failure::new(Exit::DataDamaged, advice));
     }
-    let left = args.alone && salvage.is_unfinished() && !salvage.is_going_on_alone();
     let done = if args.alone {
         let change = MembershipChange::Alone(salvage.node()).encode();
         salvage.go_on_alone(Alone { cluster_id: draw_id()?, storage_id: draw_id()?, change }, wall())
@@ -100,10 +97,6 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
         salvage.accept(draw_id()?, wall())
     };
     done.map_err(|error| failure(&error))?;
-    if left {
-        let advice = format!("that is done. `adjourn recover --data {data} --alone` says what comes next");
-        return Err(Failure::new(Exit::DataDamaged, advice));
-    }
     println!("Done: `adjourn serve --data {data}` starts again.");
     Ok(())
 }
@@ -119,15 +112,6 @@ fn unreadable_report(unreadable: &[UnreadableJob]) -> String {
     let mut lines = vec![format!("Lost: {} that cannot be read:", jobs_text(unreadable.len() as u64))];
     lines.extend(unreadable.iter().map(unreadable_text));
     lines.join("\n")
-}
-
-fn unfinished(salvage: &Salvage) -> String {
-    let what = if salvage.is_going_on_alone() {
-        format!(": node {} becomes the only member of a new cluster", salvage.node())
-    } else {
-        String::new()
-    };
-    format!("An earlier recovery was cut short and is to be finished{what}. Nothing more is lost.")
 }
 
 fn alone_report(salvage: &Salvage) -> String {

@@ -1,28 +1,23 @@
 //! The data directory: its contents, how it is founded, and when it is refused.
 //!
 //! ```text
-//! DIR/identity      whose data it is; its name appears when the founding is complete
-//! DIR/founding      the same file before that
-//! DIR/restoring     the same file while a backup is put here
+//! DIR/identity      whose data it is
 //! DIR/log/          the log: files of the journal, and a folder for each stretch in the archive
 //! DIR/chunks/       checkpoints
 //! DIR/incoming.pull a partial snapshot from another member
 //! DIR/incoming/     a checkpoint that is fetched from another member; a start empties it
-//! DIR/chunks.old/   the checkpoint before one that is being installed
+//! DIR/log.lost-1/   a log that had to make way; no command reads it again
 //! DIR/lock          held by the process that has the directory
-//! DIR/recovering    a loss is being accepted: whose data it will be afterwards, as in `identity`
-//! DIR/log.new/      the log that will be there afterwards
-//! DIR/log.lost-1/   the previous log; no command reads it again
 //! ```
 //!
-//! **Founding** writes `founding`, then everything else, syncs all of it, and renames `founding` to `identity`. A
-//! crash before the rename leaves a directory in which nothing was ever acknowledged: the next start clears it and
-//! founds again. A crash after it leaves a directory that is complete.
+//! While it [changes over](super::changeover), there are also `identity.next`, `log.new`, `chunks.new` and `chunks.old`.
 //!
-//! **Restoring** does the same from a backup, under the name `restoring`. A crash leaves a directory that a node refuses:
-//! the operator wants the jobs, not an empty queue. A second restore starts over.
+//! **Founding** and **restoring** change over to the first state. A crash before that leaves no identity. Of a founding it
+//! leaves half a log, in which nothing was ever acknowledged: the next start clears it and founds again. Of a restore
+//! it leaves `chunks.new`: a node refuses the directory, because the operator wants the jobs, not an empty queue. A second
+//! restore starts over.
 //!
-//! So a log without an identity and without `founding` has *lost* its identity. It is refused, not founded again.
+//! So a log or a checkpoint without an identity has *lost* it. The directory is refused, not founded again.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -31,50 +26,41 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::archive::SledArchive;
+use super::changeover::{
+    self, CHUNKS, CHUNKS_NEW, CHUNKS_OLD, Folders, IDENTITY, IDENTITY_NEW, IDENTITY_NEXT, INCOMING, LOG,
+    LOG_LOST, LOG_NEW,
+};
 use super::folder::{DiskFolder, remove_folder};
 use super::identity::{FORMAT, Identity, IdentityError};
-use super::install::{self, CHUNKS, CHUNKS_OLD, Folders, INCOMING};
 use super::journal::JournalSize;
 use super::lock::{self, Lock};
 use super::log::{Found, Log, Place};
-use super::takeover::{self, LOG_BEFORE, VOTE, WATERMARK};
+use super::takeover;
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, Vote, chunks, sync};
 
-/// The folder of the log.
-pub(super) const LOG: &str = "log";
-
-const IDENTITY: &str = "identity";
-const IDENTITY_NEW: &str = "identity.new";
-const FOUNDING: &str = "founding";
-const RESTORING: &str = "restoring";
-const RECOVERING: &str = "recovering";
-/// The folder of a log that is to take the place of the log.
-pub(super) const LOG_NEW: &str = "log.new";
-const LOG_LOST: &str = "log.lost";
 /// The part of another member's checkpoint that is received so far.
 const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 18] = [
+const OURS: [&str; 17] = [
     IDENTITY,
     IDENTITY_NEW,
-    FOUNDING,
-    RESTORING,
+    IDENTITY_NEXT,
     LOG,
-    LOG_BEFORE,
     LOG_NEW,
-    VOTE,
-    WATERMARK,
     CHUNKS,
+    CHUNKS_NEW,
     CHUNKS_OLD,
     INCOMING,
     INCOMING_PULL,
-    RECOVERING,
-    takeover::LOG_MOVE,
-    takeover::LOG_OLD,
     lock::NAME,
     LOST_AND_FOUND,
+    takeover::VOTE,
+    takeover::WATERMARK,
+    takeover::LOG_MOVE,
+    takeover::LOG_OLD,
+    takeover::RECOVERING,
 ];
 
 /// A data directory that this process has locked.
@@ -97,7 +83,7 @@ impl Directory {
 
     /// Whether a founding was completed in a directory.
     pub(super) fn is_founded(path: &Path) -> bool {
-        path.join(IDENTITY).exists()
+        [IDENTITY, IDENTITY_NEXT].into_iter().any(|name| path.join(name).exists())
     }
 
     /// Locks a directory that must be there.
@@ -111,7 +97,7 @@ impl Directory {
             }
             _ => {}
         }
-        if !path.join(IDENTITY).exists()
+        if !Self::is_founded(path)
             && let Some(entry) = foreign_entry(path)?
         {
             return Err(StorageError::NotADataDirectory { path: path.to_owned(), entry });
@@ -125,13 +111,11 @@ impl Directory {
         if path.exists() && !path.is_dir() {
             return Err(StorageError::NotADirectory { path: path.to_owned() });
         }
-        let data = [IDENTITY, RESTORING, LOG, VOTE, WATERMARK, CHUNKS]
-            .into_iter()
-            .any(|name| path.join(name).exists());
-        if !data {
+        let directory = Self { path: path.to_owned(), _lock: Lock::hold(path)? };
+        if !Self::is_founded(path) && !directory.has_data()? && !directory.has(CHUNKS_NEW)? {
             return Err(StorageError::NoData { path: path.to_owned() });
         }
-        Ok(Self { path: path.to_owned(), _lock: Lock::hold(path)? })
+        Ok(directory)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -140,37 +124,40 @@ impl Directory {
 
     /// Reads the identity; `None` if the directory was never founded.
     pub(super) fn identity(&self) -> Result<Option<Identity>, StorageError> {
-        let path = self.path.join(IDENTITY);
-        if !path.try_exists().map_err(|error| StorageError::io("read", &path, error))? {
-            if self.path.join(RESTORING).exists() {
-                return Err(self.damaged(Damage::RestoreUnfinished));
-            }
-            let data = [LOG, VOTE, WATERMARK, CHUNKS].into_iter().any(|name| self.path.join(name).exists());
-            let lost = data && !self.path.join(FOUNDING).exists();
-            return if lost { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) };
+        let name = changeover::place(self, IDENTITY, IDENTITY_NEXT)?;
+        if self.has(name)? {
+            return self.read_identity(name).map(Some);
         }
-        self.read_identity(IDENTITY).map(Some)
+        if self.has(CHUNKS_NEW)? {
+            return Err(self.damaged(Damage::RestoreUnfinished));
+        }
+        if self.has_data()? { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) }
+    }
+
+    /// Whether there is something that counts beside the identity.
+    fn has_data(&self) -> Result<bool, StorageError> {
+        Ok(self.has(LOG)?
+            || self.has(CHUNKS)?
+            || self.has(takeover::VOTE)?
+            || self.has(takeover::WATERMARK)?)
     }
 
     /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
-    pub(super) fn found(&self, identity: Identity, size: JournalSize) -> Result<DiskLog, StorageError> {
-        let founding = self.path.join(FOUNDING);
-        identity.write(&founding)?;
-        sync::directory(&self.path)?;
+    pub(super) fn found(&self, identity: Identity, size: JournalSize) -> Result<(), StorageError> {
         let base = LogBase::root(identity.cluster_id);
-        let log = Log::create(self.new_log(LOG, identity, size)?, base, Vote::default())?;
-        sync::directory(&self.path)?;
-        self.rename_durably(FOUNDING, IDENTITY)?;
-        Ok(log)
+        Log::create(self.new_log(identity, size)?, base, Vote::default())?;
+        self.change_over(identity).map(drop)
     }
 
     /// Refuses a directory that holds anything, but for what restoring a backup left behind that was cut short.
     pub(super) fn refuse_filled(path: &Path) -> Result<(), StorageError> {
-        let unfinished = path.join(RESTORING).exists() && !path.join(IDENTITY).exists();
-        if !path.is_dir() || unfinished {
+        if !path.is_dir() {
             return Ok(());
         }
-        match first_entry(path, |name| name == lock::NAME || name == LOST_AND_FOUND)? {
+        let unfinished = !Self::is_founded(path);
+        let half_built =
+            |name: &OsStr| unfinished && (name == CHUNKS_NEW || name == LOG_NEW || name == IDENTITY_NEW);
+        match first_entry(path, |name| name == lock::NAME || name == LOST_AND_FOUND || half_built(name))? {
             Some(entry) => Err(StorageError::NotEmpty { path: path.to_owned(), entry }),
             None => Ok(()),
         }
@@ -185,11 +172,10 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Begins to fill it: what an earlier attempt left behind goes, and a node refuses it from here on.
-    pub(super) fn begin_restoring(&self, identity: Identity) -> Result<(), StorageError> {
-        identity.write(&self.path.join(RESTORING))?;
-        sync::directory(&self.path)?;
-        [LOG, CHUNKS].into_iter().try_for_each(|name| remove_folder(&self.path.join(name)))
+    /// Begins to fill it: what an earlier attempt left behind goes, and a node refuses it from here on. Returns where the
+    /// checkpoint is to be put.
+    pub(super) fn begin_restoring(&self) -> Result<DiskFolder, StorageError> {
+        self.new_chunks()
     }
 
     /// Ends that, when the checkpoint is durable: the log begins behind it, with one entry. A node opens it from here on.
@@ -200,11 +186,10 @@ impl Directory {
         first: &LogEntry,
     ) -> Result<(), StorageError> {
         let vote = Vote { term: first.term, vote: 0 };
-        let mut log = Log::create(self.new_log(LOG, identity, JournalSize::default())?, base, vote)?;
+        let mut log = Log::create(self.new_log(identity, JournalSize::default())?, base, vote)?;
         log.commit(None, std::slice::from_ref(first), first.index)?;
         log.write_watermark()?;
-        sync::directory(&self.path)?;
-        self.rename_durably(RESTORING, IDENTITY)
+        self.change_over(identity).map(drop)
     }
 
     /// Completes interrupted changes, and makes the names durable that a start reads here. Call it before any file is opened or
@@ -213,7 +198,19 @@ impl Directory {
     /// The [log](super::log) settles its own files. Every other file that counts got its name after a sync that went well:
     /// `identity`, and what a manifest lists, and the manifest itself.
     pub(super) fn settle(&self) -> Result<(), StorageError> {
-        install::complete(self)
+        changeover::settle(self)
+    }
+
+    /// Changes over to what was built, which belongs to `identity`. See [`changeover::change_over`].
+    pub(super) fn change_over(&self, identity: Identity) -> Result<Option<String>, StorageError> {
+        identity.write(&self.path.join(IDENTITY_NEW))?;
+        changeover::change_over(self)
+    }
+
+    /// Puts the checkpoint in `incoming` in the place of the one that is there. See [`changeover::install`].
+    pub(super) fn install(&self) -> Result<(), StorageError> {
+        self.read_identity(IDENTITY)?.write(&self.path.join(IDENTITY_NEW))?;
+        changeover::install(self)
     }
 
     /// Opens the existing log, beside a checkpoint that stands for `base`.
@@ -223,44 +220,46 @@ impl Directory {
         base: Option<LogBase>,
         size: JournalSize,
     ) -> Result<(DiskLog, Found), StorageError> {
-        if self.is_recovering() {
-            return Err(self.damaged(Damage::RecoverUnfinished));
-        }
         let base = base.unwrap_or(LogBase::root(identity.cluster_id));
-        if !self.path.join(LOG).is_dir() {
-            return Err(self.damaged(Damage::LogMissing));
-        }
-        Log::open(self.log_place(LOG, identity, size), base)
+        let place = self.log_place(identity, size)?.ok_or_else(|| self.damaged(Damage::LogMissing))?;
+        Log::open(place, base)
     }
 
-    /// The place of a log in this folder.
+    /// The place of the log; `None` if there is none.
     pub(super) fn log_place(
         &self,
-        name: &str,
         identity: Identity,
         size: JournalSize,
-    ) -> Place<DiskFolder, SledArchive> {
-        let folder = self.path.join(name);
-        Place {
-            path: self.path.clone(),
-            archive: SledArchive::new(&self.path, &folder),
-            folder: DiskFolder::existing(&folder),
-            storage_id: identity.storage_id,
-            size,
-        }
+    ) -> Result<Option<Place<DiskFolder, SledArchive>>, StorageError> {
+        let folder = self.path.join(changeover::place(self, LOG, LOG_NEW)?);
+        Ok(folder.is_dir().then(|| self.place_in(&folder, identity, size)))
     }
 
-    /// The same for a log that is to be made; one that was begun before goes.
+    /// Where the next log is to be made; one that was begun before goes.
     pub(super) fn new_log(
         &self,
-        name: &str,
         identity: Identity,
         size: JournalSize,
     ) -> Result<Place<DiskFolder, SledArchive>, StorageError> {
-        let folder = self.path.join(name);
-        remove_folder(&folder)?;
-        make_private(&folder)?;
-        Ok(self.log_place(name, identity, size))
+        self.remove(LOG_NEW)?;
+        self.make(LOG_NEW)?;
+        Ok(self.place_in(&self.path.join(LOG_NEW), identity, size))
+    }
+
+    /// The place of a log in this folder.
+    pub(super) fn place_in(
+        &self,
+        folder: &Path,
+        identity: Identity,
+        size: JournalSize,
+    ) -> Place<DiskFolder, SledArchive> {
+        Place {
+            path: self.path.clone(),
+            archive: SledArchive::new(&self.path, folder),
+            folder: DiskFolder::existing(folder),
+            storage_id: identity.storage_id,
+            size,
+        }
     }
 
     /// Where checkpoints are.
@@ -268,12 +267,16 @@ impl Directory {
         DiskFolder::new(&self.path.join(CHUNKS))
     }
 
-    /// The same to be looked at, if it is there.
-    pub(super) fn existing_chunks(&self) -> Option<DiskFolder> {
-        // One that is being installed counts from its first step on.
-        let name = if install::is_cut_short(self).unwrap_or(false) { INCOMING } else { CHUNKS };
-        let path = self.path.join(name);
-        path.is_dir().then(|| DiskFolder::existing(&path))
+    /// Where the next checkpoint is to be made; one that was begun before goes.
+    pub(super) fn new_chunks(&self) -> Result<DiskFolder, StorageError> {
+        self.remove(CHUNKS_NEW)?;
+        DiskFolder::new(&self.path.join(CHUNKS_NEW))
+    }
+
+    /// Where checkpoints are, to be looked at; `None` if there is no such folder.
+    pub(super) fn existing_chunks(&self) -> Result<Option<DiskFolder>, StorageError> {
+        let path = self.path.join(changeover::place(self, CHUNKS, CHUNKS_NEW)?);
+        Ok(path.is_dir().then(|| DiskFolder::existing(&path)))
     }
 
     /// Where a checkpoint of another member is put together.
@@ -284,48 +287,12 @@ impl Directory {
     /// To be asked when there is no manifest and the log does not begin at its first entry: it was cut behind a
     /// checkpoint, so if there are files of one, there was a manifest.
     pub(super) fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
-        match self.existing_chunks() {
+        match self.existing_chunks()? {
             Some(folder) if chunks::holds_finished(&folder)? => {
                 Err(self.damaged(Damage::Manifest(FileDamage::Missing)))
             }
             _ => Ok(()),
         }
-    }
-
-    /// From now on, until [`end_recovering`](Self::end_recovering), no node opens the directory. Then it belongs to
-    /// `identity`.
-    pub(super) fn begin_recovering(&self, identity: Identity) -> Result<(), StorageError> {
-        identity.write(&self.path.join(IDENTITY_NEW))?;
-        self.rename_durably(IDENTITY_NEW, RECOVERING)
-    }
-
-    pub(super) fn is_recovering(&self) -> bool {
-        self.path.join(RECOVERING).exists()
-    }
-
-    /// The identity that the directory will have, if it is being recovered.
-    pub(super) fn recovering(&self) -> Result<Option<Identity>, StorageError> {
-        if self.is_recovering() { self.read_identity(RECOVERING).map(Some) } else { Ok(None) }
-    }
-
-    pub(super) fn end_recovering(&self) -> Result<(), StorageError> {
-        self.rename_durably(RECOVERING, IDENTITY)
-    }
-
-    /// Replaces the old log with the new one, and keeps the old one under another name. Completes the replacement
-    /// if it was interrupted.
-    pub(super) fn swap_logs(&self) -> Result<(), StorageError> {
-        if !self.path.join(LOG_NEW).exists() {
-            return Ok(());
-        }
-        if self.path.join(LOG).exists() {
-            let mut number = 1;
-            while self.path.join(format!("{LOG_LOST}-{number}")).exists() {
-                number += 1;
-            }
-            self.rename_durably(LOG, &format!("{LOG_LOST}-{number}"))?;
-        }
-        self.rename_durably(LOG_NEW, LOG)
     }
 
     fn read_identity(&self, name: &str) -> Result<Identity, StorageError> {
@@ -344,23 +311,11 @@ impl Directory {
     /// The identity, if it is of a format before this one.
     pub(super) fn older_identity(&self) -> Result<Option<Identity>, StorageError> {
         let path = self.path.join(IDENTITY);
-        if !path.exists() {
+        if changeover::is_decided(self)? || !path.exists() {
             return Ok(None);
         }
         let older = |(identity, found): (Identity, u32)| (found < FORMAT).then_some(identity);
         Ok(Identity::read(&path)?.ok().and_then(older))
-    }
-
-    /// Replaces the identity.
-    pub(super) fn renew_identity(&self, identity: Identity) -> Result<(), StorageError> {
-        identity.write(&self.path.join(IDENTITY_NEW))?;
-        self.rename_durably(IDENTITY_NEW, IDENTITY)
-    }
-
-    pub(super) fn rename_durably(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        let to = self.path.join(to);
-        fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))?;
-        sync::directory(&self.path)
     }
 
     fn damaged(&self, damage: Damage) -> StorageError {
@@ -369,21 +324,21 @@ impl Directory {
 }
 
 impl Folders for Directory {
-    fn has(&self, name: &'static str) -> Result<bool, StorageError> {
+    fn has(&self, name: &str) -> Result<bool, StorageError> {
         let path = self.path.join(name);
         path.try_exists().map_err(|error| StorageError::io("read", &path, error))
     }
 
-    fn make(&self, name: &'static str) -> Result<(), StorageError> {
+    fn make(&self, name: &str) -> Result<(), StorageError> {
         make_private(&self.path.join(name))
     }
 
-    fn rename(&self, from: &'static str, to: &'static str) -> Result<(), StorageError> {
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let to = self.path.join(to);
         fs::rename(self.path.join(from), &to).map_err(|error| StorageError::io("rename to", &to, error))
     }
 
-    fn remove(&self, name: &'static str) -> Result<(), StorageError> {
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
         remove_folder(&self.path.join(name))
     }
 

@@ -13,8 +13,8 @@
 //! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
 //! manifest, or an older one that an operator put back, must not cost the chunks of the newest.
 //!
-//! A start first completes an interrupted [install], before it opens anything, and takes over a directory of the format
-//! before this one.
+//! A start first takes over a directory of the format before this one, and completes a [change](changeover) that was
+//! decided, before it opens anything.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,9 +25,8 @@ use super::directory::Directory;
 use super::durable::{self, Durable, Volume};
 use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
-use super::install;
 use super::journal::JournalSize;
-use super::log::{Chore, Found};
+use super::log::Chore;
 use super::takeover;
 use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
@@ -69,8 +68,7 @@ impl DiskStorage {
     pub fn open_with(options: &OpenOptions, size: JournalSize) -> Result<Self, StorageError> {
         let directory = Arc::new(Directory::take(&options.path)?);
         takeover::complete(&directory, size)?;
-        let mut restored = None;
-        let (identity, log, found) = match directory.identity()? {
+        let identity = match directory.identity()? {
             Some(identity) if identity.node != options.node => {
                 return Err(StorageError::OtherNode {
                     path: options.path.clone(),
@@ -80,25 +78,24 @@ impl DiskStorage {
             }
             Some(identity) => {
                 directory.settle()?;
-                restored = checkpoint::restore_own(&directory.chunks()?)?;
-                let base = restored.as_ref().map(|restored| restored.base);
-                let opened = directory.open(identity, base, size);
-                if base.is_none() && opened.as_ref().is_err_and(StorageError::is_of_cut_log) {
-                    directory.refuse_lost_manifest()?;
-                }
-                let (log, found) = opened?;
-                (identity, log, found)
+                identity
             }
             None => {
                 let OpenOptions { node, cluster_id, storage_id, founder, .. } = *options;
                 let identity = Identity { node, cluster_id, storage_id, founder };
-                let log = directory.found(identity, size)?;
-                install::complete(&*directory)?;
-                (identity, log, Found::default())
+                directory.found(identity, size)?;
+                identity
             }
         };
-        let durable = Durable::new(Arc::clone(&directory), log, found, &options.path)?;
         let chunks = directory.chunks()?;
+        let restored = checkpoint::restore_own(&chunks)?;
+        let base = restored.as_ref().map(|restored| restored.base);
+        let opened = directory.open(identity, base, size);
+        if base.is_none() && opened.as_ref().is_err_and(StorageError::is_of_cut_log) {
+            directory.refuse_lost_manifest()?;
+        }
+        let (log, found) = opened?;
+        let durable = Durable::new(Arc::clone(&directory), log, found, &options.path)?;
         checkpoint::sweep(&chunks)?;
         Ok(Self { durable, identity, chunks, restored })
     }
@@ -202,7 +199,7 @@ impl Volume for Arc<Directory> {
     }
 
     fn install(&self) -> Result<(), StorageError> {
-        install::install(&**self)
+        Directory::install(self)
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {

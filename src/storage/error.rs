@@ -310,9 +310,6 @@ pub enum Damage {
         /// The entry that the one stands for which is there.
         found: Option<u64>,
     },
-    /// A recovery was begun and not finished.
-    #[error("`adjourn recover` was begun and not finished")]
-    RecoverUnfinished,
     /// A backup was to be put here, and that did not get to its end.
     #[error("`adjourn restore` was begun and not finished")]
     RestoreUnfinished,
@@ -524,7 +521,6 @@ impl Damage {
             Self::Record { source: RecordError::Version(_), .. } => "Use a newer binary".to_owned(),
             Self::Copy => "Start again: the log itself is whole".to_owned(),
             Self::Incoming { .. } => "Start again: the node fetches it again".to_owned(),
-            Self::RecoverUnfinished => format!("Run `adjourn recover --data {path} --yes` again"),
             Self::RestoreUnfinished => {
                 format!("Run it again with `--data {path}`: it begins anew")
             }

@@ -10,11 +10,10 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use super::archive::SledArchive;
 use super::audit::{Depth, audit, damage};
 use super::chunks::{self, Manifest, PagesSummary};
-use super::directory::{Directory, LOG};
-use super::folder::{DiskFolder, Folder, FolderFile as _};
+use super::directory::Directory;
+use super::folder::{Folder, FolderFile as _};
 use super::identity::Identity;
 use super::journal::JournalSize;
 use super::log::Log;
@@ -153,14 +152,11 @@ pub struct FileReport {
 /// Only for causes other than damage: another process has the directory, there is none, or the system refuses to read it.
 pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, StorageError> {
     let directory = Directory::look(path)?;
-    let mut found = Found { directory: &directory, damage: Vec::new() };
+    let mut found = Found::default();
     let identity = found.take(directory.identity())?.flatten();
-    if directory.is_recovering() {
-        found.note(Damage::RecoverUnfinished);
-    }
     let mut manifest = None;
     let (mut unlisted, mut unreadable) = (Vec::new(), Vec::new());
-    if let Some(folder) = directory.existing_chunks() {
+    if let Some(folder) = directory.existing_chunks()? {
         manifest = found.take(Manifest::read(&folder))?.flatten();
         if let Some(manifest) = &manifest {
             let damage = audit(&folder, manifest, depth, |_| {})?;
@@ -202,17 +198,12 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
 }
 
 /// The damage found so far.
-struct Found<'a> {
-    directory: &'a Directory,
+#[derive(Default)]
+struct Found {
     damage: Vec<StorageError>,
 }
 
-impl Found<'_> {
-    fn note(&mut self, damage: Damage) {
-        let path = self.directory.path().to_owned();
-        self.damage.push(StorageError::Damaged { path, damage });
-    }
-
+impl Found {
     /// Returns the read value. If it is damaged, notes the damage and returns `None`.
     fn take<T>(&mut self, outcome: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
         let mut read = None;
@@ -293,10 +284,13 @@ fn read_log(
     base: LogBase,
     read: &mut LogRead,
 ) -> Result<(), StorageError> {
-    let copy = Copy::of(&directory.path().join(LOG), scratch)?;
-    let mut place = directory.log_place(LOG, identity, JournalSize::default());
-    place.folder = DiskFolder::existing(&copy.path);
-    place.archive = SledArchive::new(directory.path(), &copy.path);
+    let log = directory.log_place(identity, JournalSize::default())?;
+    let Some(log) = log else {
+        let damage = Damage::LogMissing;
+        return Err(StorageError::Damaged { path: directory.path().to_owned(), damage });
+    };
+    let copy = Copy::of(log.folder.path(), scratch)?;
+    let place = directory.place_in(&copy.path, identity, JournalSize::default());
     let (mut log, found, obstacle) = Log::find(place, base)?;
     read.vote = Some(log.vote());
     read.watermark = Some(WatermarkReport { durable: found.durable, commit: log.commit_index() });

@@ -1,27 +1,19 @@
 //! Continuing with the remaining data, after a loss that the operator accepts.
 //!
 //! [`Salvage::examine`] reports which data would be kept or lost, and changes no entry. [`Salvage::accept`] does
-//! it:
+//! it: the entries that verify, from the first one after the newest checkpoint on, are copied into a new log, to which
+//! the directory [changes over](super::changeover). The log's last entry records that there was a loss: ids, fences and
+//! sessions that the lost entries may have assigned must not be reused ([`Command::SkipIds`]). The new identity has
+//! another storage id: in a cluster, this is not the copy that acknowledged the lost entries. The old log is kept under
+//! another name, until an operator deletes it.
 //!
-//! 1. The entries that verify, from the first one after the newest checkpoint on, are copied into a new log beside
-//!    the old one. Its last entry records that there was a loss: ids, fences and sessions that the lost entries may
-//!    have assigned must not be reused ([`Command::SkipIds`]).
-//! 2. `recovering` marks the directory: from here on a node refuses it. It holds the new identity, with another
-//!    storage id: in a cluster, this is not the copy that acknowledged the lost entries.
-//! 3. The logs are swapped. The old one is kept under another name, until an operator deletes it.
-//! 4. `recovering` becomes `identity`.
-//!
-//! Unreadable parts of the checkpoint can be [given up](Salvage::drop_unreadable), too: see [`unreadable`]. The
-//! checkpoint without them is written before step 2 and replaces the other one after step 3, and the new log ends
-//! with commands that delete those jobs.
-//!
-//! A crash before step 2 leaves everything as it was. After it, accepting again does the remaining steps; each may
-//! be done twice.
+//! Unreadable parts of the checkpoint can be [given up](Salvage::drop_unreadable), too: see [`unreadable`]. The checkpoint
+//! without them is part of the same change, and the new log ends with commands that delete those jobs.
 //!
 //! # Going on alone
 //!
 //! When the majority of a cluster is lost for good, no entry is ever committed again. [`Salvage::go_on_alone`] makes
-//! one survivor a cluster of its own, by the same steps:
+//! one survivor a cluster of its own, in the same way:
 //!
 //! - All of its log counts as committed: a lost member may have acknowledged it.
 //! - The last entry of the new log makes this node the only member. Raft's own rules would never allow that; no
@@ -35,9 +27,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::chunks::Manifest;
-use super::directory::{Directory, DiskLog, LOG, LOG_NEW};
+use super::directory::{Directory, DiskLog};
 use super::identity::Identity;
-use super::install::Folders as _;
 use super::journal::JournalSize;
 use super::log::{Found, Log};
 use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, StorageErrorKind, Vote};
@@ -59,8 +50,6 @@ const DELETED_AT_ONCE: usize = 1024;
 pub struct Salvage {
     directory: Directory,
     identity: Identity,
-    /// Whose data it will be, when an earlier acceptance is finished.
-    unfinished: Option<Identity>,
     checkpoint: Option<Manifest>,
     base: LogBase,
     kept: u64,
@@ -94,13 +83,11 @@ impl Salvage {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
         directory.settle()?;
-        let unfinished = directory.recovering()?;
         let checkpoint = Manifest::read(&directory.chunks()?)?;
         let base = base_after(checkpoint.as_ref(), identity);
         let mut salvage = Self {
             directory,
             identity,
-            unfinished,
             checkpoint,
             base,
             kept: base.index,
@@ -112,9 +99,7 @@ impl Salvage {
             obstacle: None,
             dropped: Unreadable::default(),
         };
-        if salvage.unfinished.is_none() {
-            salvage.read()?;
-        }
+        salvage.read()?;
         if salvage.checkpoint.is_none() {
             salvage.refuse_lost_manifest()?;
         }
@@ -178,20 +163,10 @@ impl Salvage {
     ///
     /// When it cannot be said which jobs those are.
     pub fn drop_unreadable(&mut self) -> Result<&[UnreadableJob], StorageError> {
-        if let Some(manifest) = self.checkpoint.as_ref().filter(|_| self.unfinished.is_none()) {
+        if let Some(manifest) = &self.checkpoint {
             self.dropped = Unreadable::find(&self.directory.chunks()?, manifest)?;
         }
         Ok(self.dropped.jobs())
-    }
-
-    /// Whether an earlier acceptance was cut short. Accepting again finishes it, and loses nothing more.
-    pub fn is_unfinished(&self) -> bool {
-        self.unfinished.is_some()
-    }
-
-    /// Whether that makes this node a cluster of its own.
-    pub fn is_going_on_alone(&self) -> bool {
-        self.unfinished.is_some_and(|identity| identity.cluster_id != self.identity.cluster_id)
     }
 
     /// Whether a vote may be among what is lost.
@@ -201,7 +176,7 @@ impl Salvage {
 
     /// Whether there is anything to accept. A node opens the directory otherwise.
     pub fn is_needed(&self) -> bool {
-        self.is_unfinished() || !self.is_complete() || !self.dropped.jobs().is_empty()
+        !self.is_complete() || !self.dropped.jobs().is_empty()
     }
 
     /// Whether nothing of the log is lost.
@@ -220,7 +195,7 @@ impl Salvage {
     }
 
     /// The same, whether there is a loss or not, and makes the node the only member of a new cluster. Only for when a
-    /// majority of the members is lost for good. If an earlier acceptance was cut short, that is finished, and no more.
+    /// majority of the members is lost for good.
     pub fn go_on_alone(self, alone: Alone, now: Millis) -> Result<(), StorageError> {
         let Alone { cluster_id, storage_id, change } = alone;
         let identity = Identity { cluster_id, storage_id, founder: true, ..self.identity };
@@ -228,14 +203,9 @@ impl Salvage {
     }
 
     fn carry_out(self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
-        if self.unfinished.is_none() {
-            self.copy(identity, change, now)?;
-            self.stage_checkpoint()?;
-            self.directory.begin_recovering(identity)?;
-        }
-        self.directory.swap_logs()?;
-        Manifest::publish_staged(&self.directory.chunks()?)?;
-        self.directory.end_recovering()
+        self.copy_log(identity, change, now)?;
+        self.copy_checkpoint()?;
+        self.directory.change_over(identity).map(drop)
     }
 
     /// Finds the last entry that can be kept, and what hides the next one.
@@ -275,10 +245,9 @@ impl Salvage {
     ) -> Result<(Option<DiskLog>, Found, Option<StorageError>), StorageError> {
         let missing =
             || StorageError::Damaged { path: self.directory.path().to_owned(), damage: Damage::LogMissing };
-        if !self.directory.has(LOG)? {
+        let Some(place) = self.directory.log_place(self.identity, JournalSize::default())? else {
             return Ok((None, Found::default(), Some(missing())));
-        }
-        let place = self.directory.log_place(LOG, self.identity, JournalSize::default());
+        };
         let (mut log, found, obstacle) = Log::find(place, self.base)?;
         let scanned = log.scan(self.base.index + 1, &mut |entry| visit(entry).map(ControlFlow::Continue));
         let bad = match scanned {
@@ -289,8 +258,8 @@ impl Salvage {
         Ok((Some(log), found, bad.or(obstacle)))
     }
 
-    /// Step 1.
-    fn copy(&self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
+    /// Makes the new log.
+    fn copy_log(&self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
         let is_alone = change.is_some();
         let base = base_after(self.checkpoint.as_ref(), identity);
         let term = self.vote.term.max(self.kept_term).max(1);
@@ -299,7 +268,7 @@ impl Salvage {
             _ if self.forgets_vote() => Vote { term, vote: 0 },
             vote => vote,
         };
-        let place = self.directory.new_log(LOG_NEW, identity, JournalSize::default())?;
+        let place = self.directory.new_log(identity, JournalSize::default())?;
         let commit = if is_alone { u64::MAX } else { self.commit.min(self.kept) };
         let log = Log::create(place, base, vote)?;
         let mut copy = Copy { log, commit, gathered: Vec::new(), bytes: 0 };
@@ -333,15 +302,15 @@ impl Salvage {
         copy.log.write_watermark()
     }
 
-    /// Writes the checkpoint without the given-up jobs, if there are any.
-    fn stage_checkpoint(&self) -> Result<(), StorageError> {
-        let folder = self.directory.chunks()?;
+    /// Makes the checkpoint without the given-up jobs, if there are any.
+    fn copy_checkpoint(&self) -> Result<(), StorageError> {
         match &self.checkpoint {
             Some(manifest) if !self.dropped.jobs().is_empty() => {
-                self.dropped.replace(&folder, manifest).map(drop)
+                let folder = self.directory.new_chunks()?;
+                folder.link_all(&self.directory.chunks()?)?;
+                self.dropped.replace(&folder, manifest)
             }
-            // An interrupted process may have been about to publish another one.
-            _ => Manifest::remove_staged(&folder),
+            _ => Ok(()),
         }
     }
 }

@@ -13,9 +13,9 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::FileArchive;
+use super::changeover::INCOMING;
 use super::durable::{self, Durable, Volume};
 use super::folder::SimulatedFolder;
-use super::install;
 use super::journal::JournalSize;
 use super::log::{Chore, Log, Place};
 use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError, Vote};
@@ -215,11 +215,11 @@ impl Volume for Device {
 
     fn incoming(&self) -> Result<Option<LogBase>, StorageError> {
         let Some(chunks) = &self.chunks else { return Ok(None) };
-        durable::base_in(&chunks.beside(install::INCOMING))
+        durable::base_in(&chunks.beside(INCOMING))
     }
 
     fn install(&self) -> Result<(), StorageError> {
-        self.chunks.as_ref().map_or(Ok(()), |chunks| install::install(&chunks.root()))
+        self.chunks.as_ref().map_or(Ok(()), SimulatedFolder::install)
     }
 
     fn free_bytes(&self) -> Result<u64, StorageError> {

@@ -1,16 +1,15 @@
 //! From a backup to a data directory that a node opens.
 //!
 //! 1. All of the backup is verified.
-//! 2. `restoring` marks the directory: a node refuses it from here on.
-//! 3. Chunks and page files are copied unchanged, then a manifest with the new node as the only voter, for the log
-//!    of a new cluster.
-//! 4. The log begins after the checkpoint. Its first entry records that there was a loss: ids, fences and sessions
+//! 2. Chunks and page files are copied unchanged into the next checkpoint's folder, then a manifest with the new node as
+//!    the only voter, for the log of a new cluster.
+//! 3. The log begins after the checkpoint. Its first entry records that there was a loss: ids, fences and sessions
 //!    that were assigned after the backup must not be reused
 //!    ([`Command::SkipIds`](crate::engine::Command::SkipIds)), and neither must those assigned after another restore
 //!    of the same backup.
-//! 5. `restoring` becomes `identity`.
+//! 4. The directory [changes over](crate::storage::changeover) to both.
 //!
-//! Each step is durable before the next. A crash before step 5 leaves a directory that a node refuses; a second
+//! Each step is durable before the next. A crash before step 4 leaves a directory that a node refuses; a second
 //! restore clears it and starts over.
 
 use std::path::PathBuf;
@@ -53,8 +52,7 @@ impl Backup {
         let directory = Directory::take_empty(&options.path)?;
         let RestoreOptions { node, cluster_id, storage_id, now, .. } = *options;
         let identity = Identity { node, cluster_id, storage_id, founder: true };
-        directory.begin_restoring(identity)?;
-        let chunks = directory.chunks()?;
+        let chunks = directory.begin_restoring()?;
         let mut done = 2 * self.header.bytes;
         for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {
             if let Some(source) = self.folder.open(&file.name)? {

@@ -21,7 +21,7 @@ use super::fields::{Fields, HEADER_BYTES, HEADER_END, Header, HeaderError, newer
 use super::layout::ChunkSummary;
 use super::output::Output;
 use super::pages::PagesSummary;
-use super::{MANIFEST, NEW, Numbered};
+use super::{MANIFEST, Numbered};
 use crate::engine::COUNT_MAX;
 
 /// The version of manifests that this code writes, and the newest that it reads.
@@ -79,11 +79,7 @@ pub struct ManifestChunk {
 impl Manifest {
     /// Reads the manifest; `None` if there is none: there never was a checkpoint.
     pub fn read<F: Folder>(folder: &F) -> Result<Option<Self>, StorageError> {
-        Self::read_named(folder, MANIFEST)
-    }
-
-    fn read_named<F: Folder>(folder: &F, name: &str) -> Result<Option<Self>, StorageError> {
-        let Some(file) = folder.open(name)? else { return Ok(None) };
+        let Some(file) = folder.open(MANIFEST)? else { return Ok(None) };
         let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(0)];
         let read = file.read_at(0, &mut bytes)?;
         bytes.truncate(read);
@@ -117,35 +113,6 @@ impl Manifest {
         output.put(&self.encode())?;
         output.seal()?;
         Ok(StagedManifest { folder: folder.clone(), output })
-    }
-
-    /// Publishes the [staged](Self::stage) manifest, if it belongs to the checkpoint after the current one and stands for
-    /// the same entry; durable when it returns. It completes a recovery that was interrupted between the two. Any other staged
-    /// manifest is removed: it is left of an interrupted checkpoint of a running node.
-    pub fn publish_staged<F: Folder>(folder: &F) -> Result<(), StorageError> {
-        let staged = format!("{MANIFEST}{NEW}");
-        let follows = |next: &Self, this: &Self| {
-            (next.checkpoint, next.index, next.term) == (this.checkpoint + 1, this.index, this.term)
-        };
-        match (Self::read_named(folder, &staged), Self::read(folder)?) {
-            (Ok(None), _) => Ok(()),
-            (Ok(Some(next)), Some(this)) if follows(&next, &this) => {
-                folder.rename(&staged, MANIFEST)?;
-                folder.sync()
-            }
-            (Err(error), _) if !error.is_unreadable() => Err(error),
-            _ => Self::remove_staged(folder),
-        }
-    }
-
-    /// Removes one that was staged and is not wanted.
-    pub fn remove_staged<F: Folder>(folder: &F) -> Result<(), StorageError> {
-        let staged = format!("{MANIFEST}{NEW}");
-        if folder.open(&staged)?.is_none() {
-            return Ok(());
-        }
-        folder.remove(&staged)?;
-        folder.sync()
     }
 
     /// Whether it lists the file with this name.

@@ -206,10 +206,13 @@ fn a_founding_can_be_cut_short_anywhere() {
 
 #[test]
 fn what_is_torn_while_founding_is_founded_again() {
-    for name in ["founding", "log/journal-00"] {
+    for name in ["identity.new", "log.new/journal-00"] {
         let directory = TempDir::new().expect("a directory");
         drop(open(&directory));
-        fs::rename(directory.path().join("identity"), directory.path().join("founding")).expect("renamed");
+        for (from, to) in [("identity", "identity.new"), ("log", "log.new")] {
+            fs::rename(directory.path().join(from), directory.path().join(to)).expect("renamed");
+        }
+        fs::remove_dir(directory.path().join("chunks")).expect("removed");
         fs::write(directory.path().join(name), b"AD").expect("torn");
         assert_eq!(open(&directory).recovered().last_index, 0, "{name}");
     }

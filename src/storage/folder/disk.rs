@@ -35,6 +35,19 @@ impl DiskFolder {
         Ok(Self::existing(path))
     }
 
+    /// Gives every file of another folder a name here, too; copies it where the file system cannot do that. The names are
+    /// not durable when it returns.
+    pub(in crate::storage) fn link_all(&self, from: &Self) -> Result<(), StorageError> {
+        for name in from.list()? {
+            let (there, here) = (from.path.join(&name), self.path.join(&name));
+            if fs::hard_link(&there, &here).is_err() {
+                let copied = fs::copy(&there, &here).and_then(|_| File::open(&here));
+                sync::file(&copied.map_err(|error| StorageError::io("copy to", &here, error))?, &here)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes a folder that is there, and touches nothing.
     pub fn existing(path: &Path) -> Self {
         Self { path: path.to_owned() }

@@ -1,7 +1,7 @@
 //! A simulated folder in memory: it loses unsynced data, tears writes, flips bits, fails and fills up.
 //!
-//! A device has a folder of checkpoints, and the folders beside it while a checkpoint of another member is
-//! [installed](super::super::install). A folder is looked up by its name each time, as on a disk.
+//! A device has a folder of checkpoints, and the folders beside it while it [changes over](super::super::changeover) to a
+//! checkpoint of another member. A folder is looked up by its name each time, as on a disk.
 //!
 //! Everything that changes the device (create, append, sync, rename, remove) is a **step**. A seed and the armed
 //! faults determine what it does, so a run can be repeated to the byte. A power cut ([`SimulatedFolder::crash`])
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::super::install::{self, CHUNKS, Folders, INCOMING};
+use super::super::changeover::{self, CHUNKS, Folders, IDENTITY, IDENTITY_NEW, INCOMING};
 use super::super::simulated::{Fault, Rng};
 use super::{Folder, JournalFolder, Path, PathBuf, StorageError};
 use content::Content;
@@ -35,7 +35,7 @@ mod files;
 #[derive(Clone)]
 pub struct SimulatedFolder {
     device: Arc<Mutex<Device>>,
-    name: &'static str,
+    name: Arc<str>,
     path: PathBuf,
 }
 
@@ -45,7 +45,7 @@ pub(in crate::storage) struct SimulatedRoot(SimulatedFolder);
 impl SimulatedFolder {
     /// An empty folder. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
-        let root = Root::from([(CHUNKS, 0)]);
+        let root = Root::from([(CHUNKS.to_owned(), 0)]);
         Self::of(Device {
             names: root.clone(),
             durable: root,
@@ -73,11 +73,18 @@ impl SimulatedFolder {
 
     /// Completes an install that was cut short and empties `incoming`, as a node that starts does.
     pub fn complete_install(&self) -> Result<(), StorageError> {
-        install::complete(&self.root())
+        changeover::settle(&self.root())
     }
 
-    pub(in crate::storage) fn beside(&self, name: &'static str) -> Self {
-        Self { name, ..self.clone() }
+    pub(in crate::storage) fn install(&self) -> Result<(), StorageError> {
+        let root = self.root();
+        // A folder does for the identity: all that counts is its name.
+        root.make(IDENTITY_NEW)?;
+        changeover::install(&root)
+    }
+
+    pub(in crate::storage) fn beside(&self, name: &str) -> Self {
+        Self { name: name.into(), ..self.clone() }
     }
 
     pub(in crate::storage) fn root(&self) -> SimulatedRoot {
@@ -127,7 +134,7 @@ impl SimulatedFolder {
     pub fn put(&self, name: &str, bytes: Vec<u8>) {
         let content = Arc::new(Mutex::new(Content::durable(bytes)));
         let mut device = self.device();
-        let Some(entries) = device.entries(self.name) else { return };
+        let Some(entries) = device.entries(&self.name) else { return };
         entries.names.insert(name.to_owned(), content.clone());
         entries.durable.insert(name.to_owned(), content);
     }
@@ -166,7 +173,7 @@ impl SimulatedFolder {
         }
         let entries = device.entries.iter().map(|entries| entries.after_crash(&mut rng)).collect();
         device.rng = rng;
-        let folder = device.reborn(self.name);
+        let folder = device.reborn(&self.name);
         {
             let mut left = folder.device();
             left.entries = entries;
@@ -180,7 +187,7 @@ impl SimulatedFolder {
     pub fn kill(&self) -> Self {
         let mut device = self.device();
         device.failed = true;
-        let folder = device.reborn(self.name);
+        let folder = device.reborn(&self.name);
         {
             let mut left = folder.device();
             left.names = std::mem::take(&mut device.names);
@@ -192,7 +199,11 @@ impl SimulatedFolder {
     }
 
     fn of(device: Device) -> Self {
-        Self { device: Arc::new(Mutex::new(device)), name: CHUNKS, path: PathBuf::from("the simulated disk") }
+        Self {
+            device: Arc::new(Mutex::new(device)),
+            name: CHUNKS.into(),
+            path: PathBuf::from("the simulated disk"),
+        }
     }
 
     fn device(&self) -> MutexGuard<'_, Device> {
@@ -200,7 +211,7 @@ impl SimulatedFolder {
     }
 
     fn content(&self, name: &str) -> Option<Shared> {
-        self.device().entries(self.name)?.names.get(name).cloned()
+        self.device().entries(&self.name)?.names.get(name).cloned()
     }
 
     /// Takes a step that changes the names in this folder.
@@ -211,7 +222,7 @@ impl SimulatedFolder {
         change: impl FnOnce(&Names) -> Option<Change<String, Shared>>,
     ) -> Result<(), StorageError> {
         let mut device = self.step(action, name)?;
-        let entries = device.entries(self.name).ok_or_else(|| self.not_there(action, name))?;
+        let entries = device.entries(&self.name).ok_or_else(|| self.not_there(action, name))?;
         let change = change(&entries.names).ok_or_else(|| self.not_there(action, name))?;
         change.carry_out(&mut entries.names);
         entries.aside.push(change);
@@ -288,7 +299,7 @@ impl Folder for SimulatedFolder {
     fn sync(&self) -> Result<(), StorageError> {
         let mut device = self.step("sync", "")?;
         let lies = device.lies;
-        let entries = device.entries(self.name).ok_or_else(|| self.not_there("sync", ""))?;
+        let entries = device.entries(&self.name).ok_or_else(|| self.not_there("sync", ""))?;
         if !lies {
             entries.aside.clear();
             entries.durable = entries.names.clone();
@@ -312,44 +323,50 @@ impl Folder for SimulatedFolder {
     fn list(&self) -> Result<Vec<String>, StorageError> {
         self.read("")?;
         let mut device = self.device();
-        let entries = device.entries(self.name).ok_or_else(|| self.not_there("read", ""))?;
+        let entries = device.entries(&self.name).ok_or_else(|| self.not_there("read", ""))?;
         Ok(entries.names.keys().cloned().collect())
     }
 }
 
 impl Folders for SimulatedRoot {
-    fn has(&self, name: &'static str) -> Result<bool, StorageError> {
+    fn has(&self, name: &str) -> Result<bool, StorageError> {
         self.0.read(name)?;
         Ok(self.0.device().names.contains_key(name))
     }
 
-    fn make(&self, name: &'static str) -> Result<(), StorageError> {
+    fn make(&self, name: &str) -> Result<(), StorageError> {
         let mut device = self.0.step("create", name)?;
         if !device.names.contains_key(name) {
             let place = device.entries.len();
             device.entries.push(Entries::default());
-            device.change(Change::Create(name, place));
+            device.change(Change::Create(name.to_owned(), place));
         }
         Ok(())
     }
 
-    fn rename(&self, from: &'static str, to: &'static str) -> Result<(), StorageError> {
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let mut device = self.0.step("rename to", to)?;
         match device.names.get(from) {
-            Some(&place) if !device.names.contains_key(to) => device.change(Change::Rename(from, to, place)),
+            // The identity is a file in truth, and files are replaced.
+            Some(&place) if to == IDENTITY || !device.names.contains_key(to) => {
+                device.change(Change::Rename(from.to_owned(), to.to_owned(), place));
+            }
             _ => return Err(self.0.not_there("rename to", to)),
         }
         Ok(())
     }
 
-    fn remove(&self, name: &'static str) -> Result<(), StorageError> {
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
+        if !self.has(name)? {
+            return Ok(());
+        }
         let folder = self.0.beside(name);
         for file in folder.list()? {
             folder.remove(&file)?;
         }
         let mut device = self.0.step("remove", name)?;
         if let Some(&place) = device.names.get(name) {
-            device.change(Change::Remove(name, place));
+            device.change(Change::Remove(name.to_owned(), place));
         }
         Ok(())
     }
@@ -386,7 +403,7 @@ impl JournalFolder for SimulatedFolder {
 type Names = BTreeMap<String, Shared>;
 type Shared = Arc<Mutex<Content>>;
 /// The names of folders, and where each is among all.
-type Root = BTreeMap<&'static str, usize>;
+type Root = BTreeMap<String, usize>;
 
 /// The files and names of a folder.
 #[derive(Default)]
@@ -406,7 +423,7 @@ struct Device {
     /// As they were at the last sync of their names.
     durable: Root,
     /// What changed since.
-    aside: Vec<Change<&'static str, usize>>,
+    aside: Vec<Change<String, usize>>,
     /// Every folder that there is or was.
     entries: Vec<Entries>,
     rng: Rng,
@@ -453,7 +470,7 @@ impl Device {
         self.entries.get_mut(place)
     }
 
-    fn change(&mut self, change: Change<&'static str, usize>) {
+    fn change(&mut self, change: Change<String, usize>) {
         change.carry_out(&mut self.names);
         self.aside.push(change);
     }
@@ -465,7 +482,7 @@ impl Device {
     }
 
     /// The same device without anything on it and with nothing armed, as it is found after a start.
-    fn reborn(&self, name: &'static str) -> SimulatedFolder {
+    fn reborn(&self, name: &str) -> SimulatedFolder {
         let folder = SimulatedFolder::new(0).beside(name);
         {
             let mut device = folder.device();

@@ -17,7 +17,7 @@ use super::super::bodies;
 use super::super::checkpoint;
 use super::super::chunks::{
     BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, PagesId, PagesSummary,
-    RowHead, StagedManifest,
+    RowHead,
 };
 use super::super::folder::Folder;
 use super::super::records::{row, row_place};
@@ -89,12 +89,8 @@ impl Unreadable {
         self.jobs
     }
 
-    /// Writes the checkpoint that has stand-ins. It takes the place of the one of `manifest` when it is published.
-    pub(super) fn replace<F: Folder>(
-        &self,
-        folder: &F,
-        manifest: &Manifest,
-    ) -> Result<StagedManifest<F>, StorageError> {
+    /// Puts a checkpoint that has stand-ins in the place of the one of `manifest`.
+    pub(super) fn replace<F: Folder>(&self, folder: &F, manifest: &Manifest) -> Result<(), StorageError> {
         let mut next = manifest.clone();
         next.checkpoint += 1;
         let mut moved = BTreeMap::new();
@@ -120,7 +116,7 @@ impl Unreadable {
         restored.engine.sum_anew(&mut restored.records)?;
         next.metadata = restored.engine.metadata().encode();
         next.state_hash = restored.engine.state_hash();
-        next.stage(folder)
+        next.write(folder)
     }
 
     /// Writes a page file again, if its jobs have rows in chunks that moved.

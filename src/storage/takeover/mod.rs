@@ -1,23 +1,20 @@
 //! Takes over a data directory of format 1, whose log was one sled database, with small files for the vote and for the
 //! watermark beside it.
 //!
-//! 1. The entries after the newest checkpoint are copied into a new log, `log.new`.
-//! 2. `log` becomes `log.1`, then `log.new` becomes `log`.
-//! 3. `identity` is written in the new format, and the old files are removed.
+//! The entries after the newest checkpoint are copied into a new log, to which the directory
+//! [changes over](super::changeover), with an identity of the new format. Then the old files are removed.
 //!
-//! Each step is durable before the next one begins, and each can be done again: a start that finds an identity of format 1
-//! does what is left to do. A directory that its own version would refuse, or would have to complete first, is left as it
-//! is.
+//! A directory that its own version would refuse, or would have to complete first, is left as it is. If a power cut comes
+//! just before the old log is removed, that stays as `log.lost-1`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use value::{Assembler, Key, Value};
 
-use super::directory::{Directory, LOG, LOG_NEW};
-use super::folder::remove_folder;
+use super::changeover::{CHUNKS, CHUNKS_OLD, Folders as _, LOG};
+use super::directory::Directory;
 use super::identity::Identity;
-use super::install::{self, Folders as _};
 use super::journal::JournalSize;
 use super::log::Log;
 use super::{LogBase, LogEntry, StorageError, Vote, durable, sync};
@@ -26,8 +23,6 @@ use crate::types::GroupId;
 mod slots;
 mod value;
 
-/// The log that was taken over, until it is removed.
-pub(super) const LOG_BEFORE: &str = "log.1";
 /// The file with term and vote.
 pub(super) const VOTE: &str = "vote";
 /// The file that says how far the log was durable.
@@ -36,29 +31,27 @@ pub(super) const WATERMARK: &str = "watermark";
 pub(super) const LOG_MOVE: &str = "log.move";
 /// A log whose copy has taken its place.
 pub(super) const LOG_OLD: &str = "log.old";
+/// The mark of a recovery that was begun.
+pub(super) const RECOVERING: &str = "recovering";
 
-const RECOVERING: &str = "recovering";
 const GROUP: GroupId = GroupId::ONLY;
 const SEGMENT_BYTES: usize = 8 << 20;
 /// Bytes of entries that are written at once.
 const COPY_BYTES: usize = 1 << 20;
 
-/// Does what is left to do to take over a directory. Nothing, if its format is not an older one.
+/// Takes over a directory, and removes what is left of its old files. Nothing else, if its format is not an older one.
 pub(super) fn complete(directory: &Directory, size: JournalSize) -> Result<(), StorageError> {
-    let Some(identity) = directory.older_identity()? else { return tidy(directory) };
-    directory.sync()?;
-    if !directory.has(LOG_BEFORE)? {
+    if let Some(identity) = directory.older_identity()? {
+        directory.sync()?;
         copy(directory, identity, size)?;
-        directory.rename_durably(LOG, LOG_BEFORE)?;
+        if let Some(old) = directory.change_over(identity)? {
+            directory.remove(&old)?;
+        }
     }
-    if !directory.has(LOG)? {
-        directory.rename_durably(LOG_NEW, LOG)?;
-    }
-    directory.renew_identity(identity)?;
     tidy(directory)
 }
 
-/// The end of step 3.
+/// What the old format alone has goes.
 fn tidy(directory: &Directory) -> Result<(), StorageError> {
     for name in [VOTE, WATERMARK].into_iter().filter(|_| Directory::is_founded(directory.path())) {
         let path = directory.path().join(name);
@@ -69,16 +62,15 @@ fn tidy(directory: &Directory) -> Result<(), StorageError> {
             _ => {}
         }
     }
-    let folders = [LOG_BEFORE, LOG_OLD, LOG_MOVE].into_iter();
-    folders.map(|name| directory.path().join(name)).try_for_each(|path| remove_folder(&path))
+    [LOG_OLD, LOG_MOVE].into_iter().try_for_each(|name| directory.remove(name))
 }
 
-/// Step 1.
+/// Makes the new log.
 fn copy(directory: &Directory, identity: Identity, size: JournalSize) -> Result<(), StorageError> {
     let refused =
         |why: &str| StorageError::NotTakenOver { path: directory.path().to_owned(), why: why.to_owned() };
-    let half_done = directory.has(RECOVERING)? || !directory.has(LOG)?;
-    if half_done || install::is_cut_short(directory)? {
+    let is_installing = directory.has(CHUNKS_OLD)? && !directory.has(CHUNKS)?;
+    if directory.has(RECOVERING)? || !directory.has(LOG)? || is_installing {
         return Err(refused("a change was begun there and not finished"));
     }
     let [vote, watermark] =
@@ -90,7 +82,7 @@ fn copy(directory: &Directory, identity: Identity, size: JournalSize) -> Result<
         });
     let ([term, vote, _], [durable, commit, crc]) = (vote?, watermark?);
     let base = durable::base_in(&directory.chunks()?)?.unwrap_or(LogBase::root(identity.cluster_id));
-    let mut log = Log::create(directory.new_log(LOG_NEW, identity, size)?, base, Vote { term, vote })?;
+    let mut log = Log::create(directory.new_log(identity, size)?, base, Vote { term, vote })?;
     let (mut gathered, mut bytes) = (Vec::new(), 0);
     let found = read(directory, base, |entry| {
         bytes += entry.data.len();
@@ -111,8 +103,7 @@ fn copy(directory: &Directory, identity: Identity, size: JournalSize) -> Result<
     if durable > base.index && !found.ends.contains(&(durable, crc)) {
         return Err(refused("its log is not the one that was written last"));
     }
-    log.write_watermark()?;
-    directory.sync()
+    log.write_watermark()
 }
 
 /// What was read of a log.

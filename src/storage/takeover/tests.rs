@@ -5,6 +5,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::*;
+use crate::storage::changeover::LOG_NEW;
 use crate::storage::recover::tests::images_of;
 use crate::storage::{DiskStorage, OpenOptions, Recovered, Storage as _};
 
@@ -44,7 +45,7 @@ fn nothing_is_lost_wherever_it_is_cut_short() {
         };
         storage.replay(1, &mut visit).expect("every entry verifies");
         assert_eq!(entries, 3);
-        for gone in [VOTE, WATERMARK, LOG_BEFORE, LOG_NEW] {
+        for gone in [VOTE, WATERMARK, LOG_NEW] {
             assert!(!image.path().join(gone).exists(), "{gone}");
         }
     }

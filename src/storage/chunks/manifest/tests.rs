@@ -57,35 +57,6 @@ fn damage(error: StorageError) -> FileDamage {
 }
 
 #[test]
-fn what_was_staged_is_published_if_it_stands_for_the_same_entry() {
-    let folder = SimulatedFolder::new(1);
-    let this = manifest(3);
-    this.write(&folder).expect("written");
-    let next = Manifest { checkpoint: 4, jobs: 100, ..this.clone() };
-    let staged = |other: &Manifest| drop(other.stage(&folder).expect("staged"));
-    let half = |other: &Manifest| {
-        let bytes = other.encode();
-        folder.put("manifest.new", bytes[..bytes.len() / 2].to_vec());
-    };
-    for leave in [
-        &(|| staged(&manifest(4))) as &dyn Fn(),
-        &|| half(&next),
-        &|| staged(&Manifest { checkpoint: 5, ..next.clone() }),
-        &|| staged(&this),
-        &|| (),
-    ] {
-        leave();
-        Manifest::publish_staged(&folder).expect("nothing fails");
-        assert_eq!(Manifest::read(&folder).expect("read"), Some(this.clone()));
-        assert_eq!(folder.contents("manifest.new"), None);
-    }
-    staged(&next);
-    Manifest::publish_staged(&folder).expect("nothing fails");
-    let folder = folder.kill().crash();
-    assert_eq!(Manifest::read(&folder).expect("read"), Some(next));
-}
-
-#[test]
 fn the_newest_manifest_comes_back() {
     let mut folder = SimulatedFolder::new(1);
     assert_eq!(Manifest::read(&folder).expect("read"), None);

@@ -18,7 +18,7 @@ fn open_unrestored(
 ) -> Result<DiskStorage, StorageError> {
     let directory = Arc::new(Directory::take_existing(path)?);
     let identity = directory.identity()?.expect("it was founded");
-    install::complete(&*directory)?;
+    directory.settle()?;
     let (log, found) = directory.open(identity, base(&directory.chunks()?)?, SMALL)?;
     let chunks = directory.chunks()?;
     let durable = Durable::new(directory, log, found, path)?;
