@@ -1,8 +1,8 @@
-//! The durable state of one node: the [`Storage`] on sled and real files.
+//! The durable state of one node: the [`Storage`](super::Storage) on sled and real files.
 //!
 //! # Promises
 //!
-//! When [`persist`](Storage::persist) returns, its data is on the disk; [`durable`] has the rules.
+//! When [`persist`](super::Storage::persist) returns, its data is on the disk; [`durable`] has the rules.
 //!
 //! # What a start accepts, and what it refuses
 //!
@@ -13,7 +13,7 @@
 //! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
 //! manifest, or an older one that an operator put back, must not cost the chunks of the newest.
 //!
-//! A start first takes over a directory of the format before this one, and completes a [change](changeover) that was
+//! A start first takes over a directory of the format before this one, and completes a [change](super::changeover) that was
 //! decided, before it opens anything.
 
 use std::path::{Path, PathBuf};
@@ -22,13 +22,12 @@ use std::sync::Arc;
 use super::archive::SledArchive;
 use super::checkpoint::{self, Restored};
 use super::directory::Directory;
-use super::durable::{self, Durable, Volume};
+use super::durable::{self, Durable, OnVolume, Volume};
 use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
 use super::journal::JournalSize;
-use super::log::Chore;
 use super::takeover;
-use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
+use super::{LogBase, Recovered, StorageError};
 
 /// Where the data is and whose it must be.
 #[derive(Clone, Debug)]
@@ -121,7 +120,7 @@ impl DiskStorage {
     }
 
     /// Where a checkpoint of another member is put together, to be installed by a batch with
-    /// [`install`](PersistBatch::install). Empty after a start and after an install.
+    /// [`install`](super::PersistBatch::install). Empty after a start and after an install.
     pub fn incoming(&self) -> DiskFolder {
         Directory::incoming(self.durable.volume())
     }
@@ -148,45 +147,15 @@ impl DiskStorage {
     }
 }
 
-impl Storage for DiskStorage {
-    fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
-        self.durable.persist(batch)
+impl OnVolume for DiskStorage {
+    type Volume = Arc<Directory>;
+
+    fn durable(&mut self) -> &mut Durable<Arc<Directory>> {
+        &mut self.durable
     }
 
-    fn write_watermark(&mut self) -> Result<(), StorageError> {
-        self.durable.write_watermark()
-    }
-
-    fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        self.durable.base_at(index)
-    }
-
-    fn cut(&mut self, through: u64) -> Result<(), StorageError> {
-        self.durable.cut(through)
-    }
-
-    fn chore(&mut self) -> Option<Chore> {
-        self.durable.chore()
-    }
-
-    fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError> {
-        self.durable.chore_done(done)
-    }
-
-    fn replay(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
-        self.durable.replay(first, visit)
-    }
-
-    fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError> {
-        self.durable.read(first, last, bytes_max)
-    }
-
-    fn free_bytes(&self) -> Result<u64, StorageError> {
-        self.durable.free_bytes()
+    fn volume(&self) -> &Arc<Directory> {
+        self.durable.volume()
     }
 }
 

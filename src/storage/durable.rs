@@ -1,7 +1,6 @@
 //! The rules of a node's durable state, on any volume: the order of writes, and what a start refuses.
 //!
-//! [`Volume`] is what a node's data is on. It has two implementations, like [`Storage`](super::Storage): a data directory,
-//! and a simulated disk. The rules are here and in the [log](super::log) once, so that the simulation tests the code
+//! [`Volume`] is what a node's data is on. It has two implementations: a data directory, and a simulated disk. The rules are here and in the [log](super::log) once, so that the simulation tests the code
 //! that the real disk uses.
 //!
 //! - A **vote** is durable before or with the entries that came with it.
@@ -22,7 +21,7 @@ use super::archive::Archive;
 use super::chunks::Manifest;
 use super::folder::{Folder, JournalFolder};
 use super::log::{Chore, Found, Log};
-use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, StorageError};
+use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
 /// What a node's data is on.
 pub(super) trait Volume {
@@ -92,91 +91,6 @@ impl<V: Volume> Durable<V> {
         self.volume
     }
 
-    /// See [`Storage::persist`](super::Storage::persist).
-    pub(super) fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
-        self.carefully(|durable| {
-            let PersistBatch { vote, install, entries, commit } = batch;
-            let Some(index) = *install else {
-                return durable.log.commit(*vote, entries, *commit);
-            };
-            // The commit index is that of a log that is not there yet.
-            durable.log.commit(*vote, &[], 0)?;
-            durable.install(index)?;
-            durable.log.commit(None, entries, *commit)
-        })
-    }
-
-    /// See [`Storage::write_watermark`](super::Storage::write_watermark).
-    pub(super) fn write_watermark(&mut self) -> Result<(), StorageError> {
-        self.carefully(|durable| durable.log.write_watermark())
-    }
-
-    /// See [`Storage::base_at`](super::Storage::base_at).
-    pub(super) fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        self.carefully(|durable| durable.log.end_before(index + 1))
-    }
-
-    /// See [`Storage::cut`](super::Storage::cut).
-    pub(super) fn cut(&mut self, through: u64) -> Result<(), StorageError> {
-        debug_assert!(through <= self.log.end().index, "entry {through} is not there to be cut");
-        self.carefully(|durable| durable.log.cut(through))
-    }
-
-    /// See [`Storage::chore`](super::Storage::chore).
-    pub(super) fn chore(&mut self) -> Option<Chore> {
-        if self.failed { None } else { self.log.chore() }
-    }
-
-    /// See [`Storage::chore_done`](super::Storage::chore_done).
-    pub(super) fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError> {
-        self.carefully(|durable| durable.log.chore_done(done))
-    }
-
-    /// See [`Storage::free_bytes`](super::Storage::free_bytes).
-    pub(super) fn free_bytes(&self) -> Result<u64, StorageError> {
-        self.volume.free_bytes()
-    }
-
-    /// See [`Storage::replay`](super::Storage::replay).
-    pub(super) fn replay(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
-        self.carefully(|durable| {
-            durable.log.scan(first, &mut |entry| visit(entry).map(ControlFlow::Continue))?;
-            durable.log.forget_read();
-            Ok(())
-        })
-    }
-
-    /// See [`Storage::read`](super::Storage::read).
-    pub(super) fn read(
-        &mut self,
-        first: u64,
-        last: u64,
-        bytes_max: u64,
-    ) -> Result<Vec<LogEntry>, StorageError> {
-        let mut entries = Vec::new();
-        let is_there = first > self.log.base().index && first <= last;
-        if !is_there {
-            return Ok(entries);
-        }
-        let mut bytes = 0;
-        self.carefully(|durable| {
-            durable.log.scan(first, &mut |entry| {
-                bytes += entry.data.len() as u64;
-                if !entries.is_empty() && bytes > bytes_max {
-                    return Ok(ControlFlow::Break(()));
-                }
-                let is_last = entry.index >= last || bytes >= bytes_max;
-                entries.push(entry);
-                Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })
-        })?;
-        Ok(entries)
-    }
-
     fn install(&mut self, index: u64) -> Result<(), StorageError> {
         let found = self.volume.incoming()?;
         let Some(base) = found.filter(|base| base.index == index) else {
@@ -200,5 +114,94 @@ impl<V: Volume> Durable<V> {
             return Err(StorageError::FailedBefore { path: self.path.clone() });
         }
         action(self).inspect_err(|_| self.failed = true)
+    }
+}
+
+/// What has its durable state on a volume: that makes it a [`Storage`].
+pub(super) trait OnVolume {
+    /// What it is on.
+    type Volume: Volume;
+
+    /// The durable state.
+    fn durable(&mut self) -> &mut Durable<Self::Volume>;
+
+    /// The volume.
+    fn volume(&self) -> &Self::Volume;
+}
+
+impl<S: OnVolume> Storage for S {
+    fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
+        self.durable().carefully(|durable| {
+            let PersistBatch { vote, install, entries, commit } = batch;
+            let Some(index) = *install else {
+                return durable.log.commit(*vote, entries, *commit);
+            };
+            // The commit index is that of a log that is not there yet.
+            durable.log.commit(*vote, &[], 0)?;
+            durable.install(index)?;
+            durable.log.commit(None, entries, *commit)
+        })
+    }
+
+    fn write_watermark(&mut self) -> Result<(), StorageError> {
+        self.durable().carefully(|durable| durable.log.write_watermark())
+    }
+
+    fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
+        self.durable().carefully(|durable| durable.log.end_before(index + 1))
+    }
+
+    fn cut(&mut self, through: u64) -> Result<(), StorageError> {
+        self.durable().carefully(|durable| {
+            debug_assert!(through <= durable.log.end().index, "entry {through} is not there to be cut");
+            durable.log.cut(through)
+        })
+    }
+
+    fn chore(&mut self) -> Option<Chore> {
+        let durable = self.durable();
+        if durable.failed { None } else { durable.log.chore() }
+    }
+
+    fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError> {
+        self.durable().carefully(|durable| durable.log.chore_done(done))
+    }
+
+    fn replay(
+        &mut self,
+        first: u64,
+        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        self.durable().carefully(|durable| {
+            durable.log.scan(first, &mut |entry| visit(entry).map(ControlFlow::Continue))?;
+            durable.log.forget_read();
+            Ok(())
+        })
+    }
+
+    fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError> {
+        let durable = self.durable();
+        let mut entries = Vec::new();
+        let is_there = first > durable.log.base().index && first <= last;
+        if !is_there {
+            return Ok(entries);
+        }
+        let mut bytes = 0;
+        durable.carefully(|durable| {
+            durable.log.scan(first, &mut |entry| {
+                bytes += entry.data.len() as u64;
+                if !entries.is_empty() && bytes > bytes_max {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let is_last = entry.index >= last || bytes >= bytes_max;
+                entries.push(entry);
+                Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })
+        })?;
+        Ok(entries)
+    }
+
+    fn free_bytes(&self) -> Result<u64, StorageError> {
+        self.volume().free_bytes()
     }
 }

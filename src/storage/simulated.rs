@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use super::archive::FileArchive;
 use super::changeover::INCOMING;
-use super::durable::{self, Durable, Volume};
+use super::durable::{self, Durable, OnVolume, Volume};
 use super::folder::SimulatedFolder;
 use super::journal::JournalSize;
-use super::log::{Chore, Log, Place};
-use super::{LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError, Vote};
+use super::log::{Log, Place};
+use super::{LogBase, Recovered, Storage as _, StorageError, Vote};
 
 /// What a log begins after without a checkpoint; the cluster is made up, too.
 const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 0xAD10 };
@@ -126,7 +126,7 @@ impl SimulatedStorage {
         self.folder().steps()
     }
 
-    /// How much [`Storage::free_bytes`] says is free.
+    /// How much [`Storage::free_bytes`](super::Storage::free_bytes) says is free.
     pub fn set_free_bytes(&mut self, free_bytes: u64) {
         self.durable.volume_mut().disk.free_bytes = free_bytes;
     }
@@ -160,50 +160,20 @@ impl SimulatedStorage {
     }
 }
 
-impl Storage for SimulatedStorage {
-    fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
-        self.durable.persist(batch)
+impl OnVolume for SimulatedStorage {
+    type Volume = Device;
+
+    fn durable(&mut self) -> &mut Durable<Device> {
+        &mut self.durable
     }
 
-    fn write_watermark(&mut self) -> Result<(), StorageError> {
-        self.durable.write_watermark()
-    }
-
-    fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        self.durable.base_at(index)
-    }
-
-    fn cut(&mut self, through: u64) -> Result<(), StorageError> {
-        self.durable.cut(through)
-    }
-
-    fn chore(&mut self) -> Option<Chore> {
-        self.durable.chore()
-    }
-
-    fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError> {
-        self.durable.chore_done(done)
-    }
-
-    fn replay(
-        &mut self,
-        first: u64,
-        visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
-        self.durable.replay(first, visit)
-    }
-
-    fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError> {
-        self.durable.read(first, last, bytes_max)
-    }
-
-    fn free_bytes(&self) -> Result<u64, StorageError> {
-        self.durable.free_bytes()
+    fn volume(&self) -> &Device {
+        self.durable.volume()
     }
 }
 
 /// A device in use.
-struct Device {
+pub(super) struct Device {
     disk: SimulatedDisk,
     /// Where checkpoints are, if they are in reach.
     chunks: Option<SimulatedFolder>,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::storage::recover::tests::images_of;
 use crate::storage::sync::{self, Done};
-use crate::storage::{Damage, EntryKind, StorageErrorKind, Vote};
+use crate::storage::{Damage, EntryKind, LogEntry, PersistBatch, Storage as _, StorageErrorKind, Vote};
 
 pub(in crate::storage) mod beginning;
 mod manifest;

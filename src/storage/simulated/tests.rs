@@ -1,7 +1,7 @@
 //! What the simulated disk keeps, loses and refuses: [`log`](super::super::log) has the rest.
 
 use super::*;
-use crate::storage::{EntryKind, StorageErrorKind};
+use crate::storage::{EntryKind, LogEntry, PersistBatch, StorageErrorKind};
 
 fn entry(index: u64, term: u64) -> LogEntry {
     let bytes = if index.is_multiple_of(3) { 10_000 } else { 100 };
