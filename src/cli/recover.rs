@@ -20,7 +20,7 @@ Examples:
 
 The first example reports what would be kept and lost, and ends with 7 if there is a loss to accept. The second
 keeps the entries up to the first missing or damaged one, and drops the rest. If you have a backup, restore it
-instead. The old log stays in the directory as log.lost-1: delete it when you no longer need it. If a member of a
+instead. The old log stays in the directory as log.lost-N: delete it when you no longer need it. If a member of a
 cluster has lost a part of its log, it is better to remove it and add it again under another number.
 
 The third is for a node that ends because it cannot read a job in its checkpoint. It lists the jobs that --yes would
@@ -35,7 +35,8 @@ what --yes would do: this node continues as the only member of a new cluster, wi
 - Everything that only the other members had is lost. Ids and fences that they may have assigned are not reused.
 - The other members are refused from then on. Empty their data directories and add them under new numbers.
 
-No server may run on the directory. The disk needs room for a second log.";
+No server may run on the directory. The disk needs room for a second log, and with --drop-unreadable for the files
+of the checkpoint that have such jobs.";
 
 /// What `adjourn recover` is told.
 #[derive(Debug, clap::Args)]
@@ -59,6 +60,13 @@ pub(super) struct RecoverArgs {
 pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     let mut salvage = Salvage::examine(&args.data).map_err(|error| failure(&error))?;
     let data = args.data.display();
+    if salvage.has_completed() {
+        println!("An earlier recovery was cut short: it is completed now.");
+        if args.alone {
+            println!("Done: `adjourn serve --data {data}` starts again.");
+            return Ok(());
+        }
+    }
     if args.drop_unreadable {
         if !args.alone && has_others(&salvage) {
             let advice =
@@ -96,7 +104,9 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     } else {
         salvage.accept(draw_id()?, wall())
     };
-    done.map_err(|error| failure(&error))?;
+    if let Some(kept) = done.map_err(|error| failure(&error))? {
+        println!("The old log is kept as {kept}.");
+    }
     println!("Done: `adjourn serve --data {data}` starts again.");
     Ok(())
 }

@@ -247,7 +247,7 @@ impl Core {
 
     /// Makes a batch durable here and now if nobody waits for this thread meanwhile: the batch is small and all that comes
     /// of one input, and no other has come. To hand it to the disk thread and to hear of it takes longer than most turns.
-    /// Members hear from this thread, even while the disk hangs: not with others.
+    /// Never on a node with other members: they must hear from it even while the disk hangs.
     fn commit(
         &mut self,
         outputs: &[Output],

@@ -3,15 +3,15 @@
 //! What is new is built beside what is there, under other names: a log in `log.new`, a checkpoint in `chunks.new`. A node
 //! that runs there goes on meanwhile. When all of it is durable, the directory changes over:
 //!
-//! 1. `identity.new` becomes `identity.next`. **This decides**: a start that does not find that name finds everything as
-//!    it was, and removes what is half built. One that finds it does the remaining steps.
+//! 1. `identity.new` becomes `identity.next`. **This decides**: before it, a start finds everything as it was, and removes
+//!    what is half built. From then on, a start does the remaining steps.
 //! 2. `log` gets a name under which it is kept, and `log.new` becomes `log`; if there is a `log.new`.
 //! 3. `chunks` becomes `chunks.old`, and `chunks.new` becomes `chunks`; if there is a `chunks.new`.
 //! 4. `identity.next` becomes `identity`.
 //! 5. `chunks.old` is removed.
 //!
 //! Each name is durable before the next step begins, and each step can be done again. So at every moment there is one whole
-//! state, and it needs no more of the file system than that it renames. Founding, restoring, recovering, taking over an
+//! state. The file system need do no more than rename; all is on one, and no folder is a mount point. Founding, restoring, recovering, taking over an
 //! older format, and installing a checkpoint of another member all end with this.
 
 use super::StorageError;
@@ -51,13 +51,26 @@ pub(super) trait Folders {
     fn sync(&self) -> Result<(), StorageError>;
 }
 
-/// Changes over to what was built, and to `identity.new`. All of it is durable but the names in the directory. Returns the
-/// name under which the log is kept that had to make way. Durable when it returns.
-pub(super) fn change_over(folders: &impl Folders) -> Result<Option<String>, StorageError> {
+/// What a change led to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// The name under which the log is kept that had to make way.
+    pub(super) kept: Option<String>,
+}
+
+/// Changes over to what was built, and to `identity.new`. All of it is durable but the names in the directory. Durable when
+/// it returns.
+pub(super) fn change_over(folders: &impl Folders) -> Result<Changed, StorageError> {
     folders.sync()?;
     folders.rename(IDENTITY_NEW, IDENTITY_NEXT)?;
     folders.sync()?;
-    complete(folders)
+    complete(folders).map(Option::unwrap_or_default)
+}
+
+/// Takes the decision back. No step was done after it.
+pub(super) fn undecide(folders: &impl Folders) -> Result<(), StorageError> {
+    folders.rename(IDENTITY_NEXT, IDENTITY_NEW)?;
+    folders.sync()
 }
 
 /// Puts the fetched checkpoint in the place of the one that is there. Its content is durable, names included; so is
@@ -68,11 +81,11 @@ pub(super) fn install(folders: &impl Folders) -> Result<(), StorageError> {
 }
 
 /// Completes a change that was decided, and removes what is half built or not needed any more. For a start, before
-/// anything reads the folders.
-pub(super) fn settle(folders: &impl Folders) -> Result<(), StorageError> {
+/// anything reads the folders. Returns what the change led to, if there was one.
+pub(super) fn settle(folders: &impl Folders) -> Result<Option<Changed>, StorageError> {
     // The process that did the last step may have died before its name was durable.
     folders.sync()?;
-    complete(folders).map(drop)
+    complete(folders)
 }
 
 /// Whether a change was decided and not completed.
@@ -89,9 +102,10 @@ pub(super) fn place(
     Ok(if is_decided(folders)? && folders.has(new)? { new } else { name })
 }
 
-fn complete(folders: &impl Folders) -> Result<Option<String>, StorageError> {
-    let mut kept = None;
+fn complete(folders: &impl Folders) -> Result<Option<Changed>, StorageError> {
+    let mut changed = None;
     if is_decided(folders)? {
+        let Changed { kept } = changed.get_or_insert_default();
         let lost = unused_name(folders)?;
         for (name, new, old) in [(LOG, LOG_NEW, &*lost), (CHUNKS, CHUNKS_NEW, CHUNKS_OLD)] {
             if !folders.has(new)? {
@@ -100,7 +114,9 @@ fn complete(folders: &impl Folders) -> Result<Option<String>, StorageError> {
             if folders.has(name)? {
                 folders.rename(name, old)?;
                 folders.sync()?;
-                kept = kept.or((name == LOG).then(|| lost.clone()));
+                if name == LOG {
+                    *kept = Some(lost.clone());
+                }
             }
             folders.rename(new, name)?;
             folders.sync()?;
@@ -113,7 +129,7 @@ fn complete(folders: &impl Folders) -> Result<Option<String>, StorageError> {
     }
     folders.make(INCOMING)?;
     folders.sync()?;
-    Ok(kept)
+    Ok(changed)
 }
 
 /// For a log that has to make way.

@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 
 use super::archive::SledArchive;
 use super::changeover::{
-    self, CHUNKS, CHUNKS_NEW, CHUNKS_OLD, Folders, IDENTITY, IDENTITY_NEW, IDENTITY_NEXT, INCOMING, LOG,
-    LOG_LOST, LOG_NEW,
+    self, CHUNKS, CHUNKS_NEW, CHUNKS_OLD, Changed, Folders, IDENTITY, IDENTITY_NEW, IDENTITY_NEXT, INCOMING,
+    LOG, LOG_LOST, LOG_NEW,
 };
 use super::folder::{DiskFolder, remove_folder};
 use super::identity::{FORMAT, Identity, IdentityError};
@@ -43,7 +43,7 @@ const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 17] = [
+const OURS: [&str; 16] = [
     IDENTITY,
     IDENTITY_NEW,
     IDENTITY_NEXT,
@@ -60,7 +60,6 @@ const OURS: [&str; 17] = [
     takeover::WATERMARK,
     takeover::LOG_MOVE,
     takeover::LOG_OLD,
-    takeover::RECOVERING,
 ];
 
 /// A data directory that this process has locked.
@@ -124,14 +123,14 @@ impl Directory {
 
     /// Reads the identity; `None` if the directory was never founded.
     pub(super) fn identity(&self) -> Result<Option<Identity>, StorageError> {
-        let name = changeover::place(self, IDENTITY, IDENTITY_NEXT)?;
+        let name = if changeover::is_decided(self)? { IDENTITY_NEXT } else { IDENTITY };
         if self.has(name)? {
             return self.read_identity(name).map(Some);
         }
-        if self.has(CHUNKS_NEW)? {
-            return Err(self.damaged(Damage::RestoreUnfinished));
+        if self.has_data()? {
+            return Err(self.damaged(Damage::IdentityMissing));
         }
-        if self.has_data()? { Err(self.damaged(Damage::IdentityMissing)) } else { Ok(None) }
+        if self.has(CHUNKS_NEW)? { Err(self.damaged(Damage::RestoreUnfinished)) } else { Ok(None) }
     }
 
     /// Whether there is something that counts beside the identity.
@@ -172,13 +171,8 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Begins to fill it: what an earlier attempt left behind goes, and a node refuses it from here on. Returns where the
-    /// checkpoint is to be put.
-    pub(super) fn begin_restoring(&self) -> Result<DiskFolder, StorageError> {
-        self.new_chunks()
-    }
-
-    /// Ends that, when the checkpoint is durable: the log begins behind it, with one entry. A node opens it from here on.
+    /// The end of a restore, when the [next checkpoint](Self::new_chunks) is durable: the log begins behind it, with one entry. A
+    /// node opens the directory from here on.
     pub(super) fn finish_restoring(
         &self,
         identity: Identity,
@@ -197,12 +191,14 @@ impl Directory {
     ///
     /// The [log](super::log) settles its own files. Every other file that counts got its name after a sync that went well:
     /// `identity`, and what a manifest lists, and the manifest itself.
-    pub(super) fn settle(&self) -> Result<(), StorageError> {
+    ///
+    /// Returns what the completed change led to, if there was one.
+    pub(super) fn settle(&self) -> Result<Option<Changed>, StorageError> {
         changeover::settle(self)
     }
 
     /// Changes over to what was built, which belongs to `identity`. See [`changeover::change_over`].
-    pub(super) fn change_over(&self, identity: Identity) -> Result<Option<String>, StorageError> {
+    pub(super) fn change_over(&self, identity: Identity) -> Result<Changed, StorageError> {
         identity.write(&self.path.join(IDENTITY_NEW))?;
         changeover::change_over(self)
     }
@@ -267,7 +263,8 @@ impl Directory {
         DiskFolder::new(&self.path.join(CHUNKS))
     }
 
-    /// Where the next checkpoint is to be made; one that was begun before goes.
+    /// Where the next checkpoint is to be made; one that was begun before goes. Without an identity, a node refuses the
+    /// directory from here on.
     pub(super) fn new_chunks(&self) -> Result<DiskFolder, StorageError> {
         self.remove(CHUNKS_NEW)?;
         DiskFolder::new(&self.path.join(CHUNKS_NEW))
@@ -311,7 +308,7 @@ impl Directory {
     /// The identity, if it is of a format before this one.
     pub(super) fn older_identity(&self) -> Result<Option<Identity>, StorageError> {
         let path = self.path.join(IDENTITY);
-        if changeover::is_decided(self)? || !path.exists() {
+        if !path.exists() {
             return Ok(None);
         }
         let older = |(identity, found): (Identity, u32)| (found < FORMAT).then_some(identity);

@@ -45,6 +45,16 @@ pub struct OpenOptions {
     pub founder: bool,
 }
 
+impl OpenOptions {
+    fn check(&self, identity: Identity) -> Result<(), StorageError> {
+        if identity.node == self.node {
+            return Ok(());
+        }
+        let (path, expected, found) = (self.path.clone(), self.node, identity.node);
+        Err(StorageError::OtherNode { path, expected, found })
+    }
+}
+
 /// An open data directory. It is locked while this lives.
 pub struct DiskStorage {
     durable: Durable<Arc<Directory>>,
@@ -66,26 +76,20 @@ impl DiskStorage {
     /// The same with a journal of this size.
     pub fn open_with(options: &OpenOptions, size: JournalSize) -> Result<Self, StorageError> {
         let directory = Arc::new(Directory::take(&options.path)?);
-        takeover::complete(&directory, size)?;
-        let identity = match directory.identity()? {
-            Some(identity) if identity.node != options.node => {
-                return Err(StorageError::OtherNode {
-                    path: options.path.clone(),
-                    expected: options.node,
-                    found: identity.node,
-                });
-            }
-            Some(identity) => {
-                directory.settle()?;
-                identity
-            }
-            None => {
-                let OpenOptions { node, cluster_id, storage_id, founder, .. } = *options;
-                let identity = Identity { node, cluster_id, storage_id, founder };
-                directory.found(identity, size)?;
-                identity
-            }
-        };
+        if let Some(identity) = directory.older_identity()? {
+            options.check(identity)?;
+            takeover::take_over(&directory, identity, size)?;
+        }
+        let found = directory.identity()?;
+        let OpenOptions { node, cluster_id, storage_id, founder, .. } = *options;
+        let identity = found.unwrap_or(Identity { node, cluster_id, storage_id, founder });
+        options.check(identity)?;
+        if found.is_some() {
+            directory.settle()?;
+            takeover::tidy(&directory)?;
+        } else {
+            directory.found(identity, size)?;
+        }
         let chunks = directory.chunks()?;
         let restored = checkpoint::restore_own(&chunks)?;
         let base = restored.as_ref().map(|restored| restored.base);

@@ -1,7 +1,7 @@
 //! The rules of a node's durable state, on any volume: the order of writes, and what a start refuses.
 //!
-//! [`Volume`] is what a node's data is on. It has two implementations: a data directory, and a simulated disk. The rules are here and in the [log](super::log) once, so that the simulation tests the code
-//! that the real disk uses.
+//! [`Volume`] is what a node's data is on. It has two implementations: a data directory, and a simulated disk. The rules
+//! are here and in the [log](super::log) once, so that the simulation tests the code that the real disk uses.
 //!
 //! - A **vote** is durable before or with the entries that came with it.
 //! - A log begins after its **base**, the entry of a checkpoint. For entries up to the base the checkpoint is
@@ -49,7 +49,7 @@ pub(super) struct Durable<V: Volume> {
 
 /// The entry that the checkpoint in a folder stands for; `None` if there is no checkpoint.
 pub(super) fn base_in(folder: &impl Folder) -> Result<Option<LogBase>, StorageError> {
-    Ok(Manifest::read(folder)?.map(|Manifest { index, term, log_crc: crc, .. }| LogBase { index, term, crc }))
+    Ok(Manifest::read(folder)?.map(|manifest| manifest.base()))
 }
 
 impl<V: Volume> Durable<V> {

@@ -168,13 +168,9 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         }
         unlisted = unlisted_files(&folder, manifest.as_ref())?;
     }
-    let at_manifest = |manifest: &Manifest| {
-        let Manifest { index, term, log_crc: crc, .. } = *manifest;
-        LogBase { index, term, crc }
-    };
     let mut read = LogRead::default();
     if let Some(identity) = identity {
-        let base = manifest.as_ref().map_or(LogBase::root(identity.cluster_id), at_manifest);
+        let base = manifest.as_ref().map_or(LogBase::root(identity.cluster_id), Manifest::base);
         let mut outcome = read_log(&directory, scratch, identity, base, &mut read);
         if manifest.is_none() && outcome.as_ref().is_err_and(StorageError::is_of_cut_log) {
             outcome = directory.refuse_lost_manifest().and(outcome);

@@ -50,6 +50,7 @@ const DELETED_AT_ONCE: usize = 1024;
 pub struct Salvage {
     directory: Directory,
     identity: Identity,
+    has_completed: bool,
     checkpoint: Option<Manifest>,
     base: LogBase,
     kept: u64,
@@ -82,12 +83,13 @@ impl Salvage {
     pub fn examine(path: &Path) -> Result<Self, StorageError> {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
-        directory.settle()?;
+        let has_completed = directory.settle()?.is_some();
         let checkpoint = Manifest::read(&directory.chunks()?)?;
         let base = base_after(checkpoint.as_ref(), identity);
         let mut salvage = Self {
             directory,
             identity,
+            has_completed,
             checkpoint,
             base,
             kept: base.index,
@@ -169,6 +171,11 @@ impl Salvage {
         Ok(self.dropped.jobs())
     }
 
+    /// Whether an earlier change, such as a recovery, was decided and cut short. Examining has completed it.
+    pub fn has_completed(&self) -> bool {
+        self.has_completed
+    }
+
     /// Whether a vote may be among what is lost.
     pub fn forgets_vote(&self) -> bool {
         !self.is_complete()
@@ -185,10 +192,10 @@ impl Salvage {
     }
 
     /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
-    /// `now` is the wall clock.
-    pub fn accept(self, storage_id: [u8; 16], now: Millis) -> Result<(), StorageError> {
+    /// `now` is the wall clock. Returns the name under which the old log is kept.
+    pub fn accept(self, storage_id: [u8; 16], now: Millis) -> Result<Option<String>, StorageError> {
         if !self.is_needed() {
-            return Ok(());
+            return Ok(None);
         }
         let identity = Identity { storage_id, ..self.identity };
         self.carry_out(identity, None, now)
@@ -196,16 +203,21 @@ impl Salvage {
 
     /// The same, whether there is a loss or not, and makes the node the only member of a new cluster. Only for when a
     /// majority of the members is lost for good.
-    pub fn go_on_alone(self, alone: Alone, now: Millis) -> Result<(), StorageError> {
+    pub fn go_on_alone(self, alone: Alone, now: Millis) -> Result<Option<String>, StorageError> {
         let Alone { cluster_id, storage_id, change } = alone;
         let identity = Identity { cluster_id, storage_id, founder: true, ..self.identity };
         self.carry_out(identity, Some(change), now)
     }
 
-    fn carry_out(self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
+    fn carry_out(
+        self,
+        identity: Identity,
+        change: Option<Vec<u8>>,
+        now: Millis,
+    ) -> Result<Option<String>, StorageError> {
         self.copy_log(identity, change, now)?;
         self.copy_checkpoint()?;
-        self.directory.change_over(identity).map(drop)
+        Ok(self.directory.change_over(identity)?.kept)
     }
 
     /// Finds the last entry that can be kept, and what hides the next one.
@@ -306,9 +318,7 @@ impl Salvage {
     fn copy_checkpoint(&self) -> Result<(), StorageError> {
         match &self.checkpoint {
             Some(manifest) if !self.dropped.jobs().is_empty() => {
-                let folder = self.directory.new_chunks()?;
-                folder.link_all(&self.directory.chunks()?)?;
-                self.dropped.replace(&folder, manifest)
+                self.dropped.replace(&self.directory.chunks()?, &self.directory.new_chunks()?, manifest)
             }
             _ => Ok(()),
         }
@@ -317,10 +327,7 @@ impl Salvage {
 
 /// What the log begins after: the checkpoint, or the root of the chain of the cluster.
 fn base_after(checkpoint: Option<&Manifest>, identity: Identity) -> LogBase {
-    checkpoint.map_or(LogBase::root(identity.cluster_id), |manifest| {
-        let Manifest { index, term, log_crc: crc, .. } = *manifest;
-        LogBase { index, term, crc }
-    })
+    checkpoint.map_or(LogBase::root(identity.cluster_id), Manifest::base)
 }
 
 /// The entry after which no id, fence or session comes again that an entry may have given out which is not there. `now`

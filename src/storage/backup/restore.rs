@@ -52,7 +52,7 @@ impl Backup {
         let directory = Directory::take_empty(&options.path)?;
         let RestoreOptions { node, cluster_id, storage_id, now, .. } = *options;
         let identity = Identity { node, cluster_id, storage_id, founder: true };
-        let chunks = directory.begin_restoring()?;
+        let chunks = directory.new_chunks()?;
         let mut done = 2 * self.header.bytes;
         for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {
             if let Some(source) = self.folder.open(&file.name)? {

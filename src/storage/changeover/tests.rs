@@ -196,6 +196,62 @@ fn a_start_that_completes_it_may_be_cut_short_as_well() {
     }
 }
 
+/// A device with a log and a checkpoint, and beside them what was built.
+fn built(seed: u64, new: &[&str]) -> SimulatedFolder {
+    let folder = SimulatedFolder::new(seed);
+    let root = folder.root();
+    settle(&root).expect("nothing to do");
+    for name in [&[LOG, IDENTITY_NEW], new].concat() {
+        root.make(name).expect("made");
+    }
+    root.sync().expect("durable");
+    for name in [&[LOG, CHUNKS], new].concat() {
+        folder.beside(name).put(name, Vec::new());
+    }
+    folder
+}
+
+/// What a folder was built as; `None` if there is none.
+fn origin(folder: &SimulatedFolder, name: &str) -> Option<String> {
+    let is_there = folder.root().has(name).expect("read");
+    is_there.then(|| folder.beside(name).list().expect("listed").concat())
+}
+
+#[test]
+fn what_was_built_counts_as_a_whole_or_not_at_all() {
+    for new in [&[LOG_NEW] as &[_], &[CHUNKS_NEW], &[LOG_NEW, CHUNKS_NEW]] {
+        let mut outcomes = [0; 2];
+        for seed in 0..8 {
+            let undisturbed = built(seed, new);
+            let before = undisturbed.steps();
+            change_over(&undisturbed.root()).expect("done");
+            let steps = undisturbed.steps() - before;
+            for (step, second) in (0..=steps).flat_map(|step| (0..=steps).map(move |second| (step, second))) {
+                let folder = built(seed, new);
+                folder.arm(step, Fault::PowerCut);
+                let acknowledged = change_over(&folder.root()).is_ok();
+                let folder = folder.crash();
+                folder.arm(second, Fault::PowerCut);
+                let _cut_short = settle(&folder.root());
+                let folder = folder.crash();
+                settle(&folder.root()).expect("it is completed, or what was built goes");
+                let is_new = folder.root().has(IDENTITY).expect("read");
+                assert!(is_new || !acknowledged);
+                for (name, next) in [(LOG, LOG_NEW), (CHUNKS, CHUNKS_NEW)] {
+                    let expected = if is_new && new.contains(&next) { next } else { name };
+                    assert_eq!(origin(&folder, name).as_deref(), Some(expected), "{step}, {second}");
+                    assert_eq!(origin(&folder, next), None);
+                }
+                let kept = origin(&folder, "log.lost-1");
+                assert_eq!(kept.as_deref(), (is_new && new.contains(&LOG_NEW)).then_some(LOG));
+                assert_eq!((origin(&folder, "log.lost-2"), origin(&folder, CHUNKS_OLD)), (None, None));
+                outcomes[usize::from(is_new)] += 1;
+            }
+        }
+        assert!(outcomes.iter().all(|seen| *seen > 100), "{outcomes:?}");
+    }
+}
+
 #[test]
 fn another_checkpoint_than_the_one_that_is_there_is_refused() {
     let (mut storage, folder) = simulated_disk(1, 40);

@@ -15,7 +15,7 @@ use bincode::Options;
 use serde::{Deserialize, Serialize};
 
 use super::super::folder::{Folder, FolderFile as _};
-use super::super::{Damage, FileDamage, FilePart, StorageError};
+use super::super::{Damage, FileDamage, FilePart, LogBase, StorageError};
 use super::bits::Bits;
 use super::fields::{Fields, HEADER_BYTES, HEADER_END, Header, HeaderError, newer, seal, sealed};
 use super::layout::ChunkSummary;
@@ -84,6 +84,11 @@ impl Manifest {
         let read = file.read_at(0, &mut bytes)?;
         bytes.truncate(read);
         Self::decode(&bytes, folder.path()).map(Some)
+    }
+
+    /// The entry that the checkpoint stands for.
+    pub(in crate::storage) fn base(&self) -> LogBase {
+        LogBase { index: self.index, term: self.term, crc: self.log_crc }
     }
 
     /// Reads one that is in memory; `folder` is for the texts of errors.

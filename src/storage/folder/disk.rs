@@ -35,17 +35,15 @@ impl DiskFolder {
         Ok(Self::existing(path))
     }
 
-    /// Gives every file of another folder a name here, too; copies it where the file system cannot do that. The names are
-    /// not durable when it returns.
-    pub(in crate::storage) fn link_all(&self, from: &Self) -> Result<(), StorageError> {
-        for name in from.list()? {
-            let (there, here) = (from.path.join(&name), self.path.join(&name));
-            if fs::hard_link(&there, &here).is_err() {
-                let copied = fs::copy(&there, &here).and_then(|_| File::open(&here));
-                sync::file(&copied.map_err(|error| StorageError::io("copy to", &here, error))?, &here)?;
-            }
+    /// Gives a file of another folder, which never changes, a name here, too; copies it where the file system cannot do that.
+    /// The name is not durable when it returns.
+    pub(in crate::storage) fn link(&self, from: &Self, name: &str) -> Result<(), StorageError> {
+        let (there, here) = (from.path.join(name), self.path.join(name));
+        if fs::hard_link(&there, &here).is_ok() {
+            return Ok(());
         }
-        Ok(())
+        let copied = fs::copy(&there, &here).and_then(|_| File::open(&here));
+        sync::file(&copied.map_err(|error| StorageError::io("copy to", &here, error))?, &here)
     }
 
     /// Takes a folder that is there, and touches nothing.

@@ -73,7 +73,7 @@ impl SimulatedFolder {
 
     /// Completes an install that was cut short and empties `incoming`, as a node that starts does.
     pub fn complete_install(&self) -> Result<(), StorageError> {
-        changeover::settle(&self.root())
+        changeover::settle(&self.root()).map(drop)
     }
 
     pub(in crate::storage) fn install(&self) -> Result<(), StorageError> {

@@ -17,9 +17,9 @@ use super::super::bodies;
 use super::super::checkpoint;
 use super::super::chunks::{
     BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, PageWriter, Pages, PagesId, PagesSummary,
-    RowHead,
+    RowHead, chunk_name, pages_name,
 };
-use super::super::folder::Folder;
+use super::super::folder::{DiskFolder, Folder};
 use super::super::records::{row, row_place};
 use crate::engine::{Moment, Place, Record, SavedJob, StateMetadata, Timeline};
 use crate::types::{JobId, Millis, TopicId, TopicName};
@@ -89,8 +89,13 @@ impl Unreadable {
         self.jobs
     }
 
-    /// Puts a checkpoint that has stand-ins in the place of the one of `manifest`.
-    pub(super) fn replace<F: Folder>(&self, folder: &F, manifest: &Manifest) -> Result<(), StorageError> {
+    /// Makes the checkpoint `manifest` of `from` once more in `to`, with stand-ins. Durable when it returns.
+    pub(super) fn replace(
+        &self,
+        from: &DiskFolder,
+        to: &DiskFolder,
+        manifest: &Manifest,
+    ) -> Result<(), StorageError> {
         let mut next = manifest.clone();
         next.checkpoint += 1;
         let mut moved = BTreeMap::new();
@@ -100,34 +105,38 @@ impl Unreadable {
             moved.insert(*chunk, number);
             for listed in &manifest.chunks {
                 if listed.summary.number == *chunk {
-                    next.chunks.push(replace_chunk(folder, listed, rows, number)?);
+                    next.chunks.push(replace_chunk([from, to], listed, rows, number)?);
                 }
             }
         }
         next.chunks.retain(|listed| !moved.contains_key(&listed.summary.number));
+        for listed in next.chunks.iter().filter(|listed| listed.summary.number < manifest.next_chunk) {
+            to.link(from, &chunk_name(listed.summary.number))?;
+        }
         for summary in &mut next.pages {
-            if let Some(replaced) = self.replace_pages(folder, summary, next.checkpoint, &moved)? {
-                *summary = replaced;
+            match self.replace_pages([from, to], summary, next.checkpoint, &moved)? {
+                Some(replaced) => *summary = replaced,
+                None => to.link(from, &pages_name(summary.id))?,
             }
         }
         next.pages.sort_unstable_by_key(|pages| pages.id);
-        folder.sync()?;
-        let mut restored = checkpoint::read(folder, next.clone())?;
+        to.sync()?;
+        let mut restored = checkpoint::read(to, next.clone())?;
         restored.engine.sum_anew(&mut restored.records)?;
         next.metadata = restored.engine.metadata().encode();
         next.state_hash = restored.engine.state_hash();
-        next.write(folder)
+        next.write(to)
     }
 
     /// Writes a page file again, if its jobs have rows in chunks that moved.
-    fn replace_pages<F: Folder>(
+    fn replace_pages(
         &self,
-        folder: &F,
+        [from, to]: [&DiskFolder; 2],
         summary: &PagesSummary,
         checkpoint: u64,
         moved: &BTreeMap<u32, u32>,
     ) -> Result<Option<PagesSummary>, StorageError> {
-        let mut entries = entries(folder, summary)?;
+        let mut entries = entries(from, summary)?;
         let mut any = false;
         for (place, saved) in &mut entries {
             let Some((chunk, number)) = row(*place) else { continue };
@@ -142,7 +151,7 @@ impl Unreadable {
             return Ok(None);
         }
         let checkpoint = u32::try_from(checkpoint).unwrap_or(u32::MAX);
-        let mut writer = PageWriter::create(folder, PagesId { checkpoint, page: summary.id.page })?;
+        let mut writer = PageWriter::create(to, PagesId { checkpoint, page: summary.id.page })?;
         for (place, saved) in &entries {
             let mut bytes = place.0.to_le_bytes().to_vec();
             saved.encode(&mut bytes);
@@ -184,14 +193,14 @@ fn stand_in(head: &RowHead) -> Vec<u8> {
     bytes
 }
 
-fn replace_chunk<F: Folder>(
-    folder: &F,
+fn replace_chunk(
+    [from, to]: [&DiskFolder; 2],
     listed: &ManifestChunk,
     unreadable: &BTreeSet<u32>,
     number: u32,
 ) -> Result<ManifestChunk, StorageError> {
-    let chunk = Chunk::open(folder, &listed.summary)?;
-    let mut writer = ChunkWriter::create(folder, number)?;
+    let chunk = Chunk::open(from, &listed.summary)?;
+    let mut writer = ChunkWriter::create(to, number)?;
     let mut cache = BlockCache::new(1);
     chunk.for_each_row(|row, head| {
         let bytes = if unreadable.contains(&row) {

@@ -2,17 +2,17 @@
 //! watermark beside it.
 //!
 //! The entries after the newest checkpoint are copied into a new log, to which the directory
-//! [changes over](super::changeover), with an identity of the new format. Then the old files are removed.
+//! [changes over](super::changeover), with an identity of the new format. Then the old files are removed. If the process ends
+//! before that, the old log stays as `log.lost-1`.
 //!
-//! A directory that its own version would refuse, or would have to complete first, is left as it is. If a power cut comes
-//! just before the old log is removed, that stays as `log.lost-1`.
+//! A directory that its own version would refuse, or would have to complete first, is refused and keeps its data.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use value::{Assembler, Key, Value};
 
-use super::changeover::{CHUNKS, CHUNKS_OLD, Folders as _, LOG};
+use super::changeover::{self, CHUNKS, CHUNKS_OLD, Folders as _, LOG, LOG_NEW};
 use super::directory::Directory;
 use super::identity::Identity;
 use super::journal::JournalSize;
@@ -32,28 +32,41 @@ pub(super) const LOG_MOVE: &str = "log.move";
 /// A log whose copy has taken its place.
 pub(super) const LOG_OLD: &str = "log.old";
 /// The mark of a recovery that was begun.
-pub(super) const RECOVERING: &str = "recovering";
+const RECOVERING: &str = "recovering";
 
 const GROUP: GroupId = GroupId::ONLY;
 const SEGMENT_BYTES: usize = 8 << 20;
 /// Bytes of entries that are written at once.
 const COPY_BYTES: usize = 1 << 20;
 
-/// Takes over a directory, and removes what is left of its old files. Nothing else, if its format is not an older one.
-pub(super) fn complete(directory: &Directory, size: JournalSize) -> Result<(), StorageError> {
-    if let Some(identity) = directory.older_identity()? {
-        directory.sync()?;
-        copy(directory, identity, size)?;
-        if let Some(old) = directory.change_over(identity)? {
-            directory.remove(&old)?;
+/// Takes over a directory whose identity is of the older format.
+pub(super) fn take_over(
+    directory: &Directory,
+    identity: Identity,
+    size: JournalSize,
+) -> Result<(), StorageError> {
+    directory.sync()?;
+    if changeover::is_decided(directory)? {
+        if !directory.has(LOG)? || !directory.has(LOG_NEW)? {
+            // A start does the rest.
+            return Ok(());
         }
+        // Nothing else was done. Its own version does not know of the decision, and may have written to the log since.
+        changeover::undecide(directory)?;
     }
-    tidy(directory)
+    copy(directory, identity, size).inspect_err(|_| {
+        // As far as that goes: the next attempt removes it.
+        let _ = directory.remove(LOG_NEW);
+    })?;
+    match directory.change_over(identity)?.kept {
+        Some(old) => directory.remove(&old),
+        None => Ok(()),
+    }
 }
 
-/// What the old format alone has goes.
-fn tidy(directory: &Directory) -> Result<(), StorageError> {
-    for name in [VOTE, WATERMARK].into_iter().filter(|_| Directory::is_founded(directory.path())) {
+/// Removes what the old format alone has, from a directory that is of this one.
+pub(super) fn tidy(directory: &Directory) -> Result<(), StorageError> {
+    for name in [VOTE, WATERMARK] {
         let path = directory.path().join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::*;
-use crate::storage::changeover::LOG_NEW;
+use crate::storage::changeover::{IDENTITY, IDENTITY_NEXT};
 use crate::storage::recover::tests::images_of;
 use crate::storage::{DiskStorage, OpenOptions, Recovered, Storage as _};
 
@@ -52,6 +52,53 @@ fn nothing_is_lost_wherever_it_is_cut_short() {
 }
 
 #[test]
+fn what_its_own_version_wrote_after_a_decision_counts() {
+    let directory = frozen();
+    let images = images_of(directory.path(), || drop(open(directory.path()).expect("it is taken over")));
+    let is_decided_only = |image: &&TempDir| {
+        [IDENTITY_NEXT, LOG, LOG_NEW].into_iter().all(|name| image.path().join(name).exists())
+    };
+    let image = images.iter().find(is_decided_only).expect("one was taken between decision and change");
+    // The new log is not what the old one has become.
+    fs::remove_dir_all(image.path().join(LOG_NEW)).expect("removed");
+    fs::create_dir(image.path().join(LOG_NEW)).expect("made");
+    assert_eq!(open(image.path()).expect("it is taken over").recovered(), EXPECTED);
+}
+
+#[test]
+fn a_directory_that_is_refused_keeps_its_files() {
+    let spoiled: [fn(&Path); 3] = [
+        |identity| fs::remove_file(identity).expect("removed"),
+        |identity| fs::write(identity, b"ADJ").expect("torn"),
+        |identity| {
+            let mut later = b"ADJOURN\0\x09\0\0\0".to_vec();
+            later.extend_from_slice(&crc32c::crc32c(&later).to_le_bytes());
+            fs::write(identity, later).expect("written");
+        },
+    ];
+    let others = |path: &Path| {
+        let options = OpenOptions {
+            path: path.to_owned(),
+            node: NODE + 1,
+            cluster_id: [1; 16],
+            storage_id: [2; 16],
+            founder: true,
+        };
+        assert!(matches!(DiskStorage::open(&options), Err(StorageError::OtherNode { .. })));
+    };
+    for spoil in spoiled {
+        let directory = frozen();
+        others(directory.path());
+        let identity = directory.path().join(IDENTITY);
+        let whole = fs::read(&identity).expect("there");
+        spoil(&identity);
+        drop(open(directory.path()).map(drop).expect_err("it is refused"));
+        fs::write(&identity, whole).expect("put back");
+        assert_eq!(open(directory.path()).expect("it is taken over").recovered(), EXPECTED);
+    }
+}
+
+#[test]
 fn what_its_own_version_would_refuse_is_left_as_it_is() {
     let spoiled: [fn(&Path); 4] = [
         |path| fs::write(path.join(VOTE), [0; 8192]).expect("spoilt"),
@@ -75,5 +122,6 @@ fn what_its_own_version_would_refuse_is_left_as_it_is() {
             fs::read(directory.path().join("identity")).expect("there"),
             fs::read(frozen().path().join("identity")).expect("there")
         );
+        assert!(!directory.path().join(LOG_NEW).exists(), "{nth}: what was copied is removed");
     }
 }

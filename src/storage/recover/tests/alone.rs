@@ -92,7 +92,7 @@ fn it_can_be_cut_short_anywhere() {
         });
         let examined = || Salvage::examine(directory.path()).expect("a directory");
         let images =
-            images_of(directory.path(), || examined().go_on_alone(alone(), NOW).expect("it goes on"));
+            images_of(directory.path(), || drop(examined().go_on_alone(alone(), NOW).expect("it goes on")));
         assert!(images.len() > 6, "{} syncs", images.len());
         let mut decided = 0;
         for image in &images {
