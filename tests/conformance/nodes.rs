@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -163,10 +165,20 @@ impl Network for Loopback {
     }
 }
 
-/// A port of the loopback that is free at this moment.
+/// A port of the loopback that is free at this moment, and that the system gives to nobody who asks for any port: a node that
+/// was ended finds it free again.
 fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
+    const PORTS: Range<u32> = 10_000..30_000;
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    loop {
+        // Other processes begin elsewhere.
+        let tried = std::process::id().wrapping_mul(64).wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));
+        let port = PORTS.start + tried % (PORTS.end - PORTS.start);
+        let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).expect("a port")));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 fn start(data: &Path, arguments: &[String], listen: &str) -> Process {
