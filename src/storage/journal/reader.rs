@@ -103,3 +103,44 @@ pub(in crate::storage) fn is_record_beyond(
     }
     Ok(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::encode_record;
+    use super::*;
+    use crate::storage::folder::{Folder as _, SimulatedFolder};
+
+    const SALT: u32 = 7;
+
+    #[test]
+    fn a_record_counts_only_where_it_continues_the_one_before() {
+        let end = LogBase { index: 4, term: 2, crc: 9 };
+        let first = Point { offset: RECORDS_AT, sequence: 10, chain: 1, end };
+        let mut bytes = Vec::new();
+        let second = encode_record(SALT, first, 4, None, &[], &mut bytes);
+        let after = |point: Point| {
+            let mut record = Vec::new();
+            encode_record(SALT, point, 4, None, &[], &mut record);
+            let mut file = vec![0; usize::try_from(RECORDS_AT).expect("small")];
+            file.extend_from_slice(&bytes);
+            file.extend_from_slice(&record);
+            let folder = SimulatedFolder::new(0);
+            folder.put("f", file);
+            let file = folder.open("f").expect("no fault").expect("it is there");
+            let mut cursor = Cursor::new(&file, SALT, first);
+            assert!(cursor.next().expect("no fault").is_ok());
+            let next = cursor.next().expect("no fault").map(|_| ());
+            assert_eq!(cursor.point().sequence, if next.is_ok() { 12 } else { 11 });
+            next
+        };
+        assert_eq!(after(second), Ok(()));
+        // The one between them is missing; it is an old one; it continues another record of the same number.
+        for wrong in [
+            Point { sequence: second.sequence + 1, ..second },
+            Point { sequence: first.sequence, ..second },
+            Point { chain: second.chain ^ 1, ..second },
+        ] {
+            assert_eq!(after(wrong), Err(RecordError::Chain), "{wrong:?}");
+        }
+    }
+}
