@@ -206,6 +206,13 @@ fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
     assert!(often || !seeds::SLOW_CLUSTER.are_usual(&seeds), "too little has happened: {tally:?}");
 }
 
+/// A rule took what was due late in the silence for a write without a reason.
+#[test]
+fn a_job_that_is_due_late_in_the_silence_is_moved() {
+    let held = must_hold(&Plan::slow(598_933_374));
+    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+}
+
 #[test]
 fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
     let (seed, Run { disk_steps: [_, steps], cut_steps, tally, .. }) = eventful();

@@ -39,6 +39,8 @@ const INSPECTION: Us = 20 * SECOND;
 const LEAVING: Us = 9 * SECOND;
 /// So long nothing happens in the end.
 const SILENCE: Us = 20 * SECOND;
+/// From the first look of the inspector to the end.
+pub(super) const INSPECTED_TO_END: Us = INSPECTION + LEAVING + SILENCE;
 /// Turns of a core without time going on: it spins.
 const TURNS_AT_ONCE_MAX: u32 = 1000;
 

@@ -6,14 +6,18 @@ use adjourn::protocol::Response;
 use adjourn::types::{Attributes, JobId, JobState, Millis};
 
 use super::super::seen::{Seen, When};
+use super::super::time::MS;
+use super::super::world::INSPECTED_TO_END;
 use super::Invariant;
 
 /// Turns in a silence that are for nothing: two a second.
 const TURNS_MAX: usize = 40;
 /// Turns that a timer may take: to put it in order, to move it, and to hear that this is durable.
 const TURNS_PER_TIMER: usize = 6;
-/// Nothing that is due later fires before the end.
-const AHEAD_MS: u64 = 40_000;
+/// Nodes' clocks differ.
+const CLOCKS_MS: u64 = 5_000;
+/// Nothing that is due later than this after it was inspected fires before the end.
+const AHEAD_MS: u64 = INSPECTED_TO_END / MS + CLOCKS_MS;
 
 #[derive(Debug, Default)]
 pub(super) struct Silence {
