@@ -3,7 +3,7 @@
 //! A producer pushes a job with a due time; when the time comes, exactly one consumer holds it under a lease;
 //! when it says *finish*, the job is gone. `ARCHITECTURE.md` explains how the parts fit together.
 //!
-//! The layers, each importing only from those above it: [`types`], [`protocol`], `engine`, `storage`, `raft`,
+//! The layers, each importing only from those above it: [`types`], [`protocol`], [`transport`], `engine`, `storage`, `raft`,
 //! `replica`, `server`, [`client`], `cli`. With the feature `client` alone neither sled nor raft is built.
 
 pub mod protocol;
@@ -19,6 +19,9 @@ pub mod replica;
 pub mod server;
 #[cfg(feature = "server")]
 pub mod storage;
+
+#[cfg(feature = "transport")]
+pub mod transport;
 
 #[cfg(feature = "client")]
 pub mod client;

@@ -3,6 +3,7 @@
 //! A command connects once, sends its requests, prints and says goodbye. Every refusal becomes an exit code for
 //! scripts and a sentence that says what to do.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -12,6 +13,7 @@ use tokio::time::timeout;
 use super::exit::{Exit, Failure};
 use crate::client::{Client, ClientConfig, ClientError};
 use crate::protocol::ErrorCode;
+use crate::transport::tls::{ClientFiles, is_of_tls};
 
 /// A command that is done waits no longer than this for the end of its session.
 const GOODBYE_MAX: Duration = Duration::from_secs(1);
@@ -19,7 +21,8 @@ const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Which server, and how to be let in.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address. For a cluster, give the address of any member, or several separated by commas
+    /// The server's address. For a cluster, give the address of any member, or several separated by commas; with
+    /// adjourns:// before it, TLS is spoken
     #[arg(
         long = "server",
         value_name = "ADDR",
@@ -28,6 +31,15 @@ pub(super) struct ServerArgs {
         help_heading = "Server"
     )]
     pub(super) address: String,
+    /// CA that signed the server's certificate (PEM), for adjourns:// addresses; without it, those that the system knows
+    #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_CA", help_heading = "Server")]
+    tls_ca: Option<PathBuf>,
+    /// Certificate to show to a server that asks for one
+    #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_CERT", help_heading = "Server")]
+    tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_KEY", help_heading = "Server")]
+    tls_key: Option<PathBuf>,
     /// The authentication token that the server requires
     #[arg(
         long,
@@ -75,6 +87,11 @@ impl ServerArgs {
         ClientConfig {
             name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
             token: self.token.clone().unwrap_or_default().into(),
+            tls: ClientFiles {
+                ca: self.tls_ca.clone(),
+                certificate: self.tls_cert.clone(),
+                key: self.tls_key.clone(),
+            },
             leases_outlive: leases == Leases::OutliveIt,
             ..ClientConfig::new(&self.address)
         }
@@ -97,7 +114,12 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
 pub(super) fn failure(error: &ClientError) -> Failure {
     match error {
         ClientError::CannotConnect { server, source } => {
-            let advice = "start a server with `adjourn serve`, or name another with --server";
+            let advice = if is_of_tls(source) {
+                "name the CA that signed the server's certificate with --tls-ca, and the server by a host that it is for; \
+                 adjourn:// speaks no TLS"
+            } else {
+                "start a server with `adjourn serve`, or name another with --server"
+            };
             Failure::new(Exit::Unreachable, format_args!("cannot connect to {server}: {source}\n{advice}"))
         }
         ClientError::ItemRefused { code, job: Some(job) } => {

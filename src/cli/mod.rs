@@ -8,6 +8,7 @@ mod arguments;
 mod backup;
 mod bench;
 mod bulk;
+mod cert;
 mod clients;
 mod cluster;
 mod commands;
@@ -64,6 +65,9 @@ enum Command {
     Backup(backup::BackupCommand),
     /// Create a data directory from a backup
     Restore(restore::RestoreArgs),
+    /// Make a CA and certificates for TLS
+    #[command(subcommand)]
+    Cert(cert::CertCommand),
     #[command(flatten)]
     Client(commands::ClientCommand),
 }
@@ -78,6 +82,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::Backup(command) => backup::run(command),
         Command::Restore(args) => restore::run(&args),
+        Command::Cert(command) => cert::run(command),
         Command::Client(command) => commands::run(command),
     };
     match outcome {

@@ -119,7 +119,9 @@ impl StopSignals {
 pub(super) fn failure(error: ServerError) -> Failure {
     let exit = match &error {
         ServerError::Listen { .. } => Exit::Unreachable,
+        ServerError::Config(_) => Exit::Usage,
         ServerError::NoAddress { .. }
+        | ServerError::Tls(_)
         | ServerError::JoinsUnreachably
         | ServerError::Join(_)
         | ServerError::Thread(_)

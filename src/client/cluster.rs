@@ -10,11 +10,11 @@ use tokio::time::timeout;
 use super::calls::Client;
 use super::config::ClientConfig;
 use super::connection::Loss;
-use super::dial::{Attempt, Link, cut_off, decoder, greet, hello, open, unreachable};
+use super::dial::{Attempt, Link, cut_off, decoder, greet, hello, open, unreachable, ways};
 use super::error::{ClientError, ProtocolFault};
 use super::reader::Reader;
-use super::search::Search;
 use crate::protocol::{ClusterReport, ErrorCode, Request, RequestId, Response};
+use crate::transport::tls::Connector;
 
 const STATUS_ID: RequestId = RequestId(1);
 const GOODBYE_ID: RequestId = RequestId(2);
@@ -39,13 +39,13 @@ impl Client {
     /// [`ClientError::CannotConnect`] if none answers within [`ClientConfig::connect_timeout_ms`].
     pub async fn cluster_status_of(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
         let limit = Duration::from_millis(config.connect_timeout_ms);
-        let mut search = Search::new(&config.server);
+        let (mut search, tls) = ways(config)?;
         let mut failure = unreachable(&config.server, io::ErrorKind::AddrNotAvailable.into());
         for _ in 0..ROUNDS_MAX {
             search.begin(None, &[]);
             let mut was_cut_off = false;
             while let Some(address) = search.next() {
-                match timeout(search.patience(limit), report_of(&address, config)).await {
+                match timeout(search.patience(limit), report_of(&address, tls.as_ref(), config)).await {
                     Ok(Ok(report)) => return Ok(report),
                     Ok(Err(error)) => failure = error,
                     Err(_) => failure = unreachable(&address, io::ErrorKind::TimedOut.into()),
@@ -81,8 +81,12 @@ impl Client {
 }
 
 /// Asks one node.
-async fn report_of(address: &str, config: &ClientConfig) -> Result<ClusterReport, ClientError> {
-    let stream = open(address).await.map_err(Attempt::error)?;
+async fn report_of(
+    address: &str,
+    tls: Option<&Connector>,
+    config: &ClientConfig,
+) -> Result<ClusterReport, ClientError> {
+    let stream = open(address, tls).await.map_err(Attempt::error)?;
     let (link, answer) = greet(address, stream, hello(config, None)).await.map_err(Attempt::error)?;
     let has_session = match answer {
         Response::Welcome(_) => true,
@@ -98,6 +102,7 @@ async fn report_of(address: &str, config: &ClientConfig) -> Result<ClusterReport
         Request::Goodbye.encode(GOODBYE_ID, &mut out);
     }
     stream.write_all(&out).await.map_err(|_| cut_off(address))?;
+    stream.flush().await.map_err(|_| cut_off(address))?;
     let mut reader = Reader::new(&mut stream, decoder(), buffer);
     let report = answer_to(&mut reader, STATUS_ID, address).await.and_then(|response| match response {
         Response::Cluster(report) => Ok(*report),

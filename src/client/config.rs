@@ -2,12 +2,17 @@
 
 use bytes::Bytes;
 
+use crate::transport::tls::ClientFiles;
+
 /// How to reach a server, and how patient to be. [`ClientConfig::new`] fills in everything but the address.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// Where the server listens, as `host:port`; of a cluster, any member. Several addresses are separated by commas and tried
-    /// in turn.
+    /// in turn. With `adjourns://` before them TLS is spoken, and each certificate must be for the host that is dialled.
     pub server: String,
+    /// For TLS: the CA that is believed and the certificate that is shown. Used with `adjourns://` alone, and read anew when the
+    /// files change.
+    pub tls: ClientFiles,
     /// What the client calls itself, for the server's logs; at most 64 bytes.
     pub name: String,
     /// The authentication token, at most 256 bytes; empty for none.
@@ -36,6 +41,7 @@ impl ClientConfig {
     pub fn new(server: impl Into<String>) -> Self {
         Self {
             server: server.into(),
+            tls: ClientFiles::default(),
             name: concat!("adjourn-client/", env!("CARGO_PKG_VERSION")).to_owned(),
             token: Bytes::new(),
             leases_outlive: false,

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::tcp::WriteHalf;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::backoff::{Reconnects, rng};
 use super::config::ClientConfig;
-use super::dial::{Attempt, Link, decoder, dial, hello, unreachable};
+use super::dial::{Attempt, Link, decoder, dial, hello, unreachable, ways};
 use super::error::{ClientError, ProtocolFault};
 use super::heartbeats::Beat;
 use super::reader::Reader;
@@ -21,6 +20,8 @@ use super::requests::{Connection, Requests};
 use super::search::{Elsewhere, Search};
 use super::shared::{Handle, Shared};
 use crate::protocol::{Hello, RequestId, Resume, Welcome};
+use crate::transport::WriteHalf;
+use crate::transport::tls::Connector;
 use crate::types::whole_ms;
 
 /// How long a server that is about to close the connection has to answer the requests under way.
@@ -49,8 +50,8 @@ pub(super) enum Loss {
 pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
     let limit = Duration::from_millis(config.connect_timeout_ms);
     let mut last = None;
-    let mut search = Search::new(&config.server);
-    let connected = timeout(limit, first(&config, &mut search, &mut last)).await;
+    let (mut search, tls) = ways(&config)?;
+    let connected = timeout(limit, first(&config, tls.as_ref(), &mut search, &mut last)).await;
     let (link, welcome) = connected.unwrap_or_else(|_| {
         let late = unreachable(&config.server, io::ErrorKind::TimedOut.into());
         Err(last.unwrap_or(late))
@@ -59,7 +60,7 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
         (config.request_timeout_ms > 0).then(|| Duration::from_millis(config.request_timeout_ms));
     let requests = Requests::new(Instant::now(), link.said, welcome, request_timeout, config.leases_outlive);
     let shared = Arc::new(Shared::new(requests));
-    let task = Task { shared: Arc::clone(&shared), config };
+    let task = Task { shared: Arc::clone(&shared), tls, config };
     // Made here: the runtime may end before it runs the task for the first time.
     let ending = Ending { shared: Arc::clone(&shared), cause: ClientError::Closed };
     tokio::spawn(task.run(link, search, ending));
@@ -69,6 +70,7 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
 /// Tries every address until one answers, follows hints, and waits while no leader is elected.
 async fn first(
     config: &ClientConfig,
+    tls: Option<&Connector>,
     search: &mut Search,
     last: &mut Option<ClientError>,
 ) -> Result<(Link, Welcome), ClientError> {
@@ -77,7 +79,7 @@ async fn first(
     let mut leader = None;
     loop {
         search.begin(leader.take().as_deref(), &[]);
-        let missed = match round(search, &hello(config, None), limit).await {
+        let missed = match round(search, tls, &hello(config, None), limit).await {
             Ok(found) => return Ok(found),
             Err(missed) => missed,
         };
@@ -109,11 +111,16 @@ struct Missed {
 }
 
 /// Tries each address once, and where they point to, until the leader is found.
-async fn round(search: &mut Search, hello: &Hello, limit: Duration) -> Result<(Link, Welcome), Missed> {
+async fn round(
+    search: &mut Search,
+    tls: Option<&Connector>,
+    hello: &Hello,
+    limit: Duration,
+) -> Result<(Link, Welcome), Missed> {
     let mut missed = Missed::default();
     while let Some(address) = search.next() {
         let said = AtomicBool::new(false);
-        let found = timeout(search.patience(limit), dial(&address, hello.clone(), &said)).await;
+        let found = timeout(search.patience(limit), dial(&address, tls, hello.clone(), &said)).await;
         let may_take_over = hello.resume.is_some() && said.into_inner();
         match found {
             Ok(Ok(found)) => {
@@ -169,6 +176,8 @@ fn millis(number: u32) -> Duration {
 /// The task of one client.
 struct Task {
     shared: Arc<Shared>,
+    /// How connections begin; `None` for plain ones.
+    tls: Option<Connector>,
     config: ClientConfig,
 }
 
@@ -266,7 +275,8 @@ impl Task {
             let written = to.write(left).await?;
             left = left.get(written..).unwrap_or_default();
             if left.is_empty() {
-                return Ok(());
+                // TLS may have taken more than the socket has.
+                return to.flush().await;
             }
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -335,7 +345,7 @@ impl Task {
             let welcome = self.shared.welcome();
             let resume = Resume { session: welcome.session, secret: welcome.secret };
             search.begin(elsewhere.leader.as_deref(), &welcome.members);
-            match round(search, &hello(&self.config, Some(resume)), limit).await {
+            match round(search, self.tls.as_ref(), &hello(&self.config, Some(resume)), limit).await {
                 Ok((link, welcome)) => {
                     tracing::info!(resumed = welcome.resumed, "connected again");
                     self.shared

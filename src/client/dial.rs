@@ -15,14 +15,18 @@ use super::connection::Loss;
 use super::error::{ClientError, ProtocolFault};
 use super::reader::Reader;
 use super::requests::OWN_ID;
+use super::search::Search;
+use super::servers::Servers;
 use crate::protocol::{
     ErrorCode, FrameDecoder, Hello, Request, Response, Resume, VERSION, VERSION_MIN, Welcome,
 };
+use crate::transport::Stream;
+use crate::transport::tls::{ClientFiles, Connector};
 use crate::types::limits::RESPONSE_BYTES_MAX;
 
 /// A connection whose HELLO was answered.
 pub(super) struct Link {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     /// The bytes read after the answer.
     pub(super) buffer: BytesMut,
     /// When HELLO was sent.
@@ -59,9 +63,14 @@ pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
 }
 
 /// Connects, and is welcomed. `said` becomes true when HELLO may reach a server, also if this is given up.
-pub(super) async fn dial(address: &str, hello: Hello, said: &AtomicBool) -> Result<(Link, Welcome), Attempt> {
+pub(super) async fn dial(
+    address: &str,
+    tls: Option<&Connector>,
+    hello: Hello,
+    said: &AtomicBool,
+) -> Result<(Link, Welcome), Attempt> {
     let wish_ms = hello.heartbeat_ms;
-    let stream = open(address).await?;
+    let stream = open(address, tls).await?;
     said.store(true, Ordering::Relaxed);
     let (link, answer) = greet(address, stream, hello).await?;
     match answer {
@@ -82,8 +91,19 @@ pub(super) async fn dial(address: &str, hello: Hello, said: &AtomicBool) -> Resu
     }
 }
 
+/// How a client of this configuration reaches servers: at which addresses, and whether over TLS.
+pub(super) fn ways(config: &ClientConfig) -> Result<(Search, Option<Connector>), ClientError> {
+    let servers: Servers = config.server.parse()?;
+    let tls = servers.tls.then(|| Connector::new(&config.tls)).transpose()?;
+    if tls.is_none() && config.tls != ClientFiles::default() {
+        let reason = "files for TLS are named: write adjourns:// before it";
+        return Err(ClientError::Address { found: config.server.clone(), reason });
+    }
+    Ok((Search::new(servers.addresses), tls))
+}
+
 /// Connects.
-pub(super) async fn open(address: &str) -> Result<TcpStream, Attempt> {
+pub(super) async fn open(address: &str, tls: Option<&Connector>) -> Result<Stream, Attempt> {
     let failed = |error| Attempt::Again(unreachable(address, error));
     let stream = TcpStream::connect(address).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
@@ -91,13 +111,16 @@ pub(super) async fn open(address: &str) -> Result<TcpStream, Attempt> {
         // If no process listens on a port of the dynamic range, TCP can connect a socket to itself.
         return Err(failed(io::ErrorKind::ConnectionRefused.into()));
     }
-    Ok(stream)
+    match tls {
+        Some(tls) => tls.connect(address, stream).await.map_err(failed),
+        None => Ok(Stream::Plain(stream)),
+    }
 }
 
 /// Says HELLO over a connection to this address and hears the answer, whatever it is.
 pub(super) async fn greet(
     address: &str,
-    mut stream: TcpStream,
+    mut stream: Stream,
     hello: Hello,
 ) -> Result<(Link, Response), Attempt> {
     let failed = |error| Attempt::Again(unreachable(address, error));
@@ -105,6 +128,7 @@ pub(super) async fn greet(
     let mut out = BytesMut::new();
     Request::Hello(hello).encode(OWN_ID, &mut out);
     stream.write_all(&out).await.map_err(failed)?;
+    stream.flush().await.map_err(failed)?;
     let mut reader = Reader::new(&mut stream, decoder(), BytesMut::new());
     let answer = reader.frame().await;
     let buffer = reader.into_buffer();

@@ -4,19 +4,31 @@ use std::io;
 use std::sync::Arc;
 
 use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply, FrameError, ResponseOpcode};
+use crate::transport::tls::{TlsError, is_of_tls};
 use crate::types::JobId;
 
 /// Why a call failed. Cheap to clone: one cause may end many calls.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ClientError {
     /// No connection could be made. Nothing was sent.
-    #[error("cannot connect to {server}: {source}. Is the server running, and is this its address?")]
+    #[error("cannot connect to {server}: {source}. {}", connect_advice(.source))]
     CannotConnect {
         /// The address that was tried last.
         server: String,
         /// What the system said.
         source: Arc<io::Error>,
     },
+    /// The address cannot be used.
+    #[error("{found:?} is no address of a server: {reason}")]
+    Address {
+        /// What was given.
+        found: String,
+        /// What is wrong with it, and what to do.
+        reason: &'static str,
+    },
+    /// The files for TLS cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The server refused the request as a whole. [`ErrorReply::applied`] says whether it may have had an effect.
     #[error("the server refused the request: {0}")]
     Refused(ErrorReply),
@@ -135,10 +147,22 @@ impl ClientError {
             Self::OutcomeUnknown | Self::Timeout { .. } | Self::Protocol(_) => true,
             Self::Refused(reply) => reply.applied == Applied::Unknown,
             Self::ItemRefused { code, .. } => *code == ErrorCode::OutcomeUnknown,
-            Self::CannotConnect { .. } | Self::Closed | Self::TooLarge { .. } | Self::WrongCluster { .. } => {
-                false
-            }
+            Self::CannotConnect { .. }
+            | Self::Address { .. }
+            | Self::Tls(_)
+            | Self::Closed
+            | Self::TooLarge { .. }
+            | Self::WrongCluster { .. } => false,
         }
+    }
+}
+
+fn connect_advice(source: &io::Error) -> &'static str {
+    if is_of_tls(source) {
+        "Does the server speak TLS, is its certificate for this host and of the CA that is believed here, and is the one shown \
+         to it of its CA?"
+    } else {
+        "Is the server running, and is this its address?"
     }
 }
 

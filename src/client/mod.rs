@@ -89,6 +89,7 @@ mod reader;
 mod repeat;
 mod requests;
 mod search;
+mod servers;
 mod shared;
 mod subscription;
 mod ticket;
@@ -102,6 +103,8 @@ pub use config::ClientConfig;
 pub use error::{ClientError, Excess, ProtocolFault};
 pub use list::{Page, Step};
 pub use producer::{Producer, ProducerConfig, SendTicket};
+#[cfg(feature = "cli")]
+pub(crate) use servers::Servers;
 pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};
 pub use worker::{Worker, WorkerConfig};

@@ -48,11 +48,10 @@ impl Elsewhere {
 }
 
 impl Search {
-    /// Looks at these addresses, with commas between them, and at what servers say of others.
-    pub(super) fn new(configured: &str) -> Self {
-        let configured = configured.split(',').map(str::trim).filter(|address| !address.is_empty());
+    /// Looks at these addresses, and at what servers say of others.
+    pub(super) fn new(configured: Vec<String>) -> Self {
         Self {
-            configured: configured.map(str::to_owned).collect(),
+            configured,
             ahead: VecDeque::new(),
             tried: Vec::new(),
             silent: Vec::new(),
@@ -153,6 +152,10 @@ mod tests {
     use super::*;
     use crate::protocol::ErrorCode;
 
+    fn begun(configured: &[&str]) -> Search {
+        Search::new(configured.iter().map(|address| (*address).to_owned()).collect())
+    }
+
     fn members<const N: usize>(addresses: [&str; N]) -> [Member; N] {
         addresses.map(|address| Member { node: 1, address: address.to_owned(), leader: false })
     }
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn hints_come_first_and_no_address_twice() {
-        let mut search = Search::new("a:1, b:1,");
+        let mut search = begun(&["a:1", "b:1"]);
         search.begin(Some("b:1"), &members(["10.0.0.2:1", "0.0.0.0:1", "b:1", "[::]:1", ""]));
         assert_eq!(rest(&mut search), ["b:1", "a:1", "10.0.0.2:1"]);
         search.begin(Some("0.0.0.0:1"), &[]);
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_leader_that_a_server_names_is_next_and_once_a_round() {
-        let mut search = Search::new("a:1,b:1,c:1");
+        let mut search = begun(&["a:1", "b:1", "c:1"]);
         search.begin(None, &[]);
         assert_eq!(search.next().as_deref(), Some("a:1"));
         search.redirect("c:1");
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn who_was_silent_is_tried_last_until_it_answers() {
-        let mut search = Search::new("a:1,b:1");
+        let mut search = begun(&["a:1", "b:1"]);
         search.begin(None, &[]);
         search.silent("a:1".to_owned());
         search.begin(Some("a:1"), &members(["c:1"]));
@@ -202,7 +205,7 @@ mod tests {
     #[test]
     fn patience_grows_from_round_to_round_and_one_address_gets_all_of_it() {
         let limit = Duration::from_secs(4);
-        let mut search = Search::new("a:1,b:1");
+        let mut search = begun(&["a:1", "b:1"]);
         let patience = |search: &mut Search| {
             search.begin(None, &[]);
             search.next();
@@ -211,12 +214,12 @@ mod tests {
         assert_eq!([(); 4].map(|()| patience(&mut search)), [1, 2, 4, 4]);
         search.found(true);
         assert_eq!(patience(&mut search), 1);
-        assert_eq!(patience(&mut Search::new("a:1")), 4);
+        assert_eq!(patience(&mut begun(&["a:1"])), 4);
     }
 
     #[test]
     fn each_hello_that_was_given_up_may_take_the_session_over_once() {
-        let mut search = Search::new("a:1");
+        let mut search = begun(&["a:1"]);
         assert!(!search.took_itself_over(), "another process did");
         search.gave_up_hello();
         search.gave_up_hello();

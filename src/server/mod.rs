@@ -22,6 +22,7 @@ mod clock;
 mod connection;
 mod core;
 mod disk;
+mod door;
 mod entropy;
 mod listener;
 mod mailbox;
@@ -49,11 +50,12 @@ use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
 use crate::replica::{Input, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
+use crate::transport::tls::{Acceptor, Members, TlsError};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
 #[cfg(feature = "cli")]
 pub(crate) use clock::wall;
-use config::Config;
+use config::{Config, ConfigError};
 use connection::{ConnectionConfig, InputRoom};
 use disk::{Chores, Disk, DiskHandle};
 pub use entropy::NoEntropy;
@@ -94,6 +96,12 @@ pub enum ServerError {
     /// There is nothing to draw secrets from.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
+    /// Keys of the configuration do not fit together.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Certificates or keys cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The data directory cannot be used, or the disk failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -129,14 +137,29 @@ impl Server {
         }
         // Addresses come first: a mistake there should not cost the time of a recovery.
         let ports = Ports::reserve(&config).await?;
+        let certificates = Certificates::read(&config)?;
         let clock = Clock::start();
-        let origin = origin(&config).await?;
+        let origin = origin(&config, certificates.members.clone()).await?;
         let recovering = tokio::task::spawn_blocking({
             let (config, addresses) = (config.clone(), ports.addresses.clone());
             move || start::recover(&config, &addresses, origin, clock)
         });
         let recovered = recovering.await.map_err(|_| ServerError::Panicked("recovery"))??;
-        launch(&config, ports, recovered, clock).await
+        launch(&config, ports, certificates, recovered, clock).await
+    }
+}
+
+/// What a node shows on its two ports, and whom it believes there.
+struct Certificates {
+    clients: Option<Acceptor>,
+    members: Option<Arc<Members>>,
+}
+
+impl Certificates {
+    fn read(config: &Config) -> Result<Self, ServerError> {
+        let clients = config.tls()?.map(Acceptor::new).transpose()?;
+        let members = config.peer_tls()?.map(|files| Members::new(files, config.node)).transpose()?;
+        Ok(Self { clients, members: members.map(Arc::new) })
     }
 }
 
@@ -197,11 +220,11 @@ fn listening(address: &str, source: io::Error) -> ServerError {
 }
 
 /// What an empty data directory is to become: a node that joins asks those whom it was told to ask.
-async fn origin(config: &Config) -> Result<Origin, ServerError> {
+async fn origin(config: &Config, tls: Option<Arc<Members>>) -> Result<Origin, ServerError> {
     if config.join.is_empty() || DiskStorage::is_founded(&config.data) {
         return Ok(Origin::Founds);
     }
-    let cluster = peers::find_cluster(&config.join, config.node, Timing::default()).await?;
+    let cluster = peers::find_cluster(&config.join, config.node, tls, Timing::default()).await?;
     Ok(Origin::Joins { cluster_id: cluster.cluster_id })
 }
 
@@ -274,6 +297,7 @@ impl Drop for Running {
 async fn launch(
     config: &Config,
     ports: Ports,
+    certificates: Certificates,
     recovered: Recovered,
     clock: Clock,
 ) -> Result<Running, ServerError> {
@@ -293,6 +317,7 @@ async fn launch(
             cluster_id: storage.cluster_id(),
             own,
             places,
+            tls: certificates.members,
             core: to_core.clone(),
             checkpoint: channels.to_checkpoint.clone(),
             clock,
@@ -328,7 +353,8 @@ async fn launch(
         running.ended().await?;
         return Err(ServerError::Panicked("core"));
     }
-    let connections = Arc::new(connection_config(config, clock, to_core, running.stopping.clone()));
+    let connections =
+        Arc::new(connection_config(config, certificates.clients, clock, to_core, running.stopping.clone()));
     let listener = listen(ports.clients, &config.listen)?;
     tokio::spawn(listener::accept(listener, running.room.clone(), connections));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
@@ -398,6 +424,7 @@ fn start_threads(
 
 fn connection_config(
     config: &Config,
+    tls: Option<Acceptor>,
     clock: Clock,
     core: CoreMailbox,
     stopping: CancellationToken,
@@ -405,6 +432,7 @@ fn connection_config(
     ConnectionConfig {
         core,
         clock,
+        tls,
         tokens: config.auth_tokens.clone(),
         body_bytes_max: config.body_bytes_max,
         input: InputRoom::new(config.memory_max_bytes, config.body_bytes_max),
@@ -505,7 +533,8 @@ mod tests {
     #[tokio::test]
     async fn the_core_hears_of_a_connection_whose_task_ends_before_its_time() {
         let (core, runner) = mailbox::mailbox(Clock::start());
-        let config = connection_config(&Config::default(), Clock::start(), core, CancellationToken::new());
+        let config =
+            connection_config(&Config::default(), None, Clock::start(), core, CancellationToken::new());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let _client = tokio::net::TcpStream::connect(address).await.expect("connected");

@@ -3,16 +3,17 @@
 use super::source::{Finding, SourceFile, end_of_block, leading_name};
 
 /// Each layer with those that it may import: what stands above it. The table of `ARCHITECTURE.md`.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("types", &[]),
     ("protocol", &["types"]),
+    ("transport", &[]),
     ("engine", &["types", "protocol"]),
     ("storage", &["types", "protocol", "engine"]),
     ("raft", &["types", "protocol", "engine", "storage"]),
     ("replica", &["types", "protocol", "engine", "storage", "raft"]),
-    ("server", &["types", "protocol", "engine", "storage", "raft", "replica"]),
-    ("client", &["types", "protocol"]),
-    ("cli", &["types", "protocol", "engine", "storage", "raft", "replica", "server", "client"]),
+    ("server", &["types", "protocol", "transport", "engine", "storage", "raft", "replica"]),
+    ("client", &["types", "protocol", "transport"]),
+    ("cli", &["types", "protocol", "transport", "engine", "storage", "raft", "replica", "server", "client"]),
 ];
 
 /// The layers without sockets, files, threads and clocks.

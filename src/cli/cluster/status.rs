@@ -10,7 +10,7 @@ use super::super::contents::id_text;
 use super::super::exit::{Exit, Failure};
 use super::super::output::{print, print_json};
 use super::super::table::aligned;
-use crate::client::{Client, ClientConfig, ClientError};
+use crate::client::{Client, ClientConfig, ClientError, Servers};
 use crate::protocol::{ClusterReport, MemberReport, Role};
 
 const STATUS_EXAMPLE: &str = "\
@@ -62,15 +62,16 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
 
 /// The leader's report if it can be had, else that of the first node that answered.
 async fn best(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
-    let mut ahead: VecDeque<String> = config.server.split(',').map(|one| one.trim().to_owned()).collect();
+    let servers: Servers = config.server.parse()?;
+    let mut ahead: VecDeque<String> = servers.addresses.iter().cloned().collect();
     let mut asked = Vec::new();
     let mut first = Err(ClientError::Closed);
     while let Some(server) = ahead.pop_front() {
         if asked.contains(&server) {
             continue;
         }
-        let found =
-            Client::cluster_status_of(&ClientConfig { server: server.clone(), ..config.clone() }).await;
+        let one = ClientConfig { server: servers.written(&server), ..config.clone() };
+        let found = Client::cluster_status_of(&one).await;
         asked.push(server);
         let report = match found {
             Ok(report) if report.leader == Some(report.node) => return Ok(report),

@@ -4,6 +4,7 @@
 //! the file is reported with its line. [`Config`] is the result: flags override the environment, the environment the
 //! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
 
+mod tls;
 mod value;
 
 use std::io;
@@ -48,6 +49,22 @@ pub struct Config {
     pub heartbeat_ms: u32,
     /// A client must send one of these; empty accepts every client.
     pub auth_tokens: Vec<Token>,
+    /// The certificate that clients are shown, in PEM, with those between it and its CA; `None` serves them without TLS.
+    pub tls_cert: Option<PathBuf>,
+    /// Its key.
+    pub tls_key: Option<PathBuf>,
+    /// The CAs one of which must have signed the certificate of a client; `None` asks for none.
+    pub tls_client_ca: Option<PathBuf>,
+    /// Certificates that these CAs have revoked.
+    pub tls_client_crl: Option<PathBuf>,
+    /// The certificate that other nodes are shown, for `node-N.adjourn`; `None` talks to them without TLS.
+    pub peer_tls_cert: Option<PathBuf>,
+    /// Its key.
+    pub peer_tls_key: Option<PathBuf>,
+    /// The CA of all members.
+    pub peer_tls_ca: Option<PathBuf>,
+    /// Certificates that this CA has revoked.
+    pub peer_tls_crl: Option<PathBuf>,
     /// Most concurrent connections.
     pub connections_max: usize,
     /// Most unanswered requests per connection.
@@ -123,6 +140,30 @@ pub struct Settings {
     /// File with one token per line; a client must send one of them
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_AUTH_TOKENS_FILE", value_name = "FILE"))]
     pub auth_tokens_file: Option<PathBuf>,
+    /// Certificate that clients are shown (PEM); turns TLS on
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE"))]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_TLS_KEY", value_name = "FILE"))]
+    pub tls_key: Option<PathBuf>,
+    /// CA whose certificate every client must show
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_TLS_CLIENT_CA", value_name = "FILE"))]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Certificates that this CA has revoked
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_TLS_CLIENT_CRL", value_name = "FILE"))]
+    pub tls_client_crl: Option<PathBuf>,
+    /// Certificate that other nodes are shown, for node-N.adjourn; turns TLS on between nodes
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_TLS_CERT", value_name = "FILE"))]
+    pub peer_tls_cert: Option<PathBuf>,
+    /// Its key
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_TLS_KEY", value_name = "FILE"))]
+    pub peer_tls_key: Option<PathBuf>,
+    /// CA of all members
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_TLS_CA", value_name = "FILE"))]
+    pub peer_tls_ca: Option<PathBuf>,
+    /// Certificates that this CA has revoked
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PEER_TLS_CRL", value_name = "FILE"))]
+    pub peer_tls_crl: Option<PathBuf>,
     /// Most concurrent connections
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CONNECTIONS_MAX", value_name = "N"))]
     pub connections_max: Option<Within<1, 1_000_000>>,
@@ -177,6 +218,14 @@ pub enum ConfigError {
         /// Line, column and reason.
         source: Box<toml::de::Error>,
     },
+    /// Files that belong together are not all named.
+    #[error("{set} needs {missing}: set both, or none")]
+    Incomplete {
+        /// A key that is set.
+        set: &'static str,
+        /// One that it needs.
+        missing: &'static str,
+    },
     /// A line of the tokens' file is no token.
     #[error("{}: line {line}: {source}", path.display())]
     Tokens {
@@ -205,6 +254,14 @@ impl Default for Config {
             session_grace_ms: SESSION_GRACE_MS_DEFAULT,
             heartbeat_ms: 3_000,
             auth_tokens: Vec::new(),
+            tls_cert: None,
+            tls_key: None,
+            tls_client_ca: None,
+            tls_client_crl: None,
+            peer_tls_cert: None,
+            peer_tls_key: None,
+            peer_tls_ca: None,
+            peer_tls_crl: None,
             connections_max: 4096,
             in_flight_max: 1024,
             output_bytes_max: 8 << 20,
@@ -228,6 +285,8 @@ impl Config {
             config.apply(Settings::read(path)?)?;
         }
         config.apply(flags)?;
+        config.tls()?;
+        config.peer_tls()?;
         Ok(config)
     }
 
@@ -263,6 +322,14 @@ impl Config {
         set(&mut self.worker_threads, settings.worker_threads.map(Within::as_usize));
         set(&mut self.log_level, settings.log_level);
         set(&mut self.log_format, settings.log_format);
+        set_file(&mut self.tls_cert, settings.tls_cert);
+        set_file(&mut self.tls_key, settings.tls_key);
+        set_file(&mut self.tls_client_ca, settings.tls_client_ca);
+        set_file(&mut self.tls_client_crl, settings.tls_client_crl);
+        set_file(&mut self.peer_tls_cert, settings.peer_tls_cert);
+        set_file(&mut self.peer_tls_key, settings.peer_tls_key);
+        set_file(&mut self.peer_tls_ca, settings.peer_tls_ca);
+        set_file(&mut self.peer_tls_crl, settings.peer_tls_crl);
         match (settings.auth_tokens, settings.auth_tokens_file) {
             (None, None) => {}
             (tokens, file) => {
@@ -291,6 +358,11 @@ fn set<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
     }
+}
+
+/// An empty path names no file.
+fn set_file(place: &mut Option<PathBuf>, value: Option<PathBuf>) {
+    set(place, value.map(|path| Some(path).filter(|path| !path.as_os_str().is_empty())));
 }
 
 /// A token a line; empty lines and lines that begin with `#` are passed over.

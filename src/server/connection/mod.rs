@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -25,8 +25,10 @@ use super::clock::Clock;
 use super::config::Token;
 use super::core::{CoreMailbox, ToCore};
 use super::outbox::{Gauge, Inbox, Outbox};
-use crate::protocol::{ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
+use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input};
+use crate::transport::Stream;
+use crate::transport::tls::Acceptor;
 use crate::types::SessionSecret;
 
 pub(super) use input::InputRoom;
@@ -41,6 +43,8 @@ pub(super) struct ConnectionConfig {
     pub(super) core: CoreMailbox,
     /// The clock by which the core tells when leases end.
     pub(super) clock: Clock,
+    /// For the handshake of TLS; `None` serves plain connections.
+    pub(super) tls: Option<Acceptor>,
     /// Who may connect; empty lets everybody.
     pub(super) tokens: Vec<Token>,
     /// Largest body, in bytes.
@@ -73,11 +77,17 @@ const LINGER_BYTES_MAX: usize = 16 << 20;
 
 /// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops.
 pub(super) async fn serve(
-    mut stream: TcpStream,
+    stream: TcpStream,
     connection: ConnectionId,
     secret: SessionSecret,
     config: Arc<ConnectionConfig>,
 ) {
+    let secured = tokio::select! {
+        biased;
+        () = config.stopping.cancelled() => None,
+        secured = secure(stream, connection, &config) => secured,
+    };
+    let Some(mut stream) = secured else { return };
     let (outbox, Inbox { outgoing, backups, gauge }) =
         Outbox::new(config.in_flight_max, config.output_bytes_max);
     let address = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
@@ -115,6 +125,30 @@ pub(super) async fn serve(
     debug!(connection = connection.0, "closed");
 }
 
+/// The first byte of a connection under TLS: a handshake record.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// The stream that frames go over, after the handshake of TLS if this server speaks it. Whoever speaks no TLS then is told.
+async fn secure(stream: TcpStream, connection: ConnectionId, config: &ConnectionConfig) -> Option<Stream> {
+    let Some(tls) = &config.tls else { return Some(Stream::Plain(stream)) };
+    let mut first = [0];
+    let handshake = async {
+        if stream.peek(&mut first).await? > 0 && first != [TLS_HANDSHAKE] {
+            let message = "this server speaks TLS alone: write adjourns:// before its address";
+            turn_away(stream, ErrorReply::new(ErrorCode::Unsupported, message)).await;
+            return Ok(None);
+        }
+        tls.accept(stream).await.map(Some)
+    };
+    let error = match timeout(config.frame_deadline, handshake).await {
+        Ok(Ok(secured)) => return secured,
+        Ok(Err(error)) => error,
+        Err(_) => std::io::ErrorKind::TimedOut.into(),
+    };
+    debug!(connection = connection.0, %error, "no handshake of TLS");
+    None
+}
+
 /// A connection that the core may know of. Its end is told even if its task panics: its leases would be held for ever.
 struct Presence<'a> {
     connection: ConnectionId,
@@ -140,7 +174,7 @@ pub(super) async fn turn_away(mut stream: TcpStream, error: ErrorReply) {
 }
 
 /// Closing a socket while input waits in it resets the connection, and takes the last word back from the client.
-async fn linger(stream: &mut TcpStream) {
+async fn linger(stream: &mut (impl AsyncRead + Unpin)) {
     let drain = async {
         let mut scratch = [0; 4096];
         let mut left = LINGER_BYTES_MAX;

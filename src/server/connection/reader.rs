@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
 use tokio::io::AsyncReadExt as _;
-use tokio::net::tcp::ReadHalf;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
@@ -17,6 +16,7 @@ use super::input::{BUFFER_BYTES_MAX, BYTES_MIN, InputShare};
 use crate::protocol::frame::{HEADER_BYTES, frame_bytes_max};
 use crate::protocol::{ErrorCode, ErrorReply, Frame, FrameDecoder, Request, RequestId, Response};
 use crate::replica::{ConnectionId, Input, Permit};
+use crate::transport::ReadHalf;
 use crate::types::SessionSecret;
 use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 

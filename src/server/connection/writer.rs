@@ -3,7 +3,6 @@
 
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::tcp::WriteHalf;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
@@ -12,6 +11,7 @@ use super::super::outbox::{Gauge, Outgoing};
 use super::ConnectionConfig;
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input};
+use crate::transport::WriteHalf;
 use crate::types::whole_ms;
 
 /// Messages taken from the outbox at once.
@@ -112,13 +112,15 @@ impl<'a> Writer<'a> {
     }
 
     async fn flush(&mut self) -> Result<(), Lost> {
+        let silence_max = self.config.silence_max(self.gauge);
         while !self.buffer.is_empty() {
-            match timeout(self.config.silence_max(self.gauge), self.output.write_buf(&mut self.buffer)).await
-            {
+            match timeout(silence_max, self.output.write_buf(&mut self.buffer)).await {
                 Ok(Ok(1..)) => {}
                 Ok(_) | Err(_) => return Err(Lost),
             }
         }
+        // TLS may have taken more than the socket has.
+        let Ok(Ok(())) = timeout(silence_max, self.output.flush()).await else { return Err(Lost) };
         if self.buffer.capacity() > 2 * BUFFER_BYTES {
             self.buffer = BytesMut::new();
         }

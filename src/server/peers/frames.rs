@@ -143,6 +143,8 @@ pub enum RefusalCode {
     Busy = 8,
     /// It cannot do what the cluster does.
     FeatureLevel = 9,
+    /// Its certificate is not for the number that it says it has.
+    NotProven = 10,
 }
 
 /// Why bytes are no frame. The connection cannot go on.
@@ -405,6 +407,7 @@ impl Refusal {
             Code::OtherNode,
             Code::Busy,
             Code::FeatureLevel,
+            Code::NotProven,
         ];
         let code = known.into_iter().find(|known| *known as u16 == code).unwrap_or(Code::Unknown);
         Some(Self { code, text: fields.text(TEXT_BYTES_MAX)? })

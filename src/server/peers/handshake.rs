@@ -14,7 +14,7 @@
 //! connection ends.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -25,7 +25,18 @@ use super::frames::{ClusterInfo, Greeting, PeerFrame, PeerFrameError, Purpose, R
 use super::peer_directory::PeerDirectory;
 use super::wire::{Wire, WireError};
 use crate::replica::PeerInfo;
+use crate::transport::Stream;
+use crate::transport::tls::{Members, node_name};
 use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
+
+/// How a connection between nodes begins.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    /// With it, both sides prove that they are members before either reads a frame of the other.
+    pub(super) tls: Option<Arc<Members>>,
+    /// The limit to each of: connecting, with the handshake of TLS; and the handshake of the two nodes.
+    pub(super) patience: Duration,
+}
 
 /// A completed handshake: each side knows who the other is.
 #[derive(Debug)]
@@ -53,6 +64,9 @@ pub(super) enum HandshakeError {
     /// No process listens at the address.
     #[error("it cannot be reached: {0}")]
     Unreachable(#[source] io::Error),
+    /// The other side has not proven, by TLS, that it is a member.
+    #[error("no handshake of TLS: {0}. Do both nodes have certificates of the same CA?")]
+    Unproven(#[source] io::Error),
     /// The other side takes its time.
     #[error("it does not say who it is within {} ms", .0.as_millis())]
     Silent(Duration),
@@ -78,14 +92,15 @@ pub(super) async fn dial(
     directory: &Mutex<PeerDirectory>,
     purpose: Purpose,
     expected: Option<u64>,
-    patience: Duration,
+    opening: &Opening,
 ) -> Result<Handshake, HandshakeError> {
     let hello = PeerFrame::Hello(lock(directory).greeting(purpose));
-    let mut wire = connect(address, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME, patience).await?;
-    let handshake = timeout(patience, async {
+    let mut wire = opening.dial(address, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME).await?;
+    let handshake = timeout(opening.patience, async {
         wire.write(&hello).await?;
         let Greeting { about, .. } = match wire.read().await? {
             PeerFrame::Welcome(greeting) => {
+                prove(&wire, greeting.about.member.node)?;
                 lock(directory).check(&greeting, expected).map_err(HandshakeError::Refuses)?;
                 greeting
             }
@@ -97,7 +112,7 @@ pub(super) async fn dial(
         Ok(about)
     });
     let handshake = handshake.await;
-    let (about, wire) = conclude(handshake, wire, patience)?;
+    let (about, wire) = conclude(handshake, wire, opening.patience)?;
     Ok(Handshake { wire, about, dialled: true })
 }
 
@@ -105,12 +120,13 @@ pub(super) async fn dial(
 pub(super) async fn accept(
     stream: TcpStream,
     directory: &Mutex<PeerDirectory>,
-    patience: Duration,
+    opening: &Opening,
 ) -> Result<Accepted, HandshakeError> {
-    let mut wire = Wire::new(stream, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME);
-    let handshake = timeout(patience, async {
+    let mut wire = opening.accept(stream).await?;
+    let handshake = timeout(opening.patience, async {
         match wire.read().await? {
             PeerFrame::Hello(greeting) => {
+                prove(&wire, greeting.about.member.node)?;
                 let welcome = {
                     let directory = lock(directory);
                     directory.check(&greeting, None).map_err(HandshakeError::Refuses)?;
@@ -126,6 +142,7 @@ pub(super) async fn accept(
                 }
             }
             PeerFrame::Join(node) => {
+                prove(&wire, node)?;
                 let cluster = lock(directory).cluster(node).map_err(HandshakeError::Refuses)?;
                 wire.write(&PeerFrame::Cluster(cluster)).await?;
                 Ok(None)
@@ -134,7 +151,7 @@ pub(super) async fn accept(
         }
     });
     let handshake = handshake.await;
-    let (about, wire) = conclude(handshake, wire, patience)?;
+    let (about, wire) = conclude(handshake, wire, opening.patience)?;
     Ok(about.map_or(Accepted::Answered, |about| Accepted::Peer(Handshake { wire, about, dialled: false })))
 }
 
@@ -142,10 +159,10 @@ pub(super) async fn accept(
 pub(super) async fn ask_cluster(
     address: &str,
     node: u64,
-    patience: Duration,
+    opening: &Opening,
 ) -> Result<ClusterInfo, HandshakeError> {
-    let mut wire = connect(address, CLUSTER_BYTES_MAX, patience).await?;
-    let asked = timeout(patience, async {
+    let mut wire = opening.dial(address, CLUSTER_BYTES_MAX).await?;
+    let asked = timeout(opening.patience, async {
         wire.write(&PeerFrame::Join(node)).await?;
         match wire.read().await? {
             PeerFrame::Cluster(cluster) => Ok(cluster),
@@ -153,7 +170,7 @@ pub(super) async fn ask_cluster(
         }
     });
     let asked = asked.await;
-    conclude(asked, wire, patience).map(|(cluster, _)| cluster)
+    conclude(asked, wire, opening.patience).map(|(cluster, _)| cluster)
 }
 
 /// Locks a mutex. No code panics while holding it; even after a panic the data would be whole.
@@ -161,18 +178,50 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn connect(address: &str, frame_bytes_max: usize, patience: Duration) -> Result<Wire, HandshakeError> {
-    let connecting = async {
-        let stream = TcpStream::connect(address).await?;
-        // Output is already batched: waiting for more would only delay it.
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    };
-    match timeout(patience, connecting).await {
-        Ok(Ok(stream)) => Ok(Wire::new(stream, frame_bytes_max)),
-        Ok(Err(error)) => Err(HandshakeError::Unreachable(error)),
-        Err(_) => Err(HandshakeError::Unreachable(io::ErrorKind::TimedOut.into())),
+impl Opening {
+    async fn dial(&self, address: &str, frame_bytes_max: usize) -> Result<Wire, HandshakeError> {
+        self.in_time(async {
+            let stream = TcpStream::connect(address).await.map_err(HandshakeError::Unreachable)?;
+            // Output is already batched: waiting for more would only delay it.
+            stream.set_nodelay(true).map_err(HandshakeError::Unreachable)?;
+            let stream = match &self.tls {
+                Some(tls) => tls.connect(stream).await.map_err(HandshakeError::Unproven)?,
+                None => Stream::Plain(stream),
+            };
+            Ok(Wire::new(stream, frame_bytes_max))
+        })
+        .await
     }
+
+    async fn accept(&self, stream: TcpStream) -> Result<Wire, HandshakeError> {
+        self.in_time(async {
+            // As above.
+            stream.set_nodelay(true).map_err(HandshakeError::Unreachable)?;
+            let stream = match &self.tls {
+                Some(tls) => tls.accept(stream).await.map_err(HandshakeError::Unproven)?,
+                None => Stream::Plain(stream),
+            };
+            Ok(Wire::new(stream, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME))
+        })
+        .await
+    }
+
+    async fn in_time(
+        &self,
+        opening: impl Future<Output = Result<Wire, HandshakeError>>,
+    ) -> Result<Wire, HandshakeError> {
+        let late = |_| Err(HandshakeError::Unreachable(io::ErrorKind::TimedOut.into()));
+        timeout(self.patience, opening).await.unwrap_or_else(late)
+    }
+}
+
+/// Whether the other side may say that it is this node.
+fn prove(wire: &Wire, node: u64) -> Result<(), HandshakeError> {
+    if wire.stream.may_be_node(node) {
+        return Ok(());
+    }
+    let text = format!("the certificate shown is not for {}, the name of node {node}", node_name(node));
+    Err(HandshakeError::Refuses(Refusal::new(RefusalCode::NotProven, text)))
 }
 
 /// Sends the reason if this side refuses. The caller does not wait until the other side has read it.
@@ -200,7 +249,7 @@ fn conclude<T>(
 }
 
 /// Tells one who is not listened to why, and ends the connection.
-pub(super) async fn refuse(mut wire: Wire, refusal: Refusal) {
+async fn refuse(mut wire: Wire, refusal: Refusal) {
     let farewell = async {
         wire.write(&PeerFrame::Refused(refusal)).await?;
         wire.stream.shutdown().await?;

@@ -1,10 +1,13 @@
 //! How a node without data finds its cluster: it asks the configured addresses until one of them knows.
 
+use std::sync::Arc;
+
 use tracing::{info, warn};
 
 use super::Timing;
 use super::frames::ClusterInfo;
-use super::handshake::{self, HandshakeError};
+use super::handshake::{self, HandshakeError, Opening};
+use crate::transport::tls::Members;
 
 /// Why a node cannot join.
 #[derive(Debug, thiserror::Error)]
@@ -24,12 +27,14 @@ pub struct JoinError {
 pub(in crate::server) async fn find_cluster(
     addresses: &[String],
     node: u64,
+    tls: Option<Arc<Members>>,
     timing: Timing,
 ) -> Result<ClusterInfo, JoinError> {
+    let opening = Opening { tls, patience: timing.handshake };
     let mut pause = timing.backoff_min;
     loop {
         for address in addresses {
-            match handshake::ask_cluster(address, node, timing.handshake).await {
+            match handshake::ask_cluster(address, node, &opening).await {
                 Ok(cluster) => {
                     let members = cluster.members.len();
                     info!(address, cluster = %super::peer_directory::short(&cluster.cluster_id), members, "found the cluster");

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 use super::frames::{PeerDecoder, PeerFrame, PeerFrameError, Refusal};
@@ -18,6 +17,7 @@ use super::send_queue::SendQueue;
 use super::snapshot_receiver::Answer;
 use super::snapshot_sender::Asked;
 use super::{Shared, wire::Wire};
+use crate::transport::{ReadHalf, WriteHalf};
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
 /// The size of one read, in bytes.
@@ -122,19 +122,22 @@ async fn write(
     shared: &Shared,
 ) -> Result<std::convert::Infallible, LinkEnd> {
     let mut buffer = BytesMut::new();
+    let silence = shared.timing.silence;
     loop {
         match timeout(shared.timing.ping, send_queue.wait()).await {
             Ok(()) => send_queue.encode(&mut buffer, WRITE_BYTES, shared.clock.elapsed()),
             Err(_) => PeerFrame::Ping.encode(&mut buffer),
         }
         while !buffer.is_empty() {
-            match timeout(shared.timing.silence, output.write_buf(&mut buffer)).await {
+            match timeout(silence, output.write_buf(&mut buffer)).await {
                 Ok(Ok(1..)) => {}
                 Ok(Ok(0)) => return Err(LinkEnd::Closed),
                 Ok(Err(error)) => return Err(error.into()),
-                Err(_) => return Err(LinkEnd::Stuck(shared.timing.silence)),
+                Err(_) => return Err(LinkEnd::Stuck(silence)),
             }
         }
+        // TLS may have taken more than the socket has.
+        timeout(silence, output.flush()).await.map_err(|_| LinkEnd::Stuck(silence))??;
         if buffer.capacity() > 2 * WRITE_BYTES {
             buffer = BytesMut::new();
         }

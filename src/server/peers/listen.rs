@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use super::super::door::{Door, Place};
 use super::Shared;
-use super::frames::{Refusal, RefusalCode};
 use super::handshake::{self, Accepted, HandshakeError, lock};
 
 /// Connections whose other side is not known yet.
@@ -25,7 +24,7 @@ const REASONS_MAX: usize = 64;
 
 /// Accepts until the node stops.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let door = Arc::new(Semaphore::new(AT_THE_DOOR_MAX));
+    let door = Door::new(AT_THE_DOOR_MAX, shared.timing.door);
     let complaints = Arc::new(Complaints::default());
     loop {
         let accepted = tokio::select! {
@@ -35,8 +34,8 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         };
         match accepted {
             Ok((stream, from)) => {
-                // Above the limit, a connection is closed without an answer.
-                if let Ok(place) = Arc::clone(&door).try_acquire_owned() {
+                // One that finds no place is closed without an answer.
+                if let Some(place) = door.enter(from.ip()) {
                     let (shared, complaints) = (Arc::clone(&shared), Arc::clone(&complaints));
                     tokio::spawn(receive(stream, from, place, shared, complaints));
                 }
@@ -52,25 +51,21 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn receive(
     stream: TcpStream,
     from: SocketAddr,
-    place: OwnedSemaphorePermit,
+    place: Place,
     shared: Arc<Shared>,
     complaints: Arc<Complaints>,
 ) {
-    // Output is already batched: waiting for more would only delay it.
-    let handshake = match stream.set_nodelay(true) {
-        Ok(()) => handshake::accept(stream, &shared.directory, shared.timing.handshake).await,
-        Err(error) => Err(HandshakeError::Unreachable(error)),
+    let handshake = tokio::select! {
+        handshake = handshake::accept(stream, &shared.directory, &shared.opening) => handshake,
+        () = place.given_up() => {
+            debug!(%from, "another connection took its place before it said who it is");
+            return;
+        }
     };
     drop(place);
     match handshake {
         Ok(Accepted::Answered) => debug!(%from, "somebody asked who is here"),
-        Ok(Accepted::Peer(handshake)) => {
-            if let Some(handshake) = shared.admit(handshake) {
-                let text = "too many nodes that are no members are connected here";
-                complaints.say(from, &text);
-                handshake::refuse(handshake.wire, Refusal::new(RefusalCode::Busy, text)).await;
-            }
-        }
+        Ok(Accepted::Peer(handshake)) => shared.admit(handshake),
         Err(error @ (HandshakeError::Unreachable(_) | HandshakeError::Broken(_))) => {
             debug!(%from, %error, "whoever dialled is gone");
         }

@@ -47,10 +47,11 @@ use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::core::{BRIEF_BYTES_MAX, CoreMailbox, ToCore};
 use crate::replica::{Bundle, Input, PeerInfo, ProbeError};
+use crate::transport::tls::Members;
 use crate::types::Member;
 
 use frames::Purpose;
-use handshake::{Handshake, HandshakeError, lock};
+use handshake::{Handshake, HandshakeError, Opening, lock};
 pub use join::JoinError;
 pub(super) use join::find_cluster;
 use peer::Peer;
@@ -64,6 +65,8 @@ pub(super) use snapshot_receiver::Places;
 pub(super) struct Timing {
     /// Until two nodes know each other.
     pub(super) handshake: Duration,
+    /// A place at the door that was had for this long goes to another connection from the same address, if there is no other.
+    pub(super) door: Duration,
     /// The longest time between two frames to another node.
     pub(super) ping: Duration,
     /// A node that sends or takes nothing for this time is treated as gone.
@@ -88,6 +91,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(5),
+            door: Duration::from_millis(100),
             ping: Duration::from_secs(1),
             silence: Duration::from_secs(3),
             backoff_min: Duration::from_millis(50),
@@ -109,6 +113,8 @@ pub(super) struct Options {
     pub(super) own: PeerInfo,
     /// Where fetched checkpoints are written.
     pub(super) places: Places,
+    /// With it, nodes prove by certificates that they are members.
+    pub(super) tls: Option<Arc<Members>>,
     /// To the core.
     pub(super) core: CoreMailbox,
     /// To the checkpoint thread.
@@ -134,6 +140,7 @@ pub(super) struct Peers {
 struct Shared {
     node: u64,
     directory: Mutex<PeerDirectory>,
+    opening: Opening,
     peers: Mutex<BTreeMap<u64, Arc<Peer>>>,
     core: CoreMailbox,
     /// The requests of other nodes for parts of a checkpoint.
@@ -155,13 +162,14 @@ const STRANGERS_MAX: usize = 16;
 impl Peers {
     /// Begins to listen and to talk, on the runtime that this is called on.
     pub(super) fn start(options: Options, listener: TcpListener) -> Self {
-        let Options { cluster_id, own, places, core, checkpoint, clock, timing, stopping } = options;
+        let Options { cluster_id, own, places, tls, core, checkpoint, clock, timing, stopping } = options;
         let (asked, to_sender) = mpsc::channel(QUESTIONS_MAX);
         let (answers, to_receiver) = mpsc::channel(QUESTIONS_MAX);
         let (fetches, requests) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             node: own.member.node,
             directory: Mutex::new(PeerDirectory::new(cluster_id, own)),
+            opening: Opening { tls, patience: timing.handshake },
             peers: Mutex::new(BTreeMap::new()),
             core,
             asked,
@@ -219,8 +227,8 @@ impl Peers {
     pub(super) fn probe(&self, address: String) {
         let shared = Arc::clone(&self.shared);
         self.runtime.spawn(async move {
-            let (directory, patience) = (&shared.directory, shared.timing.handshake);
-            let handshake = handshake::dial(&address, directory, Purpose::Probe, None, patience).await;
+            let (directory, opening) = (&shared.directory, &shared.opening);
+            let handshake = handshake::dial(&address, directory, Purpose::Probe, None, opening).await;
             let found =
                 handshake.map(|Handshake { about, .. }| about).map_err(|error| probe_error(&address, error));
             shared.tell(Input::Probed { address, found });
@@ -246,7 +254,7 @@ fn probe_error(address: &str, error: HandshakeError) -> ProbeError {
             ProbeError::Refused { address, why: refusal.text }
         }
         HandshakeError::Unreachable(error) => ProbeError::Unreachable { address, why: error.to_string() },
-        error @ (HandshakeError::Silent(_) | HandshakeError::Broken(_)) => {
+        error @ (HandshakeError::Unproven(_) | HandshakeError::Silent(_) | HandshakeError::Broken(_)) => {
             ProbeError::Unreachable { address, why: error.to_string() }
         }
     }
@@ -264,29 +272,33 @@ impl Shared {
         if let Some(peer) = peers.get(&node) {
             return Arc::clone(peer);
         }
-        let (peer, arriving) = Peer::new(node, address.to_owned(), self.stopping.child_token());
+        let (peer, arriving) =
+            Peer::new(node, address.to_owned(), self.clock.elapsed(), self.stopping.child_token());
         let peer = Arc::new(peer);
         peers.insert(node, Arc::clone(&peer));
         runtime.spawn(peer::talk(Arc::clone(&peer), arriving, Arc::clone(self)));
         peer
     }
 
-    /// Accepts a connection that another node has dialled, unless too many unknown nodes are connected: then
-    /// it is given back.
-    fn admit(self: &Arc<Self>, handshake: Handshake) -> Option<Handshake> {
+    /// Accepts a connection that another node has dialled. Of the nodes that are no members only the newest are kept.
+    fn admit(self: &Arc<Self>, handshake: Handshake) {
         let Member { node, peer_address, .. } = &handshake.about.member;
         let known = self.peer(*node);
         if known.is_none() {
             let directory = lock(&self.directory);
-            let strangers = lock(&self.peers).keys().filter(|node| !directory.has(**node)).count();
-            if strangers >= STRANGERS_MAX {
-                return Some(handshake);
+            let mut peers = lock(&self.peers);
+            let strangers = || peers.values().filter(|peer| !directory.has(peer.node));
+            let oldest = strangers().min_by_key(|peer| peer.since).map(|peer| peer.node);
+            if strangers().count() >= STRANGERS_MAX
+                && let Some(peer) = oldest.and_then(|oldest| peers.remove(&oldest))
+            {
+                debug!(node = peer.node, "a node that is no member makes room for another");
+                peer.ended.cancel();
             }
         }
         let peer = known.unwrap_or_else(|| self.start_peer(*node, peer_address, &Handle::current()));
         // One that sends more than are looked at has enough of them.
         let _ = peer.arrivals.try_send(handshake);
-        None
     }
 
     /// Another node says something.

@@ -27,6 +27,8 @@ use crate::replica::Input;
 pub(super) struct Peer {
     /// Its number.
     pub(super) node: u64,
+    /// Since when it is talked to.
+    pub(super) since: Duration,
     /// The messages to send to it.
     pub(super) send_queue: SendQueue,
     /// Where it listens.
@@ -47,12 +49,13 @@ impl Peer {
     pub(super) fn new(
         node: u64,
         address: String,
+        since: Duration,
         ended: CancellationToken,
     ) -> (Self, mpsc::Receiver<Handshake>) {
         let (arrivals, arriving) = mpsc::channel(ARRIVALS_MAX);
         let (send_queue, address, is_member) =
             (SendQueue::default(), Mutex::new(address), AtomicBool::new(false));
-        (Self { node, send_queue, address, arrivals, is_member, ended }, arriving)
+        (Self { node, since, send_queue, address, arrivals, is_member, ended }, arriving)
     }
 }
 
@@ -130,7 +133,7 @@ fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
 
 /// Dials when there is a reason to, until a node answers.
 async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshake {
-    let (directory, patience) = (&shared.directory, shared.timing.handshake);
+    let (directory, opening) = (&shared.directory, &shared.opening);
     loop {
         tokio::select! {
             () = peer.send_queue.wait() => {}
@@ -139,7 +142,7 @@ async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshak
         tokio::time::sleep(attempts.pause).await;
         attempts.pause = (attempts.pause * 2).clamp(shared.timing.backoff_min, shared.timing.backoff_max);
         let address = lock(&peer.address).clone();
-        match handshake::dial(&address, directory, Purpose::Peer, Some(peer.node), patience).await {
+        match handshake::dial(&address, directory, Purpose::Peer, Some(peer.node), opening).await {
             Ok(handshake) => return handshake,
             Err(error) => Complaint::of(&error).say(&mut attempts.complaint, peer.node, &address, &error),
         }
@@ -162,6 +165,7 @@ async fn until_wanted(peer: &Peer, shared: &Shared) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Complaint {
     Unreachable,
+    Unproven,
     Silent,
     Refused(RefusalCode),
     Refuses(RefusalCode),
@@ -171,6 +175,7 @@ impl Complaint {
     fn of(error: &HandshakeError) -> Self {
         match error {
             HandshakeError::Unreachable(_) | HandshakeError::Broken(_) => Self::Unreachable,
+            HandshakeError::Unproven(_) => Self::Unproven,
             HandshakeError::Silent(_) => Self::Silent,
             HandshakeError::Refused(refusal) => Self::Refused(refusal.code),
             HandshakeError::Refuses(refusal) => Self::Refuses(refusal.code),

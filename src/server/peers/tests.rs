@@ -11,9 +11,11 @@ use super::test_messages::{about, append, bundle, heartbeat};
 use super::wire::Wire;
 use super::*;
 use crate::storage::folder::{DiskFolder, SpareFolder};
+use crate::transport::Stream;
 use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
 mod snapshots;
+mod strangers;
 
 const CLUSTER: [u8; 16] = [7; 16];
 /// What takes longer has failed. Nothing waits for it to pass.
@@ -54,6 +56,16 @@ impl Rig {
 
     /// Starts a node that leaves `spare_bytes` of the device free.
     async fn start_sparing(node: u64, timing: Timing, data: tempfile::TempDir, spare_bytes: u64) -> Self {
+        Self::start_with(node, timing, data, spare_bytes, None).await
+    }
+
+    async fn start_with(
+        node: u64,
+        timing: Timing,
+        data: tempfile::TempDir,
+        spare_bytes: u64,
+        tls: Option<Arc<Members>>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let (to_core, core) = mailbox::mailbox(Clock::start());
@@ -65,6 +77,7 @@ impl Rig {
             cluster_id: CLUSTER,
             own: about(node, copy_of(node), &address),
             places: Places { file: data.path().join("pulled"), incoming },
+            tls,
             core: to_core,
             checkpoint: to_checkpoint,
             clock: Clock::start(),
@@ -130,7 +143,7 @@ fn copy_of(node: u64) -> u8 {
 /// Somebody who says to be this node, and is let in.
 async fn let_in(rig: &Rig, node: u64) -> Wire {
     let stream = TcpStream::connect(&rig.address).await.expect("connected");
-    let mut wire = Wire::new(stream, PEER_FRAME_BYTES_MAX);
+    let mut wire = Wire::new(Stream::Plain(stream), PEER_FRAME_BYTES_MAX);
     let own = about(node, copy_of(node), "127.0.0.1:1");
     let hello = PeerDirectory::new(CLUSTER, own).greeting(Purpose::Peer);
     wire.write(&PeerFrame::Hello(hello)).await.expect("sent");
@@ -208,8 +221,10 @@ async fn the_connection_that_the_lower_number_dialled_stays() {
 async fn who_says_nothing_is_gone() {
     let short = Duration::from_millis(50);
     let rig = Rig::start(1, Timing { handshake: short, silence: 2 * short, ..quick() }).await;
-    let mut mute =
-        Wire::new(TcpStream::connect(&rig.address).await.expect("connected"), PEER_FRAME_BYTES_MAX);
+    let mut mute = Wire::new(
+        Stream::Plain(TcpStream::connect(&rig.address).await.expect("connected")),
+        PEER_FRAME_BYTES_MAX,
+    );
     let refused = mute.read().await;
     assert!(
         matches!(&refused, Ok(PeerFrame::Refused(refusal)) if refusal.code == RefusalCode::Malformed),
@@ -267,8 +282,8 @@ async fn a_member_that_is_removed_is_cut_off_and_not_let_in_again() {
     assert_eq!((one.connected(), two.connected()), (2, 1));
     one.peers.members(vec![one.member()], vec![2], 1);
     assert_eq!((one.lost(), two.lost()), (2, 1));
-    let (directory, patience) = (&two.peers.shared.directory, PATIENCE);
-    let handshake = handshake::dial(&one.address, directory, Purpose::Peer, Some(1), patience).await;
+    let (directory, opening) = (&two.peers.shared.directory, &two.peers.shared.opening);
+    let handshake = handshake::dial(&one.address, directory, Purpose::Peer, Some(1), opening).await;
     assert!(
         matches!(&handshake, Err(HandshakeError::Refused(refusal)) if refusal.code == RefusalCode::Removed),
         "{handshake:?}"
@@ -299,8 +314,8 @@ async fn a_stranger_at_a_members_address_is_not_taken_for_it() {
     let (one, two) = (Rig::start(1, quick()).await, Rig::start(2, quick()).await);
     let elsewhere = Member { node: 3, storage_id: [3; 16], ..two.member() };
     one.peers.members(vec![one.member(), elsewhere], vec![], 1);
-    let (directory, patience) = (&one.peers.shared.directory, PATIENCE);
-    let handshake = handshake::dial(&two.address, directory, Purpose::Peer, Some(3), patience).await;
+    let (directory, opening) = (&one.peers.shared.directory, &one.peers.shared.opening);
+    let handshake = handshake::dial(&two.address, directory, Purpose::Peer, Some(3), opening).await;
     assert!(
         matches!(&handshake, Err(HandshakeError::Refuses(refusal)) if refusal.code == RefusalCode::OtherNode),
         "{handshake:?}"

@@ -4,9 +4,9 @@ use std::io;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::frames::{PeerDecoder, PeerFrame, PeerFrameError};
+use crate::transport::Stream;
 
 /// The size of one read, in bytes, before the other side is known.
 const READ_BYTES: usize = 4 << 10;
@@ -14,7 +14,7 @@ const READ_BYTES: usize = 4 << 10;
 /// A socket, and the bytes that were read from it and not used yet.
 #[derive(Debug)]
 pub(super) struct Wire {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     pub(super) buffer: BytesMut,
     decoder: PeerDecoder,
 }
@@ -35,7 +35,7 @@ pub(super) enum WireError {
 
 impl Wire {
     /// A socket from which frames of at most `frame_bytes_max` are read.
-    pub(super) fn new(stream: TcpStream, frame_bytes_max: usize) -> Self {
+    pub(super) fn new(stream: Stream, frame_bytes_max: usize) -> Self {
         Self { stream, buffer: BytesMut::new(), decoder: PeerDecoder::with_bytes_max(frame_bytes_max) }
     }
 
@@ -56,6 +56,7 @@ impl Wire {
     pub(super) async fn write(&mut self, frame: &PeerFrame) -> Result<(), WireError> {
         let mut bytes = BytesMut::new();
         frame.encode(&mut bytes);
-        Ok(self.stream.write_all(&bytes).await?)
+        self.stream.write_all(&bytes).await?;
+        Ok(self.stream.flush().await?)
     }
 }

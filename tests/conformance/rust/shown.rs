@@ -40,6 +40,8 @@ pub(super) fn client_failure(error: &ClientError) -> Failure {
         ClientError::Refused(reply) => (reply.code.name(), reply.retryable()),
         ClientError::ItemRefused { code, .. } => (code.name(), code.retryable()),
         ClientError::CannotConnect { .. } => ("CANNOT_CONNECT", true),
+        ClientError::Address { .. } => ("ADDRESS", false),
+        ClientError::Tls(_) => ("TLS", false),
         ClientError::OutcomeUnknown => ("OUTCOME_UNKNOWN", false),
         ClientError::Timeout { .. } => ("TIMEOUT", true),
         ClientError::Closed => ("CLOSED", false),

@@ -1,0 +1,201 @@
+//! The door of a port: connections that have not proven yet who they are. There are few places, and no address keeps another
+//! from coming in.
+//!
+//! When all places are taken, the address that has the most of them gives its oldest up, to whoever comes from elsewhere at once,
+//! to itself after a while. So one who opens many connections and says nothing is in his own way, and a crowd that comes back at
+//! once is not: those who find no place come again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Some places at a port.
+#[derive(Debug)]
+pub(super) struct Door {
+    places_max: usize,
+    /// An address does not take a place from itself that it has had for less.
+    patience: Duration,
+    places: Mutex<Places>,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    taken: usize,
+    next: u64,
+    /// By address, the oldest first.
+    by_address: BTreeMap<IpAddr, VecDeque<Taken>>,
+}
+
+#[derive(Debug)]
+struct Taken {
+    number: u64,
+    since: Instant,
+    given_up: CancellationToken,
+}
+
+/// A place at the door, until it is dropped or given up.
+#[derive(Debug)]
+pub(super) struct Place {
+    door: Arc<Door>,
+    address: IpAddr,
+    number: u64,
+    given_up: CancellationToken,
+}
+
+impl Door {
+    /// A door without anybody.
+    pub(super) fn new(places_max: usize, patience: Duration) -> Arc<Self> {
+        Arc::new(Self { places_max, patience, places: Mutex::default() })
+    }
+
+    /// A place for a connection from this address; `None` if there is none for it now.
+    pub(super) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Place> {
+        let address = network(from);
+        let mut places = self.lock();
+        if places.taken >= self.places_max && !places.make_room(address, self.patience) {
+            return None;
+        }
+        places.next += 1;
+        let (number, given_up) = (places.next, CancellationToken::new());
+        let taken = Taken { number, since: Instant::now(), given_up: given_up.clone() };
+        places.by_address.entry(address).or_default().push_back(taken);
+        places.taken += 1;
+        Some(Place { door: Arc::clone(self), address, number, given_up })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    /// Takes a place from the address that has the most if it has more than the one that comes would have; else one that was had
+    /// for long, from the one that comes itself if it has any.
+    fn make_room(&mut self, coming: IpAddr, patience: Duration) -> bool {
+        let own = self.by_address.get(&coming).map_or(0, VecDeque::len);
+        let fullest = self.by_address.iter().max_by_key(|(_, taken)| taken.len());
+        let (address, must_be_old) = match fullest {
+            Some((address, taken)) if taken.len() > own + 1 => (*address, false),
+            _ if own > 0 => (coming, true),
+            _ => {
+                match self.by_address.iter().min_by_key(|(_, taken)| taken.front().map(|oldest| oldest.since))
+                {
+                    Some((address, _)) => (*address, true),
+                    None => return false,
+                }
+            }
+        };
+        let Some(taken) = self.by_address.get_mut(&address) else { return false };
+        if must_be_old && taken.front().is_some_and(|oldest| oldest.since.elapsed() < patience) {
+            return false;
+        }
+        if let Some(oldest) = taken.pop_front() {
+            oldest.given_up.cancel();
+            self.taken -= 1;
+        }
+        if taken.is_empty() {
+            self.by_address.remove(&address);
+        }
+        true
+    }
+
+    fn leave(&mut self, address: IpAddr, number: u64) {
+        let Some(taken) = self.by_address.get_mut(&address) else { return };
+        if let Some(at) = taken.iter().position(|place| place.number == number) {
+            taken.remove(at);
+            self.taken -= 1;
+        }
+        if taken.is_empty() {
+            self.by_address.remove(&address);
+        }
+    }
+}
+
+impl Place {
+    /// Waits until another connection has taken this place.
+    pub(super) async fn given_up(&self) {
+        self.given_up.cancelled().await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.door.lock().leave(self.address, self.number);
+    }
+}
+
+/// What one party can have as many addresses of as it likes: of IPv6, a network of 64 bits.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn is_given_up(place: &Place) -> bool {
+        place.given_up.is_cancelled()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_the_most_places_makes_room_for_others() {
+        let door = Door::new(4, PATIENCE);
+        let silent: Vec<Place> = (0..4).filter_map(|_| door.enter(ip("10.0.0.1"))).collect();
+        assert_eq!(silent.len(), 4);
+        let first = door.enter(ip("10.0.0.2")).expect("a place");
+        let second = door.enter(ip("10.0.0.3")).expect("a place");
+        assert_eq!(silent.iter().map(is_given_up).collect::<Vec<_>>(), [true, true, false, false]);
+        assert!(!is_given_up(&first) && !is_given_up(&second));
+        // It has as many as anyone may have, and they are young.
+        assert!(door.enter(ip("10.0.0.1")).is_none());
+        drop(silent);
+        let again: Vec<Place> = (0..9).filter_map(|_| door.enter(ip("10.0.0.1"))).collect();
+        assert_eq!(again.len(), 2, "those that were given up are not counted twice");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_takes_its_own_oldest_place_after_a_while() {
+        let door = Door::new(2, PATIENCE);
+        let [first, second] = [(); 2].map(|()| door.enter(ip("10.0.0.1")).expect("a place"));
+        assert!(door.enter(ip("10.0.0.1")).is_none());
+        tokio::time::advance(PATIENCE).await;
+        let third = door.enter(ip("10.0.0.1")).expect("a place");
+        assert_eq!([is_given_up(&first), is_given_up(&second), is_given_up(&third)], [true, false, false]);
+        first.given_up().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn in_a_crowd_of_many_addresses_nobody_loses_a_young_place() {
+        let door = Door::new(2, PATIENCE);
+        let first = door.enter(ip("10.0.0.1")).expect("a place");
+        tokio::time::advance(PATIENCE / 2).await;
+        let second = door.enter(ip("10.0.0.2")).expect("a place");
+        assert!(door.enter(ip("10.0.0.3")).is_none());
+        tokio::time::advance(PATIENCE / 2).await;
+        assert!(door.enter(ip("10.0.0.3")).is_some());
+        assert_eq!([is_given_up(&first), is_given_up(&second)], [true, false]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_addresses_of_a_network_are_one() {
+        let door = Door::new(2, PATIENCE);
+        let _one = door.enter(ip("2001:db8::1")).expect("a place");
+        let _two = door.enter(ip("2001:db8::2:0:0:1")).expect("a place");
+        assert!(door.enter(ip("2001:db8::ffff")).is_none());
+        assert!(door.enter(ip("2001:db8:0:1::1")).is_some());
+        assert_eq!(network(ip("::ffff:10.0.0.1")), ip("10.0.0.1"));
+    }
+}

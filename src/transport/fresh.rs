@@ -1,0 +1,105 @@
+//! A value that is made from files, and made anew when they change.
+//!
+//! Nothing watches the files: whoever takes the value looks at them, once a second at most and outside the threads that
+//! serve connections. A value that cannot be made leaves the one before it in place; the log says why.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::tls::TlsError;
+
+/// The shortest time between two looks at the files.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A value made from files.
+pub(super) struct Fresh<T> {
+    files: Vec<PathBuf>,
+    make: Box<dyn Fn() -> Result<T, TlsError> + Send + Sync>,
+    held: Mutex<Held<T>>,
+}
+
+struct Held<T> {
+    value: Arc<T>,
+    marks: Vec<Mark>,
+    looked: Instant,
+}
+
+/// What tells one version of a file from the next: when it was written, its size and its number. `None` without a file.
+type Mark = Option<(SystemTime, u64, u64)>;
+
+impl<T: Send + Sync + 'static> Fresh<T> {
+    /// Makes the value for the first time.
+    pub(super) fn new(
+        files: Vec<PathBuf>,
+        make: impl Fn() -> Result<T, TlsError> + Send + Sync + 'static,
+    ) -> Result<Arc<Self>, TlsError> {
+        // Before the files are read: what changes while they are read is seen at the next look.
+        let marks = marks(&files);
+        let held = Held { value: Arc::new(make()?), marks, looked: Instant::now() };
+        Ok(Arc::new(Self { files, make: Box::new(make), held: Mutex::new(held) }))
+    }
+
+    /// The value, as the files have it.
+    pub(super) async fn take(self: &Arc<Self>) -> Arc<T> {
+        if self.may_look() {
+            let fresh = Arc::clone(self);
+            // A runtime that ends looks at nothing any more.
+            let _ = spawn_blocking(move || fresh.look()).await;
+        }
+        Arc::clone(&self.held().value)
+    }
+
+    /// Whether the caller is the one who looks. The others take what there is.
+    fn may_look(&self) -> bool {
+        let mut held = self.held();
+        let may = held.looked.elapsed() >= LOOK_EVERY;
+        if may {
+            held.looked = Instant::now();
+        }
+        may
+    }
+
+    /// Looks at the files, and reads them if they have changed.
+    pub(super) fn look(&self) {
+        let marks = marks(&self.files);
+        if self.held().marks == marks {
+            return;
+        }
+        let made = (self.make)();
+        let mut held = self.held();
+        held.marks = marks;
+        match made {
+            Ok(value) => {
+                held.value = Arc::new(value);
+                info!(files = ?self.files, "read changed certificates and keys");
+            }
+            Err(error) => {
+                warn!(%error, "the changed certificates and keys cannot be used: those from before stay in use");
+            }
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held<T>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn marks(files: &[PathBuf]) -> Vec<Mark> {
+    let mark = |file: &PathBuf| {
+        let metadata = std::fs::metadata(file).ok()?;
+        Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
+    };
+    files.iter().map(mark).collect()
+}
+
+impl<T> std::fmt::Debug for Fresh<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Fresh").field("files", &self.files).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,10 @@
+//! The byte streams between clients, servers and nodes: TCP, plain or under TLS, as one type.
+//!
+//! Whoever reads and writes a [`Stream`] does not know which of the two it is. TLS is version 1.3 alone: every client
+//! has it, and it knows no renegotiation. What the files of certificates and keys say is [read anew](fresh) when they change.
+
+mod fresh;
+mod stream;
+pub mod tls;
+
+pub use stream::{ReadHalf, Stream, WriteHalf};

@@ -1,0 +1,84 @@
+//! A server's side of TLS.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use super::super::fresh::Fresh;
+use super::super::stream::Stream;
+use super::files::{Identity, revoked, roots};
+use super::{TlsError, VERSIONS, provider};
+
+/// The files of a server's port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFiles {
+    /// The server's certificate, followed by those between it and its CA.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// Clients must show a certificate of one of these CAs; `None` lets them come without.
+    pub client_ca: Option<PathBuf>,
+    /// Certificates that these CAs have revoked.
+    pub client_crl: Option<PathBuf>,
+}
+
+/// Accepts TLS connections of clients.
+#[derive(Debug)]
+pub struct Acceptor(pub(super) Arc<Fresh<ServerConfig>>);
+
+impl Acceptor {
+    /// Reads the files.
+    pub fn new(files: ServerFiles) -> Result<Self, TlsError> {
+        let ServerFiles { certificate, key, client_ca, client_crl } = files.clone();
+        let read = [Some(certificate), Some(key), client_ca, client_crl];
+        Ok(Self(Fresh::new(read.into_iter().flatten().collect(), move || server_config(&files))?))
+    }
+
+    /// The handshake. The caller sets a limit to its time.
+    pub async fn accept(&self, stream: TcpStream) -> io::Result<Stream> {
+        let stream = TlsAcceptor::from(self.0.take().await).accept(stream).await?;
+        Ok(Stream::Tls(Box::new(stream.into())))
+    }
+}
+
+fn server_config(files: &ServerFiles) -> Result<ServerConfig, TlsError> {
+    let verifier = match &files.client_ca {
+        Some(ca) => Some(verifier(ca, files.client_crl.as_ref())?),
+        None => None,
+    };
+    let identity = Identity { certificate: files.certificate.clone(), key: files.key.clone() };
+    shows(&identity, verifier)
+}
+
+/// Believes whoever shows a certificate that one of the CAs has signed and not revoked.
+pub(super) fn verifier(ca: &PathBuf, crl: Option<&PathBuf>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let builder = WebPkiClientVerifier::builder_with_provider(roots(ca)?, provider());
+    let builder = builder.with_crls(revoked(crl)?).allow_unknown_revocation_status();
+    builder.build().map_err(|error| TlsError::unusable(crl.unwrap_or(ca), &error))
+}
+
+/// The configuration of a side that accepts, shows this identity, and asks whom it asks.
+pub(super) fn shows(
+    identity: &Identity,
+    verifier: Option<Arc<dyn ClientCertVerifier>>,
+) -> Result<ServerConfig, TlsError> {
+    let refused = |error: rustls::Error| TlsError::unusable(&identity.certificate, &error);
+    let (chain, key) = identity.read()?;
+    let builder = ServerConfig::builder_with_provider(provider());
+    let builder = builder.with_protocol_versions(VERSIONS).map_err(refused)?;
+    let config = match verifier {
+        Some(verifier) => builder.with_client_cert_verifier(verifier).with_single_cert(chain, key),
+        None => builder.with_no_client_auth().with_single_cert(chain, key),
+    };
+    let mut config = config.map_err(refused)?;
+    // Connections last long: each proves itself anew, and none resumes what was proven before.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}

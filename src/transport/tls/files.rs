@@ -1,0 +1,68 @@
+//! PEM files, read into what rustls takes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::{Error, PemObject};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+
+use super::TlsError;
+
+/// A certificate with those between it and its CA, and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) certificate: PathBuf,
+    pub(super) key: PathBuf,
+}
+
+impl Identity {
+    pub(super) fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+        let chain = certificates(&self.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&self.key);
+        Ok((chain, key.map_err(|error| refused(&self.key, "private key", "PRIVATE KEY", error))?))
+    }
+}
+
+/// The CAs in a file.
+pub(super) fn roots(path: &Path) -> Result<Arc<RootCertStore>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|error| TlsError::unusable(path, &error))?;
+    }
+    Ok(Arc::new(roots))
+}
+
+/// The lists of revoked certificates in a file; empty without one.
+pub(super) fn revoked(
+    path: Option<&PathBuf>,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    path.map_or(Ok(Vec::new()), |path| all(path, "list of revoked certificates", "X509 CRL"))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    all(path, "certificate", "CERTIFICATE")
+}
+
+fn all<T: PemObject>(path: &Path, what: &'static str, label: &'static str) -> Result<Vec<T>, TlsError> {
+    let refused = |error| refused(path, what, label, error);
+    let found: Result<Vec<T>, Error> = T::pem_file_iter(path).map_err(refused)?.collect();
+    let found = found.map_err(refused)?;
+    if found.is_empty() {
+        return Err(TlsError::Missing { path: path.to_owned(), what, label });
+    }
+    Ok(found)
+}
+
+fn refused(path: &Path, what: &'static str, label: &'static str, error: Error) -> TlsError {
+    let path = path.to_owned();
+    match error {
+        Error::Io(source) => TlsError::Unreadable { path, source: Arc::new(source) },
+        Error::NoItemsFound => TlsError::Missing { path, what, label },
+        other => {
+            let source = io::Error::new(io::ErrorKind::InvalidData, other.to_string());
+            TlsError::Unreadable { path, source: Arc::new(source) }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! TLS: who shows which certificate, and who is believed.
+//!
+//! | | shows | believes |
+//! |---|---|---|
+//! | [`Acceptor`], a server's port | a certificate for its host names | anyone; with a client CA, those with its certificate |
+//! | [`Connector`], a client | nothing, or a client certificate | a certificate of the CA for the host that was dialled |
+//! | [`Members`], a node's peer port | a certificate for `node-N.adjourn` | a certificate of the CA for the number that is claimed |
+//!
+//! Certificates, keys and revocation lists are PEM files.
+
+mod acceptor;
+mod connector;
+mod files;
+mod members;
+#[cfg(test)]
+pub(crate) mod test_certificates;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+
+pub use acceptor::{Acceptor, ServerFiles};
+pub use connector::{ClientFiles, Connector};
+pub use members::{Members, MembersFiles, node_name};
+
+/// Why TLS cannot be used with these files.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read, or is no PEM.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// A file has nothing of what it is for.
+    #[error("{} has no {what}: expected PEM with BEGIN {label}", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// What it is to have.
+        what: &'static str,
+        /// How that is marked.
+        label: &'static str,
+    },
+    /// The files were read, and cannot be used.
+    #[error("{} cannot be used: {reason}", path.display())]
+    Unusable {
+        /// The file, or the first of those that do not fit together.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The system has no certificates of public CAs.
+    #[error("the system knows no public CA: name the CA that signed the server's certificate")]
+    NoRoots,
+    /// A certificate without its key, or a key without its certificate.
+    #[error("a certificate needs its key and a key its certificate: set both, or none")]
+    HalfIdentity,
+    /// The address has no host that a certificate could be for.
+    #[error("{0:?} is no host name and no IP address: a certificate cannot be for it")]
+    Host(String),
+}
+
+impl TlsError {
+    fn unusable(path: &std::path::Path, reason: &dyn std::fmt::Display) -> Self {
+        Self::Unusable { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+/// Whether it was TLS that failed, and not the socket under it.
+pub fn is_of_tls(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>() || inner.is::<TlsError>())
+}
+
+/// The cryptography of all connections.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// The versions of TLS that are spoken.
+const VERSIONS: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
+
+#[cfg(test)]
+mod tests;
